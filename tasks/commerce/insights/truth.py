@@ -14,7 +14,7 @@ from typing import Final
 from schemas.documents import Rollout
 from tasks.commerce.insights.truth_claims import false_claims
 from tasks.commerce.insights.truth_figures import read_figures
-from tasks.commerce.insights.truth_table import Table, read_facts, read_sentences
+from tasks.commerce.insights.truth_table import TruthTable, read_facts, read_sentences
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.truth_text import fold, read_table, words
 
@@ -59,7 +59,7 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
     return {name: kept[name] / count for name in kept} if count else {}
 
 
-def claims_kept(completion: str, table: Table) -> dict[str, bool]:
+def claims_kept(completion: str, table: TruthTable) -> dict[str, bool]:
     """Return, by its name, whether an analysis keeps each claim."""
     shown = completion.strip()
     text = "\n".join(line for line in shown[:MOST_READ].split("\n") if line.count("|") < len(table.columns))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from tasks.commerce.insights.truth_table import Name, SaidSentence, Table, state_names
+from tasks.commerce.insights.truth_table import Name, SaidSentence, TruthTable, state_names
 from tasks.commerce.truth_text import fold, read_table, words
 
 _CLAUSE: Final = re.compile(r"; |, (?:mas|porem|ja|enquanto|e(?= ))|\bmas\b|\bporem\b|\benquanto\b| → ")
@@ -14,7 +14,7 @@ _COMMON: Final = frozenset(("para",))
 _STATE: Final = re.compile(r"\b[A-Z]{2}\b")
 
 
-def false_claims(sentences: list[SaidSentence], text: str, table: Table) -> list[str]:
+def false_claims(sentences: list[SaidSentence], text: str, table: TruthTable) -> list[str]:
     """Return the sentences that claim what the table denies or does not have."""
     found = [sentence.text for sentence in sentences if not all(_hold(sentence, table))]
     states = state_names()
@@ -34,7 +34,7 @@ def _is_inside(name: str, rows: set[str]) -> bool:
     return any(state_names().get(row, "").startswith(name) for row in rows)
 
 
-def _hold(sentence: SaidSentence, table: Table) -> list[bool]:
+def _hold(sentence: SaidSentence, table: TruthTable) -> list[bool]:
     patterns = _patterns()
     text = sentence.text
     rows = [name.value for name in sentence.named("row")] or list(sentence.carried)
@@ -61,7 +61,7 @@ def _hold(sentence: SaidSentence, table: Table) -> list[bool]:
     return held
 
 
-def _columns(sentence: SaidSentence, table: Table) -> list[str]:
+def _columns(sentence: SaidSentence, table: TruthTable) -> list[str]:
     """Return the columns that a sentence names, or that its numbers are of."""
     named = list(dict.fromkeys(name.value for name in sentence.named("column")))
     if named:
@@ -75,7 +75,7 @@ def _columns(sentence: SaidSentence, table: Table) -> list[str]:
     return list(dict.fromkeys(fitting))
 
 
-def _extremes(sentence: SaidSentence, column: str, table: Table) -> list[bool]:
+def _extremes(sentence: SaidSentence, column: str, table: TruthTable) -> list[bool]:
     """Return, for each word of the highest or the lowest, whether the row that it is said of is that."""
     cells = table.column(column)
     if not cells:
@@ -114,7 +114,7 @@ def _denied(text: str, start: int) -> bool:
     return bool(re.search(r"\b(?:nao|sem|nem|nunca)\s(?:\w+\s){0,2}$", text[:start]))
 
 
-def _compared(sentence: SaidSentence, column: str, table: Table) -> bool | None:
+def _compared(sentence: SaidSentence, column: str, table: TruthTable) -> bool | None:
     """Return whether the comparison of two rows holds; None where a sentence makes none."""
     values = {row: cell.value for row, cell in table.column(column).items()}
     rows = [name for name in sentence.named("row") if name.value in values]
@@ -139,7 +139,7 @@ def _pair(rows: list[Name], start: int, end: int) -> tuple[Name, Name] | None:
     return None
 
 
-def _are_equal(rows: list[str], column: str, table: Table) -> bool:
+def _are_equal(rows: list[str], column: str, table: TruthTable) -> bool:
     values = {table.column(column)[row].value for row in rows if row in table.column(column)}
     return len(values) <= 1
 
@@ -149,7 +149,7 @@ def _moved(text: str) -> str:
     return "rose" if patterns["rose"].search(text) else "fell" if patterns["fell"].search(text) else ""
 
 
-def _is_trend(moved: str, rows: list[str], column: str, table: Table) -> bool:
+def _is_trend(moved: str, rows: list[str], column: str, table: TruthTable) -> bool:
     """Return whether a column rose or fell between the months that are named, or from the first to the last."""
     months = table.months()
     if not months:

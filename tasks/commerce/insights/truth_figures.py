@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
-from tasks.commerce.insights.truth_table import MOST_NAMES, Cell, Name, SaidSentence, Table
+from tasks.commerce.insights.truth_table import MOST_NAMES, Cell, Name, SaidSentence, TruthTable
 from tasks.commerce.truth_text import read_table
 
 _TO_A_ROW: Final = re.compile(r"\s?\(|[\s,]{0,3}\(?(?:de|do|da|em|no|na|para|pra)\b\s?(?:a |o )?")
@@ -42,7 +42,7 @@ _DERIVED: Final = re.compile(
 
 
 @dataclass(frozen=True)
-class Figures:
+class KnownFigures:
     """Numbers of an analysis."""
 
     quoted: frozenset[tuple[str, str]]
@@ -51,7 +51,7 @@ class Figures:
     """Sentences with a number that is none of the table's."""
 
 
-def read_figures(sentences: list[SaidSentence], table: Table) -> Figures:
+def read_figures(sentences: list[SaidSentence], table: TruthTable) -> KnownFigures:
     """Return which cells the numbers quote, and which sentences hold a false one."""
     quoted: set[tuple[str, str]] = set()
     false: list[str] = []
@@ -71,7 +71,7 @@ def read_figures(sentences: list[SaidSentence], table: Table) -> Figures:
                 quoted.add((sentence.text, str(name.start)))
             elif not _GOAL_BEFORE.search(sentence.text[: name.start]):
                 false.append(sentence.text)
-    return Figures(frozenset(quoted), tuple(false))
+    return KnownFigures(frozenset(quoted), tuple(false))
 
 
 def _may_follow(name: Name, sentence: SaidSentence) -> bool:
@@ -81,7 +81,7 @@ def _may_follow(name: Name, sentence: SaidSentence) -> bool:
     return name.unit == "%" and bool(_OF_THE.match(sentence.text, name.end))
 
 
-def _is_no_figure(name: Name, sentence: SaidSentence, table: Table) -> bool:
+def _is_no_figure(name: Name, sentence: SaidSentence, table: TruthTable) -> bool:
     """Return whether a number is a year, a span of time of an advice, or a count of the table's rows or columns."""
     after = sentence.text[name.end :]
     if not name.unit and name.number.is_integer():
@@ -127,7 +127,7 @@ def _between(sentence: SaidSentence, name: Name, row: Name) -> str:
     return text
 
 
-def _cell_of(name: Name, rows: tuple[str, ...], sentence: SaidSentence, table: Table) -> Cell | None:
+def _cell_of(name: Name, rows: tuple[str, ...], sentence: SaidSentence, table: TruthTable) -> Cell | None:
     """Return the cell that a number quotes: of its row, of its unit, and of the nearest column where one is named."""
     off = name.off * (1 + 1e-9)
     if _ABOUT.search(sentence.text[: name.start]) or name.off > 1:
@@ -156,7 +156,7 @@ def _is_behind(column: Name, number: Name, text: str) -> bool:
     return number.end <= column.start and bool(_OF.fullmatch(text, number.end, column.start))
 
 
-def _is_derived(name: Name, sentence: SaidSentence, table: Table) -> bool:
+def _is_derived(name: Name, sentence: SaidSentence, table: TruthTable) -> bool:
     """Return whether a number is a sum, difference, ratio or share of cells of a column."""
     columns = {column.value for column in sentence.named("column")} or set(table.columns)
     rows = {row.value for row in sentence.named("row")} or set(sentence.carried)
