@@ -81,7 +81,7 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
     length = ramp(len(text.strip()), 0, SHORTEST) * ramp(len(text), TOO_LONG, LONGEST)
     folded = fold(text)
     own_words = folded_words(folded)
-    if not length or declines(folded, set(own_words), says_something=any([word[0].isdigit() for word in own_words])):
+    if not length or declines(folded, set(own_words), says_something=any(word[0].isdigit() for word in own_words)):
         return Grade(0.0, 0.0)
     form = length * fluency(own_words) * originality(own_words, prompt) * manner(text, folded, own_words) ** 2
     if not form:
