@@ -26,3 +26,7 @@ class Remembered(dict[str, Value]):
             self.clear()
         value = self[word] = self._find(word)
         return value
+
+    def cache_clear(self) -> None:
+        """Forget all values, by the name that cached functions have for it."""
+        self.clear()

@@ -309,7 +309,7 @@ def chatters(text: str) -> bool:
 def ramp(value: float, worst: float, best: float) -> float:
     """Grade a value linearly: 0 at `worst` and beyond, 1 at `best` and beyond."""
     share = (value - worst) / (best - worst)
-    return 0.0 if share < 0.0 else 1.0 if share > 1.0 else share
+    return 0.0 if share < 0.0 else min(share, 1.0)
 
 
 def overlap(text: str, reference: str) -> float:
