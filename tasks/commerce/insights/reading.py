@@ -132,6 +132,7 @@ def read_analysis(
         items: Lines that are list items.
     """
     reading = Reading(table)
+    figures, claims = reading.figures, reading.claims
     given = _words_given(prompt)
     strange = strange_words(present, given)
     strange_set = set(strange)
@@ -140,16 +141,16 @@ def read_analysis(
     reading.strange = len(strange) + names_among(text, strange)
     for sentence in sentences_of(tokens, table, headings):
         start = advice_from(sentence)
-        read_figures(sentence, table, start, years, reading.figures)
-        judged = reading.claims.judged
-        read_claims(sentence, table, start, reading.figures.columns, reading.claims)
+        read_figures(sentence, table, start, years, figures)
+        judged = claims.judged
+        read_claims(sentence, table, start, figures.columns, claims)
         is_strange = bool(strange) and not strange_set.isdisjoint(sentence.tokens)
         if start < len(sentence.tokens):
             read_advice(sentence, table, start, reading.advice)
             reading.odd_advice += is_strange and bool(
                 strange_set.intersection(sentence.tokens[start + 2 :]).difference(reading.advice.unknown)
             )
-        proved = sentence.heading or sentence.asks or reading.claims.judged > judged or reading.figures.read > 0
+        proved = sentence.heading or sentence.asks or claims.judged > judged or figures.read > 0
         if not proved and (sentence.rows or sentence.columns):
             _read_unproved(sentence, start, is_strange, reading)
         elif not proved and start == len(sentence.tokens):

@@ -107,6 +107,8 @@ class Phrases:
     def are_in(self, folded: str, words_there: AbstractSet[str]) -> bool:
         """Return whether any phrase occurs in a folded text of these words."""
         # Few texts contain even the first word of a phrase, and a set lookup is faster than a pattern.
+        if self._first_words.isdisjoint(words_there):
+            return False
         return any(
             phrase in folded and pattern.search(folded)
             for first in self._first_words & words_there
