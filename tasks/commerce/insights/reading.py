@@ -52,6 +52,8 @@ ODD_ADVICE: Final = 0.53
 _CODE: Final = re.compile(r"\b[A-Z]{2}\b")
 _STATES: Final = dict(line.split(" = ") for line in read_lexicon("states"))
 _STATE_NAMES: Final = re.compile(rf"\b(?:{'|'.join(sorted(_STATES.values(), key=len, reverse=True))})\b")
+_STATE_WORDS: Final = frozenset(words(name)[-1] for name in _STATES.values())
+"""Words without which no state is named."""
 _CATEGORIES: Final = frozenset(
     word
     for line in read_lexicon("categories")
@@ -228,7 +230,7 @@ def _foreign_states(text: str, table: Table, present: set[str], strange: bool) -
     found = set[str]()
     if not _FOLDED_CODES.isdisjoint(present):
         found.update(code for code in _CODE.findall(text) if code in _STATES)
-    if strange:
+    if strange and not _STATE_WORDS.isdisjoint(present):
         found.update(_STATE_NAMES.findall(text))
     return len(found.difference(table.names))
 

@@ -7,6 +7,7 @@ line, and what a heading or an earlier sentence of the line named is carried on.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 from tasks.commerce.insights.table import SHORT_MONTHS, Table
@@ -160,27 +161,22 @@ def _sentence(tokens: list[str], table: Table, line: int, heading: bool, asks: b
     rows: list[tuple[int, int]] = []
     columns: list[tuple[int, int]] = []
     numbers: list[int] = []
-    clauses: list[int] = []
-    clause = 0
     names = table.names_of_words
     last = len(tokens) - 1
-    for place, word in enumerate(tokens):
+    # Signs and digits sort before letters: one comparison skips most words.
+    for place in [place for place, word in enumerate(tokens) if word < "a" or word in names]:
+        word = tokens[place]
         named = names.get(word)
-        if named is not None:
-            of_row, index = named
-            if not of_row:
-                columns.append((place, index))
-            elif _is_row(word, tokens[place + 1] if place < last else ""):
-                rows.append((place, index))
-        elif word < "a":
-            # Signs and digits sort before letters: one comparison skips most words.
+        if named is None:
             if word[-1].isdigit():
                 numbers.append(place)
-            elif word in _PARTS_AND_CONJUNCTIONS:
-                clause += 1
-        elif word in _CONJUNCTIONS:
-            clause += 1
-        clauses.append(clause)
+            continue
+        of_row, index = named
+        if not of_row:
+            columns.append((place, index))
+        elif _is_row(word, tokens[place + 1] if place < last else ""):
+            rows.append((place, index))
+    clauses = list(accumulate(map(_PARTS_AND_CONJUNCTIONS.__contains__, tokens)))
     return Sentence(tokens, clauses, rows[:MAX_MARKS], columns[:MAX_MARKS], numbers[:MAX_MARKS], line, heading, asks)
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from tasks.commerce.insights.quotations import Fact
+from tasks.commerce.insights.quotations import Fact, labels_of, words_of_name
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.months import MONTHS
 from tasks.commerce.text.portuguese_numbers import numbers_in
-from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, content_words, fold, labels, words
+from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, fold, words
 
 DATA_FILES: Final = ("data/lexicons/table_columns.txt",)
 MIDDLING: Final = 0.3
@@ -106,15 +106,17 @@ def table_of(facts: tuple[Fact, ...]) -> Table | None:
     for place, fact in enumerate(facts):
         name, colon, statement = str(fact).partition(": ")
         numbers = numbers_in(statement)
-        if not isinstance(fact, str) or not colon or len(numbers) != 1 or not content_words(name):
+        if not isinstance(fact, str) or not colon or len(numbers) != 1 or not words_of_name(name):
             return None
-        cells.setdefault((name, tuple(labels(statement))), (numbers[0], place, statement))
+        cells.setdefault((name, labels_of(statement)), (numbers[0], place, statement))
     names = tuple(dict.fromkeys(name for name, _ in cells))
     said = tuple(dict.fromkeys(column for _, column in cells))
     if not names or len(names) > MAX_ROWS:
         return None
-    figures = {(names.index(name), said.index(column)): value for (name, column), (value, _, _) in cells.items()}
-    places = {(names.index(name), said.index(column)): place for (name, column), (_, place, _) in cells.items()}
+    row_of = {name: row for row, name in enumerate(names)}
+    column_of = {labels_said: column for column, labels_said in enumerate(said)}
+    figures = {(row_of[name], column_of[column]): value for (name, column), (value, _, _) in cells.items()}
+    places = {(row_of[name], column_of[column]): place for (name, column), (_, place, _) in cells.items()}
     columns = tuple(
         _column(labels_of, [cell for (_, column), cell in cells.items() if column == labels_of]) for labels_of in said
     )
@@ -179,7 +181,7 @@ def _row_words(names: Sequence[str]) -> dict[str, int]:
 
     A row whose words all occur in other rows too, as `ferramentas` in `ferramentas de jardim`, is named by them.
     """
-    of_row = [[word for word in content_words(name) if word.isalpha()] for name in names]
+    of_row = [[word for word in words_of_name(name) if word.isalpha()] for name in names]
     shared = {word for word, times in Counter(word for row in of_row for word in row).items() if times > 1}
     own = [[word for word in row if word not in shared] or row for row in of_row]
     exact = {word: row for row, row_words in enumerate(own) for word in row_words}
