@@ -1,7 +1,9 @@
 """Grade of a reason: what it claims of the shopper, against the profile and against the answer beside it.
 
-The world is closed. A reason is read as claims (`claims`), and what no claim takes must be a harmless word, the
-profile's own, or a function word: anything else is said of the shopper without the profile.
+Credit comes from claims (`claims`) that are true and speak for the answer. What costs are faults: a claim that is false
+or said of other orders than the profile knows (`scopes`), a number without a claim, a frame that says what no profile
+bears (`faults`), a word of a field that none speaks of. Ordinary words cost next to nothing beside a claim, and a
+clause of nothing else costs more with each.
 """
 
 import re
@@ -9,17 +11,23 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from tasks.commerce.churn.claims import OPPOSITE, TAKEN, Read, Sign, find_claims
+from tasks.commerce.churn.faults import HARMLESS, count_faults
+from tasks.commerce.churn.scopes import scope_of
 from tasks.commerce.churn.shopper import Shopper, read_shopper
 from tasks.commerce.churn.spoken import spoken
+from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.manner import manner
-from tasks.commerce.text.text_form import MAX_CHARACTERS, declines, fluency, fold, folded_words, originality, ramp
-from tasks.commerce.text.vocabulary import CLOSED_CLASS, Vocabulary
+from tasks.commerce.text.remembered import Remembered
+from tasks.commerce.text.text_form import MAX_CHARACTERS, declines, fluency, fold, folded_words, originality, ramp, words
+from tasks.commerce.text.vocabulary import CLOSED_CLASS, root
 
-DATA_FILES: Final = ("data/lexicons/churn_words.txt",)
+DATA_FILES: Final = ("data/lexicons/churn_telling.txt", "data/lexicons/states.txt")
 FALSE_KEEPS: Final = 0.25
 """Share of its use that a reason keeps for each claim that the profile contradicts."""
-UNKNOWN_KEEPS: Final = (1.0, 0.2, 0.05)
-"""Share for no word beyond the closed world, for one and for two; nothing from three on."""
+FAULT_KEEPS: Final = 0.35
+"""Share for each number without a claim, frame that no profile bears, and word of a field that none speaks of."""
+OTHER_KEEPS: Final = (1.0, 0.94, 0.8, 0.6, 0.4, 0.25, 0.15)
+"""Share by the ordinary words that are none of an analyst: beside a claim each counts once, elsewhere twice."""
 AGAINST_KEEPS: Final = 0.1
 """Share for a reason that concludes against the answer beside it, or both ways."""
 OPPOSED_KEEPS: Final = 0.25
@@ -27,7 +35,9 @@ OPPOSED_KEEPS: Final = 0.25
 IN_SPITE_KEEPS: Final = 0.8
 """The same where it concludes for the answer nonetheless, and no `por isso` makes of the claims its cause."""
 EMPTY_KEEPS: Final = 0.3
-"""Share for a reason that claims nothing, and for each sentence that does not."""
+"""Share for a reason without a claim that speaks of orders, time, deliveries or ratings, or concludes."""
+SILENT_KEEPS: Final = 0.85
+"""Share for each sentence that claims nothing."""
 CLAIMED: Final = (0.1, 0.25)
 """Share of claims in a text, by letters without function words: a heap of the right words holds one by chance."""
 CONCEDED: Final = 0.5
@@ -35,11 +45,14 @@ CONCEDED: Final = 0.5
 BY_CONCLUSION: Final = 0.4
 """Support by a conclusion alone, which says the answer again."""
 BY_NUMBER, BY_WORD = 0.6, 0.45
-"""Further support by each claim that the profile bears out, with a number and without."""
+"""Further support by each claim that the profile bears out and that speaks for the answer, with a number and without."""
+BY_NEITHER: Final = 0.9
+"""Share of it for a claim that speaks for no side, as three months without an order do."""
 SHORTEST, LONGEST, TOO_LONG = 15, 220, 440
 """Characters of a reason: the fewest, the most, and too many."""
 _NEGATIONS: Final = frozenset(("nao", "nunca", "jamais", "nem"))
 _WORD: Final = re.compile(r"[^\W\d_]+|\d[\d.,]*|%")
+_CLAUSES: Final = re.compile(r" [.,] | e | mas | porem ")
 _CONCEDES: Final = re.compile(
     r"(?<![a-z])(?:apesar|embora|mesmo (?:com|tendo|sendo|que|sem|assim com|apos)|ainda que|se bem que|por mais que|"
     r"nao obstante|a despeito)(?![a-z])"
@@ -54,7 +67,12 @@ _OF_THE_STATE: Final = (
     r"(?:(?:d|n)[eoa]|em|para|para o|para a|do estado d[eoa]) "
 )
 """Words before a state that say where a shopper is; not the plural of people, nor a cause."""
-_VOCABULARY: Final = Vocabulary("churn_words")
+_LISTED: Final = frozenset(map(fold, read_lexicon("churn_words")))
+_TELLING: Final = frozenset(
+    word for lexicon in ("churn_telling", "states") for line in read_lexicon(lexicon) for word in words(line)
+)
+_TELLING_ROOTS: Final = frozenset(root(word) for line in read_lexicon("churn_telling") for word in words(line))
+_FREE, _OTHER, _TELLS = range(3)
 
 
 class Grade(NamedTuple):
@@ -89,39 +107,69 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
     shopper = read_shopper(prompt)
     said = spoken(folded)
     claims, rest = find_claims(said)
-    left: list[str] = _WORD.findall(rest)
-    truth = FALSE_KEEPS ** sum([not read.holds(shopper) for read in claims])
-    unknown = _unknown(_without_state(rest, left, shopper), shopper)
-    known = UNKNOWN_KEEPS[unknown] if unknown < len(UNKNOWN_KEEPS) else 0.0
-    direction = 1.0 if leaves is None else _direction(claims, said, shopper, "leaves" if leaves else "stays")
-    return Grade(form * truth * known * direction * _content(rest, left, claims), _support(claims, shopper))
+    true: list[Read] = []
+    for read in claims:
+        if not read.holds(shopper):
+            continue
+        scope = scope_of(said, read, shopper)
+        if scope.end > read.end:
+            rest = f"{rest[: read.end]}{TAKEN * (scope.end - read.end)}{rest[scope.end :]}"
+        if scope.holds:
+            true.append(read)
+    faults = count_faults(said, rest, claims, shopper)
+    told, others = _unclaimed(_without_state(rest, shopper), shopper)
+    truth = FALSE_KEEPS ** (len(claims) - len(true)) * FAULT_KEEPS ** (faults + told)
+    known = OTHER_KEEPS[min(others, len(OTHER_KEEPS) - 1)]
+    answer: Sign = "" if leaves is None else "leaves" if leaves else "stays"
+    direction = _direction(claims, said, shopper, answer) if answer else 1.0
+    return Grade(form * truth * known * direction * _content(rest, claims), _support(claims, true, shopper, answer))
 
 
-def _unknown(left: Sequence[str], shopper: Shopper) -> int:
-    """Count what is said beyond the closed world: other words, numbers without a claim, and denials of nothing read."""
-    numbers = sum([word[0].isdigit() or word == "%" for word in left])
-    denials = sum(map(_NEGATIONS.__contains__, left))
-    return numbers + denials + len(_VOCABULARY.unknown(left, shopper.category))
+def _unclaimed(rest: str, shopper: Shopper) -> tuple[int, int]:
+    """Count what no claim has taken: numbers and words that say what no profile does, and other words."""
+    told = others = 0
+    for clause in _CLAUSES.split(rest):
+        said: list[str] = _WORD.findall(clause)
+        weight = 1 if TAKEN in clause else 2
+        kinds = [_KIND[word] for word in said]
+        others += weight * sum(map(_NEGATIONS.__contains__, said))
+        if not any(kinds):
+            continue
+        for word, kind in zip(said, kinds, strict=True):
+            if kind and not (word in shopper.category or root(word) in shopper.category_roots):
+                told += kind == _TELLS
+                others += weight * (kind == _OTHER)
+    return told, others
 
 
-def _without_state(rest: str, left: list[str], shopper: Shopper) -> list[str]:
-    """Return the words of the rest without the shopper's state where it only says where they are, and is no reason."""
-    stated = rest
+def _kind(word: str) -> int:
+    """Return what a folded word is beside claims: harmless, one of an analyst or not, or said of what no profile is."""
+    if word in _LISTED or word in CLOSED_CLASS:
+        return _FREE
+    if not word.isalpha() or word in _TELLING or root(word) in _TELLING_ROOTS:
+        return _TELLS
+    return _FREE if word in HARMLESS else _OTHER
+
+
+_KIND: Final = Remembered(_kind)
+
+
+def _without_state(rest: str, shopper: Shopper) -> str:
+    """Return the rest without the shopper's state where it only says where they are, and is no reason."""
     for name in shopper.state:
         if name in rest:
-            stated = re.sub(rf"{_OF_THE_STATE}{re.escape(name)}(?![a-z])", "", stated)
-    return left if stated is rest else _WORD.findall(stated)
+            rest = re.sub(rf"{_OF_THE_STATE}{re.escape(name)}(?![a-z])", "", rest)
+    return rest
 
 
-def _content(rest: str, words_left: Sequence[str], claims: Sequence[Read]) -> float:
-    """Grade, in [0, 1], that a text claims something: enough of it, and each sentence."""
-    if not claims:
+def _content(rest: str, claims: Sequence[Read]) -> float:
+    """Grade, in [0, 1], that a text claims something that bears on the answer: enough of it, and in each sentence."""
+    if not any(read.claim.bears for read in claims):
         return EMPTY_KEEPS
     taken = rest.count(TAKEN)
-    left = sum([len(word) + 1 for word in words_left if word not in CLOSED_CLASS])
-    sentences = rest.split(" . ")
-    empty = sum([TAKEN not in sentence and len(sentence.split()) > 1 for sentence in sentences])
-    return EMPTY_KEEPS**empty * (EMPTY_KEEPS + (1 - EMPTY_KEEPS) * ramp(taken / (taken + left), *CLAIMED))
+    left = sum([len(word) + 1 for word in _WORD.findall(rest) if word not in CLOSED_CLASS])
+    silent = sum([TAKEN not in sentence and len(sentence) > SHORTEST for sentence in rest.split(" . ")])
+    return SILENT_KEEPS**silent * (EMPTY_KEEPS + (1 - EMPTY_KEEPS) * ramp(taken / (taken + left), *CLAIMED))
 
 
 def _direction(claims: Sequence[Read], said: str, shopper: Shopper, answer: Sign) -> float:
@@ -172,9 +220,14 @@ class Conceded(NamedTuple):
         return min((weight for start, end, weight in self.spans if start <= place < end), default=1.0)
 
 
-def _support(claims: Sequence[Read], shopper: Shopper) -> float:
-    if not claims:
-        return 0.0
-    held = [read.claim for read in claims if not read.claim.concludes and read.holds(shopper)]
-    facts = sum([BY_NUMBER if claim.number else BY_WORD for claim in held])
-    return BY_CONCLUSION + (1 - BY_CONCLUSION) * min(facts / BY_NUMBER, 1.0)
+def _support(claims: Sequence[Read], true: Sequence[Read], shopper: Shopper, answer: Sign) -> float:
+    """Return how far the claims support the answer, whichever it is where it is not known."""
+    support = BY_CONCLUSION if any(read.claim.concludes for read in claims) else 0.0
+    facts = 0.0
+    for read in true:
+        if read.claim.concludes or not read.claim.bears:
+            continue
+        side = read.speaks_for(shopper)
+        weight = BY_NUMBER if read.claim.number else BY_WORD
+        facts += weight * (1.0 if not answer or side == answer else 0.0 if side else BY_NEITHER)
+    return support + (1 - support) * min(facts / BY_NUMBER, 1.0)
