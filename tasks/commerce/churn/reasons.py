@@ -26,17 +26,17 @@ FALSE_KEEPS: Final = 0.25
 """Share of its use that a reason keeps for each claim that the profile contradicts."""
 FAULT_KEEPS: Final = 0.35
 """Share for each number without a claim, frame that no profile bears, and word of a field that none speaks of."""
-OTHER_KEEPS: Final = (1.0, 0.94, 0.8, 0.6, 0.4, 0.25, 0.15)
-"""Share by the ordinary words that are none of an analyst: beside a claim each counts once, elsewhere twice."""
+OTHER_KEEPS: Final = (1.0, 0.94, 0.85, 0.5, 0.35, 0.25, 0.15)
+"""Share by the ordinary words that are none of an analyst: beside a claim each counts once, elsewhere thrice."""
 AGAINST_KEEPS: Final = 0.1
 """Share for a reason that concludes against the answer beside it, or both ways."""
 OPPOSED_KEEPS: Final = 0.25
 """Share for a reason whose claims all speak against the answer."""
-IN_SPITE_KEEPS: Final = 0.8
+IN_SPITE_KEEPS: Final = 0.85
 """The same where it concludes for the answer nonetheless, and no `por isso` makes of the claims its cause."""
 EMPTY_KEEPS: Final = 0.3
 """Share for a reason without a claim that speaks of orders, time, deliveries or ratings, or concludes."""
-SILENT_KEEPS: Final = 0.85
+SILENT_KEEPS: Final = 0.9
 """Share for each sentence that claims nothing."""
 CLAIMED: Final = (0.1, 0.25)
 """Share of claims in a text, by letters without function words: a heap of the right words holds one by chance."""
@@ -50,6 +50,8 @@ BY_NEITHER: Final = 0.9
 """Share of it for a claim that speaks for no side, as three months without an order do."""
 SHORTEST, LONGEST, TOO_LONG = 15, 220, 440
 """Characters of a reason: the fewest, the most, and too many."""
+SHORTEST_ROOT: Final = 4
+"""Letters of a root that words of one meaning share alone."""
 _NEGATIONS: Final = frozenset(("nao", "nunca", "jamais", "nem"))
 _WORD: Final = re.compile(r"[^\W\d_]+|\d[\d.,]*|%")
 _CLAUSES: Final = re.compile(r" [.,] | e | mas | porem ")
@@ -71,7 +73,9 @@ _LISTED: Final = frozenset(map(fold, read_lexicon("churn_words")))
 _TELLING: Final = frozenset(
     word for lexicon in ("churn_telling", "states") for line in read_lexicon(lexicon) for word in words(line)
 )
-_TELLING_ROOTS: Final = frozenset(root(word) for line in read_lexicon("churn_telling") for word in words(line))
+_TELLING_ROOTS: Final = frozenset(
+    found for line in read_lexicon("churn_telling") for word in words(line) if len(found := root(word)) >= SHORTEST_ROOT
+)
 _FREE, _OTHER, _TELLS = range(3)
 
 
@@ -130,7 +134,7 @@ def _unclaimed(rest: str, shopper: Shopper) -> tuple[int, int]:
     told = others = 0
     for clause in _CLAUSES.split(rest):
         said: list[str] = _WORD.findall(clause)
-        weight = 1 if TAKEN in clause else 2
+        weight = 1 if TAKEN in clause else 3
         kinds = [_KIND[word] for word in said]
         others += weight * sum(map(_NEGATIONS.__contains__, said))
         if not any(kinds):

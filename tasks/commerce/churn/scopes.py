@@ -29,12 +29,12 @@ _OTHER_DAYS_BEFORE: Final = re.compile(
     r"entreg[a-z]+ em|cheg[a-z]+ em|dentro de|cliente|conosco|cadastrad[oa]|(?P<within>em))(?: (?:ha|por|uns|quase|apenas|so|de|mais|menos))* $"
 )
 _OTHER_DAYS_AFTER: Final = re.compile(
-    r" (?:para (?!ca )|pela|pelo|de (?:atraso|espera|prazo|demora|entrega)|ate |depois|apos|entre|esper|aguard|na fila|como cliente)"
+    r" (?:para (?!ca )|pela|pelo|de (?:atraso|espera|prazo|demora|entrega)|ate |depois(?! [,.]| sem | nao | nada| nenhum| disso)|apos|entre|esper|aguard|na fila|como cliente)"
 )
 _DENIED: Final = re.compile(r"(?:nao|nunca|jamais|nem|deixou de)(?: (?!so |apenas )[a-z]+)? $")
 _SINCE: Final = re.compile(
     r"(?<![a-z])(?:ha|faz|fazem|desde|sem|nao|nunca|nenhum|parad|silenc|inativ|ausen|ausente|afastad|sumi|ultim|recent|"
-    r"atras |intervalo|pausa|compr|pedid|volt|passaram|completou|distan)"
+    r"atras |intervalo|pausa|compr|pedid|volt|passaram|completou|distan|depois [,.]|em branco|nada)"
 )
 
 _SEVERAL: Final = re.compile(r"(?:pedidos|compras|vezes|encomendas)(?: [a-z]+){0,3} $")
