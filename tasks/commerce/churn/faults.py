@@ -38,6 +38,7 @@ _ADVICE: Final = re.compile(
     r"(?:precisamos|devemos|podemos|vamos|deve-se|temos (?:de|que)|tem que|ha que|hora de))"
     r"(?: se| a pena| so| apenas| tambem| ja| de| que| ao menos| logo| agora| entao| ,)*( nao| nem| sem)? ([a-z]+r)(?![a-z])"
 )
+_PURPOSE: Final = re.compile(r"(?<![a-z])(?:compr|pediu|gast|volt)[a-z]* (?:so |apenas |somente |tudo )?(?:para|pra) ([a-z]+)")
 _CAUSE: Final = re.compile(
     r"(?<![a-z])(?:porque|pois|ja que|visto que|uma vez que|por causa d[aeo]s?|devido aos?|devido a|em razao d[aeo]s?|"
     r"por conta d[aeo]s?|gracas aos?|por ser|por ter|por estar)(?![a-z])"
@@ -75,6 +76,7 @@ _LED_BY: Final[Mapping[str, str]] = {
         "triplic"
     ),
     "habit": "tod cada ao por mensal semanal diari quinzenal anual",
+    "purpose": "para pra",
     "arrival": "cheg receb entreg maos",
 }
 """Beginnings of the words without which a frame cannot be in a text."""
@@ -125,6 +127,8 @@ def count_faults(said: str, rest: str, claims: Sequence[Read], shopper: Shopper)
         found += _false_changes(said, shopper)
     if frames & _BITS["habit"]:
         found += len(_HABIT.findall(rest))
+    if frames & _BITS["purpose"]:
+        found += sum(word not in HARMLESS for word in _PURPOSE.findall(rest))
     if frames & _BITS["arrival"] and shopper.values.get("undelivered"):
         found += _false_arrivals(rest, claims, shopper)
     return found

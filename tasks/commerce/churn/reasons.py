@@ -27,7 +27,7 @@ FALSE_KEEPS: Final = 0.25
 FAULT_KEEPS: Final = 0.35
 """Share for each number without a claim, frame that no profile bears, and word of a field that none speaks of."""
 OTHER_KEEPS: Final = (1.0, 0.94, 0.85, 0.5, 0.35, 0.25, 0.15)
-"""Share by the ordinary words that are none of an analyst: beside a claim each counts once, elsewhere thrice."""
+"""Share by the ordinary words that are none of an analyst: beside a claim each counts once, elsewhere twice."""
 AGAINST_KEEPS: Final = 0.1
 """Share for a reason that concludes against the answer beside it, or both ways."""
 OPPOSED_KEEPS: Final = 0.25
@@ -134,9 +134,9 @@ def _unclaimed(rest: str, shopper: Shopper) -> tuple[int, int]:
     told = others = 0
     for clause in _CLAUSES.split(rest):
         said: list[str] = _WORD.findall(clause)
-        weight = 1 if TAKEN in clause else 3
+        weight = 1 if TAKEN in clause else 2
         kinds = [_KIND[word] for word in said]
-        others += weight * sum(map(_NEGATIONS.__contains__, said))
+        others += sum(map(_NEGATIONS.__contains__, said))
         if not any(kinds):
             continue
         for word, kind in zip(said, kinds, strict=True):
