@@ -78,9 +78,15 @@ _LED_BY: Final[Mapping[str, str]] = {
     "habit": "tod cada ao por mensal semanal diari quinzenal anual",
     "purpose": "para pra",
     "arrival": "cheg receb entreg maos",
+    "orders": "tod sempre amb cada ultim primeir segund terceir quart quint sext nos nas os as nao nunca jamais nem deixou",
+    "turns": "mas porem contudo entretanto todavia tanto so apesar embora mesmo ainda se por nao despeito",
 }
 """Beginnings of the words without which a frame cannot be in a text."""
 _BITS: Final = {frame: 1 << place for place, frame in enumerate(_LED_BY)}
+OF_ORDERS: Final = _BITS["orders"]
+"""Words that say of which orders a claim is said, or deny it."""
+TURNS: Final = _BITS["turns"]
+"""Words that concede or turn."""
 _LONGEST: Final = max(len(word) for words in _LED_BY.values() for word in words.split())
 
 
@@ -100,18 +106,21 @@ _ADVISED: Final = frozenset(map(fold, read_lexicon("churn_advice")))
 _JUDGING: Final = frozenset(root(fold(word)) for word in read_lexicon("churn_judgements"))
 
 
-def count_faults(said: str, rest: str, claims: Sequence[Read], shopper: Shopper) -> int:
+def frames_of(said: str) -> int:
+    """Return the frames to which the words of a text lead, as bits."""
+    return reduce(or_, map(_FRAMES_OF.__getitem__, said.split(" ")), 0)
+
+
+def count_faults(frames: int, said: str, rest: str, claims: Sequence[Read], shopper: Shopper) -> int:
     """Count the frames of a text that say what no profile bears.
 
     Args:
+        frames: The frames to which its words lead.
         said: The text as `spoken` gives it.
         rest: The same, where `TAKEN` stands for what a claim took.
         claims: The claims.
         shopper: The profile.
     """
-    frames = reduce(or_, map(_FRAMES_OF.__getitem__, said.split(" ")), 0)
-    if not frames:
-        return 0
     found = 0
     if frames & (_BITS["person"] | _BITS["thing"]):
         found += sum(_judges(word) for word in _OF_A_PERSON.findall(rest))

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from tasks.commerce.churn.claims import OPPOSITE, TAKEN, Read, Sign, find_claims
-from tasks.commerce.churn.faults import HARMLESS, count_faults
+from tasks.commerce.churn.faults import HARMLESS, OF_ORDERS, TURNS, count_faults, frames_of
 from tasks.commerce.churn.scopes import scope_of
 from tasks.commerce.churn.shopper import Shopper, read_shopper
-from tasks.commerce.churn.spoken import spoken
+from tasks.commerce.churn.spoken import PAUSE, STOP, spoken
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.manner import manner
 from tasks.commerce.text.remembered import Remembered
@@ -53,8 +53,9 @@ SHORTEST, LONGEST, TOO_LONG = 15, 220, 440
 SHORTEST_ROOT: Final = 4
 """Letters of a root that words of one meaning share alone."""
 _NEGATIONS: Final = frozenset(("nao", "nunca", "jamais", "nem"))
-_WORD: Final = re.compile(r"[^\W\d_]+|\d[\d.,]*|%")
-_CLAUSES: Final = re.compile(r" [.,] | e | mas | porem ")
+_SPLITS: Final = frozenset((STOP, PAUSE, "e", "mas", "porem"))
+FEWEST_WORDS: Final = 3
+"""Words of a sentence that must claim something."""
 _CONCEDES: Final = re.compile(
     r"(?<![a-z])(?:apesar|embora|mesmo (?:com|tendo|sendo|que|sem|assim com|apos)|ainda que|se bem que|por mais que|"
     r"nao obstante|a despeito)(?![a-z])"
@@ -76,7 +77,7 @@ _TELLING: Final = frozenset(
 _TELLING_ROOTS: Final = frozenset(
     found for line in read_lexicon("churn_telling") for word in words(line) if len(found := root(word)) >= SHORTEST_ROOT
 )
-_FREE, _OTHER, _TELLS = range(3)
+_BINDS, _FREE, _OTHER, _TELLS = range(4)
 
 
 class Grade(NamedTuple):
@@ -110,45 +111,73 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
         return Grade(0.0, 0.0)
     shopper = read_shopper(prompt)
     said = spoken(folded)
+    frames = frames_of(said)
     claims, rest = find_claims(said)
     true: list[Read] = []
     for read in claims:
         if not read.holds(shopper):
             continue
-        scope = scope_of(said, read, shopper)
+        scope = scope_of(said, read, shopper, ordered=bool(frames & OF_ORDERS))
         if scope.end > read.end:
             rest = f"{rest[: read.end]}{TAKEN * (scope.end - read.end)}{rest[scope.end :]}"
         if scope.holds:
             true.append(read)
-    faults = count_faults(said, rest, claims, shopper)
-    told, others = _unclaimed(_without_state(rest, shopper), shopper)
-    truth = FALSE_KEEPS ** (len(claims) - len(true)) * FAULT_KEEPS ** (faults + told)
-    known = OTHER_KEEPS[min(others, len(OTHER_KEEPS) - 1)]
+    faults = count_faults(frames, said, rest, claims, shopper) if frames else 0
+    left = _left_of(_without_state(rest, shopper), shopper)
+    truth = FALSE_KEEPS ** (len(claims) - len(true)) * FAULT_KEEPS ** (faults + left.told)
+    known = OTHER_KEEPS[min(left.others, len(OTHER_KEEPS) - 1)] * SILENT_KEEPS**left.silent
     answer: Sign = "" if leaves is None else "leaves" if leaves else "stays"
-    direction = _direction(claims, said, shopper, answer) if answer else 1.0
-    return Grade(form * truth * known * direction * _content(rest, claims), _support(claims, true, shopper, answer))
+    direction = _direction(claims, said, shopper, answer, turns=bool(frames & TURNS)) if answer else 1.0
+    use = form * truth * known * direction * _content(rest.count(TAKEN), left.letters, claims)
+    return Grade(use, _support(claims, true, shopper, answer))
 
 
-def _unclaimed(rest: str, shopper: Shopper) -> tuple[int, int]:
-    """Count what no claim has taken: numbers and words that say what no profile does, and other words."""
-    told = others = 0
-    for clause in _CLAUSES.split(rest):
-        said: list[str] = _WORD.findall(clause)
-        weight = 1 if TAKEN in clause else 2
-        kinds = [_KIND[word] for word in said]
-        others += sum(map(_NEGATIONS.__contains__, said))
-        if not any(kinds):
+class Left(NamedTuple):
+    """What no claim has taken of a text."""
+
+    told: int
+    """Numbers and words that say what no profile does."""
+    others: int
+    """Words that are none of an analyst, once beside a claim and twice elsewhere."""
+    silent: int
+    """Sentences that claim nothing."""
+    letters: int
+    """Letters of its words, without function words."""
+
+
+def _left_of(rest: str, shopper: Shopper) -> Left:
+    """Read word by word what no claim has taken."""
+    told = others = silent = letters = strange = 0
+    begun = 0
+    clause_claims = sentence_claims = False
+    for place, word in enumerate([*rest.split(" "), "."]):
+        if TAKEN in word:
+            clause_claims = sentence_claims = True
             continue
-        for word, kind in zip(said, kinds, strict=True):
-            if kind and not (word in shopper.category or root(word) in shopper.category_roots):
-                told += kind == _TELLS
-                others += weight * (kind == _OTHER)
-    return told, others
+        kind = _KIND[word]
+        if kind >= _OTHER:
+            if word in shopper.category or root(word) in shopper.category_roots:
+                kind = _FREE
+            told += kind == _TELLS
+            strange += kind == _OTHER
+        if kind != _BINDS:
+            letters += len(word) + 1
+        if word in _SPLITS:
+            others += strange if clause_claims else 2 * strange
+            strange, clause_claims = 0, False
+            if word == STOP:
+                silent += not sentence_claims and place - begun >= FEWEST_WORDS
+                begun, sentence_claims = place + 1, False
+        elif word in _NEGATIONS:
+            others += 1
+    return Left(told, others, silent, letters)
 
 
 def _kind(word: str) -> int:
     """Return what a folded word is beside claims: harmless, one of an analyst or not, or said of what no profile is."""
-    if word in _LISTED or word in CLOSED_CLASS:
+    if word in CLOSED_CLASS or word in (STOP, PAUSE, ""):
+        return _BINDS
+    if word in _LISTED:
         return _FREE
     if not word.isalpha() or word in _TELLING or root(word) in _TELLING_ROOTS:
         return _TELLS
@@ -166,17 +195,14 @@ def _without_state(rest: str, shopper: Shopper) -> str:
     return rest
 
 
-def _content(rest: str, claims: Sequence[Read]) -> float:
-    """Grade, in [0, 1], that a text claims something that bears on the answer: enough of it, and in each sentence."""
-    if not any(read.claim.bears for read in claims):
+def _content(taken: int, left: int, claims: Sequence[Read]) -> float:
+    """Grade, in [0, 1], that a text claims something that bears on the answer, and enough of it."""
+    if not any([read.claim.bears for read in claims]):
         return EMPTY_KEEPS
-    taken = rest.count(TAKEN)
-    left = sum([len(word) + 1 for word in _WORD.findall(rest) if word not in CLOSED_CLASS])
-    silent = sum([TAKEN not in sentence and len(sentence) > SHORTEST for sentence in rest.split(" . ")])
-    return SILENT_KEEPS**silent * (EMPTY_KEEPS + (1 - EMPTY_KEEPS) * ramp(taken / (taken + left), *CLAIMED))
+    return EMPTY_KEEPS + (1 - EMPTY_KEEPS) * ramp(taken / (taken + left), *CLAIMED)
 
 
-def _direction(claims: Sequence[Read], said: str, shopper: Shopper, answer: Sign) -> float:
+def _direction(claims: Sequence[Read], said: str, shopper: Shopper, answer: Sign, *, turns: bool) -> float:
     """Grade, in [0, 1], that a reason speaks for the answer: all its conclusions, and enough of its claims."""
     concluded = {read.speaks_for(shopper) for read in claims if read.claim.concludes}
     if concluded - {answer}:
@@ -185,7 +211,7 @@ def _direction(claims: Sequence[Read], said: str, shopper: Shopper, answer: Sign
     if not facts:
         return 1.0
     weights = {"leaves": 0.0, "stays": 0.0, "": 0.0}
-    conceded = _conceded(said)
+    conceded = _conceded(said) if turns else NOTHING_CONCEDED
     for read in facts:
         weights[read.speaks_for(shopper)] += conceded(read.start)
     other = OPPOSITE[answer]
@@ -222,6 +248,9 @@ class Conceded(NamedTuple):
     def __call__(self, place: int) -> float:
         """Return the weight of a claim."""
         return min((weight for start, end, weight in self.spans if start <= place < end), default=1.0)
+
+
+NOTHING_CONCEDED: Final = Conceded(())
 
 
 def _support(claims: Sequence[Read], true: Sequence[Read], shopper: Shopper, answer: Sign) -> float:

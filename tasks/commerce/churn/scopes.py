@@ -49,15 +49,16 @@ class Scope(NamedTuple):
     """End of the words behind the claim that say it, or of the claim."""
 
 
-def scope_of(said: str, read: Read, shopper: Shopper) -> Scope:
+def scope_of(said: str, read: Read, shopper: Shopper, *, ordered: bool) -> Scope:
     """Return what a claim is said of, and whether the profile bears it out.
 
     Args:
         said: The text as `spoken` gives it.
         read: A claim in it, which is true by itself.
         shopper: The profile.
+        ordered: Whether the text holds a word that says so, or denies.
     """
-    if read.claim.concludes:
+    if read.claim.concludes or not (ordered or read.claim.number == "time"):
         return Scope(True, read.end)
     before = said[max(read.start - REACH, 0) : read.start]
     before = before[max(before.rfind(" . "), before.rfind(" , ")) + 1 :]
