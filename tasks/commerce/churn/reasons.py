@@ -46,7 +46,7 @@ BY_CONCLUSION: Final = 0.4
 """Support by a conclusion alone, which says the answer again."""
 BY_NUMBER, BY_WORD = 0.6, 0.45
 """Further support by each claim that the profile bears out and that speaks for the answer, with a number and without."""
-BY_NEITHER: Final = 0.9
+BY_NEITHER: Final = 1.0
 """Share of it for a claim that speaks for no side, as three months without an order do."""
 SHORTEST, LONGEST, TOO_LONG = 15, 220, 440
 """Characters of a reason: the fewest, the most, and too many."""
