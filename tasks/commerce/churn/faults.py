@@ -16,7 +16,11 @@ from tasks.commerce.text.remembered import Remembered
 from tasks.commerce.text.text_form import fold
 from tasks.commerce.text.vocabulary import CLOSED_CLASS, Vocabulary, root
 
-DATA_FILES: Final = ("data/lexicons/churn_advice.txt", "data/lexicons/churn_judgements.txt", "data/lexicons/churn_words.txt")
+DATA_FILES: Final = (
+    "data/lexicons/churn_advice.txt",
+    "data/lexicons/churn_judgements.txt",
+    "data/lexicons/churn_words.txt",
+)
 SAME_RATING: Final = 0.05
 """Difference of the last rating and the mean up to which neither is higher."""
 HARMLESS: Final = Vocabulary("churn_words")
@@ -31,14 +35,18 @@ _LINK: Final = (
 _OF_A_PERSON: Final = re.compile(rf"(?<![a-z]){_PERSON} {_LINK}([a-z]+)")
 _OF_A_THING: Final = re.compile(rf"(?<![a-z]){_THING} {_LINK}([a-z]+)")
 _BEFORE_A_NOUN: Final = re.compile(rf"(?<![a-z])([a-z]+) (?:{_PERSON}|{_THING})(?![a-z])")
-_OTHER: Final = re.compile(r"(?<![a-z])outr[oa]s? (?:loj|sit|marc|lugar|empres|vended|fornec|plataform|canal|cana)[a-z]*")
+_OTHER: Final = re.compile(
+    r"(?<![a-z])outr[oa]s? (?:loj|sit|marc|lugar|empres|vended|fornec|plataform|canal|cana)[a-z]*"
+)
 _ADVICE: Final = re.compile(
     r"(?<![a-z])(nao )?(?:convem|cabe|vale|compensa|melhor|basta|recomend[a-z]+|sugiro|sugerimos|aconselh[a-z]+|"
     r"(?:e|seria|sera|fica) (?:bom|preciso|hora de|necessario|importante|recomendavel|prudente|urgente|aconselhavel)|"
     r"(?:precisamos|devemos|podemos|vamos|deve-se|temos (?:de|que)|tem que|ha que|hora de))"
     r"(?: se| a pena| so| apenas| tambem| ja| de| que| ao menos| logo| agora| entao| ,)*( nao| nem| sem)? ([a-z]+r)(?![a-z])"
 )
-_PURPOSE: Final = re.compile(r"(?<![a-z])(?:compr|pediu|gast|volt)[a-z]* (?:so |apenas |somente |tudo )?(?:para|pra) ([a-z]+)")
+_PURPOSE: Final = re.compile(
+    r"(?<![a-z])(?:compr|pediu|gast|volt)[a-z]* (?:so |apenas |somente |tudo )?(?:para|pra) ([a-z]+)"
+)
 _CAUSE: Final = re.compile(
     r"(?<![a-z])(?:porque|pois|ja que|visto que|uma vez que|por causa d[aeo]s?|devido aos?|devido a|em razao d[aeo]s?|"
     r"por conta d[aeo]s?|gracas aos?|por ser|por ter|por estar)(?![a-z])"
@@ -53,7 +61,9 @@ _CHANGED: Final = re.compile(
     r"(?<![a-z])(?:gast|valor|compr|pedid|frequenci|ticket|consum|interval|entreg|atras|parcel|volum|ritm|praz)[a-z]*"
 )
 _RATED: Final = re.compile(r"(?<![a-z])(?:not|avalia|satisfac|medi)[a-z]*")
-_OUTLOOK: Final = re.compile(r"(?<![a-z])(?:risc|chanc|probab|possibil|expectativ|confianc|interess|incertez|preocup|alert|tendenc)[a-z]*")
+_OUTLOOK: Final = re.compile(
+    r"(?<![a-z])(?:risc|chanc|probab|possibil|expectativ|confianc|interess|incertez|preocup|alert|tendenc)[a-z]*"
+)
 _HABIT: Final = re.compile(
     r"(?<![a-z])(?:tod[oa]s? (?:[oa]s )?(?:mes|meses|semanas?|dias?|anos?)|(?:por|ao|a cada) (?:mes|semana|dia|ano|\d+ [a-z]+)|"
     r"mensal(?:mente)?|semanal(?:mente)?|diari(?:o|a|amente)|quinzenal(?:mente)?|anual(?:mente)?)(?![a-z])"
@@ -151,7 +161,9 @@ def _judges(word: str) -> bool:
 def _empty_causes(rest: str) -> int:
     """Count the causes that hold no claim: between `porque` and the end of its sentence."""
     ends = [rest.find(" .", cause.end()) for cause in _CAUSE.finditer(rest)]
-    causes = [rest[cause.end() : end if end > 0 else None] for cause, end in zip(_CAUSE.finditer(rest), ends, strict=True)]
+    causes = [
+        rest[cause.end() : end if end > 0 else None] for cause, end in zip(_CAUSE.finditer(rest), ends, strict=True)
+    ]
     return sum(TAKEN not in cause and len(cause) > 1 for cause in causes)
 
 
@@ -164,10 +176,8 @@ def _false_changes(said: str, shopper: Shopper) -> int:
         if not change or _OUTLOOK.search(clause):
             continue
         if _RATED.search(clause):
-            known = last is not None and mean is not None
-            rises = known and last > mean + SAME_RATING
-            falls = known and last < mean - SAME_RATING
-            found += not (rises if change["up"] else falls)
+            if last is not None and mean is not None:
+                found += last <= mean + SAME_RATING if change["up"] else last >= mean - SAME_RATING
         else:
             found += _CHANGED.search(clause) is not None
     return found

@@ -18,14 +18,22 @@ from tasks.commerce.churn.spoken import PAUSE, STOP, spoken
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.manner import manner
 from tasks.commerce.text.remembered import Remembered
-from tasks.commerce.text.text_form import MAX_CHARACTERS, declines, fluency, fold, folded_words, originality, ramp, words
+from tasks.commerce.text.text_form import (
+    MAX_CHARACTERS,
+    declines,
+    fluency,
+    fold,
+    folded_words,
+    originality,
+    ramp,
+    words,
+)
 from tasks.commerce.text.vocabulary import CLOSED_CLASS, root
 
 DATA_FILES: Final = ("data/lexicons/churn_telling.txt", "data/lexicons/states.txt")
-FALSE_KEEPS: Final = 0.25
-"""Share of its use that a reason keeps for each claim that the profile contradicts."""
-FAULT_KEEPS: Final = 0.35
-"""Share for each number without a claim, frame that no profile bears, and word of a field that none speaks of."""
+FAULT_KEEPS: Final = 0.25
+"""Share of its use that a reason keeps for each false claim, number without a claim, frame that no profile bears, and
+word of a field that none speaks of."""
 OTHER_KEEPS: Final = (1.0, 0.94, 0.85, 0.5, 0.35, 0.25, 0.15)
 """Share by the ordinary words that are none of an analyst: beside a claim each counts once, elsewhere twice."""
 AGAINST_KEEPS: Final = 0.1
@@ -124,7 +132,7 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
             true.append(read)
     faults = count_faults(frames, said, rest, claims, shopper) if frames else 0
     left = _left_of(_without_state(rest, shopper), shopper)
-    truth = FALSE_KEEPS ** (len(claims) - len(true)) * FAULT_KEEPS ** (faults + left.told)
+    truth = FAULT_KEEPS ** (len(claims) - len(true) + faults + left.told)
     known = OTHER_KEEPS[min(left.others, len(OTHER_KEEPS) - 1)] * SILENT_KEEPS**left.silent
     answer: Sign = "" if leaves is None else "leaves" if leaves else "stays"
     direction = _direction(claims, said, shopper, answer, turns=bool(frames & TURNS)) if answer else 1.0

@@ -105,7 +105,9 @@ def _holds_of_one(nth: str, read: Read, shopper: Shopper) -> bool:
     is_last = nth == "ultim" or (nth in _PLACES and _PLACES.index(nth) + 1 == orders)
     if name in ("rating", "mean", "last") or "last" in bounds:
         same = values.get("last") == values.get("mean")
-        return same or (is_last and (read.holds_of("last", shopper) if name else shopper.within("last", *bounds["last"])))
+        return same or (
+            is_last and (read.holds_of("last", shopper) if name else shopper.within("last", *bounds["last"]))
+        )
     if "worst" in bounds:
         return is_last and shopper.within("last", *bounds["worst"])
     if name in ("spent", "late", "undelivered"):
