@@ -42,7 +42,8 @@ _ADVICE: Final = re.compile(
     r"(?<![a-z])(nao )?(?:convem|cabe|vale|compensa|melhor|basta|recomend[a-z]+|sugiro|sugerimos|aconselh[a-z]+|"
     r"(?:e|seria|sera|fica) (?:bom|preciso|hora de|necessario|importante|recomendavel|prudente|urgente|aconselhavel)|"
     r"(?:precisamos|devemos|podemos|vamos|deve-se|temos (?:de|que)|tem que|ha que|hora de))"
-    r"(?: se| a pena| so| apenas| tambem| ja| de| que| ao menos| logo| agora| entao| ,)*( nao| nem| sem)? ([a-z]+r)(?![a-z])"
+    r"(?: se| a pena| so| apenas| tambem| ja| de| que| ao menos| logo| agora| entao| ,)*( nao| nem| sem)?"
+    r" ([a-z]+[aei]r)(?![a-z])"
 )
 _PURPOSE: Final = re.compile(
     r"(?<![a-z])(?:compr|pediu|gast|volt)[a-z]* (?:so |apenas |somente |tudo )?(?:para|pra) ([a-z]+)"
@@ -65,7 +66,8 @@ _OUTLOOK: Final = re.compile(
     r"(?<![a-z])(?:risc|chanc|probab|possibil|expectativ|confianc|interess|incertez|preocup|alert|tendenc)[a-z]*"
 )
 _HABIT: Final = re.compile(
-    r"(?<![a-z])(?:tod[oa]s? (?:[oa]s )?(?:mes|meses|semanas?|dias?|anos?)|(?:por|ao|a cada) (?:mes|semana|dia|ano|\d+ [a-z]+)|"
+    r"(?<![a-z])(?:tod[oa]s? (?:[oa]s )?(?:mes|meses|semanas?|dias?|anos?)|"
+    r"(?:por|ao|a cada) (?:mes|semana|dia|ano|\d+ [a-z]+)|"
     r"mensal(?:mente)?|semanal(?:mente)?|diari(?:o|a|amente)|quinzenal(?:mente)?|anual(?:mente)?)(?![a-z])"
 )
 _ARRIVED: Final = re.compile(
@@ -77,18 +79,20 @@ _LED_BY: Final[Mapping[str, str]] = {
     "thing": "loj produt mercadori item iten encomend atendiment",
     "other": "outr",
     "advice": (
-        "convem cabe vale compensa melhor basta recomend sugir sugeri aconselh bom preciso hora necess importan prudent "
-        "urgent precisamos devemos podemos vamos deve temos tem"
+        "convem cabe vale compensa melhor basta recomend sugir sugeri aconselh bom preciso hora necess importan "
+        "prudent urgent precisamos devemos podemos vamos deve temos tem"
     ),
     "cause": "porque pois ja visto vez causa devido razao conta gracas por",
     "change": (
-        "aument cresc subi sobe melhor ascen ampli evolu diminu cai queda reduz reduc pior baix despenc declin cada dobr "
-        "triplic"
+        "aument cresc subi sobe melhor ascen ampli evolu diminu cai queda reduz reduc pior baix despenc declin cada "
+        "dobr triplic"
     ),
     "habit": "tod cada ao por mensal semanal diari quinzenal anual",
     "purpose": "para pra",
     "arrival": "cheg receb entreg maos",
-    "orders": "tod sempre amb cada ultim primeir segund terceir quart quint sext nos nas os as nao nunca jamais nem deixou",
+    "orders": (
+        "tod sempre amb cada ultim primeir segund terceir quart quint sext nos nas os as nao nunca jamais nem deixou"
+    ),
     "turns": "mas porem contudo entretanto todavia tanto so apesar embora mesmo ainda se por nao despeito",
 }
 """Beginnings of the words without which a frame cannot be in a text."""

@@ -53,7 +53,7 @@ CONCEDED: Final = 0.5
 BY_CONCLUSION: Final = 0.4
 """Support by a conclusion alone, which says the answer again."""
 BY_NUMBER, BY_WORD = 0.6, 0.45
-"""Further support by each claim that the profile bears out and that speaks for the answer, with a number and without."""
+"""Further support by each true claim that speaks for the answer, with a number and without."""
 BY_NEITHER: Final = 1.0
 """Share of it for a claim that speaks for no side, as three months without an order do."""
 SHORTEST, LONGEST, TOO_LONG = 15, 220, 440
@@ -112,7 +112,7 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
     length = ramp(len(text.strip()), 0, SHORTEST) * ramp(len(text), TOO_LONG, LONGEST)
     folded = fold(text)
     own_words = folded_words(folded)
-    if not length or declines(folded, set(own_words), says_something=any([word[0].isdigit() for word in own_words])):
+    if not length or declines(folded, set(own_words), says_something=any(word[0].isdigit() for word in own_words)):
         return Grade(0.0, 0.0)
     form = length * fluency(own_words) * originality(own_words, prompt) * manner(text, folded, own_words) ** 2
     if not form:
@@ -205,7 +205,7 @@ def _without_state(rest: str, shopper: Shopper) -> str:
 
 def _content(taken: int, left: int, claims: Sequence[Read]) -> float:
     """Grade, in [0, 1], that a text claims something that bears on the answer, and enough of it."""
-    if not any([read.claim.bears for read in claims]):
+    if not any(read.claim.bears for read in claims):
         return EMPTY_KEEPS
     return EMPTY_KEEPS + (1 - EMPTY_KEEPS) * ramp(taken / (taken + left), *CLAIMED)
 

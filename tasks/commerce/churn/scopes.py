@@ -13,31 +13,38 @@ from tasks.commerce.churn.shopper import Shopper
 REACH: Final = 40
 """Characters before a claim that are searched for what it is said of."""
 _ORDERS: Final = r"(?:pedid[oa]s?|compras?|entregas?|encomendas?|vezes)"
-_ALL: Final = rf"(?:tod[oa]s?(?: [oa]s)?(?: \d+)?(?: {_ORDERS})?|cada(?: um[a]?)?(?: {_ORDERS})?|amb[oa]s(?: [oa]s)?(?: {_ORDERS})?|sempre)"
+_ALL: Final = (
+    rf"(?:tod[oa]s?(?: [oa]s)?(?: \d+)?(?: {_ORDERS})?|cada(?: um[a]?)?(?: {_ORDERS})?|"
+    rf"amb[oa]s(?: [oa]s)?(?: {_ORDERS})?|sempre)"
+)
 _NTH: Final = r"(?:ultim|primeir|segund|terceir|quart|quint|sext)"
 _AFTER: Final = re.compile(
     rf" (?:(?:(?:em|a|ao|de|por|com) )?(?P<all>{_ALL})|(?P<each>[nd][oa]s \d+(?: {_ORDERS}|(?= [.,]|$| e )))|"
-    rf"[nd][oa] (?:(?:seu|sua) )?(?P<nth>{_NTH})[oa](?: (?:e unic[oa] )?(?:compra|pedido|entrega|encomenda|vez))?)(?![a-z\d])"
+    rf"[nd][oa] (?:(?:seu|sua) )?(?P<nth>{_NTH})[oa]"
+    r"(?: (?:e unic[oa] )?(?:compra|pedido|entrega|encomenda|vez))?)(?![a-z\d])"
 )
 _BEFORE: Final = re.compile(
-    rf"(?:(?<!nem )(?P<all>{_ALL})|(?P<each>(?: |^)[oa]s \d+ {_ORDERS})|(?P<nth>{_NTH})[oa](?! nota| avalia))(?: (?!e |desde)[a-z]+){{0,3}} $"
+    rf"(?:(?<!nem )(?P<all>{_ALL})|(?P<each>(?: |^)[oa]s \d+ {_ORDERS})|(?P<nth>{_NTH})[oa](?! nota| avalia))"
+    r"(?: (?!e |desde)[a-z]+){0,3} $"
 )
 _WITHIN_ALL: Final = re.compile(r"(?<![a-z])(?:tod[oa]s?|sempre|amb[oa]s)(?![a-z])")
 _PLACES: Final = ("primeir", "segund", "terceir", "quart", "quint", "sext")
 _OTHER_DAYS_BEFORE: Final = re.compile(
-    r"(?:cada|esper[a-z]+|aguard[a-z]+|demor[a-z]+|lev(?:a|ou|aram|ando)|dur[a-z]+|prazo de|atras[a-z]+(?: de| em| por)?|"
-    r"entreg[a-z]+ em|cheg[a-z]+ em|dentro de|cliente|conosco|cadastrad[oa]|(?P<within>em))(?: (?:ha|por|uns|quase|apenas|so|de|mais|menos))* $"
+    r"(?:cada|esper[a-z]+|aguard[a-z]+|demor[a-z]+|lev(?:a|ou|aram|ando)|dur[a-z]+|prazo de|"
+    r"atras[a-z]+(?: de| em| por)?|entreg[a-z]+ em|cheg[a-z]+ em|dentro de|cliente|conosco|cadastrad[oa]|"
+    r"(?P<within>em))"
+    r"(?: (?:ha|por|uns|quase|apenas|so|de|mais|menos))* $"
 )
 _OTHER_DAYS_AFTER: Final = re.compile(
-    r" (?:para (?!ca )|pela|pelo|de (?:atraso|espera|prazo|demora|entrega)|ate |depois(?! [,.]| sem | nao | nada| nenhum| disso)|apos|entre|esper|aguard|na fila|como cliente)"
+    r" (?:para (?!ca )|pela|pelo|de (?:atraso|espera|prazo|demora|entrega)|ate |"
+    r"depois(?! [,.]| sem | nao | nada| nenhum| disso)|apos|entre|esper|aguard|na fila|como cliente)"
 )
+_SEVERAL: Final = re.compile(r"(?:pedidos|compras|vezes|encomendas)(?: [a-z]+){0,3} $")
 _DENIED: Final = re.compile(r"(?:nao|nunca|jamais|nem|deixou de)(?: (?!so |apenas )[a-z]+)? $")
 _SINCE: Final = re.compile(
-    r"(?<![a-z])(?:ha|faz|fazem|desde|sem|nao|nunca|nenhum|parad|silenc|inativ|ausen|ausente|afastad|sumi|ultim|recent|"
+    r"(?<![a-z])(?:ha|faz|fazem|desde|sem|nao|nunca|nenhum|parad|silenc|inativ|ausen|afastad|sumi|ultim|recent|"
     r"atras |intervalo|pausa|compr|pedid|volt|passaram|completou|distan|depois [,.]|em branco|nada)"
 )
-
-_SEVERAL: Final = re.compile(r"(?:pedidos|compras|vezes|encomendas)(?: [a-z]+){0,3} $")
 
 
 class Scope(NamedTuple):
@@ -58,66 +65,71 @@ def scope_of(said: str, read: Read, shopper: Shopper, *, ordered: bool) -> Scope
         shopper: The profile.
         ordered: Whether the text holds a word that says so, or denies.
     """
-    if read.claim.concludes or not (ordered or read.claim.number == "time"):
+    number = read.claim.number
+    if read.claim.concludes or not (ordered or number == "time"):
         return Scope(True, read.end)
     before = said[max(read.start - REACH, 0) : read.start]
     before = before[max(before.rfind(" . "), before.rfind(" , ")) + 1 :]
-    if read.claim.number == "time":
+    if number == "time":
         return Scope(_since_the_last(said, before, read), read.end)
-    if read.claim.number and _DENIED.search(before):
+    if number and _DENIED.search(before):
         return Scope(False, read.end)
-    if read.claim.number in ("orders", "per_order") or not shopper.values.get("orders"):
+    if number in ("orders", "per_order") or not shopper.values.get("orders"):
         return Scope(True, read.end)
     after = _AFTER.match(said, read.end)
     found = after or _BEFORE.search(before)
-    end = after.end() if after else read.end
     if found and found["nth"]:
-        return Scope(_holds_of_one(found["nth"], read, shopper), end)
-    if found or _WITHIN_ALL.search(said, read.start, read.end):
-        return Scope(_holds_of_all(read, shopper), end)
-    return Scope(True, end)
+        holds = _holds_of_one(found["nth"], read, shopper)
+    else:
+        holds = not (found or _WITHIN_ALL.search(said, read.start, read.end)) or _holds_of_all(read, shopper)
+    return Scope(holds, after.end() if after else read.end)
 
 
 def _holds_of_all(read: Read, shopper: Shopper) -> bool:
-    values = shopper.values
+    values, bounds = shopper.values, read.claim.bounds
     orders, name = values["orders"], read.claim.number
     if name in ("rating", "mean", "last"):
-        return values.get("last") == values.get("mean")
+        return _same_ratings(shopper)
     if name == "spent":
         return near_money(read, values.get("spent", 0.0) / orders)
     if name == "instalments":
         return 1.0 in (orders, values.get("instalments"))
-    bounds = read.claim.bounds
-    for count in ("late", "undelivered"):
-        if not read.denied and count in bounds and bounds[count][0] >= 1 and len(bounds) == 1:
-            return values.get(count) == orders
     if "last" in bounds and not read.denied:
-        return all(shopper.within(each, *bounds[each]) for each in ("last", "mean") if each in bounds)
-    return True
+        return all(
+            shopper.within(each, *bounds[each]) for each in ("last", "mean") if each in values and each in bounds
+        )
+    return len(bounds) > 1 or _counts_all(read, shopper)
 
 
 def _holds_of_one(nth: str, read: Read, shopper: Shopper) -> bool:
-    values = shopper.values
+    values, bounds = shopper.values, read.claim.bounds
     orders, name = values["orders"], read.claim.number
     if orders == 1:
         return True
-    bounds = read.claim.bounds
-    is_last = nth == "ultim" or (nth in _PLACES and _PLACES.index(nth) + 1 == orders)
-    if name in ("rating", "mean", "last") or "last" in bounds:
-        same = values.get("last") == values.get("mean")
-        return same or (
-            is_last and (read.holds_of("last", shopper) if name else shopper.within("last", *bounds["last"]))
-        )
-    if "worst" in bounds:
-        return is_last and shopper.within("last", *bounds["worst"])
-    if name in ("spent", "late", "undelivered"):
-        return values.get(name) == orders if name != "spent" else False
+    if name in ("rating", "mean", "last") or "last" in bounds or "worst" in bounds:
+        is_last = nth == "ultim" or (nth in _PLACES and _PLACES.index(nth) + 1 == orders)
+        asked = bounds.get("last") or bounds.get("worst")
+        said_of_last = shopper.within("last", *asked) if asked else read.holds_of("last", shopper)
+        return _same_ratings(shopper) or (is_last and said_of_last)
     if name == "instalments":
         return values.get("instalments") == 1
-    for count in ("late", "undelivered"):
-        if not read.denied and count in bounds and bounds[count][0] >= 1:
-            return values.get(count) == orders
-    return True
+    return name != "spent" and _counts_all(read, shopper)
+
+
+def _same_ratings(shopper: Shopper) -> bool:
+    """Return whether the last rating is that of all, as far as a profile shows both."""
+    mean = shopper.values.get("mean")
+    return shopper.values.get("last", mean) == mean
+
+
+def _counts_all(read: Read, shopper: Shopper) -> bool:
+    """Return whether deliveries that are said to be late or missing are all of them."""
+    values, bounds = shopper.values, read.claim.bounds
+    return all(
+        values.get(count) == values["orders"]
+        for count in ("late", "undelivered")
+        if read.claim.number == count or (not read.denied and count in bounds and bounds[count][0] >= 1)
+    )
 
 
 def _since_the_last(said: str, before: str, read: Read) -> bool:
