@@ -8,6 +8,7 @@ clause of nothing else costs more with each.
 
 import re
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from tasks.commerce.churn.claims import OPPOSITE, TAKEN, Read, Sign, find_claims
@@ -112,7 +113,7 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
     length = ramp(len(text.strip()), 0, SHORTEST) * ramp(len(text), TOO_LONG, LONGEST)
     folded = fold(text)
     own_words = folded_words(folded)
-    if not length or declines(folded, set(own_words), says_something=any(word[0].isdigit() for word in own_words)):
+    if not length or declines(folded, set(own_words), says_something=_has_number(own_words)):
         return Grade(0.0, 0.0)
     form = length * fluency(own_words) * originality(own_words, prompt) * manner(text, folded, own_words) ** 2
     if not form:
@@ -138,6 +139,10 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
     direction = _direction(claims, said, shopper, answer, turns=bool(frames & TURNS)) if answer else 1.0
     use = form * truth * known * direction * _content(rest.count(TAKEN), left.letters, claims)
     return Grade(use, _support(claims, true, shopper, answer))
+
+
+def _has_number(own_words: Sequence[str]) -> bool:
+    return any(map(str.isdigit, map(itemgetter(0), own_words)))
 
 
 class Left(NamedTuple):

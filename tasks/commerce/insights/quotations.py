@@ -107,9 +107,9 @@ def words_of_name(name: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
-def labels_of(statement: str) -> tuple[str, ...]:
-    """Return the words and signs that a statement's number belongs to."""
-    return tuple(labels(statement))
+def read_statement(statement: str) -> tuple[tuple[float, ...], tuple[str, ...]]:
+    """Return a statement's numbers, and the words and signs that they belong to."""
+    return tuple(numbers_in(statement)), tuple(labels(statement))
 
 
 def _know(fact: Fact) -> KnownFact:
@@ -117,7 +117,8 @@ def _know(fact: Fact) -> KnownFact:
         return KnownFact(None, frozenset({_rounded(float(fact))}), (), ())
     name, colon, statement = fact.partition(": ")
     row, text = (name, statement) if colon and words_of_name(name) else (None, fact)
-    return KnownFact(row, frozenset(map(_rounded, numbers_in(text))), labels_of(text), words_of_name(row or ""))
+    numbers, said = read_statement(text)
+    return KnownFact(row, frozenset(map(_rounded, numbers)), said, words_of_name(row or ""))
 
 
 def _row_words(facts: Iterable[KnownFact]) -> dict[str, str]:

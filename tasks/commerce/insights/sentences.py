@@ -34,7 +34,7 @@ class Sentence:
     """One sentence and what it names."""
 
     tokens: list[str]
-    clauses: list[int]
+    clauses: Sequence[int]
     """The clause of each word."""
     rows: list[tuple[int, int]]
     """Place and row of each name of a row."""
@@ -117,7 +117,7 @@ _PUNCTUATION: Final = _ENDS | PARTS
 _PARTS_AND_CONJUNCTIONS: Final = (PARTS | _CONJUNCTIONS) - {"/"}
 
 
-def sentences_of(tokens: Sequence[str], table: Table, headings: Sequence[bool]) -> Iterator[Sentence]:
+def sentences_of(tokens: list[str], table: Table, headings: Sequence[bool]) -> Iterator[Sentence]:
     """Yield the sentences of a text.
 
     Args:
@@ -135,7 +135,7 @@ def sentences_of(tokens: Sequence[str], table: Table, headings: Sequence[bool]) 
         word = tokens[end] if end < len(tokens) else "\n"
         if start < end:
             heading = line < len(headings) and headings[line]
-            sentence = _sentence(list(tokens[start : min(end, start + MAX_TOKENS)]), table, line, heading, word == "?")
+            sentence = _sentence(tokens[start : min(end, start + MAX_TOKENS)], table, line, heading, word == "?")
             sentence.carried_row, sentence.carried_column = carried
             sentence.from_line = in_line
             sentence.first, first = first, False
@@ -176,7 +176,9 @@ def _sentence(tokens: list[str], table: Table, line: int, heading: bool, asks: b
             columns.append((place, index))
         elif _is_row(word, tokens[place + 1] if place < last else ""):
             rows.append((place, index))
-    clauses = list(accumulate(map(_PARTS_AND_CONJUNCTIONS.__contains__, tokens)))
+    # A name, as in `seguro contra roubo`, parts nothing.
+    parting = _PARTS_AND_CONJUNCTIONS.difference(names)
+    clauses = list(accumulate(map(parting.__contains__, tokens)))
     return Sentence(tokens, clauses, rows[:MAX_MARKS], columns[:MAX_MARKS], numbers[:MAX_MARKS], line, heading, asks)
 
 

@@ -102,10 +102,13 @@ class Phrases:
             pattern = re.compile(rf"{where}{re.escape(phrase)}{end}")
             self._by_first_word[first] = (*self._by_first_word.get(first, ()), (phrase, pattern))
         self._first_words = frozenset(self._by_first_word)
+        self.phrases = tuple(map(fold, read_lexicon(lexicon)))
 
     def are_in(self, folded: str, words_there: AbstractSet[str]) -> bool:
         """Return whether any phrase occurs in a folded text of these words."""
         # Few texts contain even the first word of a phrase, and a set lookup is faster than a pattern.
+        if self._first_words.isdisjoint(words_there):
+            return False
         return any(
             phrase in folded and pattern.search(folded)
             for first in self._first_words & words_there
@@ -298,13 +301,15 @@ def declines(folded: str, words_there: AbstractSet[str], says_something: bool) -
 def chatters(text: str) -> bool:
     """Return whether a text addresses the requester instead of being the answer."""
     folded = fold(text[:MAX_CHARACTERS])
+    if not any(map(folded.__contains__, CHATTER.phrases)):
+        return False
     return CHATTER.are_in(folded, set(folded_words(folded)))
 
 
 def ramp(value: float, worst: float, best: float) -> float:
     """Grade a value linearly: 0 at `worst` and beyond, 1 at `best` and beyond."""
     share = (value - worst) / (best - worst)
-    return 0.0 if share < 0.0 else 1.0 if share > 1.0 else share
+    return 0.0 if share < 0.0 else min(share, 1.0)
 
 
 def overlap(text: str, reference: str) -> float:
