@@ -26,15 +26,15 @@ SAME_RATING: Final = 0.05
 HARMLESS: Final = Vocabulary("churn_words")
 """Words that say nothing of a shopper which their profile would have to bear."""
 _CLAUSES: Final = re.compile(r" [.,] | e (?!e )| mas | porem | porque | pois ")
-_PERSON: Final = r"(?:client|pesso|consumid|comprad|shopper|sujeit|figur)[a-z]*"
-_THING: Final = r"(?:loj|produt|mercadori|ite[mn]|encomend|atendiment)[a-z]*"
+_NOUN: Final = (
+    r"(?:client|pesso|consumid|comprad|shopper|sujeit|figur|loj|produt|mercadori|ite[mn]|encomend|atendiment)[a-z]*"
+)
 _LINK: Final = (
     r"(?:(?:e|era|foi|esta|estava|parece|veio|vem|chegou|saiu|ficou|muito|muita|bem|tao|meio|um|uma|mais|bastante|"
     r"pouco|que|tambem|ser|se|mostra|mostrou|do|tipo) )*"
 )
-_OF_A_PERSON: Final = re.compile(rf"(?<![a-z]){_PERSON} {_LINK}([a-z]+)")
-_OF_A_THING: Final = re.compile(rf"(?<![a-z]){_THING} {_LINK}([a-z]+)")
-_BEFORE_A_NOUN: Final = re.compile(rf"(?<![a-z])([a-z]+) (?:{_PERSON}|{_THING})(?![a-z])")
+_BEHIND_A_NOUN: Final = re.compile(rf"(?<![a-z]){_NOUN} {_LINK}([a-z]+)")
+_BEFORE_A_NOUN: Final = re.compile(rf"(?<![a-z])([a-z]+) {_NOUN}(?![a-z])")
 _OTHER: Final = re.compile(
     r"(?<![a-z])outr[oa]s? (?:loj|sit|marc|lugar|empres|vended|fornec|plataform|canal|cana)[a-z]*"
 )
@@ -75,8 +75,7 @@ _ARRIVED: Final = re.compile(
 )
 _NOT: Final = re.compile(r"(?:nao|nunca|nem|sem)(?: [a-z]+){0,3} $")
 _LED_BY: Final[Mapping[str, str]] = {
-    "person": "client pesso consumid comprad shopper sujeit figur",
-    "thing": "loj produt mercadori item iten encomend atendiment",
+    "noun": "client pesso consumid comprad shopper sujeit figur loj produt mercadori item iten encomend atendiment",
     "other": "outr",
     "advice": (
         "convem cabe vale compensa melhor basta recomend sugir sugeri aconselh bom preciso hora necess importan "
@@ -112,12 +111,18 @@ def _beginnings() -> dict[str, int]:
     return found
 
 
-_BEGINNINGS: Final = _beginnings()
-_FRAMES_OF: Final = Remembered(
-    lambda word: reduce(or_, [_BEGINNINGS.get(word[:length], 0) for length in range(2, _LONGEST + 1)])
-)
 _ADVISED: Final = frozenset(map(fold, read_lexicon("churn_advice")))
 _JUDGING: Final = frozenset(root(fold(word)) for word in read_lexicon("churn_judgements"))
+_JUDGES: Final = 1 << len(_LED_BY)
+_BEGINNINGS: Final = _beginnings()
+
+
+def _frames_of(word: str) -> int:
+    frames = _JUDGES if root(word) in _JUDGING else 0
+    return reduce(or_, [_BEGINNINGS.get(word[:length], 0) for length in range(2, _LONGEST + 1)], frames)
+
+
+_FRAMES_OF: Final = Remembered(_frames_of)
 
 
 def frames_of(said: str) -> int:
@@ -136,10 +141,10 @@ def count_faults(frames: int, said: str, rest: str, claims: Sequence[Read], shop
         shopper: The profile.
     """
     found = 0
-    if frames & (_BITS["person"] | _BITS["thing"]):
-        found += sum(_judges(word) for word in _OF_A_PERSON.findall(rest))
-        found += sum(_judges(word) for word in _OF_A_THING.findall(rest))
-        found += sum(root(word) in _JUDGING for word in _BEFORE_A_NOUN.findall(rest))
+    if frames & _BITS["noun"]:
+        found += sum(map(_judges, _BEHIND_A_NOUN.findall(rest)))
+        if frames & _JUDGES:
+            found += sum(root(word) in _JUDGING for word in _BEFORE_A_NOUN.findall(rest))
     if frames & _BITS["other"]:
         found += len(_OTHER.findall(rest))
     if frames & _BITS["advice"]:
