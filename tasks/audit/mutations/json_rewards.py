@@ -210,7 +210,7 @@ CHURN: Final = (
         ("churn",),
         (
             edit("churn.claims:_number_holds", ("    groups = match", "    return True\n    groups = match")),
-            edit("churn.reasons:_unknown", ("return numbers + denials", "return denials")),
+            edit("churn.reasons:_kind", ("not word.isalpha() or ", "")),
         ),
     ),
     Mutant(

@@ -40,6 +40,7 @@ MOST_MONTHS_OF_A_YEAR: Final = 61
 """Days by which `um ano` may be missed."""
 NEEDS: Final = 3
 """Sets of keys by which a wording is chosen."""
+MONEY: Final = frozenset(("spent", "per_order", "instalments"))
 CLAUSE: Final = 60
 """Characters before a claim that are searched for its denial."""
 MAX_DIGITS: Final = 12
@@ -102,6 +103,20 @@ class Read(NamedTuple):
     denied: bool
     """Whether it is the claim that is denied: `o histórico não sugere retorno`."""
 
+    @property
+    def end(self) -> int:
+        """Return its end in the text."""
+        return self.match.end() - 1
+
+    @property
+    def of_late_days(self) -> bool:
+        """Return whether it is said of what lies in the last days: `nos últimos 20 dias`."""
+        return (self.match.groupdict().get("about") or "").strip().endswith(("ultimos", "ultimas"))
+
+    def holds_of(self, name: str, shopper: Shopper) -> bool:
+        """Return whether its number is that of a value."""
+        return _number_holds(name, self.match, shopper, negative=self.negative)
+
     def holds(self, shopper: Shopper) -> bool:
         """Return whether the profile bears it out; a conclusion says nothing of the profile."""
         return self.claim.concludes or self.claim.holds(shopper, self) != self.denied
@@ -129,6 +144,11 @@ class Claim:
     def concludes(self) -> bool:
         """Return whether it says only whether the shopper leaves or stays."""
         return not self.number and not self.bounds
+
+    @property
+    def bears(self) -> bool:
+        """Return whether it bears on the answer: what was spent, and in how many instalments, speaks for no side."""
+        return self.number not in MONEY and not (self.bounds.keys() and self.bounds.keys() <= MONEY)
 
     def holds(self, shopper: Shopper, read: "Read") -> bool:
         """Return whether the profile bears it out."""
@@ -283,6 +303,12 @@ def _number_holds(name: str, match: re.Match[str], shopper: Shopper, *, negative
         return any(_rated(said, shopper.values[each], about) for each in names if each in shopper.values)
     actual = shopper.values.get(name)
     return actual is not None and _counted(said, actual, about)
+
+
+def near_money(read: Read, actual: float) -> bool:
+    """Return whether a claim's amount is another as people say it."""
+    said = _value(read.match.groupdict().get("n") or read.match.groupdict().get("n2"))
+    return said is not None and _near(said, actual, (read.match["about"] or "").strip(), ROUNDED)
 
 
 def _counted(said: float, actual: float, about: str) -> bool:

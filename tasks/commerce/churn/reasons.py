@@ -1,7 +1,9 @@
 """Grade of a reason: what it claims of the shopper, against the profile and against the answer beside it.
 
-The world is closed. A reason is read as claims (`claims`), and what no claim takes must be a harmless word, the
-profile's own, or a function word: anything else is said of the shopper without the profile.
+Credit comes from claims (`claims`) that are true and speak for the answer. What costs are faults: a claim that is false
+or said of other orders than the profile knows (`scopes`), a number without a claim, a frame that says what no profile
+bears (`faults`), a word of a field that none speaks of. Ordinary words cost next to nothing beside a claim, and a
+clause of nothing else costs more with each.
 """
 
 import re
@@ -10,25 +12,41 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from tasks.commerce.churn.claims import OPPOSITE, TAKEN, Read, Sign, find_claims
+from tasks.commerce.churn.faults import HARMLESS, OF_ORDERS, TURNS, count_faults, frames_of
+from tasks.commerce.churn.scopes import scope_of
 from tasks.commerce.churn.shopper import Shopper, read_shopper
-from tasks.commerce.churn.spoken import spoken
+from tasks.commerce.churn.spoken import PAUSE, STOP, spoken
+from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.manner import manner
-from tasks.commerce.text.text_form import MAX_CHARACTERS, declines, fluency, fold, folded_words, originality, ramp
-from tasks.commerce.text.vocabulary import CLOSED_CLASS, Vocabulary
+from tasks.commerce.text.remembered import Remembered
+from tasks.commerce.text.text_form import (
+    MAX_CHARACTERS,
+    declines,
+    fluency,
+    fold,
+    folded_words,
+    originality,
+    ramp,
+    words,
+)
+from tasks.commerce.text.vocabulary import CLOSED_CLASS, root
 
-DATA_FILES: Final = ("data/lexicons/churn_words.txt",)
-FALSE_KEEPS: Final = 0.25
-"""Share of its use that a reason keeps for each claim that the profile contradicts."""
-UNKNOWN_KEEPS: Final = (1.0, 0.2, 0.05)
-"""Share for no word beyond the closed world, for one and for two; nothing from three on."""
+DATA_FILES: Final = ("data/lexicons/churn_telling.txt", "data/lexicons/states.txt")
+FAULT_KEEPS: Final = 0.25
+"""Share of its use that a reason keeps for each false claim, number without a claim, frame that no profile bears, and
+word of a field that none speaks of."""
+OTHER_KEEPS: Final = (1.0, 0.94, 0.85, 0.5, 0.35, 0.25, 0.15)
+"""Share by the ordinary words that are none of an analyst: beside a claim each counts once, elsewhere twice."""
 AGAINST_KEEPS: Final = 0.1
 """Share for a reason that concludes against the answer beside it, or both ways."""
 OPPOSED_KEEPS: Final = 0.25
 """Share for a reason whose claims all speak against the answer."""
-IN_SPITE_KEEPS: Final = 0.8
+IN_SPITE_KEEPS: Final = 0.85
 """The same where it concludes for the answer nonetheless, and no `por isso` makes of the claims its cause."""
 EMPTY_KEEPS: Final = 0.3
-"""Share for a reason that claims nothing, and for each sentence that does not."""
+"""Share for a reason without a claim that speaks of orders, time, deliveries or ratings, or concludes."""
+SILENT_KEEPS: Final = 0.9
+"""Share for each sentence that claims nothing."""
 CLAIMED: Final = (0.1, 0.25)
 """Share of claims in a text, by letters without function words: a heap of the right words holds one by chance."""
 CONCEDED: Final = 0.5
@@ -36,11 +54,17 @@ CONCEDED: Final = 0.5
 BY_CONCLUSION: Final = 0.4
 """Support by a conclusion alone, which says the answer again."""
 BY_NUMBER, BY_WORD = 0.6, 0.45
-"""Further support by each claim that the profile bears out, with a number and without."""
+"""Further support by each true claim that speaks for the answer, with a number and without."""
+BY_NEITHER: Final = 1.0
+"""Share of it for a claim that speaks for no side, as three months without an order do."""
 SHORTEST, LONGEST, TOO_LONG = 15, 220, 440
 """Characters of a reason: the fewest, the most, and too many."""
+SHORTEST_ROOT: Final = 4
+"""Letters of a root that words of one meaning share alone."""
 _NEGATIONS: Final = frozenset(("nao", "nunca", "jamais", "nem"))
-_WORD: Final = re.compile(r"[^\W\d_]+|\d[\d.,]*|%")
+_SPLITS: Final = frozenset((STOP, PAUSE, "e", "mas", "porem"))
+FEWEST_WORDS: Final = 3
+"""Words of a sentence that must claim something."""
 _CONCEDES: Final = re.compile(
     r"(?<![a-z])(?:apesar|embora|mesmo (?:com|tendo|sendo|que|sem|assim com|apos)|ainda que|se bem que|por mais que|"
     r"nao obstante|a despeito)(?![a-z])"
@@ -55,7 +79,14 @@ _OF_THE_STATE: Final = (
     r"(?:(?:d|n)[eoa]|em|para|para o|para a|do estado d[eoa]) "
 )
 """Words before a state that say where a shopper is; not the plural of people, nor a cause."""
-_VOCABULARY: Final = Vocabulary("churn_words")
+_LISTED: Final = frozenset(map(fold, read_lexicon("churn_words")))
+_TELLING: Final = frozenset(
+    word for lexicon in ("churn_telling", "states") for line in read_lexicon(lexicon) for word in words(line)
+)
+_TELLING_ROOTS: Final = frozenset(
+    found for line in read_lexicon("churn_telling") for word in words(line) if len(found := root(word)) >= SHORTEST_ROOT
+)
+_BINDS, _FREE, _OTHER, _TELLS = range(4)
 
 
 class Grade(NamedTuple):
@@ -89,47 +120,102 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
         return Grade(0.0, 0.0)
     shopper = read_shopper(prompt)
     said = spoken(folded)
+    frames = frames_of(said)
     claims, rest = find_claims(said)
-    left: list[str] = _WORD.findall(rest)
-    truth = FALSE_KEEPS ** sum([not read.holds(shopper) for read in claims])
-    unknown = _unknown(_without_state(rest, left, shopper), shopper)
-    known = UNKNOWN_KEEPS[unknown] if unknown < len(UNKNOWN_KEEPS) else 0.0
-    direction = 1.0 if leaves is None else _direction(claims, said, shopper, "leaves" if leaves else "stays")
-    return Grade(form * truth * known * direction * _content(rest, left, claims), _support(claims, shopper))
+    true: list[Read] = []
+    for read in claims:
+        if not read.holds(shopper):
+            continue
+        scope = scope_of(said, read, shopper, ordered=bool(frames & OF_ORDERS))
+        if scope.end > read.end:
+            rest = f"{rest[: read.end]}{TAKEN * (scope.end - read.end)}{rest[scope.end :]}"
+        if scope.holds:
+            true.append(read)
+    faults = count_faults(frames, said, rest, claims, shopper) if frames else 0
+    left = _left_of(_without_state(rest, shopper), shopper)
+    truth = FAULT_KEEPS ** (len(claims) - len(true) + faults + left.told)
+    known = OTHER_KEEPS[min(left.others, len(OTHER_KEEPS) - 1)] * SILENT_KEEPS**left.silent
+    answer: Sign = "" if leaves is None else "leaves" if leaves else "stays"
+    direction = _direction(claims, said, shopper, answer, turns=bool(frames & TURNS)) if answer else 1.0
+    use = form * truth * known * direction * _content(rest.count(TAKEN), left.letters, claims)
+    return Grade(use, _support(claims, true, shopper, answer))
 
 
 def _has_number(own_words: Sequence[str]) -> bool:
     return any(map(str.isdigit, map(itemgetter(0), own_words)))
 
 
-def _unknown(left: Sequence[str], shopper: Shopper) -> int:
-    """Count what is said beyond the closed world: other words, numbers without a claim, and denials of nothing read."""
-    numbers = sum([word[0].isdigit() or word == "%" for word in left])
-    denials = sum(map(_NEGATIONS.__contains__, left))
-    return numbers + denials + len(_VOCABULARY.unknown(left, shopper.category))
+class Left(NamedTuple):
+    """What no claim has taken of a text."""
+
+    told: int
+    """Numbers and words that say what no profile does."""
+    others: int
+    """Words that are none of an analyst, once beside a claim and twice elsewhere."""
+    silent: int
+    """Sentences that claim nothing."""
+    letters: int
+    """Letters of its words, without function words."""
 
 
-def _without_state(rest: str, left: list[str], shopper: Shopper) -> list[str]:
-    """Return the words of the rest without the shopper's state where it only says where they are, and is no reason."""
-    stated = rest
+def _left_of(rest: str, shopper: Shopper) -> Left:
+    """Read word by word what no claim has taken."""
+    told = others = silent = letters = strange = 0
+    begun = 0
+    clause_claims = sentence_claims = False
+    for place, word in enumerate([*rest.split(" "), "."]):
+        if TAKEN in word:
+            clause_claims = sentence_claims = True
+            continue
+        kind = _KIND[word]
+        if kind >= _OTHER:
+            if word in shopper.category or root(word) in shopper.category_roots:
+                kind = _FREE
+            told += kind == _TELLS
+            strange += kind == _OTHER
+        if kind != _BINDS:
+            letters += len(word) + 1
+        if word in _SPLITS:
+            others += strange if clause_claims else 2 * strange
+            strange, clause_claims = 0, False
+            if word == STOP:
+                silent += not sentence_claims and place - begun >= FEWEST_WORDS
+                begun, sentence_claims = place + 1, False
+        elif word in _NEGATIONS:
+            others += 1
+    return Left(told, others, silent, letters)
+
+
+def _kind(word: str) -> int:
+    """Return what a folded word is beside claims: harmless, one of an analyst or not, or said of what no profile is."""
+    if word in CLOSED_CLASS or word in (STOP, PAUSE, ""):
+        return _BINDS
+    if word in _LISTED:
+        return _FREE
+    if not word.isalpha() or word in _TELLING or root(word) in _TELLING_ROOTS:
+        return _TELLS
+    return _FREE if word in HARMLESS else _OTHER
+
+
+_KIND: Final = Remembered(_kind)
+
+
+def _without_state(rest: str, shopper: Shopper) -> str:
+    """Return the rest without the shopper's state where it only says where they are, and is no reason."""
     for name in shopper.state:
         if name in rest:
-            stated = re.sub(rf"{_OF_THE_STATE}{re.escape(name)}(?![a-z])", "", stated)
-    return left if stated is rest else _WORD.findall(stated)
+            rest = re.sub(rf"{_OF_THE_STATE}{re.escape(name)}(?![a-z])", "", rest)
+    return rest
 
 
-def _content(rest: str, words_left: Sequence[str], claims: Sequence[Read]) -> float:
-    """Grade, in [0, 1], that a text claims something: enough of it, and each sentence."""
-    if not claims:
+def _content(taken: int, left: int, claims: Sequence[Read]) -> float:
+    """Grade, in [0, 1], that a text claims something that bears on the answer, and enough of it."""
+    if not any(read.claim.bears for read in claims):
         return EMPTY_KEEPS
-    taken = rest.count(TAKEN)
-    left = sum([len(word) + 1 for word in words_left if word not in CLOSED_CLASS])
-    sentences = rest.split(" . ")
-    empty = sum([TAKEN not in sentence and len(sentence.split()) > 1 for sentence in sentences])
-    return EMPTY_KEEPS**empty * (EMPTY_KEEPS + (1 - EMPTY_KEEPS) * ramp(taken / (taken + left), *CLAIMED))
+    return EMPTY_KEEPS + (1 - EMPTY_KEEPS) * ramp(taken / (taken + left), *CLAIMED)
 
 
-def _direction(claims: Sequence[Read], said: str, shopper: Shopper, answer: Sign) -> float:
+def _direction(claims: Sequence[Read], said: str, shopper: Shopper, answer: Sign, *, turns: bool) -> float:
     """Grade, in [0, 1], that a reason speaks for the answer: all its conclusions, and enough of its claims."""
     concluded = {read.speaks_for(shopper) for read in claims if read.claim.concludes}
     if concluded - {answer}:
@@ -138,7 +224,7 @@ def _direction(claims: Sequence[Read], said: str, shopper: Shopper, answer: Sign
     if not facts:
         return 1.0
     weights = {"leaves": 0.0, "stays": 0.0, "": 0.0}
-    conceded = _conceded(said)
+    conceded = _conceded(said) if turns else NOTHING_CONCEDED
     for read in facts:
         weights[read.speaks_for(shopper)] += conceded(read.start)
     other = OPPOSITE[answer]
@@ -177,9 +263,17 @@ class Conceded(NamedTuple):
         return min((weight for start, end, weight in self.spans if start <= place < end), default=1.0)
 
 
-def _support(claims: Sequence[Read], shopper: Shopper) -> float:
-    if not claims:
-        return 0.0
-    held = [read.claim for read in claims if not read.claim.concludes and read.holds(shopper)]
-    facts = sum([BY_NUMBER if claim.number else BY_WORD for claim in held])
-    return BY_CONCLUSION + (1 - BY_CONCLUSION) * min(facts / BY_NUMBER, 1.0)
+NOTHING_CONCEDED: Final = Conceded(())
+
+
+def _support(claims: Sequence[Read], true: Sequence[Read], shopper: Shopper, answer: Sign) -> float:
+    """Return how far the claims support the answer, whichever it is where it is not known."""
+    support = BY_CONCLUSION if any(read.claim.concludes for read in claims) else 0.0
+    facts = 0.0
+    for read in true:
+        if read.claim.concludes or not read.claim.bears:
+            continue
+        side = read.speaks_for(shopper)
+        weight = BY_NUMBER if read.claim.number else BY_WORD
+        facts += weight * (1.0 if not answer or side == answer else 0.0 if side else BY_NEITHER)
+    return support + (1 - support) * min(facts / BY_NUMBER, 1.0)

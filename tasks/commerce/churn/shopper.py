@@ -9,6 +9,7 @@ from typing import Final
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.portuguese_numbers import numbers_in
 from tasks.commerce.text.text_form import KEPT_PROMPTS, MAX_CHARACTERS, fold, words
+from tasks.commerce.text.vocabulary import roots
 
 NUMBERS: Final[Mapping[str, str]] = {
     "Pedidos": "orders",
@@ -34,6 +35,8 @@ class Shopper:
     """Numbers by name; a line that is missing, or says that nobody rated, has none."""
     category: frozenset[str]
     """Folded words of the favourite category."""
+    category_roots: frozenset[str]
+    """Roots of these words."""
     state: tuple[str, ...]
     """Folded ways to write the state: its code and its name."""
 
@@ -59,4 +62,5 @@ def read_shopper(prompt: str) -> Shopper:
         values["late_share"] = values["late"] / orders
     code = lines.get("Estado", "").strip()
     state = tuple(fold(name) for name in (code, _STATE_NAMES.get(code, "")) if name)
-    return Shopper(values, frozenset(words(lines.get("Categoria favorita", ""))), state)
+    category = frozenset(words(lines.get("Categoria favorita", "")))
+    return Shopper(values, category, roots(category), state)
