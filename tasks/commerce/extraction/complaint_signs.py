@@ -43,9 +43,13 @@ _DENIAL: Final = (
 )
 _TURNING: Final = frozenset((*_NEGATIONS, "deveria", "devia", "era", "fora", "dificilmente", "nada"))
 _CLAUSE_END: Final = re.compile(r"[.!?;:,\n]")
+_SENTENCE_END: Final = re.compile(r"[.!?\n]")
+_TURN_END: Final = re.compile(r"[;:,]| (?:mas|porem|que|e|so|pois|entao|por isso) ")
+_DOUBTING: Final = frozenset((*_NEGATIONS, "dificilmente", "talvez", "impossivel"))
+_CONDITIONS: Final = re.compile(r" (?:desde que|se|caso|quando|quem sabe|apenas se|a menos|enquanto|ate) ")
 REACH: Final = 60
 """Characters before a phrase in which a negation is looked for."""
-_GAP: Final = r"(?:\w+ ){0,3}"
+_GAP: Final = r"(?:(?!(?:mas|porem|contudo|entretanto|pois|porque) )\w+ ){0,3}"
 
 
 @dataclass(frozen=True)
@@ -115,10 +119,20 @@ def _intentions(spoken: str) -> tuple[tuple[str, bool], ...]:
     """Return the intentions that words state; those that they state and deny are unknown."""
     said: dict[str, set[bool]] = {}
     for field, value, pattern in _intention_signs():
-        spoken, found = pattern.subn(TAKEN, spoken)
-        if found:
-            said.setdefault(field, set()).add(value)
+        places = [found.span() for found in pattern.finditer(spoken)]
+        if places:
+            doubted = value and any(_is_doubted(spoken, start, end) for start, end in places)
+            said.setdefault(field, set()).update((value, not value) if doubted else (value,))
+            spoken = pattern.sub(TAKEN, spoken)
     return tuple((field, values.pop()) for field, values in said.items() if len(values) == 1)
+
+
+def _is_doubted(spoken: str, start: int, end: int) -> bool:
+    """Return whether an intention is denied from afar, or has a condition before or after it."""
+    before = _SENTENCE_END.split(spoken[max(start - REACH, 0) : start])[-1]
+    after = _SENTENCE_END.split(spoken[end : end + REACH])[0]
+    own = set(_TURN_END.split(before)[-1].split())
+    return bool(own & _DOUBTING or _CONDITIONS.search(f" {before}") or _CONDITIONS.search(f"{after} "))
 
 
 @cache

@@ -7,6 +7,7 @@ it is settled, that the shopper is to blame. Words are a closed list (`data/lexi
 import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
+from os.path import commonprefix
 from typing import Final
 
 from tasks.commerce.extraction.complaint_signs import spoken_words
@@ -15,7 +16,9 @@ from tasks.commerce.text.manner import manner
 from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, folded_words, ramp
 from tasks.commerce.text.vocabulary import CLOSED_CLASS, root, roots
 
-DATA_FILES: Final = ("data/lexicons/complaint_matter.txt",)
+DATA_FILES: Final = ("data/lexicons/complaint_matter.txt", "data/lexicons/complaint_synonyms.txt")
+LONG_WORD: Final = 5
+"""Fewest letters of a word that a review may have misspelt."""
 LOST, LATE, INCOMPLETE, OWN_ERROR = "produto não entregue", "atraso na entrega", "pedido incompleto", "compra errada"
 SHORT, TOO_LONG = 60, 160
 """Maximum characters of a short complaint, as requested, and the length from which it counts as a text."""
@@ -34,7 +37,7 @@ _NOT: Final = r"(?:nao|nem|nunca|jamais|sem|nenhum\w?|nada|ninguem)"
 _BAD: Final = (
     r"(?:atras|demor|lent[oa]|lentid|defeit|quebr|danific|estrag|avari|trinc|rasg|rachad|queim|manch|errad|trocad|"
     r"incomplet|falt|falsific|pirat|engan|ruim|ruins|pessim|fragil|frac[oa]|vagabund|car[oa]s?\b|cancel|esgotad|"
-    r"extravi|sumi|ignor|problem|queix|reclam)"
+    r"extravi|sumi|ignor|problem|queix|reclam|diferent|baix[oa]|dificuldad|alt[oa]s?\b(?! qualidade))"
 )
 _DENIED: Final = re.compile(
     # `Sem atraso`, `não houve nenhum defeito`; `não foi produto não entregue`; `atraso nenhum`; `atraso na entrega não`.
@@ -44,7 +47,7 @@ _DENIED: Final = re.compile(
     r"{0,5}\b(?:nao|nunca) (?:foi |foram |me |lhe )?(?:entreg|receb|cheg|respond|funcion)"
     rf"|\b{_BAD}\w*(?: (?:na|da|de|do) \w+)? (?:nenhum|algum|zero|inexistente|nao)\b(?! \w)"
     r"|\bnao (?=[.!?;:,]|$)"
-    r"|\b(?:isso nao \w+|nao (?:e|foi|era) verdade|nao (?:procede|aconteceu|ocorreu|houve)(?= [.!?;:,]|\s*$)|"
+    r"|\b(?:isso nao \w+|nao (?:e|foi|era) verdade|(?<!entrega )(?:nao|nunca|jamais) (?:procede|aconteceu|ocorreu|houve|existiu|existe)(?= [.!?;:,]|\s*$)|"
     r"e mentira|e falso|sem (?:queixa|reclamac|motivo|razao)\w*|sequer houve)\b"
 )
 _ARRIVED: Final = re.compile(
@@ -99,7 +102,11 @@ def complaint_wording(found: str, review: str, topics: frozenset[str]) -> float:
     theirs = _words_of(review)
     allowed = theirs | _matter()[ANY].union(*(_matter().get(topic, frozenset()) for topic in topics))
     foreign = sum(
-        word not in CLOSED_CLASS and word.isalpha() and word not in allowed and root(word) not in allowed
+        word not in CLOSED_CLASS
+        and word.isalpha()
+        and word not in allowed
+        and root(word) not in allowed
+        and not _is_misspelt(word, theirs)
         for word in said
     )
     grade = ramp(foreign, FOREIGN_WORDS, 0)
@@ -185,8 +192,27 @@ def _is_pasted(said: list[str], text: str, review: str) -> bool:
 
 @lru_cache(maxsize=KEPT_PROMPTS)
 def _words_of(review: str) -> frozenset[str]:
+    """Return a review's words, their roots, and those of their synonyms."""
     theirs = frozenset(folded_words(fold(review[:MAX_REVIEW])))
-    return theirs | roots(theirs)
+    theirs |= roots(theirs)
+    return theirs.union(*(line for line in _synonyms() if not line.isdisjoint(theirs)))
+
+
+def _is_misspelt(word: str, theirs: frozenset[str]) -> bool:
+    """Return whether a review has the word with one letter more, less, or another: `mohila`."""
+    return len(word) >= LONG_WORD and any(
+        other[:1] == word[:1] and abs(len(other) - len(word)) <= 1 and _differ_by_one(word, other) for other in theirs
+    )
+
+
+def _differ_by_one(word: str, other: str) -> bool:
+    same = len(commonprefix((word, other)))
+    return other[same + 1 :] == word[same + 1 :] or other[same:] == word[same + 1 :] or other[same + 1 :] == word[same:]
+
+
+@cache
+def _synonyms() -> tuple[frozenset[str], ...]:
+    return tuple(roots(map(fold, line.split(", "))) for line in read_lexicon("complaint_synonyms"))
 
 
 @cache

@@ -30,7 +30,7 @@ def same_complaint(found: str, wanted: str, heard: frozenset[str] = frozenset())
 
     1 for the reference's words and 0.9 for others with the same meaning (`data/lexicons/complaints.txt`); a reference
     complaint that is not in the list is compared word by word. Naming complaints that the review has no sign of divides
-    the grade, and naming only others, or denying the right one, earns nothing. Two empty complaints agree.
+    the grade, and naming only others, or denying the right one, earns nothing. What has not come is late as well. Two empty complaints agree.
 
     Args:
         found: The answer's complaint.
@@ -44,7 +44,8 @@ def same_complaint(found: str, wanted: str, heard: frozenset[str] = frozenset())
     if known and (wanted not in named or is_denied(found)):
         return 0.0
     grade = max(overlap(found, wanted), OTHER_WORDS if wanted in named else 0.0)
-    return grade / (1 + len(named - heard - {wanted})) * ramp(len(found), TOO_LONG, SHORT)
+    beside = named - heard - {wanted} - ({LATE} if wanted == LOST else set())
+    return grade / (1 + len(beside)) * ramp(len(found), TOO_LONG, SHORT)
 
 
 @lru_cache(maxsize=KEPT)

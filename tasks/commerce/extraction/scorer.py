@@ -46,7 +46,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tasks.commerce.extraction.complaint_wording import TOO_LONG, complaint_wording
 from tasks.commerce.extraction.complaints import OTHER_WORDS, rightly_named, same_complaint
-from tasks.commerce.extraction.review_reading import has_sign, heard_in, review_in, unknown_complaint
+from tasks.commerce.extraction.review_reading import OF_SEVERAL_TOPICS, has_sign, heard_in, review_in, unknown_complaint
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.json_fields import (
     CAUSE_FIELDS,
@@ -86,9 +86,9 @@ HIDDEN: Final = 0.6
 FALSE_ALARM: Final = 0.85
 """Share of the values that an answer keeps for each issue that it claims and that is none."""
 UNUSUAL: Final = 0.7
-ONE_STAR_OFF: Final = 0.85
+ONE_STAR_OFF: Final = 0.9
 """Agreement of stars that differ by one from a real review's: nobody reads exact stars in its words."""
-NEXT_MOOD: Final = 0.7
+NEXT_MOOD: Final = 0.75
 """Agreement of the mood beside a real review's that goes with such stars."""
 FORM_ALONE: Final = 0.25
 """Share of the form that an answer is paid for whose values are all wrong."""
@@ -190,14 +190,20 @@ def _values(readable: Mapping[str, Any], reference: Reference, review: str) -> f
     contradicts = sentiment_contradicts(readable.get("sentiment"), rating) and not sentiment_contradicts(
         wanted.get("sentiment"), rating
     )
-    alarms = sum(found(name) is True and _is_alarm(name, wanted.get(name), review) for name in ISSUES)
+    alarms = sum(
+        found(name) is True and _is_alarm(name, wanted.get(name), wanted.get("main_complaint"), review)
+        for name in ISSUES
+    )
     kept = FALSE_ALARM**alarms * kept_of_all * (0.5 if contradicts else 1.0) * _kept_by_complaint(readable, agreements)
     return float(kept * (total / len(agreements)) ** 2)
 
 
-def _is_alarm(issue: str, true: bool | None, review: str) -> bool:
+def _is_alarm(issue: str, true: bool | None, complaint: str | None, review: str) -> bool:
     """Return whether an issue is none, or one that nobody knows and of which a review has no word."""
-    return true is False or (true is None and bool(review) and not has_sign(issue.removesuffix("_issue"), review))
+    topic = issue.removesuffix("_issue")
+    if true is None and review:
+        return topic not in OF_SEVERAL_TOPICS.get(complaint or "", ()) and not has_sign(topic, review)
+    return true is False
 
 
 def _by_the_stars_alone(readable: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, float]:
