@@ -50,9 +50,10 @@ def same_complaint(found: str, wanted: str, heard: frozenset[str] = frozenset())
 
 @lru_cache(maxsize=KEPT)
 def rightly_named(found: str, wanted: str, heard: frozenset[str] = frozenset()) -> frozenset[str]:
-    """Return the complaints that an answer names; of an order that has not come, the delay is the same one."""
+    """Return the complaints that an answer names; lateness and what has not come are one where the review has both."""
     named = named_complaints(fold(found[: TOO_LONG + 1])) | frozenset(read_complaints(found[: TOO_LONG + 1]).plain)
-    return named | {LOST} if wanted == LOST and LATE in named & heard else named
+    family = (LOST, LATE)
+    return named | {wanted} if wanted in family and not named.isdisjoint(heard.intersection(family)) else named
 
 
 def named_complaints(folded: str) -> frozenset[str]:

@@ -29,7 +29,10 @@ SATISFIED: Final = 4
 """Fewest stars of a review of which silence means that nothing is wrong."""
 DELIGHTED: Final = 5
 """Stars beside which words of a complaint are seldom one: `o antigo quebrou`."""
-UNLIKELY: Final = (LOST, "pedido cancelado")
+BAD_STARS, LONG_FOR_A_PRICE = 2, 12
+"""Stars that a price alone seldom gets, and words of a review that says more than a price."""
+CANCELLED: Final = "pedido cancelado"
+UNLIKELY: Final = (LOST, CANCELLED)
 """Complaints that nobody is satisfied beside: stars or words are wrong."""
 OF_SEVERAL_TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "pedido incompleto": ("delivery", "product", "seller"),
@@ -95,7 +98,12 @@ def _known_complaints(reading: Reading, rating: int | None, spoken: str) -> dict
 
 
 def _is_doubtful(reading: Reading, rating: int | None, spoken: str) -> bool:
-    """Return whether the words contradict the worst complaint of delivery, or the stars do."""
+    """Return whether the words contradict the worst complaint, or leave two, or the stars contradict it."""
+    topics = {categories()[complaint] for complaint in reading.plain}
+    if CANCELLED in reading.plain and LOST not in reading.plain and "product" in topics:
+        return True
+    if topics == {"price"} and (rating or 0) <= BAD_STARS and len(spoken.split()) > LONG_FOR_A_PRICE:
+        return True
     if rating is not None and rating >= SATISFIED and set(UNLIKELY) & set(reading.plain):
         return True
     if LOST in reading.plain and _IN_THE_END.search(reading.rest.partition(TAKEN_AS_LOST)[2]):
