@@ -40,29 +40,39 @@ _BAD: Final = (
     r"extravi|sumi|ignor|problem|queix|reclam|diferent|baix[oa]|dificuldad|alt[oa]s?\b(?! qualidade))"
 )
 _DENIED: Final = re.compile(
-    # `Sem atraso`, `não houve nenhum defeito`; `não foi produto não entregue`; `atraso nenhum`; `atraso na entrega não`.
+    # `Sem atraso`, `não houve nenhum defeito`.
     rf"\b{_NOT}(?: e)?(?: (?:houve|ha|teve|tem|foi|era|esta|estava|existe|ocorreu|aconteceu|apresent\w+|veio com|chegou "
     rf"com|qualquer|nenhum\w?|o|a|um|uma|de|mais|tao|muito|produto|pedido|entrega|item)){{0,5}} {_BAD}"
-    rf"|\b{_NOT}(?: e)? (?:(?:foi|houve|ha|teve|era|o|um|ficou|esta|verdade|que|caso|de|pedido|produto|item|entrega|compra) ?)"
-    r"{0,5}\b(?:nao|nunca) (?:foi |foram |me |lhe )?(?:entreg|receb|cheg|respond|funcion)"
+    # `Não foi produto não entregue`.
+    rf"|\b{_NOT}(?: e)? (?:(?:foi|houve|ha|teve|era|o|um|ficou|esta|verdade|que|caso|de|pedido|produto|item|entrega|compra) )"
+    r"{0,5}(?:nao|nunca) (?:foi |foram |me |lhe )?(?:entreg|receb|cheg|respond|funcion)"
+    # `Atraso nenhum`, `defeito inexistente`; `atraso na entrega não`.
     rf"|\b{_BAD}\w*(?: (?:na|da|de|do) \w+)? (?:nenhum|algum|zero|inexistente|nao)\b(?! \w)"
     r"|\bnao (?=[.!?;:,]|$)"
-    r"|\b(?:isso nao \w+|nao (?:e|foi|era) verdade|(?<!entrega )(?:nao|nunca|jamais) (?:procede|aconteceu|ocorreu|houve|existiu|existe)(?= [.!?;:,]|\s*$)|"
-    r"e mentira|e falso|sem (?:queixa|reclamac|motivo|razao)\w*|sequer houve)\b"
+    # `Isso não aconteceu`, `não é o caso`, `longe de ser`.
+    r"|\b(?:isso nao \w+|nao (?:e|foi|era|se trata|trata) (?:o |a |bem |de |d)?(?:verdade|caso|isso|assim|\w+ mesmo)"
+    r"|(?<!entrega )(?:nao|nunca|jamais) (?:procede|aconteceu|ocorreu|houve|existiu|existe)(?= [.!?;:,]|\s*$)"
+    r"|nada disso|longe de|ao contrario|e mentira|e falso|sem (?:queixa|reclamac|motivo|razao)\w*|sequer houve)\b"
+    r"|^ nao (?:procede|confere|e verdade|aconteceu|ocorreu)\b"
 )
 _ARRIVED: Final = re.compile(
-    r"\b(?:entregue|entregues|entregaram|entregou|chegou|chegaram|chegando|recebeu|recebi|receberam|recebid\w+)\b"
+    r"\b(?:entregue|entregues|entregaram|entregou|chegou|chegaram|chegando|recebeu|recebi|receberam|recebid\w+|veio|vieram)\b"
 )
 _ON_TIME: Final = re.compile(
     r"\b(?:no prazo|dentro d[oe] prazo|antes d[oae] (?:\w+ )?(?:prazo|data|dia)|na data|em dia|a tempo|pontual\w*|adiantad\w+)\b"
 )
 _SETTLED: Final = re.compile(
-    r"\b(?:resol\w+|soluc\w+|sanad\w+|regulariz\w+|conserta\w+|indeniz\w+|compensad\w+|encerrad\w+|superad\w+|contornad\w+)\b"
+    r"\b(?:resol\w+|soluc\w+|sanad\w+|regulariz\w+|normaliz\w+|conserta\w+|indeniz\w+|compensad\w+|encerrad\w+|superad\w+"
+    r"|contornad\w+|tudo (?:bem|certo|ok)|ainda bem|em maos|em posse|esta com|ficou com"
+    r"|ja (?:foi |foram |lhe |me |se )?(?:envi|mand|troc|devolv|reembols|estorn|entreg|receb|cheg|atend|substitu)\w+)\b"
+)
+_BUT: Final = re.compile(
+    r"\b(?:mas|porem|embora|apesar|contudo|todavia|entretanto|so que|ainda que|mesmo assim|exceto|salvo|no entanto)\b"
 )
 _SHOPPER: Final = r"(?:client|comprador|consumidor|usuari|fregue)\w*"
 _BLAMED: Final = re.compile(
     rf"\b(?:d[oae]s?|pel[oa]s?|por|por causa d[oa]) (?:propri[oa] )?{_SHOPPER}"
-    rf"|{_SHOPPER} (?!(?:ainda|ja|nao|nunca|so|apenas|somente|jamais|receb|compr|reclam|relat|ped|quer|aguard|esper|esta|sem|"
+    rf"|{_SHOPPER} (?!(?:ainda|ja|nao (?:receb|consegu|teve|tem|sabe|foi|obteve|gost|compr|recomend|encontr|ach|entend)|nunca receb|so|apenas|somente|receb|compr|reclam|relat|ped|quer|aguard|esper|esta|sem|"
     r"teve|tem|precis|pag|ach|solicit|inform|devolv|diz|fic|nem|afirm|queix|sequer|continu|tent|consegu|cancel|e\b|$))"
 )
 _SHOPPER_OF: Final = re.compile(
@@ -100,7 +110,9 @@ def complaint_wording(found: str, review: str, topics: frozenset[str]) -> float:
     said = folded_words(folded)
     spoken = spoken_words(text)
     theirs = _words_of(review)
-    allowed = theirs | _matter()[ANY].union(*(_matter().get(topic, frozenset()) for topic in topics))
+    allowed = theirs | _matter()[ANY].union(
+        *(_matter().get(topic, frozenset()) for topic in (topics | {LATE} if LOST in topics else topics))
+    )
     foreign = sum(
         word not in CLOSED_CLASS
         and word.isalpha()
@@ -114,6 +126,8 @@ def complaint_wording(found: str, review: str, topics: frozenset[str]) -> float:
         _is_repeated(said, review)
         + (bool(review) and (_has_other_numbers(spoken, review, topics) or _is_pasted(said, text, review)))
     )
+    if review and _BUT.search(spoken) and not _BUT.search(spoken_words(review[:MAX_REVIEW])):
+        grade *= SAID_BESIDE
     if not grade or _says_the_end(spoken, review, topics) or _blames(spoken, review, topics):
         return 0.0
     return grade * manner(text, folded, said)
@@ -145,7 +159,7 @@ def _affirmed(pattern: re.Pattern[str], spoken: str) -> bool:
 
 
 _TURNED: Final = re.compile(
-    rf"\b(?:{_NOT}|dev\w+|era|ja era|previst\w+|falta|faltou|aguard\w+|esper\w+|antes|so|apenas|somente|promet\w+|quando|nada)\b"
+    rf"\b(?:{_NOT}|dev\w+|era|ja era|previst\w+|falta|faltou|aguard\w+|esper\w+|antes|so(?! que)|apenas|somente|promet\w+|quando|nada)\b"
 )
 
 

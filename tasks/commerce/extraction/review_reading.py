@@ -20,8 +20,8 @@ from tasks.commerce.extraction.complaint_signs import (
     read_complaints,
     spoken_words,
 )
-from tasks.commerce.extraction.complaint_wording import LATE, LOST, is_denied
-from tasks.commerce.extraction.complaints import COMPLAINTS, SHORT, TOO_LONG, named_complaints
+from tasks.commerce.extraction.complaint_wording import LATE, LOST, SHORT, TOO_LONG, is_denied
+from tasks.commerce.extraction.complaints import COMPLAINTS, named_complaints
 from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, fold, folded_words, ramp
 
 ISSUE_TOPICS: Final = ("delivery", "product", "seller")
