@@ -7,11 +7,12 @@ nothing, advice that harms, European Portuguese, a salad of the right words, and
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import cache, lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from schemas.documents import Rollout
+from tasks.commerce.push.truth_clauses import AGAIN, OFFER, mark_product, other_names, read_clauses, unmarked
 from tasks.commerce.reward import Reference
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.truth_text import MAX_TEXT, NUMBER, fold, read_table, stem, value_of, words
@@ -24,6 +25,10 @@ MOST_LINES: Final = 2
 SHOUTED: Final = 0.6
 """Share of capitals among the letters from which on a text shouts."""
 ENOUGH_LETTERS: Final = 15
+TOO_OFTEN: Final = 3
+"""Times from which on a push that names its product is a heap of words."""
+LONGEST_BEFORE: Final = 30
+"""Characters before an amount that can change it, such as `up to`."""
 
 _SPELLED: Final = {number: fold(word) for word, number in read_table("push_claims")["numbers"].items()}
 _OBJECTS: Final = frozenset(("desconto", "cashback", "cupom", "brinde", "gratis"))
@@ -34,6 +39,9 @@ _SPELLED_FIGURE: Final = re.compile(
     r"(?P<unit>por cento|reais|vezes|parcelas|unidades|pecas|horas?|dias?)\b"
 )
 _UNITS: Final = {"por cento": "%", "reais": "r$", "vezes": "x", "parcelas": "x"}
+_CODE: Final = re.compile(r"\b(?!\d+OFF\b)(?=[A-Z]*\d)(?=\d*[A-Z]{2})[A-Z0-9]{5,20}\b")
+"""A coupon's code, which no offer has."""
+_BLANKS: Final = re.compile(r" +")
 _SHOUTS: Final = re.compile(r"!{4,}")
 
 
@@ -67,22 +75,27 @@ def claims_kept(completion: str, reference: Reference, prompt: str = "") -> dict
     """Return, by its name, whether a push keeps each claim; what is said of the audience is in the prompt alone."""
     shown = completion.strip()
     text = shown[:MAX_TEXT]
-    folded = fold(text)
+    folded = unmarked(fold(text))
     product, offer = fold(reference.get("product") or ""), " ".join(fold(reference.get("offer") or "").split())
-    stated, said_else = _without_offer(folded, offer)
-    rest = _of_audience(prompt).sub(" § ", _without(said_else, product))
+    thing, names = _content(product), other_names(product)
     present = Counter(stem(word) for word in words(folded))
-    thing = _content(product)
+    stated, rest = _without_offer(folded, offer)
+    # What is said to the audience is no claim; the product's own name is none either.
+    said = read_clauses(mark_product(_of_audience(prompt).sub(" ", rest), thing, _head(product), names))
     written = _written()
     return {
         "within_length": 0 < _graphemes(shown) <= MOST_GRAPHEMES,
-        "names_product": all(present[word] for word in thing),
-        "names_offer": stated and not written["denied"].search(said_else),
+        "names_product": (all(present[word] for word in thing) or _is_named(folded, names))
+        and not said.is_other_thing,
+        "names_offer": stated and not said.is_denied,
         "nothing_added": not _figures(folded, product) - _figures(offer, "") - _same_figures(offer)
-        and not written["added"].search(rest),
+        - {figure for figure in _figures(said.opener, product) if figure[0] in ("", "%")}
+        and not said.is_added
+        and not _CODE.search(text),
         "informal": not written["formal"].search(folded) and not _shouts(text),
         "in_portuguese": sum(present[stem(word)] for word in _foreign() if stem(word) not in thing) <= 1,
-        "one_message": bool(shown) and not _is_several(text, folded, offer, thing, present),
+        "one_message": bool(shown) and said.mentions < TOO_OFTEN
+        and not _is_several(text, folded, offer, thing, present),
     }
 
 
@@ -98,20 +111,42 @@ def _graphemes(text: str) -> int:
 
 @lru_cache(maxsize=4_096)
 def _content(folded: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in words(folded) if word not in _SMALL)
+    return frozenset(stem(word) for word in _naming(folded))
+
+
+def _head(folded: str) -> str:
+    return stem(next(iter(_naming(folded)), ""))
+
+
+def _naming(folded: str) -> list[str]:
+    generic = read_table("push_claims")["generic"]["words"]
+    found = [word for word in words(folded) if word not in _SMALL]
+    return [word for word in found if word not in generic] or found
+
+
+def _is_named(folded: str, names: Set[str]) -> bool:
+    return any(re.search(rf"\b{re.escape(name)}\b", folded) for name in names)
+
+
+class _Part(NamedTuple):
+    """A part of an offer: how it is said, and whether it is an amount of something."""
+
+    said: re.Pattern[str]
+    is_amount: bool = False
 
 
 @lru_cache(maxsize=1_024)
-def _parts(offer: str) -> tuple[re.Pattern[str], ...]:
-    """Return a pattern for each part of an offer; a part without one must stand in its words."""
+def _parts(offer: str) -> tuple[_Part, ...]:
+    """Return each part of an offer; a part that the table does not have must stand in its words."""
     rest, found = offer, []
     for entry in read_table("push_claims")["part"]:
         for match in re.finditer(entry["of"], rest):
             ways = [_filled(way, match) for way in entry["said"]]
-            found.append(re.compile("|".join(f"(?:{way})" for way in ways)))
+            is_amount = any(name in entry["of"] for name in ("desconto", "cashback", "cupom"))
+            found.append(_Part(re.compile("|".join(f"(?:{way})" for way in ways)), is_amount))
         rest = re.sub(entry["of"], " ", rest)
     left = [word for word in words(rest) if word not in _SMALL]
-    return (*found, *(re.compile(rf"\b{re.escape(word)}\b") for word in left))
+    return (*found, *(_Part(re.compile(rf"\b{re.escape(word)}\b")) for word in left))
 
 
 def _filled(way: str, match: re.Match[str]) -> str:
@@ -127,10 +162,20 @@ def _without_offer(folded: str, offer: str) -> tuple[bool, str]:
     """Return whether every part of an offer is stated, and the text without what states it."""
     stated, rest = True, folded
     for part in _parts(offer):
-        stated = stated and part.search(folded) is not None
-        rest = part.sub(" § ", rest)
+        found = [match for match in part.said.finditer(folded) if _says(part, match)]
+        stated = stated and bool(found)
+        rest = part.said.sub(lambda match, part=part: f" {OFFER} " if _says(part, match) else match[0], rest)  # type: ignore[misc]
     # What the offer is may be said again without its amount.
-    return stated, " ".join(_again(offer).sub(" § ", rest).split())
+    return stated, _BLANKS.sub(" ", _again(offer).sub(f" {AGAIN} ", rest)).strip()
+
+
+def _says(part: _Part, match: re.Match[str]) -> bool:
+    """Whether what matches an offer's part says it, and not `up to` it, nor it of something else."""
+    if not part.is_amount:
+        return True
+    written = _written()
+    before = match.string[max(0, match.start() - LONGEST_BEFORE) : match.start()]
+    return not written["before"].search(before) and not written["within"].search(match[0])
 
 
 @lru_cache(maxsize=1_024)
@@ -191,7 +236,7 @@ def _is_several(text: str, folded: str, offer: str, thing: frozenset[str], prese
     if len([line for line in text.splitlines() if line.strip()]) > MOST_LINES or _written()["talk"].search(folded):
         return True
     parts = _parts(offer)
-    twice = bool(parts) and all(len(part.findall(folded)) > 1 for part in parts)
+    twice = bool(parts) and all(len(part.said.findall(folded)) > 1 for part in parts)
     return twice and (not thing or all(present[word] > 1 for word in thing))
 
 
@@ -199,7 +244,7 @@ def _is_several(text: str, folded: str, offer: str, thing: frozenset[str], prese
 def _written() -> Mapping[str, re.Pattern[str]]:
     table = read_table("push_claims")
     return {name: re.compile("|".join(f"(?:{each})" for each in table[name]["said"])) for name in (
-        "denied", "added", "formal", "talk",
+        "before", "within", "formal", "talk",
     )}  # fmt: skip
 
 
