@@ -55,7 +55,7 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
     - `nothing_added`: no figure but the offer's, with its unit, and no benefit, price, deadline, stock, condition,
       delivery, award or address that it does not have.
     - `informal`: neither a letter's greeting or closing, nor shouting.
-    - `in_portuguese`: at most one of the small words of English and Spanish.
+    - `in_portuguese`: at most one of the small words of English and Spanish, and none that only Portugal uses.
     - `one_message`: one push of a title and a body at most, and no talk about it.
     - `all_kept`: all of these. The strictest.
 
@@ -81,7 +81,7 @@ def claims_kept(completion: str, reference: Reference, prompt: str = "") -> dict
     present = Counter(stem(word) for word in words(folded))
     stated, rest = _without_offer(folded, offer)
     # What is said to the audience is no claim; the product's own name is none either.
-    said = read_clauses(mark_product(_of_audience(prompt).sub(" ", rest), thing, _head(product), names))
+    said = read_clauses(mark_product(_of_audience(prompt).sub(" ", rest), _content(product, is_whole=True), _head(product), names))
     written = _written()
     return {
         "within_length": 0 < _graphemes(shown) <= MOST_GRAPHEMES,
@@ -93,7 +93,8 @@ def claims_kept(completion: str, reference: Reference, prompt: str = "") -> dict
         and not said.is_added
         and not _CODE.search(text),
         "informal": not written["formal"].search(folded) and not _shouts(text),
-        "in_portuguese": sum(present[stem(word)] for word in _foreign() if stem(word) not in thing) <= 1,
+        "in_portuguese": sum(present[stem(word)] for word in _foreign() if stem(word) not in thing) <= 1
+        and not written["european"].search(folded),
         "one_message": bool(shown) and said.mentions < TOO_OFTEN
         and not _is_several(text, folded, offer, thing, present),
     }
@@ -110,8 +111,9 @@ def _graphemes(text: str) -> int:
 
 
 @lru_cache(maxsize=4_096)
-def _content(folded: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in _naming(folded))
+def _content(folded: str, *, is_whole: bool = False) -> frozenset[str]:
+    """Return the stems of a product's words: those that name it, or all."""
+    return frozenset(stem(word) for word in (words(folded) if is_whole else _naming(folded)) if word not in _SMALL)
 
 
 def _head(folded: str) -> str:
@@ -180,8 +182,9 @@ def _says(part: _Part, match: re.Match[str]) -> bool:
 
 @lru_cache(maxsize=1_024)
 def _again(offer: str) -> re.Pattern[str]:
-    said = [word for word in words(offer) if word.isalpha() and word in _OBJECTS]
-    return re.compile("|".join(rf"\b{word}\b" for word in said) or r"(?!)")
+    said = [rf"\b{word}\b" for word in words(offer) if word in _OBJECTS]
+    ways = [way for entry in read_table("push_claims")["again"] if entry["of"] in offer for way in entry["said"]]
+    return re.compile("|".join((*ways, *said)) or r"(?!)")
 
 
 @lru_cache(maxsize=4_096)
@@ -244,7 +247,7 @@ def _is_several(text: str, folded: str, offer: str, thing: frozenset[str], prese
 def _written() -> Mapping[str, re.Pattern[str]]:
     table = read_table("push_claims")
     return {name: re.compile("|".join(f"(?:{each})" for each in table[name]["said"])) for name in (
-        "before", "within", "formal", "talk",
+        "before", "within", "formal", "talk", "european",
     )}  # fmt: skip
 
 

@@ -70,16 +70,31 @@ def read_clauses(text: str) -> Said:
     """Return what a text says beside its offer, clause by clause; offer and product are marked in it."""
     sentences = [each.strip(" -") for each in _END.split(text)]
     first = next((place for place, each in enumerate(sentences) if OFFER in each), 0)
-    is_opener = [place < first and not _pattern("shop").search(each) for place, each in enumerate(sentences)]
-    opener = " . ".join(each for each, opens in zip(sentences, is_opener, strict=True) if opens)
-    claims = " . ".join(each for each, opens in zip(sentences, is_opener, strict=True) if not opens)
+    openers, claims = _openers(sentences)
+    opener, said = " . ".join(openers), " . ".join(claims)
     is_added = (
-        _pattern("added").search(opener + " . " + claims) is not None
-        or _pattern("added_later").search(claims) is not None
+        any(_pattern("added").search(each) for each in sentences)
+        or _pattern("added_later").search(_pattern("purpose").sub(" ", said)) is not None
+        or any(_pattern("bare").search(each) for each in openers)
         or _goes_on(sentences)
         or any(_pattern("attached", "later").search(each) for each in sentences[first + 1 :])
     )
     return Said(opener, is_added, _is_denied(text, claims), _is_other_thing(text), text.count(THING))
+
+
+def _openers(sentences: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the clauses before the offer's that claim nothing of it, and the others, as they follow each other."""
+    openers: list[str] = []
+    claims: list[str] = []
+    before = any(OFFER in each for each in sentences)
+    for sentence in sentences:
+        kept: list[str] = []
+        for clause in _SEGMENT.split(sentence):
+            before = before and OFFER not in clause
+            opens = before and not _pattern("shop").search(clause)
+            (openers if opens else kept).append(clause.strip(" -"))
+        claims.append(", ".join(kept))
+    return openers, claims
 
 
 def _goes_on(sentences: Sequence[str]) -> bool:
@@ -118,8 +133,8 @@ def _is_tail(text: str) -> bool:
     return True
 
 
-def _is_denied(text: str, claims: str) -> bool:
-    if any(_pattern("denied").search(each) for each in claims.split(" . ")):
+def _is_denied(text: str, claims: Sequence[str]) -> bool:
+    if any(_pattern("denied").search(each) for each in claims):
         return True
     # A question that holds the offer is answered by a call or by yes.
     ends = [match.group() for match in _END.finditer(text)]
