@@ -41,6 +41,7 @@ _SPELLED_FIGURE: Final = re.compile(
 _UNITS: Final = {"por cento": "%", "reais": "r$", "vezes": "x", "parcelas": "x"}
 _CODE: Final = re.compile(r"\b(?!\d+OFF\b)(?=[A-Z]*\d)(?=\d*[A-Z]{2})[A-Z0-9]{5,20}\b")
 """A coupon's code, which no offer has."""
+_QUESTION: Final = re.compile(r"(?:^|(?<=[.!?\n]))[^.!?\n]{0,200}\?")
 _BLANKS: Final = re.compile(r" +")
 _SHOUTS: Final = re.compile(r"!{4,}")
 
@@ -96,7 +97,7 @@ def claims_kept(completion: str, reference: Reference, prompt: str = "") -> dict
         "in_portuguese": sum(present[stem(word)] for word in _foreign() if stem(word) not in thing) <= 1
         and not written["european"].search(folded),
         "one_message": bool(shown) and said.mentions < TOO_OFTEN
-        and not _is_several(text, folded, offer, thing, present),
+        and not _is_several(text, folded, offer, thing),
     }
 
 
@@ -235,11 +236,14 @@ def _shouts(text: str) -> bool:
     return len(letters) >= ENOUGH_LETTERS and sum(map(str.isupper, letters)) > SHOUTED * len(letters)
 
 
-def _is_several(text: str, folded: str, offer: str, thing: frozenset[str], present: Mapping[str, int]) -> bool:
+def _is_several(text: str, folded: str, offer: str, thing: frozenset[str]) -> bool:
     if len([line for line in text.splitlines() if line.strip()]) > MOST_LINES or _written()["talk"].search(folded):
         return True
     parts = _parts(offer)
-    twice = bool(parts) and all(len(part.said.findall(folded)) > 1 for part in parts)
+    # A question that the next sentence answers is no push of its own.
+    stated = _QUESTION.sub(" ", folded)
+    twice = bool(parts) and all(len(part.said.findall(stated)) > 1 for part in parts)
+    present = Counter(stem(word) for word in words(stated))
     return twice and (not thing or all(present[word] > 1 for word in thing))
 
 
