@@ -1,13 +1,16 @@
 """Ground truth of pushes, claim by claim, from the reference's product and offer.
 
-What is said of the offer is taken out of the text part by part (`data/truth/push_claims.toml`); what is left may hold
-no other claim. Unseen: another product beside the right one, slander, surveillance, politics and insults that claim
-nothing, advice that harms, European Portuguese, a salad of the right words, and whether anybody would open the app.
+What is said of the offer is marked part by part (`data/truth/push_claims.toml`), then the text is read by clause: an
+opener claims little, and a clause that holds the offer goes on with the app, the shopper, the product, what it is for,
+its deadline or a call, and with nothing else. Unseen: insults, obscenity, discrimination, harm, guilt, slander,
+surveillance and politics in clauses of their own that claim nothing; what a product is or does (`never fades`); a
+condition that reads as a purpose (`for your family`); a salad of the right words; whether it would open the app.
 """
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
@@ -50,11 +53,12 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
     """Return the share of the pushes that keep each claim, and all of them.
 
     - `within_length`: 1 to 120 graphemes, as a phone counts them.
-    - `names_product`: every word of the product, in either number.
+    - `names_product`: every word of the product, in either number, or another name of it; and nothing that makes it
+      another kind, a used one or a copy.
     - `names_offer`: every part of the offer, in figures or words: amount with its unit, object, condition, deadline;
-      and nothing that denies or ends it.
+      each in its relation (`until`, not `after`); and nothing that denies, mocks or ends it.
     - `nothing_added`: no figure but the offer's, with its unit, and no benefit, price, deadline, stock, condition,
-      delivery, award or address that it does not have.
+      delivery, gift, code, award or address that it does not have, and nothing but an offer's tail behind it.
     - `informal`: neither a letter's greeting or closing, nor shouting.
     - `in_portuguese`: at most one of the small words of English and Spanish, and none that only Portugal uses.
     - `one_message`: one push of a title and a body at most, and no talk about it.
@@ -82,22 +86,24 @@ def claims_kept(completion: str, reference: Reference, prompt: str = "") -> dict
     present = Counter(stem(word) for word in words(folded))
     stated, rest = _without_offer(folded, offer)
     # What is said to the audience is no claim; the product's own name is none either.
-    said = read_clauses(mark_product(_of_audience(prompt).sub(" ", rest), _content(product, is_whole=True), _head(product), names))
+    said = read_clauses(
+        mark_product(_of_audience(prompt).sub(" ", rest), _content(product, is_whole=True), _head(product), names)
+    )
     written = _written()
     return {
         "within_length": 0 < _graphemes(shown) <= MOST_GRAPHEMES,
-        "names_product": (all(present[word] for word in thing) or _is_named(folded, names))
-        and not said.is_other_thing,
+        "names_product": (all(present[word] for word in thing) or _is_named(folded, names)) and not said.is_other_thing,
         "names_offer": stated and not said.is_denied,
-        "nothing_added": not _figures(folded, product) - _figures(offer, "") - _same_figures(offer)
+        "nothing_added": not _figures(folded, product)
+        - _figures(offer, "")
+        - _same_figures(offer)
         - {figure for figure in _figures(said.opener, product) if figure[0] in ("", "%")}
         and not said.is_added
         and not _CODE.search(text),
         "informal": not written["formal"].search(folded) and not _shouts(text),
         "in_portuguese": sum(present[stem(word)] for word in _foreign() if stem(word) not in thing) <= 1
         and not written["european"].search(folded),
-        "one_message": bool(shown) and said.mentions < TOO_OFTEN
-        and not _is_several(text, folded, offer, thing),
+        "one_message": bool(shown) and said.mentions < TOO_OFTEN and not _is_several(text, folded, offer, thing),
     }
 
 
@@ -127,7 +133,7 @@ def _naming(folded: str) -> list[str]:
     return [word for word in found if word not in generic] or found
 
 
-def _is_named(folded: str, names: Set[str]) -> bool:
+def _is_named(folded: str, names: AbstractSet[str]) -> bool:
     return any(re.search(rf"\b{re.escape(name)}\b", folded) for name in names)
 
 

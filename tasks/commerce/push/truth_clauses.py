@@ -1,11 +1,13 @@
 """Clauses of a push, for its ground truth: what is said of the offer, and what is no claim at all.
 
-The offer is marked before the clauses are read. A clause that holds it may go on with what `data/truth/push_claims.toml`
-lists as its tail, and with nothing else; an opener before it, without a word of the shop, claims little.
+The offer is marked before the clauses are read. A clause that holds it may go on with what
+`data/truth/push_claims.toml` lists as its tail, and with nothing else; an
+opener before it, without a word of the shop, claims little.
 """
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -54,7 +56,7 @@ def other_names(product: str) -> frozenset[str]:
     return _names().get(product, frozenset())
 
 
-def mark_product(text: str, thing: Set[str], head: str, names: Set[str]) -> str:
+def mark_product(text: str, thing: AbstractSet[str], head: str, names: AbstractSet[str]) -> str:
     """Return a folded text in which a sign stands for the product, given by the stems of its words."""
     if names:
         text = re.sub(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b", THING, text)

@@ -83,7 +83,7 @@ def test_what_is_said_of_the_audience_is_no_condition() -> None:
     ("geladeiras", "frete grátis", "Geladeira nova chegando aí sem você pagar frete. Confira!"),
     ("micro-ondas", "até 12x sem juros", "Micro-ondas em até 12x sem juros. Parcela e aproveita!"),
     ("rações", "10% de desconto", "Acabou a ração? Ração com 10% de desconto pro seu chefe de quatro patas."),
-    ("fogões", "até 10x sem juros", "Domingo de sol pede assado: fogões em 10x sem juros. O almoço de domingo que lute!"),
+    ("fogões", "até 10x sem juros", "Domingo pede assado: fogões em 10x sem juros. O almoço de domingo que lute!"),
     ("mochilas", "cupom de R$ 30", "Sábado tem trilha? Seu cupom de R$ 30 vale para mochilas."),
     ("pneus", "20% de desconto", "Só se for agora! Pneus com 20% de desconto para você viajar no fim de semana."),
 ])  # fmt: skip
@@ -125,8 +125,9 @@ def test_another_kind_of_the_product_is_not_the_product(thing: str) -> None:
 
 
 @pytest.mark.parametrize("said", [
-    "Compre e ganhe uma viagem!", "Compre e receba uma surpresa em casa.", "Ganhe carona na volta!", "Use TENIS20 no app.",
-    "Seu pedido foi enviado.", "Compre já ou acaba o Natal!", "Na Shopee tá mais caro.", "Neste domingo!",
+    "Compre e ganhe uma viagem!", "Compre e receba uma surpresa em casa.", "Ganhe carona na volta!",
+    "Use TENIS20 no app.", "Seu pedido foi enviado.", "Compre já ou acaba o Natal!",
+    "Na Shopee tá mais caro.", "Neste domingo!",
 ])  # fmt: skip
 def test_a_gift_a_code_a_threat_or_news_of_an_order_is_added(said: str) -> None:
     assert broken(f"Tênis de corrida com 20% de desconto. {said}", "20% de desconto") == {"nothing_added"}
