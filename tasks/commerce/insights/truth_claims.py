@@ -9,6 +9,11 @@ from tasks.commerce.insights.truth_table import Name, SaidSentence, Table, state
 from tasks.commerce.truth_text import fold, read_table, words
 
 _CLAUSE: Final = re.compile(r"; |, (?:mas|porem|ja|enquanto|e(?= ))|\bmas\b|\bporem\b|\benquanto\b| → ")
+_MULTIPLE: Final = re.compile(r"\b(?P<times>dobro|triplo|metade) d[eoa]s? ")
+_MORE_BEFORE: Final = re.compile(r"mais (?:que|do que|de) o $")
+_TIMES: Final = {"dobro": 2.0, "triplo": 3.0, "metade": 0.5}
+_TIMES_OFF: Final = 0.2
+"""Share of itself that a ratio said in a word may be off."""
 _COMMON: Final = frozenset(("para",))
 """Names of states that folded are small words."""
 _STATE: Final = re.compile(r"\b[A-Z]{2}\b")
@@ -40,7 +45,7 @@ def _hold(sentence: SaidSentence, table: Table) -> list[bool]:
     rows = [name.value for name in sentence.named("row")] or list(sentence.carried)
     columns = _columns(sentence, table)
     held: list[bool] = []
-    for kind in ("elsewhere", "future", "denied"):
+    for kind in ("elsewhere", "future", "denied", "harmful"):
         held += [False] if patterns[kind].search(text) else []
     if (less := patterns["below"].search(text)) and patterns["together"].search(text[: less.start()]):
         # No sum is below a part of it.
@@ -126,6 +131,13 @@ def _compared(sentence: SaidSentence, column: str, table: Table) -> bool | None:
                 if _patterns()["together"].search(sentence.text[: word.start()]):
                     one = sum(values[row] for row in {name.value for name in rows if name.end <= word.start()})
                 return one > other if kind == "above" else one < other
+    for word in _MULTIPLE.finditer(sentence.text):
+        pair = _pair(rows, word.start(), word.end() - 1)
+        if pair and (other := values[pair[1].value]):
+            ratio, said = values[pair[0].value] / other, _TIMES[word["times"]]
+            more = _MORE_BEFORE.search(sentence.text[: word.start()]) is not None
+            if not (said <= ratio if more else abs(ratio - said) <= _TIMES_OFF * said):
+                return False
     held = _extremes(sentence, column, table)
     return all(held) if held else None
 

@@ -23,6 +23,7 @@ _ABOUT_OFF: Final = 0.06
 _SHARE_OFF, _SHARE_MORE = 1.0, 8.0
 """Points that a share of a column may be off, and that it may be above `mais de 90 %`."""
 _MORE_THAN: Final = re.compile(r"(?:mais|acima) de $")
+_COMPARES: Final = re.compile(r"\b(?:metade|dobro|triplo|vezes|que|acima|abaixo|frente|contra|mesm[oa]s?)\b[^.;]{0,25}$")
 _YEARS: Final = (1900, 2100)
 _SPAN: Final = re.compile(r"\s?(?:dias?|horas?|semanas?|mes(?:es)?|minutos?|anos?)\b")
 _COUNTED: Final = re.compile(
@@ -61,7 +62,7 @@ def read_figures(sentences: list[SaidSentence], table: Table) -> Figures:
             continue
         numbers = [name for name in sentence.named("number") if not _is_no_figure(name, sentence, table)]
         for name, rows in _bound(sentence, numbers):
-            cell = _cell_of(name, rows, sentence, table)
+            cell = _cell_of(name, rows, sentence, table) or _cell_of_subject(name, rows, sentence, table)
             if cell is not None:
                 if _DENIES.search(sentence.text[: name.start]):
                     false.append(sentence.text)
@@ -72,6 +73,18 @@ def read_figures(sentences: list[SaidSentence], table: Table) -> Figures:
             elif not _GOAL_BEFORE.search(sentence.text[: name.start]):
                 false.append(sentence.text)
     return Figures(frozenset(quoted), tuple(false))
+
+
+def _cell_of_subject(name: Name, rows: tuple[str, ...], sentence: SaidSentence, table: Table) -> Cell | None:
+    """Return the cell of the row that a sentence began with, where the row before a number is what it is compared to."""
+    named = sentence.named("row")
+    before = [row for row in named if row.end <= name.start]
+    if len(before) < 2 or rows != (before[-1].value,) or not _COMPARES.search(sentence.text[: before[-1].start]):
+        return None
+    # What stands in brackets behind a row, or right behind it, is its own.
+    if re.fullmatch(r"\s?\(?(?:r\$ ?)?", sentence.text[before[-1].end : name.start]):
+        return None
+    return _cell_of(name, (before[0].value,), sentence, table)
 
 
 def _may_follow(name: Name, sentence: SaidSentence) -> bool:
@@ -161,6 +174,8 @@ def _is_derived(name: Name, sentence: SaidSentence, table: Table) -> bool:
     columns = {column.value for column in sentence.named("column")} or set(table.columns)
     rows = {row.value for row in sentence.named("row")} or set(sentence.carried)
     off = name.off * (1 + 1e-9) + 1e-9
+    if name.unit == "%" and _ABOUT.search(sentence.text[: name.start]):
+        off += _SHARE_OFF * 2
     more = _SHARE_MORE if _MORE_THAN.search(sentence.text[: name.start]) else _SHARE_OFF
     for column in columns:
         cells = table.column(column)
