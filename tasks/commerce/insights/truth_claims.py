@@ -61,6 +61,7 @@ def _hold(sentence: SaidSentence, table: Table) -> list[bool]:
     moved = _moved(text)
     if moved and columns and not patterns["advised"].search(text):
         held.append(_is_trend(moved, rows, columns[0], table))
+    held += _ratios(sentence, table)
     if patterns["tie"].search(text) and len(set(rows)) > 1 and columns:
         held.append(_are_equal(rows, columns[0], table))
     return held
@@ -131,15 +132,26 @@ def _compared(sentence: SaidSentence, column: str, table: Table) -> bool | None:
                 if _patterns()["together"].search(sentence.text[: word.start()]):
                     one = sum(values[row] for row in {name.value for name in rows if name.end <= word.start()})
                 return one > other if kind == "above" else one < other
-    for word in _MULTIPLE.finditer(sentence.text):
-        pair = _pair(rows, word.start(), word.end() - 1)
-        if pair and (other := values[pair[1].value]):
-            ratio, said = values[pair[0].value] / other, _TIMES[word["times"]]
-            more = _MORE_BEFORE.search(sentence.text[: word.start()]) is not None
-            if not (said <= ratio if more else abs(ratio - said) <= _TIMES_OFF * said):
-                return False
     held = _extremes(sentence, column, table)
     return all(held) if held else None
+
+
+def _ratios(sentence: SaidSentence, table: Table) -> list[bool]:
+    """Return, for each ratio of two rows that is said in a word, whether they have it in any column."""
+    held = []
+    rows = sentence.named("row")
+    for word in _MULTIPLE.finditer(sentence.text):
+        if pair := _pair(rows, word.start(), word.end() - 1):
+            said = _TIMES[word["times"]]
+            more = _MORE_BEFORE.search(sentence.text[: word.start()]) is not None
+            cells = [table.column(column) for column in table.columns]
+            ratios = [
+                each[pair[0].value].value / each[pair[1].value].value
+                for each in cells
+                if all(row.value in each for row in pair) and each[pair[1].value].value
+            ]
+            held.append(any(said <= ratio if more else abs(ratio - said) <= _TIMES_OFF * said for ratio in ratios))
+    return held
 
 
 def _pair(rows: list[Name], start: int, end: int) -> tuple[Name, Name] | None:

@@ -23,7 +23,9 @@ _ABOUT_OFF: Final = 0.06
 _SHARE_OFF, _SHARE_MORE = 1.0, 8.0
 """Points that a share of a column may be off, and that it may be above `mais de 90 %`."""
 _MORE_THAN: Final = re.compile(r"(?:mais|acima) de $")
-_COMPARES: Final = re.compile(r"\b(?:metade|dobro|triplo|vezes|que|acima|abaixo|frente|contra|mesm[oa]s?)\b[^.;]{0,25}$")
+_COMPARES: Final = re.compile(
+    r"\b(?:metade|dobro|triplo|vezes|que|acima|abaixo|frente|contra|mesm[oa]s?)\b[^.;]{0,25}$"
+)
 _YEARS: Final = (1900, 2100)
 _SPAN: Final = re.compile(r"\s?(?:dias?|horas?|semanas?|mes(?:es)?|minutos?|anos?)\b")
 _COUNTED: Final = re.compile(
@@ -38,7 +40,7 @@ _GOAL_BEFORE: Final = re.compile(
 _DERIVED: Final = re.compile(
     r"juntos|juntas|somad|somam|\bsoma\b|soman|\btotal|ao todo|conjunto|diferenca|distancia|a mais|a menos|acima|abaixo"
     r"|vezes|razao|proporcao|\bx\b|dobro|maior|menor|pontos|p\.?p\.?|superior|inferior|participacao|responde|represent"
-    r"|fatia|media"
+    r"|fatia|media|cresceu|subiu|caiu|aumentou|diminuiu|\bdos \d"
 )
 
 
@@ -76,7 +78,7 @@ def read_figures(sentences: list[SaidSentence], table: Table) -> Figures:
 
 
 def _cell_of_subject(name: Name, rows: tuple[str, ...], sentence: SaidSentence, table: Table) -> Cell | None:
-    """Return the cell of the row that a sentence began with, where the row before a number is what it is compared to."""
+    """Return the cell of a sentence's first row, where the row before a number is what that is compared to."""
     named = sentence.named("row")
     before = [row for row in named if row.end <= name.start]
     if len(before) < 2 or rows != (before[-1].value,) or not _COMPARES.search(sentence.text[: before[-1].start]):
@@ -153,6 +155,9 @@ def _cell_of(name: Name, rows: tuple[str, ...], sentence: SaidSentence, table: T
         and (not name.unit or name.unit == cell.unit or (name.unit == "points" and not cell.unit))
     ]
     columns = _columns_near(name, sentence)
+    if name.unit == "r$" and not any(cell.unit == "r$" for cell in table.cells.values() if cell.column in columns):
+        # `Nota 4,2 e R$ 5.058`: an amount is of no column without amounts.
+        columns = set()
     return next((cell for cell in fitting if cell.column in columns), None) if columns else next(iter(fitting), None)
 
 
