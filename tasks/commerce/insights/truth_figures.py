@@ -24,7 +24,7 @@ _SHARE_OFF, _SHARE_MORE = 1.0, 8.0
 """Points that a share of a column may be off, and that it may be above `mais de 90 %`."""
 _MORE_THAN: Final = re.compile(r"(?:mais|acima) de $")
 _COMPARES: Final = re.compile(
-    r"\b(?:metade|dobro|triplo|vezes|que|acima|abaixo|frente|contra|mesm[oa]s?)\b[^.;]{0,25}$"
+    r"\b(?:metade|terco|quarto|dobro|triplo|vezes|que|acima|abaixo|frente|contra|mesm[oa]s?)\b[^.;]{0,25}$"
 )
 _YEARS: Final = (1900, 2100)
 _SPAN: Final = re.compile(r"\s?(?:dias?|horas?|semanas?|mes(?:es)?|minutos?|anos?)\b")
