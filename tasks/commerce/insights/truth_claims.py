@@ -9,6 +9,11 @@ from tasks.commerce.insights.truth_table import Name, SaidSentence, TruthTable, 
 from tasks.commerce.truth_text import fold, read_table, words
 
 _CLAUSE: Final = re.compile(r"; |, (?:mas|porem|ja|enquanto|e(?= ))|\bmas\b|\bporem\b|\benquanto\b| → ")
+_MULTIPLE: Final = re.compile(r"\b(?P<times>dobro|triplo|metade) d[eoa]s? ")
+_MORE_BEFORE: Final = re.compile(r"mais (?:que|do que|de) o $")
+_TIMES: Final = {"dobro": 2.0, "triplo": 3.0, "metade": 0.5}
+_TIMES_OFF: Final = 0.2
+"""Share of itself that a ratio said in a word may be off."""
 _COMMON: Final = frozenset(("para",))
 """Names of states that folded are small words."""
 _STATE: Final = re.compile(r"\b[A-Z]{2}\b")
@@ -40,7 +45,7 @@ def _hold(sentence: SaidSentence, table: TruthTable) -> list[bool]:
     rows = [name.value for name in sentence.named("row")] or list(sentence.carried)
     columns = _columns(sentence, table)
     held: list[bool] = []
-    for kind in ("elsewhere", "future", "denied"):
+    for kind in ("elsewhere", "future", "denied", "harmful"):
         held += [False] if patterns[kind].search(text) else []
     if (less := patterns["below"].search(text)) and patterns["together"].search(text[: less.start()]):
         # No sum is below a part of it.
@@ -56,6 +61,7 @@ def _hold(sentence: SaidSentence, table: TruthTable) -> list[bool]:
     moved = _moved(text)
     if moved and columns and not patterns["advised"].search(text):
         held.append(_is_trend(moved, rows, columns[0], table))
+    held += _ratios(sentence, table)
     if patterns["tie"].search(text) and len(set(rows)) > 1 and columns:
         held.append(_are_equal(rows, columns[0], table))
     return held
@@ -128,6 +134,24 @@ def _compared(sentence: SaidSentence, column: str, table: TruthTable) -> bool | 
                 return one > other if kind == "above" else one < other
     held = _extremes(sentence, column, table)
     return all(held) if held else None
+
+
+def _ratios(sentence: SaidSentence, table: Table) -> list[bool]:
+    """Return, for each ratio of two rows that is said in a word, whether they have it in any column."""
+    held = []
+    rows = sentence.named("row")
+    for word in _MULTIPLE.finditer(sentence.text):
+        if pair := _pair(rows, word.start(), word.end() - 1):
+            said = _TIMES[word["times"]]
+            more = _MORE_BEFORE.search(sentence.text[: word.start()]) is not None
+            cells = [table.column(column) for column in table.columns]
+            ratios = [
+                each[pair[0].value].value / each[pair[1].value].value
+                for each in cells
+                if all(row.value in each for row in pair) and each[pair[1].value].value
+            ]
+            held.append(any(said <= ratio if more else abs(ratio - said) <= _TIMES_OFF * said for ratio in ratios))
+    return held
 
 
 def _pair(rows: list[Name], start: int, end: int) -> tuple[Name, Name] | None:

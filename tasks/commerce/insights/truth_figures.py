@@ -23,6 +23,9 @@ _ABOUT_OFF: Final = 0.06
 _SHARE_OFF, _SHARE_MORE = 1.0, 8.0
 """Points that a share of a column may be off, and that it may be above `mais de 90 %`."""
 _MORE_THAN: Final = re.compile(r"(?:mais|acima) de $")
+_COMPARES: Final = re.compile(
+    r"\b(?:metade|terco|quarto|dobro|triplo|vezes|que|acima|abaixo|frente|contra|mesm[oa]s?)\b[^.;]{0,25}$"
+)
 _YEARS: Final = (1900, 2100)
 _SPAN: Final = re.compile(r"\s?(?:dias?|horas?|semanas?|mes(?:es)?|minutos?|anos?)\b")
 _COUNTED: Final = re.compile(
@@ -37,7 +40,7 @@ _GOAL_BEFORE: Final = re.compile(
 _DERIVED: Final = re.compile(
     r"juntos|juntas|somad|somam|\bsoma\b|soman|\btotal|ao todo|conjunto|diferenca|distancia|a mais|a menos|acima|abaixo"
     r"|vezes|razao|proporcao|\bx\b|dobro|maior|menor|pontos|p\.?p\.?|superior|inferior|participacao|responde|represent"
-    r"|fatia|media"
+    r"|fatia|media|cresceu|subiu|caiu|aumentou|diminuiu|\bdos \d"
 )
 
 
@@ -61,7 +64,7 @@ def read_figures(sentences: list[SaidSentence], table: TruthTable) -> KnownFigur
             continue
         numbers = [name for name in sentence.named("number") if not _is_no_figure(name, sentence, table)]
         for name, rows in _bound(sentence, numbers):
-            cell = _cell_of(name, rows, sentence, table)
+            cell = _cell_of(name, rows, sentence, table) or _cell_of_subject(name, rows, sentence, table)
             if cell is not None:
                 if _DENIES.search(sentence.text[: name.start]):
                     false.append(sentence.text)
@@ -72,6 +75,18 @@ def read_figures(sentences: list[SaidSentence], table: TruthTable) -> KnownFigur
             elif not _GOAL_BEFORE.search(sentence.text[: name.start]):
                 false.append(sentence.text)
     return KnownFigures(frozenset(quoted), tuple(false))
+
+
+def _cell_of_subject(name: Name, rows: tuple[str, ...], sentence: SaidSentence, table: Table) -> Cell | None:
+    """Return the cell of a sentence's first row, where the row before a number is what that is compared to."""
+    named = sentence.named("row")
+    before = [row for row in named if row.end <= name.start]
+    if len(before) < 2 or rows != (before[-1].value,) or not _COMPARES.search(sentence.text[: before[-1].start]):
+        return None
+    # What stands in brackets behind a row, or right behind it, is its own.
+    if re.fullmatch(r"\s?\(?(?:r\$ ?)?", sentence.text[before[-1].end : name.start]):
+        return None
+    return _cell_of(name, (before[0].value,), sentence, table)
 
 
 def _may_follow(name: Name, sentence: SaidSentence) -> bool:
@@ -140,6 +155,9 @@ def _cell_of(name: Name, rows: tuple[str, ...], sentence: SaidSentence, table: T
         and (not name.unit or name.unit == cell.unit or (name.unit == "points" and not cell.unit))
     ]
     columns = _columns_near(name, sentence)
+    if name.unit == "r$" and not any(cell.unit == "r$" for cell in table.cells.values() if cell.column in columns):
+        # `Nota 4,2 e R$ 5.058`: an amount is of no column without amounts.
+        columns = set()
     return next((cell for cell in fitting if cell.column in columns), None) if columns else next(iter(fitting), None)
 
 
@@ -161,6 +179,8 @@ def _is_derived(name: Name, sentence: SaidSentence, table: TruthTable) -> bool:
     columns = {column.value for column in sentence.named("column")} or set(table.columns)
     rows = {row.value for row in sentence.named("row")} or set(sentence.carried)
     off = name.off * (1 + 1e-9) + 1e-9
+    if name.unit == "%" and _ABOUT.search(sentence.text[: name.start]):
+        off += _SHARE_OFF * 2
     more = _SHARE_MORE if _MORE_THAN.search(sentence.text[: name.start]) else _SHARE_OFF
     for column in columns:
         cells = table.column(column)
