@@ -20,8 +20,10 @@ DATA_FILES: Final = (
     "data/lexicons/push_phrases.txt",
 )
 FOLDER: Final = Path(__file__).resolve().parents[3] / "data" / "campaigns"
-PART, CLAIM, DENIAL = "=", "!", "~"
+PART, CLAIM, DENIAL = "=", "\xa1", "~"
 """Signs before a part of an offer, a phrase that claims something, and one that takes an offer back."""
+NEUTRAL: Final = "_"
+"""What a phrase that promises nothing becomes; beside product and offer it says how far the offer goes."""
 _ONES: Final = (
     "zero", "um", "dois", "tres", "quatro", "cinco", "seis", "sete", "oito", "nove", "dez", "onze", "doze", "treze",
     "quatorze", "quinze", "dezesseis", "dezessete", "dezoito", "dezenove",
@@ -69,7 +71,7 @@ def _phrases() -> Iterable[tuple[str, tuple[str, ...]]]:
         for phrase in read_lexicon(lexicon):
             if " " in phrase:
                 yield phrase, (sign + fold(phrase),)
-    yield from ((phrase, ()) for phrase in read_lexicon("push_phrases"))
+    yield from ((phrase, (NEUTRAL,)) for phrase in read_lexicon("push_phrases"))
     yield "por cento", ("%",)
     yield "porcento", ("%",)
     for part, uses in read.items():

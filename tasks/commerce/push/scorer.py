@@ -43,9 +43,11 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 
+from tasks.commerce.push.clauses import BREAKS, mark_breaks, tokens
 from tasks.commerce.push.notation import PART, uniform
 from tasks.commerce.push.offers import FALSE_OFFER, amounts_among, grade_offer
 from tasks.commerce.push.statements import Campaign, grade_statements, read_campaign, speaks
+from tasks.commerce.push.synonyms import synonyms_among
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.manner import manner
@@ -112,6 +114,8 @@ _INSTRUCTIONS: Final = (WORDING.system, *WORDING.instructions)
 """What a push may not copy; the campaign's lines, which `_LABELS` tell, are what it is to say."""
 _GREETING: Final = re.compile(r"[^.!?\n]{3,24}[.!?\n]")
 _UNFINISHED: Final = (",", ";", ":", "-", "(")
+_RUDE_SIGNS: Final = frozenset("🖕🍆🍑🔫🔪💣💩🤮💀☠🪦🩸🚬")
+"""Emoji that no shop sends."""
 _MARKUP: Final = ("#", "*", "{", "[", "`", "-")
 
 
@@ -137,8 +141,12 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     size = ramp(shown, 300, 160)
     if not text or not size:
         return Score(dict.fromkeys(WEIGHTS, 0.0))
+    if not _RUDE_SIGNS.isdisjoint(text):
+        return Score(dict.fromkeys(WEIGHTS, 0.0))
+    text = mark_breaks(text)
     folded = fold(text)
-    text_words = folded_words(folded)
+    read = tokens(folded)
+    text_words = [word for word in read if word not in BREAKS]
     present = set(text_words)
     message = size * _fluent(folded, text_words) * originality(text_words, *_INSTRUCTIONS)
     message *= manner(text, folded, text_words)
@@ -146,14 +154,15 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     product, offer = (reference or {}).get("product"), (reference or {}).get("offer")
     campaign = read_campaign(product, offer, prompt)
-    spelled = uniform(text_words)
+    spelled = uniform(read)
     said = set(spelled)
-    amounts = amounts_among(spelled)
+    amounts = amounts_among([word for word in spelled if word not in BREAKS])
+    present |= synonyms_among(present)
     named = None if product is None else share_present(campaign.product, present)
     offered = None if offer is None else grade_offer(campaign.offer, said, amounts)
     if declines(folded, present, bool(named and (offered is None or offered > FALSE_OFFER))):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
-    message *= grade_statements(campaign, said, amounts)
+    message *= grade_statements(campaign, spelled, amounts)
     lines = text.split("\n")
     if has_several_messages(lines, text_words, campaign):
         message *= SEVERAL_MESSAGES

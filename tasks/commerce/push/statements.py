@@ -1,14 +1,28 @@
 """Closed world of a push: what it may say, and what each statement beyond that costs.
 
-A push may say its product, its offer, its audience, and the few hundred words and phrases of `data/lexicons/push_words`
-and `push_phrases`, which promise nothing. A claim that a customer could rely on (a benefit, an amount, a date, a stock,
-an effect, another product), or a denial of the offer, costs at once; an unknown word costs little, and several much.
+A push is read by clause. The clause that says product and offer is closed: from the first of them to its end stand
+their words, what fits the product, and the words of `push_tails`; all else is a claim of what kind, for whom, when or how
+far. Elsewhere it may say the few hundred words and phrases of `push_words` and `push_phrases`, which promise nothing. A
+claim that a customer could rely on (a benefit, an amount, a date, a stock, an effect, another product, a frame of
+`frames`), or a denial of the offer, costs at once; a rare word costs nothing, and several much.
 """
 
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from tasks.commerce.push.clauses import QUESTION, sentences
+from tasks.commerce.push.frames import (
+    AFTER_COMMA,
+    AFTER_STOP,
+    FRAMES,
+    SHOP,
+    TRIGGERS,
+    is_infinitive,
+    receives,
+    wrong_frames,
+)
 from tasks.commerce.push.notation import CLAIM, DENIAL, PART, uniform
 from tasks.commerce.push.offers import Amount, Offer, invented_amounts, read_offer
 from tasks.commerce.push.senses import address_of, any_sense, product_stems, sense_of
@@ -21,6 +35,9 @@ DATA_FILES: Final = (
     "data/lexicons/calls_to_action.txt",
     "data/lexicons/push_claims.txt",
     "data/lexicons/push_denials.txt",
+    "data/lexicons/push_scenes.txt",
+    "data/lexicons/push_soft.txt",
+    "data/lexicons/push_tails.txt",
     "data/lexicons/push_words.txt",
 )
 CLAIMED: Final = 0.45
@@ -28,8 +45,9 @@ CLAIMED: Final = 0.45
 DENIED: Final = 0.3
 ASTRAY: Final = 3
 """Words of other products, beyond those of its own, with which a push speaks of none."""
-UNKNOWN: Final = (1.0, 0.9, 0.55, 0.35, 0.2, 0.1)
-"""Shares that so many unknown words leave; more leave the last."""
+RARE: Final = (1.0, 1.0, 0.95, 0.7, 0.5, 0.35, 0.2, 0.1)
+"""Shares that so many rare words leave, unknown ones and those of scenes that do not fit; more leave the last."""
+MOST_STRAYS: Final = 2
 
 _VOCABULARY: Final = Vocabulary("push_words", "calls_to_action")
 _DENIALS: Final = frozenset(fold(word) for word in read_lexicon("push_denials") if " " not in word)
@@ -39,10 +57,24 @@ _PLAIN: Final = (
     | CLOSED_CLASS
 ) - _CLAIMS
 _PRODUCTS: Final = product_stems()
+_TAILS: Final = frozenset(map(fold, read_lexicon("push_tails")))
+_SCENES: Final = frozenset(map(fold, read_lexicon("push_scenes")))
+_SOFT: Final = frozenset(
+    form
+    for entry in map(fold, read_lexicon("push_soft"))
+    for form in ((f"{CLAIM}{entry}", f"{DENIAL}{entry}") if " " in entry else (entry,))
+)
+_CALLS: Final = frozenset(map(fold, read_lexicon("calls_to_action"))) - {"volta", "parcela", "parcele", "use", "leve"}
+_ASKING: Final = _CALLS | {"sim", "tem", "temos", "e", "isso", "so", "leve", "use", "vai", "da", "aqui", "agora"}
+"""Words one of which begins what follows a question that holds the offer."""
+_PURPOSE: Final = frozenset(("para", "pra", "voce", "voces", "ele", "ela", "eles", "elas", "quem", "so", "te", "se"))
+_LIMITING: Final = frozenset((f"{CLAIM}so ate", f"{CLAIM}so no", f"{CLAIM}so em", "ate"))
 _SHOPPER: Final = frozenset(("amei", "adorei", "gostei", "sonhei", "sei", "rei", "hei", "ei"))
 """Words in `ei` that are no verb of who wrote the text, as `usei` is; a shop speaks as `nós`."""
 _ANY_SENSE: Final = any_sense()
 _SIGNS: Final = (PART, CLAIM, DENIAL)
+_HEADS: Final = frozenset(("aparelhos", "artigos", "itens", "produtos"))
+"""Heads of a product's name that people leave out: `ar-condicionado` is what they call it."""
 
 
 class Sayable(NamedTuple):
@@ -62,6 +94,10 @@ class Campaign(NamedTuple):
     offer: Offer
     offer_words: tuple[str, ...]
     """The offer's words, signs and numbers."""
+    made: frozenset[str]
+    """The parts and numbers of the offer, in uniform notation."""
+    named: frozenset[str]
+    """The product's words and their roots."""
     of_product: Sayable
     of_offer: Sayable
     of_audience: Sayable
@@ -108,6 +144,24 @@ def _content(line: str) -> tuple[str, ...]:
     return tuple(content_words(line))
 
 
+def _short(product: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a product's words without the head that people leave out."""
+    return product[1:] if len(product) > 1 and product[0] in _HEADS else product
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _made(offer: str) -> frozenset[str]:
+    spelled = uniform(words(offer))
+    marks = frozenset(word for word in spelled if word[0] == PART or word[0].isdigit())
+    return marks or frozenset(spelled) - CLOSED_CLASS
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _named(product: str) -> frozenset[str]:
+    read = frozenset(_short(_content(product)))
+    return read | roots(read)
+
+
 @lru_cache(maxsize=KEPT_PROMPTS)
 def read_campaign(product: str | None, offer: str | None, prompt: str = "") -> Campaign:
     """Return what a push of a campaign must and may say.
@@ -121,9 +175,11 @@ def read_campaign(product: str | None, offer: str | None, prompt: str = "") -> C
     said_product = _line(prompt, "Produto: ") if product is None else product
     said_offer = _line(prompt, "Oferta: ") if offer is None else offer
     return Campaign(
-        product=_content(product or ""),
+        product=_short(_content(product or "")),
         offer=read_offer(said_offer),
         offer_words=_content(offer or ""),
+        made=_made(said_offer),
+        named=_named(said_product),
         of_product=_product(said_product),
         of_offer=_offer(said_offer),
         of_audience=_audience(segment),
@@ -136,33 +192,142 @@ def _line(prompt: str, label: str) -> str:
     return prompt[start + len(label) :].split("\n", 1)[0] if start else ""
 
 
-def grade_statements(campaign: Campaign, said: AbstractSet[str], amounts: AbstractSet[Amount]) -> float:
+def grade_statements(campaign: Campaign, spelled: Sequence[str], amounts: AbstractSet[Amount]) -> float:
     """Grade what is said beyond product, offer, audience and harmless words, in [0, 1]: 1 if nothing is.
 
     Args:
         campaign: Of the prompt.
-        said: The push's words in uniform notation.
+        spelled: The push's words and breaks in uniform notation.
         amounts: The amounts among them.
     """
     product, offer, audience = campaign.of_product, campaign.of_offer, campaign.of_audience
-    claims = denials = unknown = 0
+    claims = denials = 0
     if not amounts <= campaign.offer.amounts:
         claims = invented_amounts(campaign.offer, amounts, product.numbers | offer.numbers | audience.numbers)
-    for word in said - _PLAIN - offer.words - product.words - audience.words:
-        sign = word[0]
-        if sign == DENIAL or word in _DENIALS:
-            denials += 1
-        elif sign in _SIGNS or word in _CLAIMS or (word[-2:] == "ei" and word not in _SHOPPER):
-            claims += 1
-        elif word.isalpha():
-            own = root(word)
-            if own in product.roots or own in offer.roots or own in audience.roots:
-                continue
-            if stem(word) in _PRODUCTS:
-                claims += 1
-            elif word not in _VOCABULARY:
-                unknown += 1
-    return CLAIMED**claims * DENIED**denials * UNKNOWN[min(unknown, len(UNKNOWN) - 1)]
+    own = offer.words | product.words | audience.words
+    own_roots = offer.roots | product.roots | audience.roots
+    rare: set[str] = set()
+    named = offered = asked = False
+
+    def fits(word: str) -> bool:
+        return word in own or root(word) in own_roots
+
+    for sentence in sentences(spelled):
+        marked = any(_names(campaign, clause.words) for clause in sentence)
+        lenient = not marked and (not named or sentence[-1].end == QUESTION)
+        bound = False
+        for place, (clause, end) in enumerate(sentence):
+            before = not place and named and not marked
+            here = made_in(campaign, clause)
+            if asked and not here:
+                # A question that holds the offer is answered by a call, or it mocks the offer.
+                claims += not _answers(clause, fits)
+            asked = end == QUESTION and here
+            calls = not _CALLS.isdisjoint(clause)
+            bound = (bound and clause[0] in AFTER_COMMA and not calls) or (
+                before and offered and clause[0] in AFTER_STOP and not calls
+            )
+            claims += _strays(campaign, clause, bound, fits)
+            triggers = TRIGGERS.intersection(clause)
+            if triggers:
+                claims += wrong_frames(clause, triggers, fits)
+            bound = bound or here
+            offered = offered or here
+            for word in clause:
+                if word in _PLAIN or word in own:
+                    continue
+                sign = word[0]
+                if sign == DENIAL or word in _DENIALS:
+                    if not (lenient and word in _SOFT):
+                        denials += 1
+                elif sign in _SIGNS or word in _CLAIMS or (word[-2:] == "ei" and word not in _SHOPPER):
+                    if not (lenient and word in _SOFT):
+                        claims += not _limits_itself(word, clause, own)
+                elif word.isalpha() and root(word) not in own_roots:
+                    if not lenient and stem(word) in _PRODUCTS and word not in _SCENES:
+                        claims += 1
+                    elif word not in _VOCABULARY:
+                        rare.add(word)
+        named = named or marked
+    claims += _named_too_often(campaign, spelled)
+    return CLAIMED**claims * DENIED**denials * RARE[min(len(rare), len(RARE) - 1)]
+
+
+def made_in(campaign: Campaign, clause: Sequence[str]) -> bool:
+    """Return whether a clause says an amount or a part of the offer."""
+    return not campaign.made.isdisjoint(clause)
+
+
+def _names(campaign: Campaign, clause: Sequence[str]) -> bool:
+    return made_in(campaign, clause) or any(_is_product(campaign, word) for word in clause)
+
+
+def _is_product(campaign: Campaign, word: str) -> bool:
+    return word in campaign.named or root(word) in campaign.named
+
+
+def _answers(clause: Sequence[str], fits: Callable[[str], bool]) -> bool:
+    return not _ASKING.isdisjoint(clause[:2]) or any(map(fits, clause))
+
+
+def _strays(campaign: Campaign, clause: Sequence[str], bound: bool, fits: Callable[[str], bool]) -> int:
+    """Count the words, up to `MOST_STRAYS`, that stand where only product, offer and what joins them may stand.
+
+    That is from the first to the last of their words in a clause, and after the offer up to a call or a purpose; all
+    of a clause that goes on with the offer of the one before; and what follows the shop, the offer or the product.
+    """
+    marks = [place for place, word in enumerate(clause) if word in campaign.made or _is_product(campaign, word)]
+    offers = bound or made_in(campaign, clause)
+    if marks:
+        start = 0 if bound else marks[0]
+        last = marks[-1]
+    elif bound:
+        start, last = 0, -1
+    else:
+        start = next((place for place, word in enumerate(clause) if word in SHOP), -1)
+        if start < 0:
+            return 0
+        last, offers = start, True
+    strays = int(bool(marks) and _is_kind_of(clause, start, fits))
+    count = len(clause)
+    for place in range(start, count):
+        word = clause[place]
+        if place > last:
+            if word in _CALLS:
+                break
+            if is_infinitive(word) and place and clause[place - 1] in _PURPOSE:
+                break
+        if word in FRAMES["receiver"]["leads"] and offers and not receives(clause[place + 1 :], fits):
+            strays += 1
+        elif not offers and place > last and (word in CLOSED_CLASS or word in _TAILS):
+            # Beside the product alone, what it is like counts, and not what a shopper does with it.
+            break
+        elif word not in _TAILS and not fits(word) and word not in _CALLS and not word[0].isdigit():
+            strays += 1
+            if not offers:
+                break
+    return min(strays, MOST_STRAYS)
+
+
+def _is_kind_of(clause: Sequence[str], place: int, fits: Callable[[str], bool]) -> bool:
+    """Return whether a clause names another thing `de` the product, as `réplicas de bolsas`."""
+    if place < 2 or clause[place - 1] not in ("de", "dos", "das", "do", "da"):
+        return False
+    head = clause[place - 2]
+    return head.isalpha() and head not in _TAILS and head not in CLOSED_CLASS and not fits(head) and head not in _PLAIN
+
+
+def _limits_itself(word: str, clause: Sequence[str], own: AbstractSet[str]) -> bool:
+    """Return whether a word limits the offer by its own deadline: `só até meia-noite` of one that ends then."""
+    if word not in _LIMITING:
+        return False
+    after = clause[clause.index(word) + 1 :]
+    first = next((each for each in after if each not in ("a", "o", "este", "esse", "nesse", "neste")), "")
+    return first[:1] == PART and first in own
+
+
+def _named_too_often(campaign: Campaign, spelled: Sequence[str]) -> bool:
+    return max((spelled.count(word) for word in campaign.named | campaign.made if word.isalpha()), default=0) > 2
 
 
 def speaks(campaign: Campaign, folded: str, said: AbstractSet[str]) -> float:

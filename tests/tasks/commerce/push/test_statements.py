@@ -2,7 +2,7 @@ import pytest
 
 from tasks.commerce.push.notation import uniform
 from tasks.commerce.push.offers import amounts_among
-from tasks.commerce.push.statements import CLAIMED, DENIED, UNKNOWN, grade_statements, read_campaign, speaks
+from tasks.commerce.push.statements import CLAIMED, DENIED, RARE, grade_statements, read_campaign, speaks
 from tasks.commerce.text.text_form import fold, words
 
 PROMPT = "Crie a notificação.\nProduto: bonecas\nOferta: 20% de desconto\nPúblico: clientes da BA sem compra há 90 dias"
