@@ -22,7 +22,8 @@ def _read() -> Mapping[str, Mapping[str, frozenset[str]]]:
 
 
 FRAMES: Final = _read()
-_GIFT, _OWNED, _CHOICE, _DELIVERY = FRAMES["gift"], FRAMES["owned"], FRAMES["choice"], FRAMES["delivery"]
+_OWNED, _CHOICE, _DELIVERY, _PEOPLE = FRAMES["owned"], FRAMES["choice"], FRAMES["delivery"], FRAMES["people"]
+_WITH_OBJECT: Final = {verb: FRAMES[name] for name in ("act", "gift") for verb in FRAMES[name]["verbs"]}
 SHOP: Final = FRAMES["shop"]["nouns"]
 AFTER_COMMA: Final = FRAMES["limit"]["after_comma"]
 AFTER_STOP: Final = FRAMES["limit"]["after_stop"]
@@ -31,33 +32,49 @@ _IF: Final = "se"
 _IF_REACH: Final = 4
 """Words after `se` among which the verb of a condition is looked for."""
 _CONDITION_ENDS: Final = ("ar", "er", "ir", "or", "sse")
-TRIGGERS: Final = _GIFT["verbs"] | _OWNED["possessives"] | _DELIVERY["places"] | {_OR, _IF}
+TRIGGERS: Final = (
+    frozenset(_WITH_OBJECT) | _OWNED["possessives"] | _DELIVERY["places"] | _PEOPLE["nouns"] | {_OR, _IF}
+)
 """Words without which no frame is there."""
 
 
-def wrong_frames(clause: Sequence[str], triggers: AbstractSet[str], fits: Callable[[str], bool]) -> int:
+def wrong_frames(clause: Sequence[str], triggers: AbstractSet[str], opens: bool, fits: Callable[[str], bool]) -> int:
     """Count the frames of a clause that say what no push may.
 
     Args:
         clause: Its words in uniform notation.
         triggers: The `TRIGGERS` among them.
-        fits: Whether a word is the product's, the offer's or the audience's, or fits one of them.
+        opens: Whether it stands before the offer or asks: it may call people by what they are, and promises nothing.
+        fits: Whether a word is the product's or the audience's, or fits one of them.
     """
-    wrong = not _DELIVERY["places"].isdisjoint(triggers) and not _DELIVERY["times"].isdisjoint(clause)
-    count = int(wrong)
+    count = 0
+    if not opens and not _DELIVERY["places"].isdisjoint(triggers):
+        count += not _DELIVERY["times"].isdisjoint(clause)
     for place, word in enumerate(clause):
         if word not in triggers:
             continue
         after = clause[place + 1 :]
-        if word in _OWNED["possessives"]:
+        if word in _WITH_OBJECT:
+            frame = _WITH_OBJECT[word]
+            count += not _ends_in(after, frame["between"], frame["objects"] | frame["leads"], fits)
+        elif word in _OWNED["possessives"]:
             count += _says_of_owned(after, fits)
-        elif word in _GIFT["verbs"]:
-            count += not _ends_in(after, _GIFT["between"], _GIFT["objects"], fits)
+        elif word in _PEOPLE["nouns"]:
+            count += not opens and not fits(word) and not _may_be_named(clause, place)
         elif word == _OR:
             count += not _ends_in(after, _CHOICE["between"], _CHOICE["objects"], fits)
         elif word == _IF:
             count += any(each.endswith(_CONDITION_ENDS) for each in after[:_IF_REACH])
     return count
+
+
+def _may_be_named(clause: Sequence[str], place: int) -> bool:
+    """Return whether a person is who the product is for, or one of whom a push may say what follows."""
+    before = next((word for word in reversed(clause[:place]) if word not in _PEOPLE["between"]), "")
+    if before in _PEOPLE["leads"]:
+        return True
+    said = next((word for word in clause[place + 1 :] if word not in _OWNED["before"]), "")
+    return said in _OWNED["says"] and not before
 
 
 def receives(after: Sequence[str], fits: Callable[[str], bool]) -> bool:

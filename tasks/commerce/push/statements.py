@@ -23,9 +23,10 @@ from tasks.commerce.push.frames import (
     receives,
     wrong_frames,
 )
-from tasks.commerce.push.notation import CLAIM, DENIAL, PART, uniform
+from tasks.commerce.push.notation import CLAIM, DENIAL, NEUTRAL, PART, uniform
 from tasks.commerce.push.offers import Amount, Offer, invented_amounts, read_offer
-from tasks.commerce.push.senses import address_of, any_sense, product_stems, sense_of
+from tasks.commerce.push.senses import ANY_PRODUCT, address_of, any_sense, product_stems, sense_of
+from tasks.commerce.push.synonyms import names_of
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.portuguese_numbers import numbers_among
 from tasks.commerce.text.text_form import KEPT_PROMPTS, content_words, fold, ramp, stem, words
@@ -45,7 +46,7 @@ CLAIMED: Final = 0.45
 DENIED: Final = 0.3
 ASTRAY: Final = 3
 """Words of other products, beyond those of its own, with which a push speaks of none."""
-RARE: Final = (1.0, 1.0, 0.95, 0.7, 0.5, 0.35, 0.2, 0.1)
+RARE: Final = (1.0, 1.0, 0.93, 0.7, 0.5, 0.35, 0.2, 0.1)
 """Shares that so many rare words leave, unknown ones and those of scenes that do not fit; more leave the last."""
 MOST_STRAYS: Final = 2
 
@@ -68,6 +69,8 @@ _CALLS: Final = frozenset(map(fold, read_lexicon("calls_to_action"))) - {"volta"
 _ASKING: Final = _CALLS | {"sim", "tem", "temos", "e", "isso", "so", "leve", "use", "vai", "da", "aqui", "agora"}
 """Words one of which begins what follows a question that holds the offer."""
 _PURPOSE: Final = frozenset(("para", "pra", "voce", "voces", "ele", "ela", "eles", "elas", "quem", "so", "te", "se"))
+_QUOTED: Final = frozenset(("cliente", "clientes", "publico", "compraram"))
+"""Words of an audience's line that nobody says to it."""
 _LIMITING: Final = frozenset((f"{CLAIM}so ate", f"{CLAIM}so no", f"{CLAIM}so em", "ate"))
 _SHOPPER: Final = frozenset(("amei", "adorei", "gostei", "sonhei", "sei", "rei", "hei", "ei"))
 """Words in `ei` that are no verb of who wrote the text, as `usei` is; a shop speaks as `nós`."""
@@ -97,7 +100,7 @@ class Campaign(NamedTuple):
     made: frozenset[str]
     """The parts and numbers of the offer, in uniform notation."""
     named: frozenset[str]
-    """The product's words and their roots."""
+    """What names the product: its head, in any form, and its other names."""
     of_product: Sayable
     of_offer: Sayable
     of_audience: Sayable
@@ -117,7 +120,7 @@ def _sayable(line: str, more: frozenset[str], apt: frozenset[str]) -> Sayable:
 # A campaign's lines are few, and meet in many prompts.
 @lru_cache(maxsize=KEPT_PROMPTS)
 def _product(product: str) -> Sayable:
-    return _sayable(product, frozenset(), sense_of(product))
+    return _sayable(product, names_of(frozenset(_content(product))), sense_of(product))
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
@@ -158,8 +161,9 @@ def _made(offer: str) -> frozenset[str]:
 
 @lru_cache(maxsize=KEPT_PROMPTS)
 def _named(product: str) -> frozenset[str]:
-    read = frozenset(_short(_content(product)))
-    return read | roots(read)
+    read = _short(_content(product))
+    head = frozenset(next(([word] for word in read if word not in ANY_PRODUCT), read))
+    return head | roots(head) | names_of(frozenset(read))
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
@@ -212,6 +216,9 @@ def grade_statements(campaign: Campaign, spelled: Sequence[str], amounts: Abstra
     def fits(word: str) -> bool:
         return word in own or root(word) in own_roots
 
+    def apt(word: str) -> bool:
+        return word in product.words or word in audience.words or root(word) in product.roots | audience.roots
+
     for sentence in sentences(spelled):
         marked = any(_names(campaign, clause.words) for clause in sentence)
         lenient = not marked and (not named or sentence[-1].end == QUESTION)
@@ -227,10 +234,12 @@ def grade_statements(campaign: Campaign, spelled: Sequence[str], amounts: Abstra
             bound = (bound and clause[0] in AFTER_COMMA and not calls) or (
                 before and offered and clause[0] in AFTER_STOP and not calls
             )
-            claims += _strays(campaign, clause, bound, fits)
+            claims += _strays(campaign, clause, bound, offered, fits)
+            if lenient and "%" in clause:
+                claims -= min(claims, _measures(clause, apt))
             triggers = TRIGGERS.intersection(clause)
             if triggers:
-                claims += wrong_frames(clause, triggers, fits)
+                claims += wrong_frames(clause, triggers, lenient, apt)
             bound = bound or here
             offered = offered or here
             for word in clause:
@@ -270,7 +279,15 @@ def _answers(clause: Sequence[str], fits: Callable[[str], bool]) -> bool:
     return not _ASKING.isdisjoint(clause[:2]) or any(map(fits, clause))
 
 
-def _strays(campaign: Campaign, clause: Sequence[str], bound: bool, fits: Callable[[str], bool]) -> int:
+def _measures(clause: Sequence[str], apt: Callable[[str], bool]) -> int:
+    """Count the shares of a thing that fits the product (`1% de bateria`), which are no offer."""
+    return sum(
+        sign == "%" and of == "de" and apt(thing)
+        for sign, of, thing in zip(clause, clause[1:], clause[2:], strict=False)
+    )
+
+
+def _strays(campaign: Campaign, clause: Sequence[str], bound: bool, offered: bool, fits: Callable[[str], bool]) -> int:
     """Count the words, up to `MOST_STRAYS`, that stand where only product, offer and what joins them may stand.
 
     That is from the first to the last of their words in a clause, and after the offer up to a call or a purpose; all
@@ -284,10 +301,10 @@ def _strays(campaign: Campaign, clause: Sequence[str], bound: bool, fits: Callab
     elif bound:
         start, last = 0, -1
     else:
-        start = next((place for place, word in enumerate(clause) if word in SHOP), -1)
-        if start < 0:
+        last = next((place for place, word in enumerate(clause) if word in SHOP), -1)
+        if last < 0:
             return 0
-        last, offers = start, True
+        start, offers = 0 if offered else last, True
     strays = int(bool(marks) and _is_kind_of(clause, start, fits))
     count = len(clause)
     for place in range(start, count):
@@ -302,7 +319,9 @@ def _strays(campaign: Campaign, clause: Sequence[str], bound: bool, fits: Callab
         elif not offers and place > last and (word in CLOSED_CLASS or word in _TAILS):
             # Beside the product alone, what it is like counts, and not what a shopper does with it.
             break
-        elif word not in _TAILS and not fits(word) and word not in _CALLS and not word[0].isdigit():
+        elif word in _QUOTED or not (
+            word in _TAILS or word in _CALLS or word[0].isdigit() or fits(word) or (not marks and word == NEUTRAL)
+        ):
             strays += 1
             if not offers:
                 break
