@@ -24,6 +24,7 @@ def _read() -> Mapping[str, Mapping[str, frozenset[str]]]:
 FRAMES: Final = _read()
 _OWNED, _CHOICE, _DELIVERY, _PEOPLE = FRAMES["owned"], FRAMES["choice"], FRAMES["delivery"], FRAMES["people"]
 _WITH_OBJECT: Final = {verb: FRAMES[name] for name in ("act", "gift") for verb in FRAMES[name]["verbs"]}
+_GIVES: Final = FRAMES["gift"]["verbs"]
 SHOP: Final = FRAMES["shop"]["nouns"]
 AFTER_COMMA: Final = FRAMES["limit"]["after_comma"]
 AFTER_STOP: Final = FRAMES["limit"]["after_stop"]
@@ -38,7 +39,13 @@ TRIGGERS: Final = (
 """Words without which no frame is there."""
 
 
-def wrong_frames(clause: Sequence[str], triggers: AbstractSet[str], opens: bool, fits: Callable[[str], bool]) -> int:
+def wrong_frames(
+    clause: Sequence[str],
+    triggers: AbstractSet[str],
+    opens: bool,
+    fits: Callable[[str], bool],
+    sold: Callable[[str], bool],
+) -> int:
     """Count the frames of a clause that say what no push may.
 
     Args:
@@ -46,6 +53,7 @@ def wrong_frames(clause: Sequence[str], triggers: AbstractSet[str], opens: bool,
         triggers: The `TRIGGERS` among them.
         opens: Whether it stands before the offer or asks: it may call people by what they are, and promises nothing.
         fits: Whether a word is the product's or the audience's, or fits one of them.
+        sold: Whether a word is the product's or the offer's: what merely fits the product is a gift that nobody offers.
     """
     count = 0
     if not opens and not _DELIVERY["places"].isdisjoint(triggers):
@@ -56,7 +64,7 @@ def wrong_frames(clause: Sequence[str], triggers: AbstractSet[str], opens: bool,
         after = clause[place + 1 :]
         if word in _WITH_OBJECT:
             frame = _WITH_OBJECT[word]
-            count += not _ends_in(after, frame["between"], frame["objects"] | frame["leads"], fits)
+            count += not _ends_in(after, frame["between"], frame["objects"] | frame["leads"], sold if word in _GIVES else fits)
         elif word in _OWNED["possessives"]:
             count += _says_of_owned(after, fits)
         elif word in _PEOPLE["nouns"]:

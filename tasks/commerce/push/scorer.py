@@ -46,7 +46,7 @@ from typing import TYPE_CHECKING, Final
 from tasks.commerce.push.clauses import BREAKS, mark_breaks, tokens
 from tasks.commerce.push.notation import PART, uniform
 from tasks.commerce.push.offers import FALSE_OFFER, amounts_among, grade_offer
-from tasks.commerce.push.statements import Campaign, grade_statements, read_campaign, speaks
+from tasks.commerce.push.statements import CLAIMED, Campaign, grade_statements, read_campaign, speaks
 from tasks.commerce.push.synonyms import synonyms_among
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.lexicons import read_lexicon
@@ -113,6 +113,8 @@ _JOINING: Final = FUNCTION_WORDS - _MAY_END
 _INSTRUCTIONS: Final = (WORDING.system, *WORDING.instructions)
 """What a push may not copy; the campaign's lines, which `_LABELS` tell, are what it is to say."""
 _GREETING: Final = re.compile(r"[^.!?\n]{3,24}[.!?\n]")
+_CODE: Final = re.compile(r"(?<![a-z])[a-z]{2,}\d+")
+"""A voucher's code or a model's name: letters and digits in one word, which a customer would type in."""
 _UNFINISHED: Final = (",", ";", ":", "-", "(")
 _RUDE_SIGNS: Final = frozenset("🖕🍆🍑🔫🔪💣💩🤮💀☠🪦🩸🚬")
 """Emoji that no shop sends."""
@@ -163,6 +165,8 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     if declines(folded, present, bool(named and (offered is None or offered > FALSE_OFFER))):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     message *= grade_statements(campaign, spelled, amounts)
+    if _CODE.search(folded) and any(code not in fold(prompt) for code in _CODE.findall(folded)):
+        message *= CLAIMED
     lines = text.split("\n")
     if has_several_messages(lines, text_words, campaign):
         message *= SEVERAL_MESSAGES

@@ -23,7 +23,7 @@ from tasks.commerce.push.frames import (
     receives,
     wrong_frames,
 )
-from tasks.commerce.push.notation import CLAIM, DENIAL, NEUTRAL, PART, uniform
+from tasks.commerce.push.notation import CLAIM, DENIAL, NEUTRAL, NEUTRAL_TAIL, PART, uniform
 from tasks.commerce.push.offers import Amount, Offer, invented_amounts, read_offer
 from tasks.commerce.push.senses import ANY_PRODUCT, address_of, any_sense, product_stems, sense_of
 from tasks.commerce.push.synonyms import names_of
@@ -46,7 +46,7 @@ CLAIMED: Final = 0.45
 DENIED: Final = 0.3
 ASTRAY: Final = 3
 """Words of other products, beyond those of its own, with which a push speaks of none."""
-RARE: Final = (1.0, 1.0, 0.93, 0.7, 0.5, 0.35, 0.2, 0.1)
+RARE: Final = (1.0, 1.0, 0.93, 0.8, 0.55, 0.35, 0.2, 0.1)
 """Shares that so many rare words leave, unknown ones and those of scenes that do not fit; more leave the last."""
 MOST_STRAYS: Final = 2
 
@@ -58,7 +58,7 @@ _PLAIN: Final = (
     | CLOSED_CLASS
 ) - _CLAIMS
 _PRODUCTS: Final = product_stems()
-_TAILS: Final = frozenset(map(fold, read_lexicon("push_tails")))
+_TAILS: Final = frozenset(map(fold, read_lexicon("push_tails"))) | {NEUTRAL_TAIL}
 _SCENES: Final = frozenset(map(fold, read_lexicon("push_scenes")))
 _SOFT: Final = frozenset(
     form
@@ -68,7 +68,8 @@ _SOFT: Final = frozenset(
 _CALLS: Final = frozenset(map(fold, read_lexicon("calls_to_action"))) - {"volta", "parcela", "parcele", "use", "leve"}
 _ASKING: Final = _CALLS | {"sim", "tem", "temos", "e", "isso", "so", "leve", "use", "vai", "da", "aqui", "agora"}
 """Words one of which begins what follows a question that holds the offer."""
-_PURPOSE: Final = frozenset(("para", "pra", "voce", "voces", "ele", "ela", "eles", "elas", "quem", "so", "te", "se"))
+_GOES_ON: Final = FRAMES["act"]["verbs"] | FRAMES["gift"]["verbs"] | {"esta", "estao", "fica", "ficam", "vai", "vao"}
+"""Verbs with which, after `e`, a clause goes on to something else."""
 _QUOTED: Final = frozenset(("cliente", "clientes", "publico", "compraram"))
 """Words of an audience's line that nobody says to it."""
 _LIMITING: Final = frozenset((f"{CLAIM}so ate", f"{CLAIM}so no", f"{CLAIM}so em", "ate"))
@@ -101,6 +102,8 @@ class Campaign(NamedTuple):
     """The parts and numbers of the offer, in uniform notation."""
     named: frozenset[str]
     """What names the product: its head, in any form, and its other names."""
+    line: frozenset[str]
+    """The product's words."""
     of_product: Sayable
     of_offer: Sayable
     of_audience: Sayable
@@ -184,6 +187,7 @@ def read_campaign(product: str | None, offer: str | None, prompt: str = "") -> C
         offer_words=_content(offer or ""),
         made=_made(said_offer),
         named=_named(said_product),
+        line=frozenset(_content(said_product)),
         of_product=_product(said_product),
         of_offer=_offer(said_offer),
         of_audience=_audience(segment),
@@ -219,6 +223,9 @@ def grade_statements(campaign: Campaign, spelled: Sequence[str], amounts: Abstra
     def apt(word: str) -> bool:
         return word in product.words or word in audience.words or root(word) in product.roots | audience.roots
 
+    def sold(word: str) -> bool:
+        return _is_product(campaign, word) or word in offer.words or word in campaign.line
+
     for sentence in sentences(spelled):
         marked = any(_names(campaign, clause.words) for clause in sentence)
         lenient = not marked and (not named or sentence[-1].end == QUESTION)
@@ -239,7 +246,7 @@ def grade_statements(campaign: Campaign, spelled: Sequence[str], amounts: Abstra
                 claims -= min(claims, _measures(clause, apt))
             triggers = TRIGGERS.intersection(clause)
             if triggers:
-                claims += wrong_frames(clause, triggers, lenient, apt)
+                claims += wrong_frames(clause, triggers, lenient, apt, sold)
             bound = bound or here
             offered = offered or here
             for word in clause:
@@ -306,16 +313,17 @@ def _strays(campaign: Campaign, clause: Sequence[str], bound: bool, offered: boo
             return 0
         start, offers = 0 if offered else last, True
     strays = int(bool(marks) and _is_kind_of(clause, start, fits))
-    count = len(clause)
-    for place in range(start, count):
+    aims = False
+    for place in range(start, len(clause)):
         word = clause[place]
         if place > last:
-            if word in _CALLS:
+            if word in _CALLS or (place and clause[place - 1] == "e" and word in _GOES_ON):
                 break
-            if is_infinitive(word) and place and clause[place - 1] in _PURPOSE:
+            if aims and is_infinitive(word):
                 break
-        if word in FRAMES["receiver"]["leads"] and offers and not receives(clause[place + 1 :], fits):
-            strays += 1
+        if word in FRAMES["receiver"]["leads"] and offers:
+            aims = receives(clause[place + 1 :], fits)
+            strays += not aims
         elif not offers and place > last and (word in CLOSED_CLASS or word in _TAILS):
             # Beside the product alone, what it is like counts, and not what a shopper does with it.
             break
