@@ -143,9 +143,11 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     size = ramp(shown, 300, 160)
     if not text or not size:
         return Score(dict.fromkeys(WEIGHTS, 0.0))
-    if not _RUDE_SIGNS.isdisjoint(text):
-        return Score(dict.fromkeys(WEIGHTS, 0.0))
-    text = mark_breaks(text)
+    marked = mark_breaks(text)
+    if marked != text:
+        if not _RUDE_SIGNS.isdisjoint(text):
+            return Score(dict.fromkeys(WEIGHTS, 0.0))
+        text = marked
     folded = fold(text)
     read = tokens(folded)
     text_words = [word for word in read if word not in BREAKS]

@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from tasks.commerce.push.clauses import QUESTION, sentences
+from tasks.commerce.push.clauses import BREAKS, QUESTION, sentences
 from tasks.commerce.push.frames import (
     AFTER_COMMA,
     AFTER_STOP,
@@ -46,9 +46,11 @@ CLAIMED: Final = 0.45
 DENIED: Final = 0.3
 ASTRAY: Final = 3
 """Words of other products, beyond those of its own, with which a push speaks of none."""
-RARE: Final = (1.0, 1.0, 0.93, 0.8, 0.55, 0.35, 0.2, 0.1)
+UNKNOWN: Final = (1.0, 1.0, 0.93, 0.8, 0.55, 0.35, 0.2, 0.1)
 """Shares that so many rare words leave, unknown ones and those of scenes that do not fit; more leave the last."""
 MOST_STRAYS: Final = 2
+MOST_NAMED: Final = 2
+"""Times that product and offer are named at most."""
 
 _VOCABULARY: Final = Vocabulary("push_words", "calls_to_action")
 _DENIALS: Final = frozenset(fold(word) for word in read_lexicon("push_denials") if " " not in word)
@@ -70,6 +72,10 @@ _ASKING: Final = _CALLS | {"sim", "tem", "temos", "e", "isso", "so", "leve", "us
 """Words one of which begins what follows a question that holds the offer."""
 _GOES_ON: Final = FRAMES["act"]["verbs"] | FRAMES["gift"]["verbs"] | {"esta", "estao", "fica", "ficam", "vai", "vao"}
 """Verbs with which, after `e`, a clause goes on to something else."""
+_LEADS: Final = FRAMES["receiver"]["leads"]
+_BESIDE: Final = _TAILS | _CALLS | BREAKS | _LEADS
+_PLAIN_SIGNS: Final = _PLAIN | BREAKS | {"%", "r$", NEUTRAL, NEUTRAL_TAIL}
+_LISTED: Final = _CLAIMS | _DENIALS
 _QUOTED: Final = frozenset(("cliente", "clientes", "publico", "compraram"))
 """Words of an audience's line that nobody says to it."""
 _LIMITING: Final = frozenset((f"{CLAIM}so ate", f"{CLAIM}so no", f"{CLAIM}so em", "ate"))
@@ -102,8 +108,26 @@ class Campaign(NamedTuple):
     """The parts and numbers of the offer, in uniform notation."""
     named: frozenset[str]
     """What names the product: its head, in any form, and its other names."""
-    line: frozenset[str]
-    """The product's words."""
+    own: frozenset[str]
+    """The words of all lines, and those that fit them."""
+    own_roots: frozenset[str]
+    apt: frozenset[str]
+    """The words, and their roots, of product and audience, and those that fit them."""
+    sold: frozenset[str]
+    """The words of product and offer."""
+    numbers: frozenset[float]
+
+    def fits(self, word: str) -> bool:
+        """Return whether a word is said by a line of the campaign, or fits one."""
+        return word in self.own or root(word) in self.own_roots
+
+    def suits(self, word: str) -> bool:
+        """Return whether a word is the product's or the audience's, or fits one of them."""
+        return word in self.apt or root(word) in self.apt
+
+    def sells(self, word: str) -> bool:
+        """Return whether a word is the product's or the offer's."""
+        return word in self.sold or root(word) in self.named
     of_product: Sayable
     of_offer: Sayable
     of_audience: Sayable
@@ -181,16 +205,23 @@ def read_campaign(product: str | None, offer: str | None, prompt: str = "") -> C
     segment = _line(prompt, "Público: ")
     said_product = _line(prompt, "Produto: ") if product is None else product
     said_offer = _line(prompt, "Oferta: ") if offer is None else offer
+    of_product, of_offer, of_audience = _product(said_product), _offer(said_offer), _audience(segment)
+    lines = (of_product, of_offer, of_audience)
+    named = _named(said_product)
     return Campaign(
         product=_short(_content(product or "")),
         offer=read_offer(said_offer),
         offer_words=_content(offer or ""),
         made=_made(said_offer),
-        named=_named(said_product),
-        line=frozenset(_content(said_product)),
-        of_product=_product(said_product),
-        of_offer=_offer(said_offer),
-        of_audience=_audience(segment),
+        named=named,
+        own=frozenset().union(*(line.words for line in lines)),
+        own_roots=frozenset().union(*(line.roots for line in lines)),
+        apt=of_product.words | of_product.roots | of_audience.words | of_audience.roots,
+        sold=frozenset(_content(said_product)) | named | of_offer.words,
+        numbers=of_product.numbers | of_offer.numbers | of_audience.numbers,
+        of_product=of_product,
+        of_offer=of_offer,
+        of_audience=of_audience,
         segment=fold(segment),
     )
 
@@ -208,82 +239,56 @@ def grade_statements(campaign: Campaign, spelled: Sequence[str], amounts: Abstra
         spelled: The push's words and breaks in uniform notation.
         amounts: The amounts among them.
     """
-    product, offer, audience = campaign.of_product, campaign.of_offer, campaign.of_audience
     claims = denials = 0
     if not amounts <= campaign.offer.amounts:
-        claims = invented_amounts(campaign.offer, amounts, product.numbers | offer.numbers | audience.numbers)
-    own = offer.words | product.words | audience.words
-    own_roots = offer.roots | product.roots | audience.roots
+        claims = invented_amounts(campaign.offer, amounts, campaign.numbers)
+    said = set(spelled)
+    marks = said & campaign.made | {word for word in said if word in campaign.named or root(word) in campaign.named}
+    foreign = {word for word in said - campaign.own if root(word) not in campaign.own_roots}
+    strays = {word for word in foreign - _BESIDE if not word[0].isdigit()} | (said & _QUOTED)
+    odd = (foreign - _PLAIN_SIGNS) | ((said & _LISTED) - campaign.own)
+    triggers = TRIGGERS & said
     rare: set[str] = set()
     named = offered = asked = False
-
-    def fits(word: str) -> bool:
-        return word in own or root(word) in own_roots
-
-    def apt(word: str) -> bool:
-        return word in product.words or word in audience.words or root(word) in product.roots | audience.roots
-
-    def sold(word: str) -> bool:
-        return _is_product(campaign, word) or word in offer.words or word in campaign.line
-
     for sentence in sentences(spelled):
-        marked = any(_names(campaign, clause.words) for clause in sentence)
+        marked = any(not marks.isdisjoint(clause.words) for clause in sentence)
         lenient = not marked and (not named or sentence[-1].end == QUESTION)
         bound = False
         for place, (clause, end) in enumerate(sentence):
-            before = not place and named and not marked
-            here = made_in(campaign, clause)
+            here = not campaign.made.isdisjoint(clause)
             if asked and not here:
                 # A question that holds the offer is answered by a call, or it mocks the offer.
-                claims += not _answers(clause, fits)
-            asked = end == QUESTION and here
-            calls = not _CALLS.isdisjoint(clause)
-            bound = (bound and clause[0] in AFTER_COMMA and not calls) or (
-                before and offered and clause[0] in AFTER_STOP and not calls
-            )
-            claims += _strays(campaign, clause, bound, offered, fits)
+                claims += _ASKING.isdisjoint(clause[:2]) and foreign.issuperset(clause)
+            asked = here and end == QUESTION
+            if bound or (offered and not place and not marked):
+                goes_on = clause[0] in (AFTER_COMMA if bound else AFTER_STOP)
+                bound = goes_on and _CALLS.isdisjoint(clause)
+            claims += _strays(campaign, clause, marks, strays, bound, offered)
             if lenient and "%" in clause:
-                claims -= min(claims, _measures(clause, apt))
-            triggers = TRIGGERS.intersection(clause)
-            if triggers:
-                claims += wrong_frames(clause, triggers, lenient, apt, sold)
+                claims -= min(claims, _measures(clause, campaign.suits))
+            if triggers and not triggers.isdisjoint(clause):
+                claims += wrong_frames(clause, triggers, lenient, campaign.suits, campaign.sells)
             bound = bound or here
             offered = offered or here
+            if odd.isdisjoint(clause):
+                continue
             for word in clause:
-                if word in _PLAIN or word in own:
+                if word not in odd or (lenient and word in _SOFT):
                     continue
                 sign = word[0]
                 if sign == DENIAL or word in _DENIALS:
-                    if not (lenient and word in _SOFT):
-                        denials += 1
+                    denials += 1
                 elif sign in _SIGNS or word in _CLAIMS or (word[-2:] == "ei" and word not in _SHOPPER):
-                    if not (lenient and word in _SOFT):
-                        claims += not _limits_itself(word, clause, own)
-                elif word.isalpha() and root(word) not in own_roots:
+                    claims += not _limits_itself(word, clause, campaign.own)
+                elif word.isalpha():
                     if not lenient and stem(word) in _PRODUCTS and word not in _SCENES:
                         claims += 1
                     elif word not in _VOCABULARY:
                         rare.add(word)
         named = named or marked
-    claims += _named_too_often(campaign, spelled)
-    return CLAIMED**claims * DENIED**denials * RARE[min(len(rare), len(RARE) - 1)]
-
-
-def made_in(campaign: Campaign, clause: Sequence[str]) -> bool:
-    """Return whether a clause says an amount or a part of the offer."""
-    return not campaign.made.isdisjoint(clause)
-
-
-def _names(campaign: Campaign, clause: Sequence[str]) -> bool:
-    return made_in(campaign, clause) or any(_is_product(campaign, word) for word in clause)
-
-
-def _is_product(campaign: Campaign, word: str) -> bool:
-    return word in campaign.named or root(word) in campaign.named
-
-
-def _answers(clause: Sequence[str], fits: Callable[[str], bool]) -> bool:
-    return not _ASKING.isdisjoint(clause[:2]) or any(map(fits, clause))
+    claims += any(spelled.count(word) > MOST_NAMED for word in marks if word.isalpha() or word[0] == PART)
+    unknown = len(rare)
+    return CLAIMED**claims * DENIED**denials * UNKNOWN[min(unknown, len(UNKNOWN) - 1)]
 
 
 def _measures(clause: Sequence[str], apt: Callable[[str], bool]) -> int:
@@ -294,54 +299,68 @@ def _measures(clause: Sequence[str], apt: Callable[[str], bool]) -> int:
     )
 
 
-def _strays(campaign: Campaign, clause: Sequence[str], bound: bool, offered: bool, fits: Callable[[str], bool]) -> int:
+def _strays(
+    campaign: Campaign,
+    clause: Sequence[str],
+    marks: AbstractSet[str],
+    strays: AbstractSet[str],
+    bound: bool,
+    offered: bool,
+) -> int:
     """Count the words, up to `MOST_STRAYS`, that stand where only product, offer and what joins them may stand.
 
     That is from the first to the last of their words in a clause, and after the offer up to a call or a purpose; all
-    of a clause that goes on with the offer of the one before; and what follows the shop, the offer or the product.
+    of a clause that goes on with the offer of the one before; and what is said of the shop or its offer by name.
+
+    Args:
+        campaign: Of the prompt.
+        clause: Words in uniform notation.
+        marks: The words of the push that name product or offer.
+        strays: Its words that may stand beside neither.
+        bound: Whether the clause goes on with the offer of the one before.
+        offered: Whether the offer stands before the clause.
     """
-    marks = [place for place, word in enumerate(clause) if word in campaign.made or _is_product(campaign, word)]
-    offers = bound or made_in(campaign, clause)
-    if marks:
-        start = 0 if bound else marks[0]
-        last = marks[-1]
-    elif bound:
-        start, last = 0, -1
-    else:
-        last = next((place for place, word in enumerate(clause) if word in SHOP), -1)
-        if last < 0:
+    if strays.isdisjoint(clause) and _LEADS.isdisjoint(clause):
+        return 0
+    places = [] if marks.isdisjoint(clause) else [place for place, word in enumerate(clause) if word in marks]
+    offers = bound or not campaign.made.isdisjoint(clause)
+    start, last, count = 0, -1, 0
+    if places:
+        start, last = 0 if bound else places[0], places[-1]
+        count = _is_kind_of(clause, places[0], strays)
+    elif not bound:
+        if SHOP.isdisjoint(clause):
             return 0
+        last = next(place for place, word in enumerate(clause) if word in SHOP)
         start, offers = 0 if offered else last, True
-    strays = int(bool(marks) and _is_kind_of(clause, start, fits))
     aims = False
     for place in range(start, len(clause)):
         word = clause[place]
-        if place > last:
-            if word in _CALLS or (place and clause[place - 1] == "e" and word in _GOES_ON):
-                break
-            if aims and is_infinitive(word):
-                break
-        if word in FRAMES["receiver"]["leads"] and offers:
-            aims = receives(clause[place + 1 :], fits)
-            strays += not aims
+        if place > last and (
+            word in _CALLS
+            or (place and clause[place - 1] == "e" and word in _GOES_ON)
+            or (aims and is_infinitive(word))
+        ):
+            break
+        if offers and word in _LEADS:
+            aims = receives(clause[place + 1 :], campaign.fits)
+            count += not aims
         elif not offers and place > last and (word in CLOSED_CLASS or word in _TAILS):
             # Beside the product alone, what it is like counts, and not what a shopper does with it.
             break
-        elif word in _QUOTED or not (
-            word in _TAILS or word in _CALLS or word[0].isdigit() or fits(word) or (not marks and word == NEUTRAL)
-        ):
-            strays += 1
+        elif word in strays and (places or word != NEUTRAL):
+            count += 1
             if not offers:
                 break
-    return min(strays, MOST_STRAYS)
+    return min(count, MOST_STRAYS)
 
 
-def _is_kind_of(clause: Sequence[str], place: int, fits: Callable[[str], bool]) -> bool:
+def _is_kind_of(clause: Sequence[str], place: int, strays: AbstractSet[str]) -> bool:
     """Return whether a clause names another thing `de` the product, as `réplicas de bolsas`."""
     if place < 2 or clause[place - 1] not in ("de", "dos", "das", "do", "da"):
         return False
     head = clause[place - 2]
-    return head.isalpha() and head not in _TAILS and head not in CLOSED_CLASS and not fits(head) and head not in _PLAIN
+    return head.isalpha() and head in strays and head not in CLOSED_CLASS and head not in _PLAIN
 
 
 def _limits_itself(word: str, clause: Sequence[str], own: AbstractSet[str]) -> bool:
@@ -351,10 +370,6 @@ def _limits_itself(word: str, clause: Sequence[str], own: AbstractSet[str]) -> b
     after = clause[clause.index(word) + 1 :]
     first = next((each for each in after if each not in ("a", "o", "este", "esse", "nesse", "neste")), "")
     return first[:1] == PART and first in own
-
-
-def _named_too_often(campaign: Campaign, spelled: Sequence[str]) -> bool:
-    return max((spelled.count(word) for word in campaign.named | campaign.made if word.isalpha()), default=0) > 2
 
 
 def speaks(campaign: Campaign, folded: str, said: AbstractSet[str]) -> float:

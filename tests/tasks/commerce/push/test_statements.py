@@ -3,7 +3,7 @@ import pytest
 from tasks.commerce.push.clauses import mark_breaks, tokens
 from tasks.commerce.push.notation import uniform
 from tasks.commerce.push.offers import amounts_among
-from tasks.commerce.push.statements import CLAIMED, DENIED, RARE, grade_statements, read_campaign, speaks
+from tasks.commerce.push.statements import CLAIMED, DENIED, UNKNOWN, grade_statements, read_campaign, speaks
 from tasks.commerce.text.text_form import fold, words
 
 PROMPT = "Crie a notificação.\nProduto: bonecas\nOferta: 20% de desconto\nPúblico: clientes da BA sem compra há 90 dias"
@@ -41,7 +41,7 @@ def test_what_takes_the_offer_back_costs_most(denial: str) -> None:
 def test_words_that_are_merely_unknown_cost_by_steps() -> None:
     unknown = ("", "zarabatana", "quilombada", "mexeriqueira", "trombeteado", "esbugalho", "vitupério")
     grades = [grade(" ".join(["Bonecas.", *unknown[: count + 1]])) for count in range(len(unknown))]
-    assert grades == [*RARE[:-1]]
+    assert grades == [*UNKNOWN[:-1]]
 
 
 def test_each_campaign_allows_its_own_words() -> None:
