@@ -4,13 +4,14 @@ A push says its offer in one clause, or in a few that commas join; what it says 
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final
 
 EMOJI_BREAK: Final = "\xa6"
 """The sign that stands for emoji and dashes, which end a clause as a stop does."""
 COMMA: Final = ","
 QUESTION: Final = "?"
+END: Final = "."
 STOPS: Final = frozenset(".!?:;()\n" + EMOJI_BREAK)
 BREAKS: Final = STOPS | {COMMA}
 MAX_TOKENS: Final = 400
@@ -20,12 +21,8 @@ _BEYOND_LATIN: Final = re.compile(r"[\u2010-\u2bff\U0001f000-\U0001faff]+")
 _TOKEN: Final = re.compile(r"r\$|%|\d+(?:[.,]\d+)*|[^\W\d_]+|[.!?;()\n\xa6]|[:,](?!\d)")
 
 
-class Clause(NamedTuple):
-    """Words between two signs."""
-
-    words: list[str]
-    end: str
-    """The sign that ends it."""
+Clause = tuple[list[str], str]
+"""Words between two signs, and the sign that ends them."""
 
 
 def mark_breaks(text: str) -> str:
@@ -38,26 +35,22 @@ def tokens(folded: str) -> list[str]:
     return _TOKEN.findall(folded)[:MAX_TOKENS]
 
 
-def clauses(spelled: Sequence[str]) -> Iterator[Clause]:
-    """Yield the clauses of words in uniform notation with their breaks."""
-    start = 0
-    for place, word in enumerate(spelled):
-        if word in BREAKS:
-            if place > start:
-                yield Clause(list(spelled[start:place]), word)
-            start = place + 1
-    if start < len(spelled):
-        yield Clause(list(spelled[start:]), ".")
-
-
 def sentences(spelled: Sequence[str]) -> list[list[Clause]]:
-    """Return the clauses by sentence."""
+    """Return the clauses, by sentence, of words in uniform notation with their breaks."""
     read: list[list[Clause]] = []
-    joined = False
-    for clause in clauses(spelled):
-        if joined:
-            read[-1].append(clause)
-        else:
-            read.append([clause])
-        joined = clause.end == COMMA
+    sentence: list[Clause] = []
+    clause: list[str] = []
+    for word in spelled:
+        if word not in BREAKS:
+            clause.append(word)
+        elif clause:
+            sentence.append((clause, word))
+            clause = []
+            if word != COMMA:
+                read.append(sentence)
+                sentence = []
+    if clause:
+        sentence.append((clause, END))
+    if sentence:
+        read.append(sentence)
     return read

@@ -33,9 +33,7 @@ _IF: Final = "se"
 _IF_REACH: Final = 4
 """Words after `se` among which the verb of a condition is looked for."""
 _CONDITION_ENDS: Final = ("ar", "er", "ir", "or", "sse")
-TRIGGERS: Final = (
-    frozenset(_WITH_OBJECT) | _OWNED["possessives"] | _DELIVERY["places"] | _PEOPLE["nouns"] | {_OR, _IF}
-)
+TRIGGERS: Final = frozenset(_WITH_OBJECT) | _OWNED["possessives"] | _DELIVERY["places"] | _PEOPLE["nouns"] | {_OR, _IF}
 """Words without which no frame is there."""
 
 
@@ -64,7 +62,9 @@ def wrong_frames(
         after = clause[place + 1 :]
         if word in _WITH_OBJECT:
             frame = _WITH_OBJECT[word]
-            count += not _ends_in(after, frame["between"], frame["objects"] | frame["leads"], sold if word in _GIVES else fits)
+            count += not _ends_in(
+                after, frame["between"], frame["objects"] | frame["leads"], sold if word in _GIVES else fits
+            )
         elif word in _OWNED["possessives"]:
             count += _says_of_owned(after, fits)
         elif word in _PEOPLE["nouns"]:

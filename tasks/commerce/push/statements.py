@@ -75,6 +75,9 @@ _GOES_ON: Final = FRAMES["act"]["verbs"] | FRAMES["gift"]["verbs"] | {"esta", "e
 _LEADS: Final = FRAMES["receiver"]["leads"]
 _BESIDE: Final = _TAILS | _CALLS | BREAKS | _LEADS
 _PLAIN_SIGNS: Final = _PLAIN | BREAKS | {"%", "r$", NEUTRAL, NEUTRAL_TAIL}
+_EVERYWHERE: Final = _BESIDE & _PLAIN_SIGNS
+"""Words that are free beside the offer and elsewhere."""
+_DENIES, _CLAIMS_IT, _RARE = "denial", "claim", "rare"
 _LISTED: Final = _CLAIMS | _DENIALS
 _QUOTED: Final = frozenset(("cliente", "clientes", "publico", "compraram"))
 """Words of an audience's line that nobody says to it."""
@@ -108,31 +111,29 @@ class Campaign(NamedTuple):
     """The parts and numbers of the offer, in uniform notation."""
     named: frozenset[str]
     """What names the product: its head, in any form, and its other names."""
-    own: frozenset[str]
-    """The words of all lines, and those that fit them."""
-    own_roots: frozenset[str]
-    apt: frozenset[str]
-    """The words, and their roots, of product and audience, and those that fit them."""
-    sold: frozenset[str]
-    """The words of product and offer."""
-    numbers: frozenset[float]
-
-    def fits(self, word: str) -> bool:
-        """Return whether a word is said by a line of the campaign, or fits one."""
-        return word in self.own or root(word) in self.own_roots
-
-    def suits(self, word: str) -> bool:
-        """Return whether a word is the product's or the audience's, or fits one of them."""
-        return word in self.apt or root(word) in self.apt
-
-    def sells(self, word: str) -> bool:
-        """Return whether a word is the product's or the offer's."""
-        return word in self.sold or root(word) in self.named
+    line: frozenset[str]
+    """The product's words."""
     of_product: Sayable
     of_offer: Sayable
     of_audience: Sayable
     segment: str
     """The audience as the prompt has it, folded."""
+
+    def fits(self, word: str) -> bool:
+        """Return whether a word is said by a line of the campaign, or fits one."""
+        return word in self.of_offer.words or self.suits(word) or root(word) in self.of_offer.roots
+
+    def suits(self, word: str) -> bool:
+        """Return whether a word is the product's or the audience's, or fits one of them."""
+        product, audience = self.of_product, self.of_audience
+        if word in product.words or word in audience.words:
+            return True
+        own = root(word)
+        return own in product.roots or own in audience.roots
+
+    def sells(self, word: str) -> bool:
+        """Return whether a word is the product's or the offer's."""
+        return word in self.line or word in self.of_offer.words or root(word) in self.named
 
 
 def _sayable(line: str, more: frozenset[str], apt: frozenset[str]) -> Sayable:
@@ -187,6 +188,11 @@ def _made(offer: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
+def _in_line(product: str) -> frozenset[str]:
+    return frozenset(_content(product))
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
 def _named(product: str) -> frozenset[str]:
     read = _short(_content(product))
     head = frozenset(next(([word] for word in read if word not in ANY_PRODUCT), read))
@@ -205,23 +211,16 @@ def read_campaign(product: str | None, offer: str | None, prompt: str = "") -> C
     segment = _line(prompt, "Público: ")
     said_product = _line(prompt, "Produto: ") if product is None else product
     said_offer = _line(prompt, "Oferta: ") if offer is None else offer
-    of_product, of_offer, of_audience = _product(said_product), _offer(said_offer), _audience(segment)
-    lines = (of_product, of_offer, of_audience)
-    named = _named(said_product)
     return Campaign(
         product=_short(_content(product or "")),
         offer=read_offer(said_offer),
         offer_words=_content(offer or ""),
         made=_made(said_offer),
-        named=named,
-        own=frozenset().union(*(line.words for line in lines)),
-        own_roots=frozenset().union(*(line.roots for line in lines)),
-        apt=of_product.words | of_product.roots | of_audience.words | of_audience.roots,
-        sold=frozenset(_content(said_product)) | named | of_offer.words,
-        numbers=of_product.numbers | of_offer.numbers | of_audience.numbers,
-        of_product=of_product,
-        of_offer=of_offer,
-        of_audience=of_audience,
+        named=_named(said_product),
+        line=_in_line(said_product),
+        of_product=_product(said_product),
+        of_offer=_offer(said_offer),
+        of_audience=_audience(segment),
         segment=fold(segment),
     )
 
@@ -239,26 +238,30 @@ def grade_statements(campaign: Campaign, spelled: Sequence[str], amounts: Abstra
         spelled: The push's words and breaks in uniform notation.
         amounts: The amounts among them.
     """
+    product, offer, audience = campaign.of_product, campaign.of_offer, campaign.of_audience
     claims = denials = 0
     if not amounts <= campaign.offer.amounts:
-        claims = invented_amounts(campaign.offer, amounts, campaign.numbers)
+        claims = invented_amounts(campaign.offer, amounts, product.numbers | offer.numbers | audience.numbers)
     said = set(spelled)
-    marks = said & campaign.made | {word for word in said if word in campaign.named or root(word) in campaign.named}
-    foreign = {word for word in said - campaign.own if root(word) not in campaign.own_roots}
+    # Most words are in every list, and are looked up no further.
+    marks = said & campaign.made | said & campaign.named
+    marks |= {word for word in said - _EVERYWHERE if root(word) in campaign.named}
+    unsaid = said - offer.words - product.words - audience.words
+    foreign = {word for word in unsaid - _EVERYWHERE if not campaign.fits(word)}
     strays = {word for word in foreign - _BESIDE if not word[0].isdigit()} | (said & _QUOTED)
-    odd = (foreign - _PLAIN_SIGNS) | ((said & _LISTED) - campaign.own)
+    odd = (foreign - _PLAIN_SIGNS) | (unsaid & _LISTED)
     triggers = TRIGGERS & said
     rare: set[str] = set()
     named = offered = asked = False
     for sentence in sentences(spelled):
-        marked = any(not marks.isdisjoint(clause.words) for clause in sentence)
-        lenient = not marked and (not named or sentence[-1].end == QUESTION)
+        marked = any(not marks.isdisjoint(clause) for clause, _ in sentence)
+        lenient = not marked and (not named or sentence[-1][1] == QUESTION)
         bound = False
         for place, (clause, end) in enumerate(sentence):
             here = not campaign.made.isdisjoint(clause)
             if asked and not here:
                 # A question that holds the offer is answered by a call, or it mocks the offer.
-                claims += _ASKING.isdisjoint(clause[:2]) and foreign.issuperset(clause)
+                claims += _ASKING.isdisjoint(clause[:2]) and not any(map(campaign.fits, clause))
             asked = here and end == QUESTION
             if bound or (offered and not place and not marked):
                 goes_on = clause[0] in (AFTER_COMMA if bound else AFTER_STOP)
@@ -273,22 +276,30 @@ def grade_statements(campaign: Campaign, spelled: Sequence[str], amounts: Abstra
             if odd.isdisjoint(clause):
                 continue
             for word in clause:
-                if word not in odd or (lenient and word in _SOFT):
-                    continue
-                sign = word[0]
-                if sign == DENIAL or word in _DENIALS:
-                    denials += 1
-                elif sign in _SIGNS or word in _CLAIMS or (word[-2:] == "ei" and word not in _SHOPPER):
-                    claims += not _limits_itself(word, clause, campaign.own)
-                elif word.isalpha():
-                    if not lenient and stem(word) in _PRODUCTS and word not in _SCENES:
-                        claims += 1
-                    elif word not in _VOCABULARY:
+                if word in odd and not (lenient and word in _SOFT):
+                    kind = _kind(word, lenient)
+                    denials += kind == _DENIES
+                    claims += kind == _CLAIMS_IT and not _limits_itself(word, clause, offer.words)
+                    if kind == _RARE:
                         rare.add(word)
         named = named or marked
     claims += any(spelled.count(word) > MOST_NAMED for word in marks if word.isalpha() or word[0] == PART)
     unknown = len(rare)
     return CLAIMED**claims * DENIED**denials * UNKNOWN[min(unknown, len(UNKNOWN) - 1)]
+
+
+def _kind(word: str, lenient: bool) -> str:
+    """Return what a word says that is not the campaign's: a denial, a claim, something rare, or nothing."""
+    sign = word[0]
+    if sign == DENIAL or word in _DENIALS:
+        return _DENIES
+    if sign in _SIGNS or word in _CLAIMS or (word[-2:] == "ei" and word not in _SHOPPER):
+        return _CLAIMS_IT
+    if not word.isalpha():
+        return ""
+    if not lenient and stem(word) in _PRODUCTS and word not in _SCENES:
+        return _CLAIMS_IT
+    return "" if word in _VOCABULARY else _RARE
 
 
 def _measures(clause: Sequence[str], apt: Callable[[str], bool]) -> int:
