@@ -1,10 +1,10 @@
 """Closed world of a push: what it may say, and what each statement beyond that costs.
 
 A push is read by clause. The clause that says product and offer is closed: from the first of them to its end stand
-their words, what fits the product, and the words of `push_tails`; all else is a claim of what kind, for whom, when or how
-far. Elsewhere it may say the few hundred words and phrases of `push_words` and `push_phrases`, which promise nothing. A
-claim that a customer could rely on (a benefit, an amount, a date, a stock, an effect, another product, a frame of
-`frames`), or a denial of the offer, costs at once; a rare word costs nothing, and several much.
+their words, what fits the product, and the words of `push_tails`; all else is a claim of what kind, for whom, when or
+how far. Elsewhere it may say the few hundred words and phrases of `push_words` and `push_phrases`, which promise
+nothing. A claim that a customer could rely on (a benefit, an amount, a date, a stock, an effect, another product, a
+frame of `frames`), or a denial of the offer, costs at once; a rare word costs nothing, and several much.
 """
 
 from collections.abc import Callable, Sequence
@@ -259,13 +259,9 @@ def grade_statements(campaign: Campaign, spelled: Sequence[str], amounts: Abstra
         bound = False
         for place, (clause, end) in enumerate(sentence):
             here = not campaign.made.isdisjoint(clause)
-            if asked and not here:
-                # A question that holds the offer is answered by a call, or it mocks the offer.
-                claims += _ASKING.isdisjoint(clause[:2]) and not any(map(campaign.fits, clause))
+            claims += asked and not here and _mocks(campaign, clause)
             asked = here and end == QUESTION
-            if bound or (offered and not place and not marked):
-                goes_on = clause[0] in (AFTER_COMMA if bound else AFTER_STOP)
-                bound = goes_on and _CALLS.isdisjoint(clause)
+            bound = (bound or (offered and not place and not marked)) and _goes_on(clause, bound)
             claims += _strays(campaign, clause, marks, strays, bound, offered)
             if lenient and "%" in clause:
                 claims -= min(claims, _measures(clause, campaign.suits))
@@ -278,14 +274,25 @@ def grade_statements(campaign: Campaign, spelled: Sequence[str], amounts: Abstra
             for word in clause:
                 if word in odd and not (lenient and word in _SOFT):
                     kind = _kind(word, lenient)
-                    denials += kind == _DENIES
-                    claims += kind == _CLAIMS_IT and not _limits_itself(word, clause, offer.words)
-                    if kind == _RARE:
+                    if kind == _DENIES:
+                        denials += 1
+                    elif kind == _RARE:
                         rare.add(word)
+                    elif kind:
+                        claims += not _limits_itself(word, clause, offer.words)
         named = named or marked
     claims += any(spelled.count(word) > MOST_NAMED for word in marks if word.isalpha() or word[0] == PART)
     unknown = len(rare)
     return CLAIMED**claims * DENIED**denials * UNKNOWN[min(unknown, len(UNKNOWN) - 1)]
+
+
+def _mocks(campaign: Campaign, clause: Sequence[str]) -> bool:
+    """Return whether a clause after a question that holds the offer neither calls to action nor speaks of it."""
+    return _ASKING.isdisjoint(clause[:2]) and not any(map(campaign.fits, clause))
+
+
+def _goes_on(clause: Sequence[str], after_comma: bool) -> bool:
+    return clause[0] in (AFTER_COMMA if after_comma else AFTER_STOP) and _CALLS.isdisjoint(clause)
 
 
 def _kind(word: str, lenient: bool) -> str:
@@ -347,11 +354,7 @@ def _strays(
     aims = False
     for place in range(start, len(clause)):
         word = clause[place]
-        if place > last and (
-            word in _CALLS
-            or (place and clause[place - 1] == "e" and word in _GOES_ON)
-            or (aims and is_infinitive(word))
-        ):
+        if place > last and _leaves_offer(clause, place, aims):
             break
         if offers and word in _LEADS:
             aims = receives(clause[place + 1 :], campaign.fits)
@@ -364,6 +367,16 @@ def _strays(
             if not offers:
                 break
     return min(count, MOST_STRAYS)
+
+
+def _leaves_offer(clause: Sequence[str], place: int, aims: bool) -> bool:
+    """Return whether a clause turns from the offer to what a shopper does: a call, a second verb, a purpose."""
+    word = clause[place]
+    return (
+        word in _CALLS
+        or (place > 0 and clause[place - 1] == "e" and word in _GOES_ON)
+        or (aims and is_infinitive(word))
+    )
 
 
 def _is_kind_of(clause: Sequence[str], place: int, strays: AbstractSet[str]) -> bool:
