@@ -22,12 +22,16 @@ of keywords, it is not copied from the prompt, it is no refusal and no talk abou
 (`text.manner`: no insult, threat, link, placeholder, shouting, other language); it is not far too long (1 up to 160
 graphemes, 0 from 300 on); it is one push and not several (0.2).
 
-And by `statements`, as a false offer binds a Brazilian shop (Código de Defesa do Consumidor, art. 30 and 35): a push
-says its product, offer and audience in words that promise nothing, about a thousand that are data. Each claim beyond
-them that a customer could rely on (an amount, a benefit, a deadline as `só hoje`, a condition, stock, an effect,
-another product) leaves 0.45, each denial (`acabou`, `só que não`) 0.3; unknown words leave 0.9, 0.55, 0.35, 0.2, then
-0.1. Urgency without a date (`corra`, `não perca`) is free. Gamed by a false or harmful sense of harmless words (`beba
-antes de dirigir`); and a good push in two rare words loses what a bad one does.
+And by `statements`, as a false offer binds a Brazilian shop (Código de Defesa do Consumidor, art. 30 and 35). The
+clause of product and offer is closed: between and after them stand their words, what fits the product, and some two
+hundred listed ones; each other word there (`em toda a loja`, `roubados`, `para quem`, `depois de`) leaves 0.45, up to
+two of them. Elsewhere each claim that a customer could rely on (an amount, a benefit, a deadline, a condition, stock,
+another product, a voucher's code) leaves 0.45, and so does each frame that no push has (`frames`: a gift, a threat, a
+tale of the shopper's people, home or account, of the shop's state, a mocked offer); each denial 0.3. Before the offer,
+and in questions, words that claim or deny nothing of it are free. Rare words, unknown or of scenes that do not fit,
+leave 1, 0.93, 0.8, 0.55, 0.35, 0.2, then 0.1. Of 40 good and 40 bad pushes by a blind writer, 19 and 30 were graded
+right before, 40 and 39 now, after they were read; so they say little of texts by another hand. Gamed by an effect or
+an endorsement in harmless words (`o mundo inteiro usa e ama`), by guilt, and by a tale of two rare words.
 
 `v4.2` (the V4.2 report's appendix, continuous where a part can be; it knows no reference):
 
@@ -44,9 +48,10 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 
 from tasks.commerce.push.clauses import BREAKS, mark_breaks, tokens
+from tasks.commerce.push.lines import Campaign, read_campaign
 from tasks.commerce.push.notation import PART, uniform
 from tasks.commerce.push.offers import FALSE_OFFER, amounts_among, grade_offer
-from tasks.commerce.push.statements import CLAIMED, Campaign, grade_statements, read_campaign, speaks
+from tasks.commerce.push.statements import CLAIMED, grade_statements, speaks
 from tasks.commerce.push.synonyms import synonyms_among
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.lexicons import read_lexicon

@@ -9,8 +9,7 @@ frame of `frames`), or a denial of the offer, costs at once; a rare word costs n
 
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from tasks.commerce.push.clauses import BREAKS, QUESTION, sentences
 from tasks.commerce.push.frames import (
@@ -23,13 +22,12 @@ from tasks.commerce.push.frames import (
     receives,
     wrong_frames,
 )
-from tasks.commerce.push.notation import CLAIM, DENIAL, NEUTRAL, NEUTRAL_TAIL, PART, uniform
-from tasks.commerce.push.offers import Amount, Offer, invented_amounts, read_offer
-from tasks.commerce.push.senses import ANY_PRODUCT, address_of, any_sense, product_stems, sense_of
-from tasks.commerce.push.synonyms import names_of
+from tasks.commerce.push.lines import Campaign
+from tasks.commerce.push.notation import CLAIM, DENIAL, NEUTRAL, NEUTRAL_TAIL, PART
+from tasks.commerce.push.offers import Amount, invented_amounts
+from tasks.commerce.push.senses import any_sense, product_stems
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.portuguese_numbers import numbers_among
-from tasks.commerce.text.text_form import KEPT_PROMPTS, content_words, fold, ramp, stem, words
+from tasks.commerce.text.text_form import fold, ramp, stem
 from tasks.commerce.text.vocabulary import CLOSED_CLASS, Vocabulary, root, roots
 
 DATA_FILES: Final = (
@@ -86,148 +84,6 @@ _SHOPPER: Final = frozenset(("amei", "adorei", "gostei", "sonhei", "sei", "rei",
 """Words in `ei` that are no verb of who wrote the text, as `usei` is; a shop speaks as `nós`."""
 _ANY_SENSE: Final = any_sense()
 _SIGNS: Final = (PART, CLAIM, DENIAL)
-_HEADS: Final = frozenset(("aparelhos", "artigos", "itens", "produtos"))
-"""Heads of a product's name that people leave out: `ar-condicionado` is what they call it."""
-
-
-class Sayable(NamedTuple):
-    """Words that one line of a campaign lets a push say."""
-
-    words: frozenset[str]
-    roots: frozenset[str]
-    numbers: frozenset[float]
-    apt: frozenset[str]
-    """Roots of the words that fit the line without being its own."""
-
-
-class Campaign(NamedTuple):
-    """What a push must and may say, parsed once for all answers to a prompt."""
-
-    product: tuple[str, ...]
-    offer: Offer
-    offer_words: tuple[str, ...]
-    """The offer's words, signs and numbers."""
-    made: frozenset[str]
-    """The parts and numbers of the offer, in uniform notation."""
-    named: frozenset[str]
-    """What names the product: its head, in any form, and its other names."""
-    line: frozenset[str]
-    """The product's words."""
-    of_product: Sayable
-    of_offer: Sayable
-    of_audience: Sayable
-    segment: str
-    """The audience as the prompt has it, folded."""
-
-    def fits(self, word: str) -> bool:
-        """Return whether a word is said by a line of the campaign, or fits one."""
-        return word in self.of_offer.words or self.suits(word) or root(word) in self.of_offer.roots
-
-    def suits(self, word: str) -> bool:
-        """Return whether a word is the product's or the audience's, or fits one of them."""
-        product, audience = self.of_product, self.of_audience
-        if word in product.words or word in audience.words:
-            return True
-        own = root(word)
-        return own in product.roots or own in audience.roots
-
-    def sells(self, word: str) -> bool:
-        """Return whether a word is the product's or the offer's."""
-        return word in self.line or word in self.of_offer.words or root(word) in self.named
-
-
-def _sayable(line: str, more: frozenset[str], apt: frozenset[str]) -> Sayable:
-    read = words(line)
-    own = more.union(read, uniform(read))
-    own_roots = roots(own - CLOSED_CLASS)
-    apt_roots = roots(apt - CLOSED_CLASS)
-    numbers = frozenset(numbers_among(uniform(read)))
-    return Sayable(own | apt, own_roots | apt_roots, numbers, apt_roots - own_roots)
-
-
-# A campaign's lines are few, and meet in many prompts.
-@lru_cache(maxsize=KEPT_PROMPTS)
-def _product(product: str) -> Sayable:
-    return _sayable(product, names_of(frozenset(_content(product))), sense_of(product))
-
-
-@lru_cache(maxsize=KEPT_PROMPTS)
-def _offer(offer: str) -> Sayable:
-    return _sayable(offer, read_offer(offer).allowed, frozenset())
-
-
-@lru_cache(maxsize=KEPT_PROMPTS)
-def _audience(segment: str) -> Sayable:
-    address = address_of(segment)
-    read = words(segment)
-    return Sayable(
-        address.union(read), _roots(address).union(map(root, read)), frozenset(numbers_among(read)), _roots(address)
-    )
-
-
-@lru_cache(maxsize=KEPT_PROMPTS)
-def _roots(address: frozenset[str]) -> frozenset[str]:
-    return roots(address)
-
-
-@lru_cache(maxsize=KEPT_PROMPTS)
-def _content(line: str) -> tuple[str, ...]:
-    return tuple(content_words(line))
-
-
-def _short(product: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a product's words without the head that people leave out."""
-    return product[1:] if len(product) > 1 and product[0] in _HEADS else product
-
-
-@lru_cache(maxsize=KEPT_PROMPTS)
-def _made(offer: str) -> frozenset[str]:
-    spelled = uniform(words(offer))
-    marks = frozenset(word for word in spelled if word[0] == PART or word[0].isdigit())
-    return marks or frozenset(spelled) - CLOSED_CLASS
-
-
-@lru_cache(maxsize=KEPT_PROMPTS)
-def _in_line(product: str) -> frozenset[str]:
-    return frozenset(_content(product))
-
-
-@lru_cache(maxsize=KEPT_PROMPTS)
-def _named(product: str) -> frozenset[str]:
-    read = _short(_content(product))
-    head = frozenset(next(([word] for word in read if word not in ANY_PRODUCT), read))
-    return head | roots(head) | names_of(frozenset(read))
-
-
-@lru_cache(maxsize=KEPT_PROMPTS)
-def read_campaign(product: str | None, offer: str | None, prompt: str = "") -> Campaign:
-    """Return what a push of a campaign must and may say.
-
-    Args:
-        product: None if unknown: then the prompt's line says what a push may say.
-        offer: None if unknown, likewise.
-        prompt: The prompt, whose lines have labels.
-    """
-    segment = _line(prompt, "Público: ")
-    said_product = _line(prompt, "Produto: ") if product is None else product
-    said_offer = _line(prompt, "Oferta: ") if offer is None else offer
-    return Campaign(
-        product=_short(_content(product or "")),
-        offer=read_offer(said_offer),
-        offer_words=_content(offer or ""),
-        made=_made(said_offer),
-        named=_named(said_product),
-        line=_in_line(said_product),
-        of_product=_product(said_product),
-        of_offer=_offer(said_offer),
-        of_audience=_audience(segment),
-        segment=fold(segment),
-    )
-
-
-def _line(prompt: str, label: str) -> str:
-    start = prompt.find(f"\n{label}") + 1
-    return prompt[start + len(label) :].split("\n", 1)[0] if start else ""
 
 
 def grade_statements(campaign: Campaign, spelled: Sequence[str], amounts: AbstractSet[Amount]) -> float:
@@ -243,13 +99,7 @@ def grade_statements(campaign: Campaign, spelled: Sequence[str], amounts: Abstra
     if not amounts <= campaign.offer.amounts:
         claims = invented_amounts(campaign.offer, amounts, product.numbers | offer.numbers | audience.numbers)
     said = set(spelled)
-    # Most words are in every list, and are looked up no further.
-    marks = said & campaign.made | said & campaign.named
-    marks |= {word for word in said - _EVERYWHERE if root(word) in campaign.named}
-    unsaid = said - offer.words - product.words - audience.words
-    foreign = {word for word in unsaid - _EVERYWHERE if not campaign.fits(word)}
-    strays = {word for word in foreign - _BESIDE if not word[0].isdigit()} | (said & _QUOTED)
-    odd = (foreign - _PLAIN_SIGNS) | (unsaid & _LISTED)
+    marks, strays, odd = _sort(campaign, said)
     triggers = TRIGGERS & said
     rare: set[str] = set()
     named = offered = asked = False
@@ -269,21 +119,28 @@ def grade_statements(campaign: Campaign, spelled: Sequence[str], amounts: Abstra
                 claims += wrong_frames(clause, triggers, lenient, campaign.suits, campaign.sells)
             bound = bound or here
             offered = offered or here
-            if odd.isdisjoint(clause):
-                continue
-            for word in clause:
-                if word in odd and not (lenient and word in _SOFT):
-                    kind = _kind(word, lenient)
-                    if kind == _DENIES:
-                        denials += 1
-                    elif kind == _RARE:
-                        rare.add(word)
-                    elif kind:
-                        claims += not _limits_itself(word, clause, offer.words)
+            if not odd.isdisjoint(clause):
+                denied, claimed = _weigh(campaign, clause, odd, lenient, rare)
+                denials += denied
+                claims += claimed
         named = named or marked
     claims += any(spelled.count(word) > MOST_NAMED for word in marks if word.isalpha() or word[0] == PART)
     unknown = len(rare)
     return CLAIMED**claims * DENIED**denials * UNKNOWN[min(unknown, len(UNKNOWN) - 1)]
+
+
+def _sort(campaign: Campaign, said: AbstractSet[str]) -> tuple[set[str], set[str], set[str]]:
+    """Return the words that name product or offer, those that may not stand beside them, and those of no list.
+
+    Most words are in every list, and are looked up no further.
+    """
+    product, offer, audience = campaign.of_product, campaign.of_offer, campaign.of_audience
+    marks = {word for word in said - _EVERYWHERE if root(word) in campaign.named}
+    marks |= said & campaign.made | said & campaign.named
+    unsaid = said - offer.words - product.words - audience.words
+    foreign = {word for word in unsaid - _EVERYWHERE if not campaign.fits(word)}
+    strays = {word for word in foreign - _BESIDE if not word[0].isdigit()} | (said & _QUOTED)
+    return marks, strays, (foreign - _PLAIN_SIGNS) | (unsaid & _LISTED)
 
 
 def _mocks(campaign: Campaign, clause: Sequence[str]) -> bool:
@@ -293,6 +150,23 @@ def _mocks(campaign: Campaign, clause: Sequence[str]) -> bool:
 
 def _goes_on(clause: Sequence[str], after_comma: bool) -> bool:
     return clause[0] in (AFTER_COMMA if after_comma else AFTER_STOP) and _CALLS.isdisjoint(clause)
+
+
+def _weigh(
+    campaign: Campaign, clause: Sequence[str], odd: AbstractSet[str], lenient: bool, rare: set[str]
+) -> tuple[int, int]:
+    """Return the denials and claims among the words of no list, and put the rare ones with the others."""
+    denials = claims = 0
+    for word in clause:
+        if word in odd and not (lenient and word in _SOFT):
+            kind = _kind(word, lenient)
+            if kind == _DENIES:
+                denials += 1
+            elif kind == _RARE:
+                rare.add(word)
+            elif kind:
+                claims += not _limits_itself(word, clause, campaign.of_offer.words)
+    return denials, claims
 
 
 def _kind(word: str, lenient: bool) -> str:
@@ -340,17 +214,12 @@ def _strays(
     """
     if strays.isdisjoint(clause) and _LEADS.isdisjoint(clause):
         return 0
-    places = [] if marks.isdisjoint(clause) else [place for place, word in enumerate(clause) if word in marks]
-    offers = bound or not campaign.made.isdisjoint(clause)
-    start, last, count = 0, -1, 0
-    if places:
-        start, last = 0 if bound else places[0], places[-1]
-        count = _is_kind_of(clause, places[0], strays)
-    elif not bound:
-        if SHOP.isdisjoint(clause):
-            return 0
-        last = next(place for place, word in enumerate(clause) if word in SHOP)
-        start, offers = 0 if offered else last, True
+    start, last = _zone(clause, marks, bound, offered)
+    if start < 0:
+        return 0
+    named = not marks.isdisjoint(clause)
+    offers = bound or not named or not campaign.made.isdisjoint(clause)
+    count = int(named and _is_kind_of(clause, start, strays))
     aims = False
     for place in range(start, len(clause)):
         word = clause[place]
@@ -362,11 +231,24 @@ def _strays(
         elif not offers and place > last and (word in CLOSED_CLASS or word in _TAILS):
             # Beside the product alone, what it is like counts, and not what a shopper does with it.
             break
-        elif word in strays and (places or word != NEUTRAL):
+        elif word in strays and (named or word != NEUTRAL):
             count += 1
             if not offers:
                 break
     return min(count, MOST_STRAYS)
+
+
+def _zone(clause: Sequence[str], marks: AbstractSet[str], bound: bool, offered: bool) -> tuple[int, int]:
+    """Return where a clause begins to be closed, and the last word of product, offer or shop; -1 if it is open."""
+    if not marks.isdisjoint(clause):
+        places = [place for place, word in enumerate(clause) if word in marks]
+        return 0 if bound else places[0], places[-1]
+    if bound:
+        return 0, -1
+    if SHOP.isdisjoint(clause):
+        return -1, -1
+    last = next(place for place, word in enumerate(clause) if word in SHOP)
+    return 0 if offered else last, last
 
 
 def _leaves_offer(clause: Sequence[str], place: int, aims: bool) -> bool:

@@ -1,9 +1,10 @@
 import pytest
 
 from tasks.commerce.push.clauses import mark_breaks, tokens
+from tasks.commerce.push.lines import read_campaign
 from tasks.commerce.push.notation import uniform
 from tasks.commerce.push.offers import amounts_among
-from tasks.commerce.push.statements import CLAIMED, DENIED, UNKNOWN, grade_statements, read_campaign, speaks
+from tasks.commerce.push.statements import CLAIMED, DENIED, UNKNOWN, grade_statements, speaks
 from tasks.commerce.text.text_form import fold, words
 
 PROMPT = "Crie a notificação.\nProduto: bonecas\nOferta: 20% de desconto\nPúblico: clientes da BA sem compra há 90 dias"
