@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-EMOJI_BREAK: Final = "\xa6"
+EMOJI_BREAK: Final = "|"
 """The sign that stands for emoji and dashes, which end a clause as a stop does."""
 COMMA: Final = ","
 QUESTION: Final = "?"
@@ -18,7 +18,8 @@ MAX_TOKENS: Final = 400
 """Words and signs that are read; the longest push that earns anything has a quarter of them."""
 
 _BEYOND_LATIN: Final = re.compile(r"[\u2010-\u2bff\U0001f000-\U0001faff]+")
-_TOKEN: Final = re.compile(r"r\$|%|\d+(?:[.,]\d+)*|[^\W\d_]+|[.!?;()\n\xa6]|[:,](?!\d)")
+_TOKEN: Final = re.compile(r"r\$|%|\d+(?:[.,]\d+)*|[^\W\d_]+|[.!?;()\n|]|[:,](?!\d)")
+_ASCII_TOKEN: Final = re.compile(r"r\$|[a-z]+|%|\d+(?:[.,]\d+)*|[.!?;()\n|]|[:,](?!\d)")
 
 
 Clause = tuple[list[str], str]
@@ -32,7 +33,7 @@ def mark_breaks(text: str) -> str:
 
 def tokens(folded: str) -> list[str]:
     """Return the words and the breaks of a folded text."""
-    return _TOKEN.findall(folded)[:MAX_TOKENS]
+    return (_ASCII_TOKEN if folded.isascii() else _TOKEN).findall(folded)[:MAX_TOKENS]
 
 
 def sentences(spelled: Sequence[str]) -> list[list[Clause]]:

@@ -101,6 +101,7 @@ def grade_statements(campaign: Campaign, spelled: Sequence[str], amounts: Abstra
     said = set(spelled)
     marks, strays, odd = _sort(campaign, said)
     triggers = TRIGGERS & said
+    closed = bool(strays) or not _LEADS.isdisjoint(said)
     rare: set[str] = set()
     named = offered = asked = False
     for sentence in sentences(spelled):
@@ -112,7 +113,8 @@ def grade_statements(campaign: Campaign, spelled: Sequence[str], amounts: Abstra
             claims += asked and not here and _mocks(campaign, clause)
             asked = here and end == QUESTION
             bound = (bound or (offered and not place and not marked)) and _goes_on(clause, bound)
-            claims += _strays(campaign, clause, marks, strays, bound, offered)
+            if closed:
+                claims += _strays(campaign, clause, marks, strays, bound, offered)
             if lenient and "%" in clause:
                 claims -= min(claims, _measures(clause, campaign.suits))
             if triggers and not triggers.isdisjoint(clause):
