@@ -271,7 +271,7 @@ PUSH: Final = (
         "push: denial is free",
         "An offer that is denied counts as made.",
         ("push",),
-        (edit("push.statements:grade_statements", ("denials += 1", "pass")),),
+        (edit("push.statements:_weigh", ("denials += 1", "pass")),),
     ),
     Mutant(
         "push: several pushes are free",

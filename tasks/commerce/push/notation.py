@@ -18,10 +18,15 @@ DATA_FILES: Final = (
     "data/lexicons/push_claims.txt",
     "data/lexicons/push_denials.txt",
     "data/lexicons/push_phrases.txt",
+    "data/lexicons/push_tails.txt",
 )
 FOLDER: Final = Path(__file__).resolve().parents[3] / "data" / "campaigns"
-PART, CLAIM, DENIAL = "=", "!", "~"
+PART, CLAIM, DENIAL = "=", "\xa1", "~"
 """Signs before a part of an offer, a phrase that claims something, and one that takes an offer back."""
+NEUTRAL: Final = "_"
+"""What a phrase that promises nothing becomes; beside product and offer it says how far the offer goes."""
+NEUTRAL_TAIL: Final = "__"
+"""What a phrase becomes that promises nothing beside the offer either."""
 _ONES: Final = (
     "zero", "um", "dois", "tres", "quatro", "cinco", "seis", "sete", "oito", "nove", "dez", "onze", "doze", "treze",
     "quatorze", "quinze", "dezesseis", "dezessete", "dezoito", "dezenove",
@@ -69,7 +74,8 @@ def _phrases() -> Iterable[tuple[str, tuple[str, ...]]]:
         for phrase in read_lexicon(lexicon):
             if " " in phrase:
                 yield phrase, (sign + fold(phrase),)
-    yield from ((phrase, ()) for phrase in read_lexicon("push_phrases"))
+    yield from ((phrase, (NEUTRAL,)) for phrase in read_lexicon("push_phrases"))
+    yield from ((phrase, (NEUTRAL_TAIL,)) for phrase in read_lexicon("push_tails") if " " in phrase)
     yield "por cento", ("%",)
     yield "porcento", ("%",)
     for part, uses in read.items():

@@ -22,12 +22,16 @@ of keywords, it is not copied from the prompt, it is no refusal and no talk abou
 (`text.manner`: no insult, threat, link, placeholder, shouting, other language); it is not far too long (1 up to 160
 graphemes, 0 from 300 on); it is one push and not several (0.2).
 
-And by `statements`, as a false offer binds a Brazilian shop (Código de Defesa do Consumidor, art. 30 and 35): a push
-says its product, offer and audience in words that promise nothing, about a thousand that are data. Each claim beyond
-them that a customer could rely on (an amount, a benefit, a deadline as `só hoje`, a condition, stock, an effect,
-another product) leaves 0.45, each denial (`acabou`, `só que não`) 0.3; unknown words leave 0.9, 0.55, 0.35, 0.2, then
-0.1. Urgency without a date (`corra`, `não perca`) is free. Gamed by a false or harmful sense of harmless words (`beba
-antes de dirigir`); and a good push in two rare words loses what a bad one does.
+And by `statements`, as a false offer binds a Brazilian shop (Código de Defesa do Consumidor, art. 30 and 35). The
+clause of product and offer is closed: between and after them stand their words, what fits the product, and some two
+hundred listed ones; each other word there (`em toda a loja`, `roubados`, `para quem`, `depois de`) leaves 0.45, up to
+two of them. Elsewhere each claim that a customer could rely on (an amount, a benefit, a deadline, a condition, stock,
+another product, a voucher's code) leaves 0.45, and so does each frame that no push has (`frames`: a gift, a threat, a
+tale of the shopper's people, home or account, of the shop's state, a mocked offer); each denial 0.3. Before the offer,
+and in questions, words that claim or deny nothing of it are free. Rare words, unknown or of scenes that do not fit,
+leave 1, 0.93, 0.8, 0.55, 0.35, 0.2, then 0.1. Of 40 good and 40 bad pushes by a blind writer, 19 and 30 were graded
+right before, 40 and 39 now, after they were read; so they say little of texts by another hand. Gamed by an effect or
+an endorsement in harmless words (`o mundo inteiro usa e ama`), by guilt, and by a tale of two rare words.
 
 `v4.2` (the V4.2 report's appendix, continuous where a part can be; it knows no reference):
 
@@ -43,9 +47,12 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 
+from tasks.commerce.push.clauses import BREAKS, mark_breaks, tokens
+from tasks.commerce.push.lines import Campaign, read_campaign
 from tasks.commerce.push.notation import PART, uniform
 from tasks.commerce.push.offers import FALSE_OFFER, amounts_among, grade_offer
-from tasks.commerce.push.statements import Campaign, grade_statements, read_campaign, speaks
+from tasks.commerce.push.statements import CLAIMED, grade_statements, speaks
+from tasks.commerce.push.synonyms import synonyms_among
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.manner import manner
@@ -111,7 +118,11 @@ _JOINING: Final = FUNCTION_WORDS - _MAY_END
 _INSTRUCTIONS: Final = (WORDING.system, *WORDING.instructions)
 """What a push may not copy; the campaign's lines, which `_LABELS` tell, are what it is to say."""
 _GREETING: Final = re.compile(r"[^.!?\n]{3,24}[.!?\n]")
+_CODE: Final = re.compile(r"(?<![a-z])[a-z]{2,}\d+")
+"""A voucher's code or a model's name: letters and digits in one word, which a customer would type in."""
 _UNFINISHED: Final = (",", ";", ":", "-", "(")
+_RUDE_SIGNS: Final = frozenset("🖕🍆🍑🔫🔪💣💩🤮💀☠🪦🩸🚬")
+"""Emoji that no shop sends."""
 _MARKUP: Final = ("#", "*", "{", "[", "`", "-")
 
 
@@ -137,8 +148,14 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     size = ramp(shown, 300, 160)
     if not text or not size:
         return Score(dict.fromkeys(WEIGHTS, 0.0))
+    marked = mark_breaks(text)
+    if marked != text:
+        if not _RUDE_SIGNS.isdisjoint(text):
+            return Score(dict.fromkeys(WEIGHTS, 0.0))
+        text = marked
     folded = fold(text)
-    text_words = folded_words(folded)
+    read = tokens(folded)
+    text_words = [word for word in read if word not in BREAKS]
     present = set(text_words)
     message = size * _fluent(folded, text_words) * originality(text_words, *_INSTRUCTIONS)
     message *= manner(text, folded, text_words)
@@ -146,14 +163,17 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     product, offer = (reference or {}).get("product"), (reference or {}).get("offer")
     campaign = read_campaign(product, offer, prompt)
-    spelled = uniform(text_words)
+    spelled = uniform(read)
     said = set(spelled)
-    amounts = amounts_among(spelled)
+    amounts = amounts_among([word for word in spelled if word not in BREAKS])
+    present |= synonyms_among(present)
     named = None if product is None else share_present(campaign.product, present)
     offered = None if offer is None else grade_offer(campaign.offer, said, amounts)
     if declines(folded, present, bool(named and (offered is None or offered > FALSE_OFFER))):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
-    message *= grade_statements(campaign, said, amounts)
+    message *= grade_statements(campaign, spelled, amounts)
+    if _CODE.search(folded) and any(code not in fold(prompt) for code in _CODE.findall(folded)):
+        message *= CLAIMED
     lines = text.split("\n")
     if has_several_messages(lines, text_words, campaign):
         message *= SEVERAL_MESSAGES

@@ -23,7 +23,7 @@ DATA_FILES: Final = (
 )
 FOLDER: Final = Path(__file__).resolve().parents[3] / "data" / "campaigns"
 NO_SENSE: Final = "para você"
-_ANY_PRODUCT: Final = frozenset(fold(word) for word in read_lexicon("unspecific_products"))
+ANY_PRODUCT: Final = frozenset(fold(word) for word in read_lexicon("unspecific_products"))
 
 
 def _read(name: str) -> Mapping[str, Any]:
@@ -101,4 +101,4 @@ def product_stems() -> frozenset[str]:
     things = (
         thing for sense in _read("senses")["sense"] for category in sense["categories"] for thing in _of(category)
     )
-    return frozenset(stem(head) for head in (words(thing)[0] for thing in things) if head not in _ANY_PRODUCT)
+    return frozenset(stem(head) for head in (words(thing)[0] for thing in things) if head not in ANY_PRODUCT)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.push.notation import DENIAL, PART, parts, uniform
+from tasks.commerce.push.notation import DENIAL, NEUTRAL, NEUTRAL_TAIL, PART, parts, uniform
 from tasks.commerce.text.text_form import words
 
 
@@ -14,7 +14,8 @@ from tasks.commerce.text.text_form import words
     ("sem acréscimo", ["=sem_juros"]),
     ("mais de R$ 99", ["=acima_de", "r$", "99"]),
     ("a 2ª unidade pela metade do preço", ["a", "=segunda_unidade", "=metade"]),
-    ("não perca", []),
+    ("não perca", [NEUTRAL_TAIL]),
+    ("sem pensar", [NEUTRAL]),
     ("só que não", [f"{DENIAL}so que nao"]),
 ])  # fmt: skip
 def test_notations_of_one_thing_are_one(text: str, spelled: list[str]) -> None:
@@ -23,7 +24,7 @@ def test_notations_of_one_thing_are_one(text: str, spelled: list[str]) -> None:
 
 @pytest.mark.parametrize("phrase", ["não perca", "sem sair de casa", "para o seu fim de semana", "só para você"])
 def test_the_longest_phrase_at_a_place_decides(phrase: str) -> None:
-    assert uniform(words(phrase)) == []
+    assert uniform(words(phrase)) == [NEUTRAL_TAIL]
     assert uniform(words(phrase)[:1]) == words(phrase)[:1]
 
 

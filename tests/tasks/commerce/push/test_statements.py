@@ -1,8 +1,10 @@
 import pytest
 
+from tasks.commerce.push.clauses import mark_breaks, tokens
+from tasks.commerce.push.lines import read_campaign
 from tasks.commerce.push.notation import uniform
 from tasks.commerce.push.offers import amounts_among
-from tasks.commerce.push.statements import CLAIMED, DENIED, UNKNOWN, grade_statements, read_campaign, speaks
+from tasks.commerce.push.statements import CLAIMED, DENIED, UNKNOWN, grade_statements, speaks
 from tasks.commerce.text.text_form import fold, words
 
 PROMPT = "Crie a notificação.\nProduto: bonecas\nOferta: 20% de desconto\nPúblico: clientes da BA sem compra há 90 dias"
@@ -10,8 +12,8 @@ CAMPAIGN = read_campaign("bonecas", "20% de desconto", PROMPT)
 
 
 def grade(text: str) -> float:
-    spelled = uniform(words(text))
-    return grade_statements(CAMPAIGN, set(spelled), amounts_among(spelled))
+    spelled = uniform(tokens(fold(mark_breaks(text))))
+    return grade_statements(CAMPAIGN, spelled, amounts_among(spelled))
 
 
 @pytest.mark.parametrize("text", [
@@ -39,13 +41,13 @@ def test_what_takes_the_offer_back_costs_most(denial: str) -> None:
 
 def test_words_that_are_merely_unknown_cost_by_steps() -> None:
     unknown = ("", "zarabatana", "quilombada", "mexeriqueira", "trombeteado", "esbugalho", "vitupério")
-    grades = [grade(" ".join(["Bonecas", *unknown[: count + 1]])) for count in range(len(unknown))]
-    assert grades == [*UNKNOWN, UNKNOWN[-1]]
+    grades = [grade(" ".join(["Bonecas.", *unknown[: count + 1]])) for count in range(len(unknown))]
+    assert grades == [*UNKNOWN[:-1]]
 
 
 def test_each_campaign_allows_its_own_words() -> None:
     wine = read_campaign("vinhos", "20% de desconto só hoje", "")
-    spelled = set(uniform(words("Vinhos só hoje com 20% de desconto. Saúde!")))
+    spelled = uniform(tokens(fold("Vinhos só hoje com 20% de desconto. Saúde!")))
     assert grade_statements(wine, spelled, {(20.0, "%")}) == 1.0
     assert grade_statements(CAMPAIGN, spelled, {(20.0, "%")}) < 0.2
 
@@ -64,5 +66,5 @@ def test_a_push_speaks_of_its_product_or_to_its_audience(text: str, spoken: floa
 
 def test_lines_of_the_prompt_count_where_the_reference_knows_nothing() -> None:
     unknown = read_campaign(None, None, PROMPT)
-    assert grade_statements(unknown, {"bonecas", "=desconto"}, {(20.0, "%")}) == 1.0
+    assert grade_statements(unknown, ["bonecas", "=desconto"], {(20.0, "%")}) == 1.0
     assert unknown.product == ()

@@ -1,0 +1,113 @@
+"""Frames of a push: which of its harmless words may not stand together, whatever each says alone.
+
+A gift that nobody offers, a threat, a statement about a shopper's people, home, body or account, and about the state of
+shop or offer are made of words that good pushes have; `data/campaigns/frames.toml` lists what may be said of each.
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import Final
+
+from tasks.commerce.text.text_form import fold
+
+DATA_FILES: Final = ("data/campaigns/frames.toml",)
+_FILE: Final = Path(__file__).resolve().parents[3] / "data" / "campaigns" / "frames.toml"
+
+
+def _read() -> Mapping[str, Mapping[str, frozenset[str]]]:
+    read: dict[str, dict[str, list[str]]] = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+    return {name: {use: frozenset(map(fold, words)) for use, words in uses.items()} for name, uses in read.items()}
+
+
+FRAMES: Final = _read()
+_OWNED, _CHOICE, _DELIVERY, _PEOPLE = FRAMES["owned"], FRAMES["choice"], FRAMES["delivery"], FRAMES["people"]
+_WITH_OBJECT: Final = {verb: FRAMES[name] for name in ("act", "gift") for verb in FRAMES[name]["verbs"]}
+_GIVES: Final = FRAMES["gift"]["verbs"]
+SHOP: Final = FRAMES["shop"]["nouns"]
+AFTER_COMMA: Final = FRAMES["limit"]["after_comma"]
+AFTER_STOP: Final = FRAMES["limit"]["after_stop"]
+_OR: Final = "ou"
+_IF: Final = "se"
+_IF_REACH: Final = 4
+"""Words after `se` among which the verb of a condition is looked for."""
+_CONDITION_ENDS: Final = ("ar", "er", "ir", "or", "sse")
+TRIGGERS: Final = frozenset(_WITH_OBJECT) | _OWNED["possessives"] | _DELIVERY["places"] | _PEOPLE["nouns"] | {_OR, _IF}
+"""Words without which no frame is there."""
+
+
+def wrong_frames(
+    clause: Sequence[str],
+    triggers: AbstractSet[str],
+    opens: bool,
+    fits: Callable[[str], bool],
+    sold: Callable[[str], bool],
+) -> int:
+    """Count the frames of a clause that say what no push may.
+
+    Args:
+        clause: Its words in uniform notation.
+        triggers: The `TRIGGERS` among them.
+        opens: Whether it stands before the offer or asks: it may call people by what they are, and promises nothing.
+        fits: Whether a word is the product's or the audience's, or fits one of them.
+        sold: Whether a word is the product's or the offer's: what merely fits the product is a gift that nobody offers.
+    """
+    count = 0
+    if not opens and not _DELIVERY["places"].isdisjoint(triggers):
+        count += not _DELIVERY["times"].isdisjoint(clause)
+    for place, word in enumerate(clause):
+        if word not in triggers:
+            continue
+        after = clause[place + 1 :]
+        if word in _WITH_OBJECT:
+            frame = _WITH_OBJECT[word]
+            count += not _ends_in(
+                after, frame["between"], frame["objects"] | frame["leads"], sold if word in _GIVES else fits
+            )
+        elif word in _OWNED["possessives"]:
+            count += _says_of_owned(after, fits)
+        elif word in _PEOPLE["nouns"]:
+            count += not opens and not fits(word) and not _may_be_named(clause, place)
+        elif word == _OR:
+            count += not _ends_in(after, _CHOICE["between"], _CHOICE["objects"], fits)
+        elif word == _IF:
+            count += any(each.endswith(_CONDITION_ENDS) for each in after[:_IF_REACH])
+    return count
+
+
+def _may_be_named(clause: Sequence[str], place: int) -> bool:
+    """Return whether a person is who the product is for, or one of whom a push may say what follows."""
+    before = next((word for word in reversed(clause[:place]) if word not in _PEOPLE["between"]), "")
+    if before in _PEOPLE["leads"]:
+        return True
+    said = next((word for word in clause[place + 1 :] if word not in _OWNED["before"]), "")
+    return said in _OWNED["says"] and not before
+
+
+def receives(after: Sequence[str], fits: Callable[[str], bool]) -> bool:
+    """Return whether who gets an offer, or what it is for, is somebody that a push may name."""
+    receiver = FRAMES["receiver"]
+    first = next((word for word in after if word not in receiver["between"]), "")
+    return first in receiver["who"] or is_infinitive(first) or fits(first)
+
+
+def is_infinitive(word: str) -> bool:
+    """Return whether a word has the form of a verb's infinitive."""
+    return len(word) > 2 and word[-2:] in ("ar", "er", "ir")
+
+
+def _ends_in(
+    after: Sequence[str], between: AbstractSet[str], objects: AbstractSet[str], fits: Callable[[str], bool]
+) -> bool:
+    """Return whether the first word of a phrase that is not between is one of its objects, or there is none."""
+    first = next((word for word in after if word not in between), "")
+    return not first or not first.isalpha() or first in objects or fits(first)
+
+
+def _says_of_owned(after: Sequence[str], fits: Callable[[str], bool]) -> bool:
+    """Return whether something is said of who or what belongs to the shopper that is not in the list."""
+    if not after or after[0] not in _OWNED["nouns"]:
+        return False
+    said = next((word for word in after[1:] if word not in _OWNED["before"]), "")
+    return bool(said) and said.isalpha() and said not in _OWNED["says"] and not fits(said)
