@@ -35,6 +35,10 @@ _LINK: Final = (
 )
 _BEHIND_A_NOUN: Final = re.compile(rf"(?<![a-z]){_NOUN} {_LINK}([a-z]+)")
 _BEFORE_A_NOUN: Final = re.compile(rf"(?<![a-z])([a-z]+) {_NOUN}(?![a-z])")
+_SHOP_ACTS: Final = re.compile(
+    r"(?:^|[.,] |(?<![a-z])(?:e|que|porque|pois|mas) )(?:a|nossa|esta|essa) loja(?: nao| ja| so| nunca| nos)* ([a-z]+)"
+)
+_SHOP_MAY: Final = CLOSED_CLASS | {"pode", "deve", "precisa"}
 _OTHER: Final = re.compile(
     r"(?<![a-z])outr[oa]s? (?:loj|sit|marc|lugar|empres|vended|fornec|plataform|canal|cana)[a-z]*"
 )
@@ -169,6 +173,7 @@ def count_faults(frames: int, said: str, rest: str, claims: Sequence[Read], shop
 def _judgements(frames: int, rest: str) -> int:
     """Count what is said of the person, the shop or a product that only a profile of them could bear."""
     found = sum(map(_judges, _BEHIND_A_NOUN.findall(rest)))
+    found += sum(word not in _SHOP_MAY for word in _SHOP_ACTS.findall(rest))
     if frames & _JUDGES:
         found += sum(root(word) in _JUDGING for word in _BEFORE_A_NOUN.findall(rest))
     return found
