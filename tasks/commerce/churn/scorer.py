@@ -34,7 +34,7 @@ reads (`o estado dele compra pouco`); a claim is read by its words, so an odd on
 
 If risk and answer contradict each other (`churn` with a risk below 0.5), both keep a quarter of their value: giving
 both answers is giving neither. On 2,000 prompts of a simulated store of 8,000 orders the best fixed object earns 0.65
-a shopper, as six in ten have left, and a template with the profile's orders and days 0.72: the AUC separates both from
+a shopper, as six in ten have left, and a template with the profile's orders and days 0.73: the AUC separates both from
 an informed answer. The reference's answer (`task.answer`) knows no profile, so its reason is a conclusion alone and
 earns 0.91: the alterations of the audit's critic are measured against that, and a specific reason earns up to 1.
 
