@@ -6,10 +6,11 @@ from typing import Annotated, Final
 
 import typer
 
-from flows.cli.options import Json, emit
+from flows.cli.options import Json, Overrides, Profile, emit
 from flows.cli.tables.attack import print_attack
 from flows.runtime.console import say, stage_progress
 from flows.runtime.signals import interruptible
+from schemas.config.profiles import load_config
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.json_lines import read_json_lines
@@ -17,9 +18,11 @@ from schemas.store.files import read_store
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.audit.attack import exploits
 from tasks.audit.attack.attack import Budget, attack_file_names, find_in
+from tasks.audit.attack.judge import check_judge
 from tasks.audit.attack.processes import attack_tasks
-from tasks.audit.attack.setting import Setting
+from tasks.audit.attack.setting import AskedJudge, Setting
 from tasks.audit.stage import shipped_files
+from tasks.curate.scrub import scrub
 from tasks.synthesize.simulated import simulate_store
 
 ORDERS: Final = 4_000
@@ -52,17 +55,22 @@ def attack(
     out: Folder = Path(".tucano/attack"),
     top: Annotated[int, typer.Option(min=0, help="Finds of each task that are printed with their text.")] = 3,
     fresh: Annotated[bool, typer.Option("--fresh", help="Begin again, and remove what the folder has.")] = False,
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     as_json: Json = False,
 ) -> None:
-    """Search for completions that the rewards pay for and should not. Run again, it resumes."""
-    tasks = _tasks(task)
+    """Search for completions that the rewards pay for and should not. Run again, it resumes.
+
+    Of the profile only `audit.judge` is read: a model that is asked once the search has ended, beyond its minutes.
+    """
+    tasks, judge = _tasks(task), _judge(profile, overrides)
     with interruptible(KEPT.format(out=out)), stage_progress("attack") as progress:
         seeds = read_json_lines(rollouts or shipped_files().rollouts, Rollout, "rollouts")
         about = read_store(store) if store is not None else simulate_store(ORDERS, random.Random(f"{seed}:attacked"))
         witness = simulate_store(ORDERS // 2, random.Random(f"{seed}:witness"))
         if fresh:
             _remove(out, tasks)
-        settings = [Setting(name, about, witness, seeds, seed, spec) for name in tasks]
+        settings = [Setting(name, about, witness, seeds, seed, spec, judge=judge) for name in tasks]
         budget = _budget(minutes, evaluations, len(tasks), processes)
         found = attack_tasks(settings, budget, out, processes, progress)
     print_attack(found, top)
@@ -90,6 +98,19 @@ def _tasks(given: list[str]) -> list[TaskName]:
     if unknown := [name for name in given if name not in TASK_NAMES]:
         raise InputError(f"--task {unknown[0]} is no task; give one of {', '.join(TASK_NAMES)}")
     return [name for name in TASK_NAMES if name in given or not given]
+
+
+def _judge(profile: str, overrides: list[str]) -> AskedJudge | None:
+    config = load_config(profile, overrides, makes_prompts=False).audit.judge
+    if config is None:
+        return None
+    check_judge(config)
+    return AskedJudge(config, scrubbed)
+
+
+def scrubbed(text: str) -> str:
+    """Return a text without personal data, for a judge."""
+    return scrub(text)[0]
 
 
 def _budget(minutes: float | None, evaluations: int | None, tasks: int, processes: int) -> Budget:

@@ -23,7 +23,7 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
 
 from schemas.config.endpoint import EndpointSection
-from schemas.errors import InputError
+from schemas.errors import InputError, Interrupted
 from tasks.policy.generate import as_messages
 
 MAX_BYTES: Final = 200_000
@@ -31,6 +31,7 @@ MAX_BYTES: Final = 200_000
 FIRST_WAIT_SECONDS: Final = 0.5
 MAX_WAIT_SECONDS: Final = 60.0
 """Longest wait before the next attempt, even if the endpoint asks for more."""
+SECONDS_BETWEEN_LOOKS: Final = 0.3
 BUSY: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 REMEDIES: Final = {
     400: "see that it serves the model there and takes every field of the request, as its own log says",
@@ -167,17 +168,40 @@ class Endpoint:
         finally:
             self._runner.close()
 
-    def ask_all(self, questions: Sequence[EndpointQuestion], keep: Callable[[str, Reply], None]) -> str | None:
+    def ask_all(
+        self,
+        questions: Sequence[EndpointQuestion],
+        keep: Callable[[str, Reply], None],
+        stop: Callable[[], bool] = lambda: False,
+    ) -> str | None:
         """Ask all questions, with the configured concurrency, and stop once one failed for good.
 
         Args:
             questions: The questions, each with its own key.
             keep: Called with a key and its answer on arrival, so that an interrupted run loses none.
+            stop: Returns whether to give up, wherever the questions wait.
 
         Returns:
             Why a question failed for good; None if all are answered.
+
+        Raises:
+            Interrupted: `stop` said so.
         """
-        return self._runner.run(self._ask_all(questions, keep))
+        return self._runner.run(self._ask_until(questions, keep, stop))
+
+    async def _ask_until(
+        self, questions: Sequence[EndpointQuestion], keep: Callable[[str, Reply], None], stop: Callable[[], bool]
+    ) -> str | None:
+        asked = asyncio.create_task(self._ask_all(questions, keep))
+        try:
+            while not asked.done():
+                await asyncio.wait([asked], timeout=SECONDS_BETWEEN_LOOKS)
+                if not asked.done() and stop():
+                    raise Interrupted("interrupted")
+        finally:
+            asked.cancel()
+            await asyncio.wait([asked])
+        return asked.result()
 
     async def _ask_all(self, questions: Sequence[EndpointQuestion], keep: Callable[[str, Reply], None]) -> str | None:
         failures: list[EndpointError] = []

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 
 from flows.runtime.console import print_table, say
 from schemas.shown_text import as_shown
+from schemas.tasks import TaskName
 from tasks.audit.attack.attack import TaskAttack
 from tasks.audit.attack.baselines import MOST_EARNED
 from tasks.audit.attack.finds import Find
+from tasks.audit.attack.judge import JudgeTally
 
 LONGEST_SHOWN = 280
 FINDS_SHOWN = 12
@@ -27,6 +29,9 @@ def print_attack(found: Sequence[TaskAttack], top: int) -> None:
             _print_finds(result)
             for find in result.finds[:top]:
                 _print_example(find)
+    for result in found:
+        if result.judge is not None:
+            _print_judge(result.task, result.judge)
     _print_baselines(found)
     _print_forecasts(found)
 
@@ -47,7 +52,7 @@ def _print_finds(result: TaskAttack) -> None:
             f"{find.reward:.2f}",
             f"{find.good:.2f}",
             f"{find.truth:.2f}",
-            "critic" if find.corrupted else "truth",
+            find.bad_by,
             _short(", ".join(find.mechanism), LONGEST_MECHANISM),
         )
         for find in result.finds[:FINDS_SHOWN]
@@ -60,8 +65,20 @@ def _print_finds(result: TaskAttack) -> None:
 
 def _print_example(find: Find) -> None:
     components = "  ".join(f"{name} {value:.2f}" for name, value in find.example.components.items())
-    say(f"{find.identity}: reward {find.example.reward:.3f} ({components}), truth {find.example.truth:.2f}")
+    judged = "" if find.by_judge is None else f", judge {find.by_judge:.1f} of 5"
+    say(f"{find.identity}: reward {find.example.reward:.3f} ({components}), truth {find.example.truth:.2f}{judged}")
     say(f"    {_short(as_shown(_different(find)), LONGEST_SHOWN)}")
+
+
+def _print_judge(task: TaskName, judge: JudgeTally) -> None:
+    say(
+        f"judge of {task}: {judge.candidates} candidates by {judge.questions} scores, {judge.unread} of them "
+        f"unreadable; {judge.left} candidates were not asked about"
+    )
+    if judge.failure is not None:
+        say(f"    {as_shown(judge.failure)}; what it said before counts, and the same command asks the rest")
+    elif not judge.trusted:
+        say("    it does not call most good answers good, so it was asked no more; give another model")
 
 
 def _different(find: Find) -> str:

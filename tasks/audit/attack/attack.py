@@ -18,6 +18,7 @@ from tasks.audit.attack.baselines import CheapAnswer, measure_baselines
 from tasks.audit.attack.candidate import case_for
 from tasks.audit.attack.finds import Find, ranked, read_finds, replace_file, write_finds
 from tasks.audit.attack.forecast import PoolSample, TruthForecast, forecast
+from tasks.audit.attack.judge import JudgedCandidates, JudgeTally, judge_candidates, replies_file
 from tasks.audit.attack.search import ExploitSearch
 from tasks.audit.attack.setting import Setting
 from tasks.commerce.registry import reward_version
@@ -62,6 +63,8 @@ class TaskAttack(BaseModel):
     forecast: TruthForecast | None
     forecast_from: str
     """Source of the samples: `rollouts` of a model, or the search's own `seeds`."""
+    judge: JudgeTally | None = None
+    """What the judge was asked; None where none is configured."""
 
     @property
     def new(self) -> list[Find]:
@@ -102,15 +105,20 @@ def attack_task(
     key = _key(setting)
     state_file, result_file = folder / f"state-{setting.task}.json", folder / f"result-{setting.task}.json"
     search, spent = setting.search(), 0.0
-    state = _read_state(state_file, key)
+    state, by_judge = _read_state(state_file, key), list[Find]()
     if state is not None:
         search.restore(state["search"])
         spent = state["seconds"]
-        done = _read_result(result_file, setting.target.evaluations)
-        if done is not None and (search.exhausted or budget.share(setting.target.evaluations, spent) >= 1):
+        done = _read_result(result_file)
+        over = search.exhausted or budget.share(setting.target.evaluations, spent) >= 1
+        if done is not None and over and done.evaluations == setting.target.evaluations and _is_judged(done, setting):
             return done
-    seconds = _search(search, setting, budget, spent, folder, stop, report, key)
+        by_judge = [find for find in done.finds if find.by_judge is not None] if done is not None else []
+    seconds = _search(search, setting, budget, spent, folder, stop, report, key, by_judge)
     evaluations = setting.target.evaluations
+    judged = _judge(setting, search, folder, stop)
+    finds = _with_judged(search.finds, judged, by_judge)
+    write_finds(finds_file(folder, setting.task), finds)
     baselines = measure_baselines(setting, search, setting.bank, stop)
     source, predicted = _forecast(setting, search)
     result = TaskAttack(
@@ -118,10 +126,11 @@ def attack_task(
         reward_version=reward_version(setting.task),
         evaluations=evaluations,
         seconds=seconds,
-        finds=ranked(search.finds),
+        finds=ranked(finds),
         baselines=baselines,
         forecast=predicted,
         forecast_from=source,
+        judge=None if judged is None else judged.tally,
     )
     replace_file(result_file, result.model_dump_json(indent=1) + "\n")
     return result
@@ -150,8 +159,12 @@ def _search(
     stop: Callable[[], bool],
     report: Report,
     key: str,
+    by_judge: Sequence[Find],
 ) -> float:
-    """Search until the budget is spent, and return the seconds of all runs."""
+    """Search until the budget is spent, and return the seconds of all runs.
+
+    What a judge found after a smaller budget stays in the file of finds until it is asked again.
+    """
     target = setting.target
     began = time.monotonic() - spent
     saved = reported = time.monotonic()
@@ -159,7 +172,7 @@ def _search(
 
     def save() -> float:
         seconds = time.monotonic() - began
-        write_finds(file, search.finds)
+        write_finds(file, [*search.finds, *by_judge])
         document = {"key": key, "seconds": seconds, "search": search.state()}
         replace_file(folder / f"state-{setting.task}.json", json.dumps(document))
         return seconds
@@ -168,7 +181,7 @@ def _search(
         if stop():
             save()
             raise Interrupted("interrupted")
-        search.step(lambda _: write_finds(file, search.finds))
+        search.step(lambda _: write_finds(file, [*search.finds, *by_judge]))
         now = time.monotonic()
         if now - saved > SECONDS_BETWEEN_SAVES:
             save()
@@ -178,6 +191,28 @@ def _search(
             reported = now
     report(1.0, len(search.finds))
     return save()
+
+
+def _judge(setting: Setting, search: ExploitSearch, folder: Path, stop: Callable[[], bool]) -> JudgedCandidates | None:
+    if setting.judge is None:
+        return None
+    file = replies_file(folder, setting.task)
+    config, scrub = setting.judge.config, setting.judge.scrub
+    return judge_candidates(config, scrub, setting.target, setting.prompts, search, file, stop)
+
+
+def _with_judged(found: Sequence[Find], judged: JudgedCandidates | None, before: Sequence[Find]) -> list[Find]:
+    """Return all finds; those of a judge that was asked before stay where it was not asked all again."""
+    finds = [*found, *(judged.finds if judged is not None else ())]
+    if judged is None or judged.tally.failure is not None:
+        names = {find.identity for find in finds}
+        finds += [find for find in before if find.identity not in names]
+    return finds
+
+
+def _is_judged(done: TaskAttack, setting: Setting) -> bool:
+    """Return whether there is no judge to ask, or a kept result has all that it would say."""
+    return setting.judge is None or (done.judge is not None and done.judge.is_of(setting.judge.config))
 
 
 def _key(setting: Setting) -> str:
@@ -210,15 +245,14 @@ def _read_state(path: Path, key: str) -> dict[str, Any] | None:
     return state
 
 
-def _read_result(path: Path, evaluations: int) -> TaskAttack | None:
-    """Return a kept result of so many evaluations; None where the search went on after it."""
+def _read_result(path: Path) -> TaskAttack | None:
+    """Return a kept result; None where there is none that can be read."""
     if not path.is_file():
         return None
     try:
-        result = TaskAttack.model_validate_json(path.read_text(encoding="utf-8"))
+        return TaskAttack.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, ValidationError):
         return None
-    return result if result.evaluations == evaluations else None
 
 
 def _forecast(setting: Setting, search: ExploitSearch) -> tuple[str, TruthForecast | None]:

@@ -58,10 +58,17 @@ class Find(BaseModel):
     gap: float
     """Mean share of the reward of the hits that no independent measure speaks for."""
     corrupted: bool
-    """Whether the critic calls it bad; else the ground truth does."""
+    """Whether the critic calls it bad; else the ground truth does, or a judge."""
+    by_judge: float | None = None
+    """Mean score, from 1 to 5, that a judge model gave the hits; None where truth or critic call it bad."""
     known: bool
     """Whether it is nothing but one of the critic's corruptions that is listed as open."""
     example: FoundCompletion
+
+    @property
+    def bad_by(self) -> str:
+        """Return which independent measure calls it bad."""
+        return "judge" if self.by_judge is not None else "critic" if self.corrupted else "truth"
 
     @property
     def transfer(self) -> float:

@@ -48,6 +48,11 @@ class Measured(NamedTuple):
         return self.bad and self.share >= PAID
 
     @property
+    def unopposed(self) -> bool:
+        """Return whether the reward pays for it, and no measure says that it should not."""
+        return not self.bad and self.share >= PAID
+
+    @property
     def gap(self) -> float:
         """Return the share of the reward that nothing but the reward speaks for."""
         return self.share - (0.0 if self.corrupted else self.truth)

@@ -16,6 +16,7 @@ from tasks.audit.attack.bank import Bank
 from tasks.audit.attack.candidate import Candidate
 from tasks.audit.attack.finds import Find, FoundCompletion, is_open
 from tasks.audit.attack.measures import Measured, Target
+from tasks.audit.attack.unopposed import Unopposed
 from tasks.audit.critic.alteration import Case
 
 TRIED_FIRST: Final = 3
@@ -74,6 +75,8 @@ class ExploitSearch:
         self._tried: dict[str, None] = {}
         self._found: list[Candidate] = []
         self.finds: list[Find] = []
+        self.unopposed = Unopposed()
+        """What is paid for and called bad by nothing but, perhaps, a judge."""
 
     @property
     def exhausted(self) -> bool:
@@ -104,6 +107,7 @@ class ExploitSearch:
         held = self._archive.get(candidate.labels)
         if measured and (held is None or fitness > held.fitness):
             self._archive[candidate.labels] = Elite(candidate, fitness)
+        self.unopposed.note(candidate, measured)
         if _hits(measured) >= LEAST_HITS and len(self.finds) < MOST_FINDS:
             find = self._find(self._shortened(candidate, _hits(measured)))
             if find is not None:
@@ -122,6 +126,7 @@ class ExploitSearch:
             "tried": list(self._tried),
             "archive": [[elite.candidate.document(), elite.fitness] for elite in self._archive.values()],
             "finds": [find.model_dump() for find in self.finds],
+            "unopposed": self.unopposed.state(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -135,6 +140,7 @@ class ExploitSearch:
         self._archive = {elite.candidate.labels: elite for elite in elites}
         self.finds = [Find.model_validate(document) for document in state["finds"]]
         self._found = [Candidate.read(find.candidate) for find in self.finds]
+        self.unopposed.restore(state.get("unopposed", ()))
 
     def _next(self) -> Candidate | None:
         if self._place < len(self._seeds):
@@ -211,32 +217,49 @@ class ExploitSearch:
         fresh = self._prompts.fresh
         measured = [(case, found) for case in fresh if (found := self._target.measure(candidate, case)) is not None]
         hits = [(case, found) for case, found in measured if found.hit]
-        if len(hits) < max(LEAST_FRESH, LEAST_TRANSFER * len(fresh)):
+        if not transfers(len(hits), len(fresh)):
             return None
-        case, worst = hits[0]
-        find = Find(
-            identity=candidate.identity,
-            task=self._target.task,
-            mechanism=candidate.labels,
-            candidate=candidate.document(),
-            prompts=len(fresh),
-            hits=len(hits),
-            reward=fmean(found.reward for _, found in hits),
-            good=fmean(self._target.good(case)[0] for case, _ in hits),
-            truth=fmean(found.truth for _, found in hits),
-            gap=fmean(found.gap for _, found in hits),
-            corrupted=any(found.corrupted for _, found in hits),
-            known=is_open(self._target.task, candidate),
-            example=FoundCompletion(
-                prompt=case.prompt,
-                answer=case.answer,
-                completion=worst.text,
-                reward=worst.reward,
-                components=dict(worst.components),
-                truth=worst.truth,
-            ),
-        )
+        find = find_of(self._target, candidate, len(fresh), hits)
         return None if any(find.is_like(other) for other in self.finds) else find
+
+
+def transfers(hits: int, prompts: int) -> bool:
+    """Return whether so many hits on fresh prompts make a find."""
+    return hits >= max(LEAST_FRESH, LEAST_TRANSFER * prompts)
+
+
+def find_of(target: Target, candidate: Candidate, prompts: int, hits: Sequence[tuple[Case, Measured]]) -> Find:
+    """Describe a find.
+
+    Args:
+        target: The reward that pays for it.
+        candidate: The candidate.
+        prompts: Number of fresh prompts that it was tried on.
+        hits: Those on which it is paid for and bad, with what was measured.
+    """
+    case, worst = hits[0]
+    return Find(
+        identity=candidate.identity,
+        task=target.task,
+        mechanism=candidate.labels,
+        candidate=candidate.document(),
+        prompts=prompts,
+        hits=len(hits),
+        reward=fmean(found.reward for _, found in hits),
+        good=fmean(target.good(case)[0] for case, _ in hits),
+        truth=fmean(found.truth for _, found in hits),
+        gap=fmean(found.gap for _, found in hits),
+        corrupted=any(found.corrupted for _, found in hits),
+        known=is_open(target.task, candidate),
+        example=FoundCompletion(
+            prompt=case.prompt,
+            answer=case.answer,
+            completion=worst.text,
+            reward=worst.reward,
+            components=dict(worst.components),
+            truth=worst.truth,
+        ),
+    )
 
 
 def _hits(measured: Sequence[Measured]) -> int:

@@ -1,11 +1,12 @@
 """Setting of one task's attack: prompts of a store, real rollouts, and the reward."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
+from schemas.config.config import AuditJudgeConfig
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.store.store import Store
@@ -29,6 +30,15 @@ UNFAIR: Final = 20
 
 
 @dataclass(frozen=True)
+class AskedJudge:
+    """A judge model, and how what is sent to it is scrubbed."""
+
+    config: AuditJudgeConfig
+    scrub: Callable[[str], str]
+    """Takes personal data out of a text; a function of a module, since each task has a process."""
+
+
+@dataclass(frozen=True)
 class Setting:
     """What an attack on one task is made from."""
 
@@ -43,6 +53,8 @@ class Setting:
     spec: SpecName = "grounded"
     planted: Reward | None = None
     """Another reward than the task's own."""
+    judge: AskedJudge | None = None
+    """Asked of what neither ground truth nor critic calls bad."""
 
     @cached_property
     def target(self) -> Target:
@@ -85,8 +97,13 @@ class Setting:
         """Return the material."""
         return Bank.of(self.task, self.material, self.rollouts)
 
+    @property
+    def prompts(self) -> AttackPrompts:
+        """Return the prompts of the search."""
+        return AttackPrompts(self.cases[:TRAINING], self.fresh)
+
     def search(self) -> ExploitSearch:
         """Return a search that has not begun."""
-        search = ExploitSearch(self.target, AttackPrompts(self.cases[:TRAINING], self.fresh), self.bank, self.seed)
+        search = ExploitSearch(self.target, self.prompts, self.bank, self.seed)
         self.target.evaluations = 0
         return search

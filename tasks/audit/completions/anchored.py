@@ -4,6 +4,7 @@ Each is the right answer with one change; it is left out where the prompt's answ
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -41,6 +42,8 @@ FUNCTION_CALLS: Final = (
 )
 """Calls of every function that a query may use."""
 INVENTED_COMPLAINT: Final = "frete caro"
+MANY_ORDERS: Final = 3
+_ORDERS: Final = re.compile(r"^Pedidos: (\d+)$", re.MULTILINE | re.ASCII)
 
 
 def json_forms(asked: Asked) -> Completions:
@@ -125,7 +128,16 @@ def churn_steps(asked: Asked) -> Completions:
         "a risk short of the middle": {**fields, "risk_score": 0.5 - 0.01 * toward},
         "the certain opposite": {**fields, "churn": not churned, "risk_score": float(not churned)},
         "one field of the wrong type": {**fields, "reasoning": 3},
+        "a conclusion alone": fields,
+        "no answer": {**fields, "churn": "sim"},
+        "a reason of 330 characters": {**fields, "reasoning": fields["reasoning"].ljust(330)},
+        "a reason of 440 characters": {**fields, "reasoning": fields["reasoning"].ljust(440)},
     }
+    orders = _ORDERS.search(asked.prompt)
+    # Few orders speak for leaving and many against it: beside the other answer they would be half a contradiction.
+    if orders and (int(orders[1]) < MANY_ORDERS) == churned:
+        said = f"{fields['reasoning'].rstrip('.')}, com {orders[1]} {'pedido' if orders[1] == '1' else 'pedidos'}."
+        found["a reason with a number of the profile"] = {**fields, "reasoning": said}
     return {kind: _written(each) for kind, each in found.items()}
 
 
@@ -200,7 +212,7 @@ def _intention(name: str) -> Callable[[Fields], Fields]:
 def _lengthened_complaint(characters: int) -> Callable[[Fields], Fields]:
     def change(fields: Fields) -> Fields:
         text = fields["main_complaint"]
-        longer = (text + " segundo o relato" * 10)[:characters].rstrip().ljust(characters, "o")
+        longer = (text + " na compra do cliente" * 10)[:characters].rpartition(" ")[0].ljust(characters)
         return {"main_complaint": longer} if text else {}
 
     return change
@@ -260,7 +272,7 @@ def with_columns(asked: Asked, columns: int, chosen: str) -> str:
     """Return the right query inside another that chooses from its columns, which are named `c1`, `c2` and so on."""
     query = asked.right.rstrip().removesuffix(";")
     names = ", ".join(f"c{place}" for place in range(1, columns + 1))
-    return f"WITH found({names}) AS (\n{query}\n) SELECT {chosen} FROM found"  # noqa: S608 - only the sandbox runs it
+    return f"WITH q({names}) AS (\n{query}\n) SELECT {chosen} FROM q"  # noqa: S608 - only the sandbox runs it
 
 
 def _with_conditions(query: str, calls: tuple[str, ...]) -> str:

@@ -18,7 +18,7 @@ LOWEST_FIRST: Final = ("Nota média",)
 
 
 @dataclass(frozen=True)
-class Column:
+class CriticColumn:
     """One column of numbers, as written."""
 
     title: str
@@ -43,13 +43,15 @@ class Column:
         return form.format(cell or self.cells[row])
 
 
-def read_columns(case: Case) -> tuple[str, list[Column]]:
+def read_columns(case: Case) -> tuple[str, list[CriticColumn]]:
     """Return what the rows are and the columns; none where the prompt has no table."""
     lines = [line.split(" | ") for line in case.prompt.split("\n") if " | " in line]
     if len(lines) < 3 or any(len(line) != len(lines[0]) for line in lines):
         return "", []
     titles, rows = lines[0], lines[1:]
-    return titles[0], [Column(title, {row[0]: row[place] for row in rows}) for place, title in enumerate(titles[1:], 1)]
+    return titles[0], [
+        CriticColumn(title, {row[0]: row[place] for row in rows}) for place, title in enumerate(titles[1:], 1)
+    ]
 
 
 def in_row(row: str) -> str:
@@ -73,7 +75,7 @@ def rounded(cell: str) -> str | None:
     return form.format(_like(cell, 10 * round(value / 10))) if "R$" in cell and 100 <= value < 1000 else None
 
 
-def column_slots(column: Column, generator: random.Random) -> Slots | None:
+def column_slots(column: CriticColumn, generator: random.Random) -> Slots | None:
     """Return what a wording can say of one column; None where its ends tie."""
     rows = column.ranked()
     if not rows:
@@ -134,11 +136,11 @@ def _like(cell: str, value: float) -> str:
     return f"{'R$ ' if 'R$' in cell else ''}{decimal(value, 0)}"
 
 
-def _series(column: Column) -> str:
+def _series(column: CriticColumn) -> str:
     said = [f"{row} ({cell})" for row, cell in column.cells.items()]
     return f"{', '.join(said[:-1])}{_WORDS['between']}{said[-1]}"
 
 
-def distinct(columns: Sequence[Column]) -> list[Column]:
+def distinct(columns: Sequence[CriticColumn]) -> list[CriticColumn]:
     """Return the columns whose ends do not tie."""
     return [column for column in columns if column.ranked()]

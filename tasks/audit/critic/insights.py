@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tasks.audit.critic import text_changes
 from tasks.audit.critic.alteration import Alteration, Case, Change
-from tasks.audit.critic.fact_table import ADDITIVE, Column, column_slots, distinct, read_columns
+from tasks.audit.critic.fact_table import ADDITIVE, CriticColumn, column_slots, distinct, read_columns
 from tasks.audit.critic.wordings import Slots, named_slots, read_wordings, said
 from tasks.commerce.text.portuguese_numbers import decimal, numbers_in
 
@@ -76,7 +76,7 @@ def _rewritten(heading: str, items: Sequence[str]) -> Change:
     return change
 
 
-def _other_fact(change: Callable[[str, list[Column], random.Random], str | None]) -> Change:
+def _other_fact(change: Callable[[str, list[CriticColumn], random.Random], str | None]) -> Change:
     """Return a change of the number of one quoted fact."""
 
     def changed(case: Case, generator: random.Random) -> str | None:
@@ -92,19 +92,19 @@ def _other_fact(change: Callable[[str, list[Column], random.Random], str | None]
     return changed
 
 
-def _cell_of(fact: str, columns: Sequence[Column]) -> tuple[Column, str] | None:
+def _cell_of(fact: str, columns: Sequence[CriticColumn]) -> tuple[CriticColumn, str] | None:
     row, _, statement = fact.partition(": ")
     cells = ((column, column.cells[row]) for column in columns if row in column.cells)
     return next(((column, cell) for column, cell in cells if cell in statement), None)
 
 
-def _of_another_row(fact: str, columns: list[Column], generator: random.Random) -> str | None:
+def _of_another_row(fact: str, columns: list[CriticColumn], generator: random.Random) -> str | None:
     found = _cell_of(fact, columns)
     others = [cell for cell in found[0].cells.values() if cell != found[1]] if found else []
     return fact.replace(found[1], generator.choice(others)) if found and others else None
 
 
-def _of_another_column(fact: str, columns: list[Column], generator: random.Random) -> str | None:
+def _of_another_column(fact: str, columns: list[CriticColumn], generator: random.Random) -> str | None:
     found, row = _cell_of(fact, columns), fact.partition(": ")[0]
     others = [column.cells[row] for column in columns if found and column is not found[0]]
     if not found or not others:
@@ -114,7 +114,7 @@ def _of_another_column(fact: str, columns: list[Column], generator: random.Rando
     return fact.replace(own[0], number[0]) if number and own else None
 
 
-def _moved(fact: str, columns: list[Column], generator: random.Random) -> str | None:
+def _moved(fact: str, columns: list[CriticColumn], generator: random.Random) -> str | None:
     found = _cell_of(fact, columns)
     if not found or not (own := _CELL.search(found[1])) or not numbers_in(own[0])[0]:
         return None

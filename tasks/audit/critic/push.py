@@ -56,6 +56,8 @@ def other_offer(change: Callable[[str, random.Random], str | None]) -> Change:
         other = change(offer, generator)
         if other is None or other == offer:
             return None
+        if offer in case.answer:
+            return case.answer.replace(offer, other, 1)
         return case.answer.replace(capital(offer), capital(other), 1)
 
     return changed

@@ -40,12 +40,6 @@ PROSE: Final = (
         (edit("text.text_form:originality", ("return 1.0", "return 0.0"), ("0.9, 0.5)", "0.0, 0.5)")),),
     ),
     Mutant(
-        "refusals are paid",
-        "A text that declines the task is read as an answer.",
-        PROSE_TASKS,
-        (edit("text.text_form:declines", ("    beginning = folded", "    return False\n    beginning = folded")),),
-    ),
-    Mutant(
         "heaps of keywords are sentences",
         "Words need neither articles nor prepositions to be prose.",
         (*PROSE_TASKS, "churn"),
@@ -61,10 +55,10 @@ PROSE: Final = (
         ),
     ),
     Mutant(
-        "any language",
-        "English words are not noticed.",
-        (*PROSE_TASKS, "churn"),
-        (edit("text.text_form:_portuguese", ("ramp(foreign / len(kinds), 0.2, 0.08) if foreign > 1 else 1.0", "1.0")),),
+        "any words",
+        "Words that the closed lists do not have cost nothing.",
+        ("extraction", *PROSE_TASKS, "churn"),
+        (edit("text.vocabulary:Vocabulary.unknown", ("    foreign = [", "    return []\n    foreign = [")),),
     ),
     Mutant(
         "accents stripped from references only",

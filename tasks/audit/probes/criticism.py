@@ -34,7 +34,7 @@ NAMED: Final = 4
 
 
 @dataclass(frozen=True)
-class Criticism:
+class CriticismProperty:
     """Requirement that alterations of one kind lose as much as they must, or no more than they may."""
 
     name: str
@@ -77,7 +77,7 @@ def losses_of(prompt: Probed, kind: Kind) -> Mapping[str, tuple[Alteration, floa
     return found
 
 
-CRITICISMS: Final = (Criticism("corruptions_cost", "corruption"), Criticism("rewrites_keep", "rewrite"))
+CRITICISMS: Final = (CriticismProperty("corruptions_cost", "corruption"), CriticismProperty("rewrites_keep", "rewrite"))
 
 
 def _altered(alteration: Alteration, case: Case) -> str | None:

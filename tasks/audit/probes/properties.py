@@ -155,11 +155,20 @@ class Property:
         return math.inf if math.isnan(value) else max(value - self.at_most, self.at_least - value)
 
 
-def full_marks(prompt: Probed) -> Mapping[str, float]:
-    """Measure each component of the right answer: none may be out of its reach; a penalty must not meet it."""
-    weights = TASKS[prompt.asked.task].rewards[prompt.spec].weights
-    found = prompt.components(prompt.asked.right)
-    return {name: value if weights.get(name, 1) > 0 else 1 - value for name, value in found.items()}
+def full_marks(by_design: Mapping[str, float]) -> Callable[[Probed], Mapping[str, float]]:
+    """Measure each component of the right answer: none may be out of its reach; a penalty must not meet it.
+
+    Args:
+        by_design: Grades that are the most that the right answer can have of a component.
+    """
+
+    def measure(prompt: Probed) -> Mapping[str, float]:
+        weights = TASKS[prompt.asked.task].rewards[prompt.spec].weights
+        most = by_design if prompt.spec == "grounded" else {}
+        found = {name: value / most.get(name, 1) for name, value in prompt.components(prompt.asked.right).items()}
+        return {name: value if weights.get(name, 1) > 0 else 1 - value for name, value in found.items()}
+
+    return measure
 
 
 def ceiling(name: str, make: Maker, most: float = CEILING) -> Property:

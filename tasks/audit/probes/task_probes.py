@@ -1,7 +1,7 @@
 """Probes of one task: properties of every reward, made with the task's own words, and properties of its own."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tasks.audit.completions import any_task
 from tasks.audit.completions.asked import Maker
@@ -45,6 +45,8 @@ class TaskProbes:
     """Values of a reference without which there is no question."""
     facts: Callable[[Reference], Sequence[str]] = _nothing
     """Facts that an answer must name, where the reference has them in words."""
+    by_design: Mapping[str, float] = field(default_factory=dict)
+    """Documented grades of components of the right answer that only a better answer has in full."""
     is_sufficient: Callable[[Reference], bool] = _always
     """Whether a wrong answer can be derived from a reference without nulls, and the right one does not contradict
     itself."""
@@ -66,9 +68,9 @@ class TaskProbes:
         """Return all properties, those of every task first, and the critic's last."""
         return (
             Property("reference_answer", lambda prompt: {"the right answer": prompt.best}, "earns", at_least=FLOOR),
-            Property("full_marks", full_marks, "has a component of", at_least=FULL),
-            unknown_fields(self.always_known),
+            Property("full_marks", full_marks(self.by_design), "has a component of", at_least=FULL),
             *(ceiling(name, make) for name, make in self.worthless.items()),
+            unknown_fields(self.always_known),
             costs("cut_off", any_task.first_half),
             costs("chatter", any_task.chatter, FORM_COST),
             EXPLOITS,

@@ -33,10 +33,11 @@ graded in `text_form`. Gamed by a falsehood in an analyst's words, or in one oth
 reads (`o estado dele compra pouco`); a claim is read by its words, so an odd one (`nota de dias`) can pass.
 
 If risk and answer contradict each other (`churn` with a risk below 0.5), both keep a quarter of their value: giving
-both answers is giving neither. On 2,000 prompts of a simulated store of 8,000 orders the best fixed object earns 0.65
-a shopper, as six in ten have left, and a template with the profile's orders and days 0.73: the AUC separates both from
-an informed answer. The reference's answer (`task.answer`) knows no profile, so its reason is a conclusion alone and
-earns 0.91: the alterations of the audit's critic are measured against that, and a specific reason earns up to 1.
+both answers is giving neither. Beside no answer a reason supports nothing. On 2,000 prompts of a simulated store of
+8,000 orders the best fixed object earns 0.65 a shopper, as six in ten have left, and a template with the profile's
+orders and days 0.73: the AUC separates both from an informed answer. The reference's answer (`task.answer`) knows no
+profile, so its reason is a conclusion alone and earns 0.91: the alterations of the audit's critic are measured against
+that, and a specific reason earns up to 1.
 
 All keep 0.43 if text stands beside the object or in fields that nobody asked for (`parser.NOT_ALONE`).
 
@@ -96,7 +97,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         "types": trust * types,
         "churn": None if churned is None else kept * (churn is churned),
         "risk": None if churned is None else kept * _risk(risk, churned),
-        "reasoning": trust * grade.support,
+        "reasoning": 0.0 if churn is None else trust * grade.support,
     }
     return Score(fill_unknown(components, WEIGHTS), parsed.value)
 

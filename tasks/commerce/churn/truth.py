@@ -1,7 +1,8 @@
 """Ground truth of churn: the outcome from the reference, the reason from the profile in the prompt.
 
 The answer is what `json.loads` makes of the whole completion. Unseen: what a reason says beside the profile's figures
-(a cause that nobody knows, an insult, another language), and whether the figures explain the risk.
+in words that `data/truth/churn_reasons.toml` does not list (a cause, an insult, advice), and whether the figures
+explain the risk.
 """
 
 import re
@@ -12,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from schemas.documents import Rollout
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.commerce.truth_text import NUMBER, fold, half_unit, read_object, read_table, share_of, value_of
+from tasks.commerce.truth_text import NUMBER, fold, half_unit, read_object, read_table, share_of, value_of, words
 
 DATA_FILES: Final = ("data/truth/churn_reasons.toml",)
 MAX_REASON: Final = 400
@@ -45,9 +46,19 @@ _FIGURE: Final = re.compile(
     r"(?: (?:unic[oa]s? )?(?P<unit>[a-z]+(?: com atraso| atrasad[ao]s?| nao entregues?"
     r"| nao (?:foi|foram) entregues?)?))?"
 )
+_ONE: Final = re.compile(r"\b1\b")
+_YEARS_AND_MONTHS: Final = re.compile(r"\b(\d{1,2}) anos? e (meio|(\d{1,2}) mes(?:es)?)\b")
+_LABELS: Final = re.compile(
+    r"\b(?:estado|pedidos|categoria favorita|total gasto|maximo de parcelas|ultima nota|nota media): "
+    r"|\b(?:dias desde a ultima compra|entregas com atraso|pedidos nao entregues): "
+)
+"""Lines of the profile as they stand there."""
+MOST_LABELS: Final = 2
+MOST_FOREIGN: Final = 2
 _BEFORE: Final = 30
 """Characters before a figure that say what it counts."""
-_DAYS_A_MONTH: Final = 30.4
+_LENGTHS: Final = {"months": 30.4, "years": 365.0, "weeks": 7.0}
+"""Days of what a figure counts."""
 
 
 class ShopperLines(NamedTuple):
@@ -74,8 +85,9 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
       and for any constant; only where both occur.
     - `reason_true`: share of the reasons that name at least one fact of the profile, and nothing against it: each
       figure is that of its line (orders, days or months, amount, rating, delays, instalments), what is said without a
-      figure (never late, content, long silent, a regular) fits the lines, and the forecast is the answer's. Gamed by
-      one true fact beside whatever the profile does not speak of.
+      figure (never late, content, long silent, a regular) fits the lines, the forecast is the answer's, and nothing is
+      told that no profile knows (payments, family, rivals, spending that grows). Gamed by one true fact beside
+      whatever else the profile does not speak of.
     """
     right = {True: list[bool](), False: list[bool]()}
     risks = {True: list[float](), False: list[float]()}
@@ -133,6 +145,9 @@ def is_true(fields: Mapping[str, Any], profile: ShopperLines) -> bool:
     if not isinstance(reason, str) or len(reason) > MAX_REASON:
         return False
     folded = " ".join(fold(reason).split())
+    foreign = read_table("churn_reasons")["foreign"]["words"]
+    if len(_LABELS.findall(folded)) > MOST_LABELS or sum(word in foreign for word in words(folded)) > MOST_FOREIGN:
+        return False
     figures = [_is_of_profile(figure, profile) for figure in _figures(folded)]
     claims = _claims(folded, profile, bool(fields.get("churn")))
     if not all(figures) or not all(claims.values()):
@@ -143,11 +158,14 @@ def is_true(fields: Mapping[str, Any], profile: ShopperLines) -> bool:
 
 def _figures(folded: str) -> list[re.Match[str]]:
     digits = _SPELLED_WORD.sub(lambda word: _AS_DIGITS[word[0]], folded)
+    digits = _YEARS_AND_MONTHS.sub(
+        lambda found: f"{int(found[1]) * 12 + (6 if found[2] == 'meio' else int(found[3]))} meses", digits
+    )
     # "Um" is a figure before what is counted, and an article elsewhere.
     return [
         found
         for found in _FIGURE.finditer(digits)
-        if len(found["number"]) <= 12 and (found["number"] != "1" or _column_of(found, digits) or "1" in folded)
+        if len(found["number"]) <= 12 and (found["number"] != "1" or _column_of(found, digits) or _ONE.search(folded))
     ]
 
 
@@ -163,7 +181,7 @@ def _column_of(figure: re.Match[str], text: str) -> str:
         if any(unit.startswith(begin) for begin in begins):
             return str(column)
     for column, ends in read_table("churn_reasons")["before"].items():
-        if re.search(rf"\b(?:{'|'.join(ends)})\b[^.;]{{0,12}}$", before):
+        if re.search(rf"\b(?:{'|'.join(ends)})\b(?:(?! e )[^.;,\d]){{0,12}}$", before):
             return str(column)
     return ""
 
@@ -171,15 +189,46 @@ def _column_of(figure: re.Match[str], text: str) -> str:
 def _is_of_profile(figure: re.Match[str], profile: ShopperLines) -> bool:
     text = figure.string
     column, value, off = _column_of(figure, text), value_of(figure["number"]), half_unit(figure["number"])
-    if column in ("months", "years", "weeks"):
-        length = {"months": _DAYS_A_MONTH, "years": 365.0, "weeks": 7.0}[column]
-        return profile.days is not None and abs(profile.days / length - value) <= 1.0
+    before, after = text[max(0, figure.start() - _BEFORE) : figure.start()], text[figure.end() : figure.end() + _BEFORE]
+    if column in _LENGTHS:
+        return profile.days is not None and _lasts(before, value, profile.days / _LENGTHS[column], column)
     if column == "rating":
-        return any(known is not None and abs(known - value) <= max(off, 0.05) for known in (profile.last, profile.mean))
+        known_ratings = _ratings(before, figure[0] + after, profile)
+        return (
+            all(each is not None for each in known_ratings)
+            and any(abs(known - value) <= max(off, 0.05) for known in known_ratings if known is not None)
+            if known_ratings
+            else False
+        )
     if column:
         known = getattr(profile, column)
         return known is not None and abs(known - value) <= off
     return any(isinstance(each, float) and abs(each - value) <= off for each in profile)
+
+
+def _differs(last: float | None, mean: float | None) -> float:
+    return 0.0 if last is None or mean is None else last - mean
+
+
+def _lasts(before: str, value: float, known: float, unit: str) -> bool:
+    if re.search(r"mais de $", before):
+        return value * 0.97 <= known <= value + 2
+    if re.search(r"menos de $", before):
+        return value - 2 <= known <= value
+    return abs(known - value) <= (0.6 if unit == "years" else 1.0)
+
+
+def _ratings(before: str, after: str, profile: ShopperLines) -> tuple[float | None, ...]:
+    """Return the ratings that a figure can be: the last one, the mean, or either."""
+    if re.search(r"\bultim\w+ (?:nota|avaliacao)\b[^.;,\d]{0,12}$", before) or re.search(
+        r"^\S+ (?:estrelas? )?(?:n[ao] )(?:\w+ )?ultim", after
+    ):
+        return (profile.last,)
+    if re.search(r"^\S+ (?:estrelas? )?(?:em|n[ao]s|para) tod", after):
+        return (profile.mean if profile.mean == profile.last else None,)
+    if re.search(r"\bmedia\b[^.;,\d]{0,12}$", before):
+        return (profile.mean,)
+    return tuple(each for each in (profile.last, profile.mean) if each is not None)
 
 
 def _claims(folded: str, profile: ShopperLines, leaves: bool) -> dict[str, bool]:
@@ -205,6 +254,12 @@ def _claims(folded: str, profile: ShopperLines, leaves: bool) -> dict[str, bool]
         "silent": profile.days is not None and profile.days >= 60,
         "year_silent": profile.days is not None and profile.days >= 330,
         "denied": False,
+        "unknown": False,
+        "of_another": False,
+        "rises": _differs(profile.last, profile.mean) > 0,
+        "falls": _differs(profile.last, profile.mean) < 0,
+        "spent_once": profile.orders == 1,
+        "arrived": not profile.missing,
         "leaves": leaves,
         "stays": not leaves,
     }

@@ -1,8 +1,8 @@
 """Prompts of extraction: the store's reviews, and nothing else that would give a field away."""
 
 import random
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, overload
 
 from schemas.store.store import Store
 from tasks.commerce.example import Example
@@ -14,11 +14,36 @@ from tasks.commerce.text.wordings import read_wording
 
 DATA_FILES: Final = ("data/wordings/extraction.toml",)
 WORDING: Final = read_wording("extraction")
+COMPLAINT: Final = "main_complaint"
+
+
+class ReadableCases(Sequence[ReviewCase]):
+    """Reviews of which the complaint is known, read one at a time as the cases are."""
+
+    def __init__(self, cases: Sequence[ReviewCase]) -> None:
+        self._cases = cases
+        self._places = [place for place, case in enumerate(cases) if _is_readable(case)]
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, place: int) -> ReviewCase: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[ReviewCase]: ...
+    def __getitem__(self, place: int | slice) -> ReviewCase | list[ReviewCase]:
+        if isinstance(place, slice):
+            return [self._cases[each] for each in self._places[place]]
+        return self._cases[self._places[place]]
 
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
-    """Yield examples from the store's reviews, in random order."""
-    cases = review_cases(store)
+    """Yield examples from the store's reviews, in random order.
+
+    Of a real review at least the complaint, or that there is none, has to stand in its words: where nobody knows it, the
+    likeliest answer is that there is none, and an honest complaint could not be told from an invented one.
+    """
+    cases = ReadableCases(review_cases(store))
     for case, prompt in distinct_prompts(cases, WORDING.instructions, _prompt, generator, count):
         reference = {"rating": case.rating, "fields": _fields(case)}
         yield Example("extraction", WORDING.system, prompt, reference, case.customer_id, case.order_id, case.review_id)
@@ -26,6 +51,10 @@ def examples(store: Store, generator: random.Random, count: int) -> Iterator[Exa
 
 def _prompt(case: ReviewCase, instruction: str) -> str:
     return f"{instruction}\nAvaliação: {case.text}"
+
+
+def _is_readable(case: ReviewCase) -> bool:
+    return COMPLAINT in case.known or COMPLAINT in known_by_words(case.text, case.rating)
 
 
 def _fields(case: ReviewCase) -> dict[str, Any]:

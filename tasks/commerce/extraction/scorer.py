@@ -44,8 +44,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tasks.commerce.extraction.complaints import OTHER_WORDS, TOO_LONG, complaint_manner, same_complaint
-from tasks.commerce.extraction.review_reading import review_in, unknown_complaint
+from tasks.commerce.extraction.complaint_wording import TOO_LONG, complaint_wording
+from tasks.commerce.extraction.complaints import OTHER_WORDS, rightly_named, same_complaint
+from tasks.commerce.extraction.review_reading import OF_SEVERAL_TOPICS, has_sign, heard_in, review_in, unknown_complaint
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.json_fields import (
     CAUSE_FIELDS,
@@ -57,6 +58,7 @@ from tasks.commerce.text.json_fields import (
     read_share,
     report_components,
     sentiment_contradicts,
+    sentiment_of,
 )
 from tasks.commerce.text.parser import parse_object
 from tasks.commerce.text.text_form import ramp
@@ -84,6 +86,10 @@ HIDDEN: Final = 0.6
 FALSE_ALARM: Final = 0.85
 """Share of the values that an answer keeps for each issue that it claims and that is none."""
 UNUSUAL: Final = 0.7
+ONE_STAR_OFF: Final = 0.9
+"""Agreement of stars that differ by one from a real review's: nobody reads exact stars in its words."""
+NEXT_MOOD: Final = 0.75
+"""Agreement of the mood beside a real review's that goes with such stars."""
 FORM_ALONE: Final = 0.25
 """Share of the form that an answer is paid for whose values are all wrong."""
 
@@ -175,25 +181,55 @@ def _values(readable: Mapping[str, Any], reference: Reference, review: str) -> f
     }
     if not agreements:
         return None
-    complaint = _complaint(readable.get("main_complaint", ""), agreements, review, wanted.get("main_complaint"))
-    if complaint < 1:
+    if wanted.get("churn_risk") is None:
+        agreements |= _by_the_stars_alone(readable, wanted)
+    complaint = _complaint(readable.get("main_complaint", ""), rating, review, wanted.get("main_complaint"))
+    if complaint < 1 or "main_complaint" in agreements:
         agreements["main_complaint"] = complaint
     total, kept_of_all = _discounted(agreements, readable, wanted)
     contradicts = sentiment_contradicts(readable.get("sentiment"), rating) and not sentiment_contradicts(
         wanted.get("sentiment"), rating
     )
-    alarms = sum(wanted.get(name) is False and found(name) is True for name in ISSUES)
+    alarms = sum(
+        found(name) is True and _is_alarm(name, wanted.get(name), wanted.get("main_complaint"), review)
+        for name in ISSUES
+    )
     kept = FALSE_ALARM**alarms * kept_of_all * (0.5 if contradicts else 1.0) * _kept_by_complaint(readable, agreements)
     return float(kept * (total / len(agreements)) ** 2)
 
 
-def _complaint(found: str, agreements: Mapping[str, float], review: str, wanted: str | None) -> float:
+def _is_alarm(issue: str, true: bool | None, complaint: str | None, review: str) -> bool:
+    """Return whether an issue is none, or one that nobody knows and of which a review has no word."""
+    topic = issue.removesuffix("_issue")
+    if true is None and review:
+        return topic not in OF_SEVERAL_TOPICS.get(complaint or "", ()) and not has_sign(topic, review)
+    return true is False
+
+
+def _by_the_stars_alone(readable: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, float]:
+    """Return the agreements of mood and stars one star off, where all that is known of either is a rating."""
+    stars, rating = readable.get("sentiment_score"), wanted.get("sentiment_score")
+    if stars is None or rating is None or abs(stars - rating) != 1:
+        return {}
+    mood, true = readable.get("sentiment"), wanted.get("sentiment")
+    beside = {mood, true} != {"positive", "negative"} and None not in (mood, true) and mood == sentiment_of(stars)
+    return {"sentiment_score": ONE_STAR_OFF} | ({"sentiment": NEXT_MOOD} if beside and mood != true else {})
+
+
+def _complaint(found: str, rating: int | None, review: str, wanted: str | None) -> float:
     """Grade the complaint: by the reference's, or else by the review; and by its own words."""
+    if found == wanted:
+        return 1.0
     found = found[: TOO_LONG + 1]
-    agreement = agreements.get("main_complaint", 1.0) if wanted is not None else unknown_complaint(found, review)
-    if not found.strip() or found == wanted or not agreement or (wanted is None and not review):
+    if wanted is None:
+        heard = heard_in(review)
+        agreement = unknown_complaint(found, review, rating)
+    else:
+        heard = heard_in(review) | {wanted}
+        agreement = same_complaint(found, wanted, heard)
+    if not found.strip() or not agreement or (wanted is None and not review):
         return agreement
-    return agreement * complaint_manner(found, review)
+    return agreement * complaint_wording(found, review, rightly_named(found, wanted or "", heard) & heard)
 
 
 def _kept_by_complaint(readable: Mapping[str, Any], agreements: Mapping[str, float]) -> float:

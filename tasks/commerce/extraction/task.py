@@ -4,6 +4,7 @@ import json
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
+from tasks.commerce.extraction.complaint_signs import categories
 from tasks.commerce.extraction.scorer import REWARDS, WORDING
 from tasks.commerce.extraction.truth import metric
 from tasks.commerce.faults import spoil_json
@@ -12,20 +13,21 @@ from tasks.commerce.text.json_fields import CAUSE_FIELDS, sentiment_of
 
 
 def answer(reference: Reference) -> str:
-    """Return the ten fields as compact JSON; unknown values follow from the rating."""
+    """Return the ten fields as compact JSON; unknown values follow from the complaint and the rating."""
     rating = reference.get("rating") or 3
     known = {name: value for name, value in (reference.get("fields") or {}).items() if value is not None}
-    complains = bool(known.get("delivery_issue"))
+    complaint = known.get("main_complaint", "atraso na entrega" if known.get("delivery_issue") else "")
+    category = known.get("complaint_category") or (categories().get(complaint, "other") if complaint else "none")
     content = rating >= 4
     plausible = {
         "sentiment": sentiment_of(rating),
         "sentiment_score": rating,
         "churn_risk": round(1 - rating / 5, 1),
-        "delivery_issue": False,
-        "product_issue": False,
-        "seller_issue": False,
-        "main_complaint": "atraso na entrega" if complains else "",
-        "complaint_category": "delivery" if complains else "none",
+        "delivery_issue": category == "delivery",
+        "product_issue": category == "product",
+        "seller_issue": category == "seller",
+        "main_complaint": complaint,
+        "complaint_category": category,
         "repeat_intent": content,
         "would_recommend": content,
     }

@@ -178,7 +178,7 @@ def _sentence(tokens: list[str], table: Table, line: int, heading: bool, asks: b
             rows.append((place, index))
     # A name, as in `seguro contra roubo`, parts nothing.
     parting = _PARTS_AND_CONJUNCTIONS.difference(names)
-    clauses = list(accumulate(map(parting.__contains__, tokens)))
+    clauses: list[int] = list(accumulate(map(parting.__contains__, tokens)))
     return Sentence(tokens, clauses, rows[:MAX_MARKS], columns[:MAX_MARKS], numbers[:MAX_MARKS], line, heading, asks)
 
 

@@ -1,8 +1,8 @@
 """Ground truth of insights, claim by claim, from the reference's facts, which give the whole table.
 
 Unseen: causes, forecasts without a verb of the future, what is said of things that the table does not have and names in
-no word of `data/truth/insights_claims.toml`, whether an advice makes sense, fits its fact or harms, insults, European
-Portuguese, and claims without a row or without a column.
+no word of `data/truth/insights_claims.toml`, whether an advice makes sense or fits its fact, harm and insults in other
+words than its own, and claims without a row or without a column.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import Final
 from schemas.documents import Rollout
 from tasks.commerce.insights.truth_claims import false_claims
 from tasks.commerce.insights.truth_figures import read_figures
-from tasks.commerce.insights.truth_table import Table, read_facts, read_sentences
+from tasks.commerce.insights.truth_table import TruthTable, read_facts, read_sentences
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.truth_text import fold, read_table, words
 
@@ -40,10 +40,10 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
       words is not seen.
     - `no_false_claim`: what is said of rows and columns holds: the highest and the lowest, one row above, below or
       equal to another, a rise or a fall from the first month to the last (in a table without months there is none),
-      nothing of the future, and no other column or state.
+      nothing of the future, no other column or state, and nothing that no analysis sends (addresses, deceit, threats).
     - `within_length`: 150 to 600 characters.
     - `recommends`: a verb or a noun of advice.
-    - `in_portuguese`: at most two of the small words of English and Spanish.
+    - `in_portuguese`: at most two of the small words of English and Spanish, and none that only Portugal uses.
     - `all_kept`: all of these. The strictest.
 
     What the metric cannot see is in the module's docstring.
@@ -59,7 +59,7 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
     return {name: kept[name] / count for name in kept} if count else {}
 
 
-def claims_kept(completion: str, table: Table) -> dict[str, bool]:
+def claims_kept(completion: str, table: TruthTable) -> dict[str, bool]:
     """Return, by its name, whether an analysis keeps each claim."""
     shown = completion.strip()
     text = "\n".join(line for line in shown[:MOST_READ].split("\n") if line.count("|") < len(table.columns))
@@ -76,10 +76,15 @@ def claims_kept(completion: str, table: Table) -> dict[str, bool]:
         "no_false_claim": bool(shown) and not false_claims(sentences, text, table),
         "within_length": LENGTHS[0] <= len(shown) <= LENGTHS[1],
         "recommends": bool(_advice().search(folded)) or any(_INFINITIVE.match(each.text) for each in sentences),
-        "in_portuguese": sum(word in foreign for word in spoken) <= 2,
+        "in_portuguese": sum(word in foreign for word in spoken) <= 2 and not _european().search(folded),
     }
 
 
 @cache
 def _advice() -> re.Pattern[str]:
     return re.compile("|".join(rf"\b(?:{each})" for each in read_table("insights_claims")["advice"]["said"]))
+
+
+@cache
+def _european() -> re.Pattern[str]:
+    return re.compile("|".join(read_table("insights_claims")["european"]["said"]))

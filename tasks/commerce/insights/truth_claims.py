@@ -5,16 +5,21 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from tasks.commerce.insights.truth_table import Name, SaidSentence, Table, state_names
+from tasks.commerce.insights.truth_table import Name, SaidSentence, TruthTable, state_names
 from tasks.commerce.truth_text import fold, read_table, words
 
 _CLAUSE: Final = re.compile(r"; |, (?:mas|porem|ja|enquanto|e(?= ))|\bmas\b|\bporem\b|\benquanto\b| → ")
+_MULTIPLE: Final = re.compile(r"\b(?P<times>dobro|triplo|metade) d[eoa]s? ")
+_MORE_BEFORE: Final = re.compile(r"mais (?:que|do que|de) o $")
+_TIMES: Final = {"dobro": 2.0, "triplo": 3.0, "metade": 0.5}
+_TIMES_OFF: Final = 0.2
+"""Share of itself that a ratio said in a word may be off."""
 _COMMON: Final = frozenset(("para",))
 """Names of states that folded are small words."""
 _STATE: Final = re.compile(r"\b[A-Z]{2}\b")
 
 
-def false_claims(sentences: list[SaidSentence], text: str, table: Table) -> list[str]:
+def false_claims(sentences: list[SaidSentence], text: str, table: TruthTable) -> list[str]:
     """Return the sentences that claim what the table denies or does not have."""
     found = [sentence.text for sentence in sentences if not all(_hold(sentence, table))]
     states = state_names()
@@ -34,13 +39,13 @@ def _is_inside(name: str, rows: set[str]) -> bool:
     return any(state_names().get(row, "").startswith(name) for row in rows)
 
 
-def _hold(sentence: SaidSentence, table: Table) -> list[bool]:
+def _hold(sentence: SaidSentence, table: TruthTable) -> list[bool]:
     patterns = _patterns()
     text = sentence.text
     rows = [name.value for name in sentence.named("row")] or list(sentence.carried)
     columns = _columns(sentence, table)
     held: list[bool] = []
-    for kind in ("elsewhere", "future", "denied"):
+    for kind in ("elsewhere", "future", "denied", "harmful"):
         held += [False] if patterns[kind].search(text) else []
     if (less := patterns["below"].search(text)) and patterns["together"].search(text[: less.start()]):
         # No sum is below a part of it.
@@ -56,12 +61,13 @@ def _hold(sentence: SaidSentence, table: Table) -> list[bool]:
     moved = _moved(text)
     if moved and columns and not patterns["advised"].search(text):
         held.append(_is_trend(moved, rows, columns[0], table))
+    held += _ratios(sentence, table)
     if patterns["tie"].search(text) and len(set(rows)) > 1 and columns:
         held.append(_are_equal(rows, columns[0], table))
     return held
 
 
-def _columns(sentence: SaidSentence, table: Table) -> list[str]:
+def _columns(sentence: SaidSentence, table: TruthTable) -> list[str]:
     """Return the columns that a sentence names, or that its numbers are of."""
     named = list(dict.fromkeys(name.value for name in sentence.named("column")))
     if named:
@@ -75,7 +81,7 @@ def _columns(sentence: SaidSentence, table: Table) -> list[str]:
     return list(dict.fromkeys(fitting))
 
 
-def _extremes(sentence: SaidSentence, column: str, table: Table) -> list[bool]:
+def _extremes(sentence: SaidSentence, column: str, table: TruthTable) -> list[bool]:
     """Return, for each word of the highest or the lowest, whether the row that it is said of is that."""
     cells = table.column(column)
     if not cells:
@@ -114,7 +120,7 @@ def _denied(text: str, start: int) -> bool:
     return bool(re.search(r"\b(?:nao|sem|nem|nunca)\s(?:\w+\s){0,2}$", text[:start]))
 
 
-def _compared(sentence: SaidSentence, column: str, table: Table) -> bool | None:
+def _compared(sentence: SaidSentence, column: str, table: TruthTable) -> bool | None:
     """Return whether the comparison of two rows holds; None where a sentence makes none."""
     values = {row: cell.value for row, cell in table.column(column).items()}
     rows = [name for name in sentence.named("row") if name.value in values]
@@ -130,6 +136,24 @@ def _compared(sentence: SaidSentence, column: str, table: Table) -> bool | None:
     return all(held) if held else None
 
 
+def _ratios(sentence: SaidSentence, table: Table) -> list[bool]:
+    """Return, for each ratio of two rows that is said in a word, whether they have it in any column."""
+    held = []
+    rows = sentence.named("row")
+    for word in _MULTIPLE.finditer(sentence.text):
+        if pair := _pair(rows, word.start(), word.end() - 1):
+            said = _TIMES[word["times"]]
+            more = _MORE_BEFORE.search(sentence.text[: word.start()]) is not None
+            cells = [table.column(column) for column in table.columns]
+            ratios = [
+                each[pair[0].value].value / each[pair[1].value].value
+                for each in cells
+                if all(row.value in each for row in pair) and each[pair[1].value].value
+            ]
+            held.append(any(said <= ratio if more else abs(ratio - said) <= _TIMES_OFF * said for ratio in ratios))
+    return held
+
+
 def _pair(rows: list[Name], start: int, end: int) -> tuple[Name, Name] | None:
     """Return the row before a word of comparison and the one behind it."""
     before = [row for row in rows if row.end <= start]
@@ -139,7 +163,7 @@ def _pair(rows: list[Name], start: int, end: int) -> tuple[Name, Name] | None:
     return None
 
 
-def _are_equal(rows: list[str], column: str, table: Table) -> bool:
+def _are_equal(rows: list[str], column: str, table: TruthTable) -> bool:
     values = {table.column(column)[row].value for row in rows if row in table.column(column)}
     return len(values) <= 1
 
@@ -149,7 +173,7 @@ def _moved(text: str) -> str:
     return "rose" if patterns["rose"].search(text) else "fell" if patterns["fell"].search(text) else ""
 
 
-def _is_trend(moved: str, rows: list[str], column: str, table: Table) -> bool:
+def _is_trend(moved: str, rows: list[str], column: str, table: TruthTable) -> bool:
     """Return whether a column rose or fell between the months that are named, or from the first to the last."""
     months = table.months()
     if not months:

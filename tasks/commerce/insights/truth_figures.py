@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
-from tasks.commerce.insights.truth_table import MOST_NAMES, Cell, Name, SaidSentence, Table
+from tasks.commerce.insights.truth_table import MOST_NAMES, Cell, Name, SaidSentence, TruthTable
 from tasks.commerce.truth_text import read_table
 
 _TO_A_ROW: Final = re.compile(r"\s?\(|[\s,]{0,3}\(?(?:de|do|da|em|no|na|para|pra)\b\s?(?:a |o )?")
@@ -23,6 +23,9 @@ _ABOUT_OFF: Final = 0.06
 _SHARE_OFF, _SHARE_MORE = 1.0, 8.0
 """Points that a share of a column may be off, and that it may be above `mais de 90 %`."""
 _MORE_THAN: Final = re.compile(r"(?:mais|acima) de $")
+_COMPARES: Final = re.compile(
+    r"\b(?:metade|terco|quarto|dobro|triplo|vezes|que|acima|abaixo|frente|contra|mesm[oa]s?)\b[^.;]{0,25}$"
+)
 _YEARS: Final = (1900, 2100)
 _SPAN: Final = re.compile(r"\s?(?:dias?|horas?|semanas?|mes(?:es)?|minutos?|anos?)\b")
 _COUNTED: Final = re.compile(
@@ -37,12 +40,12 @@ _GOAL_BEFORE: Final = re.compile(
 _DERIVED: Final = re.compile(
     r"juntos|juntas|somad|somam|\bsoma\b|soman|\btotal|ao todo|conjunto|diferenca|distancia|a mais|a menos|acima|abaixo"
     r"|vezes|razao|proporcao|\bx\b|dobro|maior|menor|pontos|p\.?p\.?|superior|inferior|participacao|responde|represent"
-    r"|fatia|media"
+    r"|fatia|media|cresceu|subiu|caiu|aumentou|diminuiu|\bdos \d"
 )
 
 
 @dataclass(frozen=True)
-class Figures:
+class KnownFigures:
     """Numbers of an analysis."""
 
     quoted: frozenset[tuple[str, str]]
@@ -51,7 +54,7 @@ class Figures:
     """Sentences with a number that is none of the table's."""
 
 
-def read_figures(sentences: list[SaidSentence], table: Table) -> Figures:
+def read_figures(sentences: list[SaidSentence], table: TruthTable) -> KnownFigures:
     """Return which cells the numbers quote, and which sentences hold a false one."""
     quoted: set[tuple[str, str]] = set()
     false: list[str] = []
@@ -61,7 +64,7 @@ def read_figures(sentences: list[SaidSentence], table: Table) -> Figures:
             continue
         numbers = [name for name in sentence.named("number") if not _is_no_figure(name, sentence, table)]
         for name, rows in _bound(sentence, numbers):
-            cell = _cell_of(name, rows, sentence, table)
+            cell = _cell_of(name, rows, sentence, table) or _cell_of_subject(name, rows, sentence, table)
             if cell is not None:
                 if _DENIES.search(sentence.text[: name.start]):
                     false.append(sentence.text)
@@ -71,7 +74,19 @@ def read_figures(sentences: list[SaidSentence], table: Table) -> Figures:
                 quoted.add((sentence.text, str(name.start)))
             elif not _GOAL_BEFORE.search(sentence.text[: name.start]):
                 false.append(sentence.text)
-    return Figures(frozenset(quoted), tuple(false))
+    return KnownFigures(frozenset(quoted), tuple(false))
+
+
+def _cell_of_subject(name: Name, rows: tuple[str, ...], sentence: SaidSentence, table: Table) -> Cell | None:
+    """Return the cell of a sentence's first row, where the row before a number is what that is compared to."""
+    named = sentence.named("row")
+    before = [row for row in named if row.end <= name.start]
+    if len(before) < 2 or rows != (before[-1].value,) or not _COMPARES.search(sentence.text[: before[-1].start]):
+        return None
+    # What stands in brackets behind a row, or right behind it, is its own.
+    if re.fullmatch(r"\s?\(?(?:r\$ ?)?", sentence.text[before[-1].end : name.start]):
+        return None
+    return _cell_of(name, (before[0].value,), sentence, table)
 
 
 def _may_follow(name: Name, sentence: SaidSentence) -> bool:
@@ -81,7 +96,7 @@ def _may_follow(name: Name, sentence: SaidSentence) -> bool:
     return name.unit == "%" and bool(_OF_THE.match(sentence.text, name.end))
 
 
-def _is_no_figure(name: Name, sentence: SaidSentence, table: Table) -> bool:
+def _is_no_figure(name: Name, sentence: SaidSentence, table: TruthTable) -> bool:
     """Return whether a number is a year, a span of time of an advice, or a count of the table's rows or columns."""
     after = sentence.text[name.end :]
     if not name.unit and name.number.is_integer():
@@ -127,7 +142,7 @@ def _between(sentence: SaidSentence, name: Name, row: Name) -> str:
     return text
 
 
-def _cell_of(name: Name, rows: tuple[str, ...], sentence: SaidSentence, table: Table) -> Cell | None:
+def _cell_of(name: Name, rows: tuple[str, ...], sentence: SaidSentence, table: TruthTable) -> Cell | None:
     """Return the cell that a number quotes: of its row, of its unit, and of the nearest column where one is named."""
     off = name.off * (1 + 1e-9)
     if _ABOUT.search(sentence.text[: name.start]) or name.off > 1:
@@ -140,6 +155,9 @@ def _cell_of(name: Name, rows: tuple[str, ...], sentence: SaidSentence, table: T
         and (not name.unit or name.unit == cell.unit or (name.unit == "points" and not cell.unit))
     ]
     columns = _columns_near(name, sentence)
+    if name.unit == "r$" and not any(cell.unit == "r$" for cell in table.cells.values() if cell.column in columns):
+        # `Nota 4,2 e R$ 5.058`: an amount is of no column without amounts.
+        columns = set()
     return next((cell for cell in fitting if cell.column in columns), None) if columns else next(iter(fitting), None)
 
 
@@ -156,11 +174,13 @@ def _is_behind(column: Name, number: Name, text: str) -> bool:
     return number.end <= column.start and bool(_OF.fullmatch(text, number.end, column.start))
 
 
-def _is_derived(name: Name, sentence: SaidSentence, table: Table) -> bool:
+def _is_derived(name: Name, sentence: SaidSentence, table: TruthTable) -> bool:
     """Return whether a number is a sum, difference, ratio or share of cells of a column."""
     columns = {column.value for column in sentence.named("column")} or set(table.columns)
     rows = {row.value for row in sentence.named("row")} or set(sentence.carried)
     off = name.off * (1 + 1e-9) + 1e-9
+    if name.unit == "%" and _ABOUT.search(sentence.text[: name.start]):
+        off += _SHARE_OFF * 2
     more = _SHARE_MORE if _MORE_THAN.search(sentence.text[: name.start]) else _SHARE_OFF
     for column in columns:
         cells = table.column(column)

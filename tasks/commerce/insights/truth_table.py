@@ -51,7 +51,7 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
+class TruthTable:
     """Rows and columns of a table of figures, folded."""
 
     facts: tuple[str, ...]
@@ -121,7 +121,7 @@ class SaidSentence:
 
 
 @lru_cache(maxsize=2_048)
-def read_facts(facts: tuple[str, ...], prompt: str = "") -> Table:
+def read_facts(facts: tuple[str, ...], prompt: str = "") -> TruthTable:
     """Return the table that facts `row: statement` give, each statement with one number; the prompt has its period."""
     cells: dict[tuple[str, str], Cell] = {}
     for fact in facts:
@@ -139,7 +139,7 @@ def read_facts(facts: tuple[str, ...], prompt: str = "") -> Table:
     known = sorted((*map(_row_pattern, rows), *map(re.escape, aliases)), key=len, reverse=True)
     named = re.compile(rf"\b(?:{'|'.join(known)})(?!\w)" if known else r"(?!)")
     years = frozenset(map(float, _YEAR.findall(f"{prompt[:MAX_TEXT]} {' '.join(rows)}")))
-    return Table(facts, cells, named, _measured(frozenset(titles)), titles, aliases, years)
+    return TruthTable(facts, cells, named, _measured(frozenset(titles)), titles, aliases, years)
 
 
 @lru_cache(maxsize=256)
@@ -190,7 +190,7 @@ def _words_for(column: str) -> tuple[str, ...]:
     return tuple(entry["words"]) if entry else ((column,) if column else ())
 
 
-def read_sentences(text: str, folded: str, table: Table) -> list[SaidSentence]:
+def read_sentences(text: str, folded: str, table: TruthTable) -> list[SaidSentence]:
     """Return the sentences of an analysis with the rows, columns and numbers that they name.
 
     Args:
@@ -227,7 +227,7 @@ def _spans(folded: str, start: int, end: int) -> list[tuple[int, int]]:
     return [*spans, (start, end)]
 
 
-def _names(folded: str, written: str, table: Table, begin: int, stop: int) -> tuple[Name, ...]:
+def _names(folded: str, written: str, table: TruthTable, begin: int, stop: int) -> tuple[Name, ...]:
     """Return what a sentence names, in order; what stands within a row's name is nothing else."""
     found = [
         Name(
@@ -244,7 +244,7 @@ def _names(folded: str, written: str, table: Table, begin: int, stop: int) -> tu
     return tuple(sorted(found, key=attrgetter("start")))
 
 
-def _measure(match: re.Match[str], table: Table, begin: int) -> Name | None:
+def _measure(match: re.Match[str], table: TruthTable, begin: int) -> Name | None:
     start, end = match.start() - begin, match.end() - begin
     if match["column"]:
         return Name("column", table.titles[match["column"]], start, end)
@@ -271,7 +271,7 @@ def _state_words() -> frozenset[str]:
     return frozenset(state_names().values())
 
 
-def _full_row(said: str, table: Table) -> str:
+def _full_row(said: str, table: TruthTable) -> str:
     rows: Sequence[str] = table.rows
     month = next((each for each in _MONTHS if said.startswith(each)), None)
     if month:

@@ -195,14 +195,14 @@ def _talks(folded: str, present: set[str]) -> bool:
 def has_several_messages(lines: Sequence[str], text_words: Sequence[str], campaign: Campaign) -> bool:
     """Distinguish two pushes from a title and a body: two long lines with an offer, or the offer made twice."""
     if len(lines) > 1:
-        long_lines = [set(folded_words(fold(line))) for line in lines if len(line) >= ENOUGH_GRAPHEMES]
+        long_lines = [folded_words(fold(line)) for line in lines if len(line) >= ENOUGH_GRAPHEMES]
         if len(long_lines) > 2 or sum(bool(_offers(line, campaign)) for line in long_lines) > 1:
             return True
     return bool(campaign.offer_words) and min(map(text_words.count, campaign.offer_words)) > 1
 
 
-def _offers(line: set[str], campaign: Campaign) -> bool:
-    return any(word[0] == PART for word in uniform([*line])) or not line.isdisjoint(campaign.offer_words)
+def _offers(line: Sequence[str], campaign: Campaign) -> bool:
+    return any(word[0] == PART for word in uniform(line)) or not set(campaign.offer_words).isdisjoint(line)
 
 
 def _style(lines: Sequence[str], folded: str, text_words: Sequence[str], present: set[str], calls: bool) -> float:

@@ -1,17 +1,21 @@
 """Ground truth of pushes, claim by claim, from the reference's product and offer.
 
-What is said of the offer is taken out of the text part by part (`data/truth/push_claims.toml`); what is left may hold
-no other claim. Unseen: another product beside the right one, slander, surveillance, politics and insults that claim
-nothing, advice that harms, European Portuguese, a salad of the right words, and whether anybody would open the app.
+What is said of the offer is marked part by part (`data/truth/push_claims.toml`), then the text is read by clause: an
+opener claims little, and a clause that holds the offer goes on with the app, the shopper, the product, what it is for,
+its deadline or a call, and with nothing else. Unseen: insults, obscenity, discrimination, harm, guilt, slander,
+surveillance and politics in clauses of their own that claim nothing; what a product is or does (`never fades`); a
+condition that reads as a purpose (`for your family`); a salad of the right words; whether it would open the app.
 """
 
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from schemas.documents import Rollout
+from tasks.commerce.push.truth_clauses import AGAIN, OFFER, mark_product, other_names, read_clauses, unmarked
 from tasks.commerce.reward import Reference
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.truth_text import MAX_TEXT, NUMBER, fold, read_table, stem, value_of, words
@@ -24,6 +28,10 @@ MOST_LINES: Final = 2
 SHOUTED: Final = 0.6
 """Share of capitals among the letters from which on a text shouts."""
 ENOUGH_LETTERS: Final = 15
+TOO_OFTEN: Final = 3
+"""Times from which on a push that names its product is a heap of words."""
+LONGEST_BEFORE: Final = 30
+"""Characters before an amount that can change it, such as `up to`."""
 
 _SPELLED: Final = {number: fold(word) for word, number in read_table("push_claims")["numbers"].items()}
 _OBJECTS: Final = frozenset(("desconto", "cashback", "cupom", "brinde", "gratis"))
@@ -34,6 +42,10 @@ _SPELLED_FIGURE: Final = re.compile(
     r"(?P<unit>por cento|reais|vezes|parcelas|unidades|pecas|horas?|dias?)\b"
 )
 _UNITS: Final = {"por cento": "%", "reais": "r$", "vezes": "x", "parcelas": "x"}
+_CODE: Final = re.compile(r"\b(?!\d+OFF\b)(?=[A-Z]*\d)(?=\d*[A-Z]{2})[A-Z0-9]{5,20}\b")
+"""A coupon's code, which no offer has."""
+_QUESTION: Final = re.compile(r"(?:^|(?<=[.!?\n]))[^.!?\n]{0,200}\?")
+_BLANKS: Final = re.compile(r" +")
 _SHOUTS: Final = re.compile(r"!{4,}")
 
 
@@ -41,13 +53,14 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
     """Return the share of the pushes that keep each claim, and all of them.
 
     - `within_length`: 1 to 120 graphemes, as a phone counts them.
-    - `names_product`: every word of the product, in either number.
+    - `names_product`: every word of the product, in either number, or another name of it; and nothing that makes it
+      another kind, a used one or a copy.
     - `names_offer`: every part of the offer, in figures or words: amount with its unit, object, condition, deadline;
-      and nothing that denies or ends it.
+      each in its relation (`until`, not `after`); and nothing that denies, mocks or ends it.
     - `nothing_added`: no figure but the offer's, with its unit, and no benefit, price, deadline, stock, condition,
-      delivery, award or address that it does not have.
+      delivery, gift, code, award or address that it does not have, and nothing but an offer's tail behind it.
     - `informal`: neither a letter's greeting or closing, nor shouting.
-    - `in_portuguese`: at most one of the small words of English and Spanish.
+    - `in_portuguese`: at most one of the small words of English and Spanish, and none that only Portugal uses.
     - `one_message`: one push of a title and a body at most, and no talk about it.
     - `all_kept`: all of these. The strictest.
 
@@ -67,22 +80,30 @@ def claims_kept(completion: str, reference: Reference, prompt: str = "") -> dict
     """Return, by its name, whether a push keeps each claim; what is said of the audience is in the prompt alone."""
     shown = completion.strip()
     text = shown[:MAX_TEXT]
-    folded = fold(text)
+    folded = unmarked(fold(text))
     product, offer = fold(reference.get("product") or ""), " ".join(fold(reference.get("offer") or "").split())
-    stated, said_else = _without_offer(folded, offer)
-    rest = _of_audience(prompt).sub(" § ", _without(said_else, product))
+    thing, names = _content(product), other_names(product)
     present = Counter(stem(word) for word in words(folded))
-    thing = _content(product)
+    stated, rest = _without_offer(folded, offer)
+    # What is said to the audience is no claim; the product's own name is none either.
+    said = read_clauses(
+        mark_product(_of_audience(prompt).sub(" ", rest), _content(product, is_whole=True), _head(product), names)
+    )
     written = _written()
     return {
         "within_length": 0 < _graphemes(shown) <= MOST_GRAPHEMES,
-        "names_product": all(present[word] for word in thing),
-        "names_offer": stated and not written["denied"].search(said_else),
-        "nothing_added": not _figures(folded, product) - _figures(offer, "") - _same_figures(offer)
-        and not written["added"].search(rest),
+        "names_product": (all(present[word] for word in thing) or _is_named(folded, names)) and not said.is_other_thing,
+        "names_offer": stated and not said.is_denied,
+        "nothing_added": not _figures(folded, product)
+        - _figures(offer, "")
+        - _same_figures(offer)
+        - {figure for figure in _figures(said.opener, product) if figure[0] in ("", "%")}
+        and not said.is_added
+        and not _CODE.search(text),
         "informal": not written["formal"].search(folded) and not _shouts(text),
-        "in_portuguese": sum(present[stem(word)] for word in _foreign() if stem(word) not in thing) <= 1,
-        "one_message": bool(shown) and not _is_several(text, folded, offer, thing, present),
+        "in_portuguese": sum(present[stem(word)] for word in _foreign() if stem(word) not in thing) <= 1
+        and not written["european"].search(folded),
+        "one_message": bool(shown) and said.mentions < TOO_OFTEN and not _is_several(text, folded, offer, thing),
     }
 
 
@@ -97,21 +118,44 @@ def _graphemes(text: str) -> int:
 
 
 @lru_cache(maxsize=4_096)
-def _content(folded: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in words(folded) if word not in _SMALL)
+def _content(folded: str, *, is_whole: bool = False) -> frozenset[str]:
+    """Return the stems of a product's words: those that name it, or all."""
+    return frozenset(stem(word) for word in (words(folded) if is_whole else _naming(folded)) if word not in _SMALL)
+
+
+def _head(folded: str) -> str:
+    return stem(next(iter(_naming(folded)), ""))
+
+
+def _naming(folded: str) -> list[str]:
+    generic = read_table("push_claims")["generic"]["words"]
+    found = [word for word in words(folded) if word not in _SMALL]
+    return [word for word in found if word not in generic] or found
+
+
+def _is_named(folded: str, names: AbstractSet[str]) -> bool:
+    return any(re.search(rf"\b{re.escape(name)}\b", folded) for name in names)
+
+
+class _Part(NamedTuple):
+    """A part of an offer: how it is said, and whether it is an amount of something."""
+
+    said: re.Pattern[str]
+    is_amount: bool = False
 
 
 @lru_cache(maxsize=1_024)
-def _parts(offer: str) -> tuple[re.Pattern[str], ...]:
-    """Return a pattern for each part of an offer; a part without one must stand in its words."""
+def _parts(offer: str) -> tuple[_Part, ...]:
+    """Return each part of an offer; a part that the table does not have must stand in its words."""
     rest, found = offer, []
     for entry in read_table("push_claims")["part"]:
         for match in re.finditer(entry["of"], rest):
             ways = [_filled(way, match) for way in entry["said"]]
-            found.append(re.compile("|".join(f"(?:{way})" for way in ways)))
+            is_amount = any(name in entry["of"] for name in ("desconto", "cashback", "cupom"))
+            found.append(_Part(re.compile("|".join(f"(?:{way})" for way in ways)), is_amount))
         rest = re.sub(entry["of"], " ", rest)
     left = [word for word in words(rest) if word not in _SMALL]
-    return (*found, *(re.compile(rf"\b{re.escape(word)}\b") for word in left))
+    return (*found, *(_Part(re.compile(rf"\b{re.escape(word)}\b")) for word in left))
 
 
 def _filled(way: str, match: re.Match[str]) -> str:
@@ -127,16 +171,27 @@ def _without_offer(folded: str, offer: str) -> tuple[bool, str]:
     """Return whether every part of an offer is stated, and the text without what states it."""
     stated, rest = True, folded
     for part in _parts(offer):
-        stated = stated and part.search(folded) is not None
-        rest = part.sub(" § ", rest)
+        found = [match for match in part.said.finditer(folded) if _says(part, match)]
+        stated = stated and bool(found)
+        rest = part.said.sub(lambda match, part=part: f" {OFFER} " if _says(part, match) else match[0], rest)  # type: ignore[misc]
     # What the offer is may be said again without its amount.
-    return stated, " ".join(_again(offer).sub(" § ", rest).split())
+    return stated, _BLANKS.sub(" ", _again(offer).sub(f" {AGAIN} ", rest)).strip()
+
+
+def _says(part: _Part, match: re.Match[str]) -> bool:
+    """Whether what matches an offer's part says it, and not `up to` it, nor it of something else."""
+    if not part.is_amount:
+        return True
+    written = _written()
+    before = match.string[max(0, match.start() - LONGEST_BEFORE) : match.start()]
+    return not written["before"].search(before) and not written["within"].search(match[0])
 
 
 @lru_cache(maxsize=1_024)
 def _again(offer: str) -> re.Pattern[str]:
-    said = [word for word in words(offer) if word.isalpha() and word in _OBJECTS]
-    return re.compile("|".join(rf"\b{word}\b" for word in said) or r"(?!)")
+    said = [rf"\b{word}\b" for word in words(offer) if word in _OBJECTS]
+    ways = [way for entry in read_table("push_claims")["again"] if entry["of"] in offer for way in entry["said"]]
+    return re.compile("|".join((*ways, *said)) or r"(?!)")
 
 
 @lru_cache(maxsize=4_096)
@@ -187,11 +242,14 @@ def _shouts(text: str) -> bool:
     return len(letters) >= ENOUGH_LETTERS and sum(map(str.isupper, letters)) > SHOUTED * len(letters)
 
 
-def _is_several(text: str, folded: str, offer: str, thing: frozenset[str], present: Mapping[str, int]) -> bool:
+def _is_several(text: str, folded: str, offer: str, thing: frozenset[str]) -> bool:
     if len([line for line in text.splitlines() if line.strip()]) > MOST_LINES or _written()["talk"].search(folded):
         return True
     parts = _parts(offer)
-    twice = bool(parts) and all(len(part.findall(folded)) > 1 for part in parts)
+    # A question that the next sentence answers is no push of its own.
+    stated = _QUESTION.sub(" ", folded)
+    twice = bool(parts) and all(len(part.said.findall(stated)) > 1 for part in parts)
+    present = Counter(stem(word) for word in words(stated))
     return twice and (not thing or all(present[word] > 1 for word in thing))
 
 
@@ -199,7 +257,7 @@ def _is_several(text: str, folded: str, offer: str, thing: frozenset[str], prese
 def _written() -> Mapping[str, re.Pattern[str]]:
     table = read_table("push_claims")
     return {name: re.compile("|".join(f"(?:{each})" for each in table[name]["said"])) for name in (
-        "denied", "added", "formal", "talk",
+        "before", "within", "formal", "talk", "european",
     )}  # fmt: skip
 
 

@@ -88,7 +88,7 @@ class Classes:
         return [read_class(word, self.by_name) for word in sentence]
 
 
-class Counts:
+class PairCounts:
     """How often neighbours occur in sentences and in the same sentences shuffled."""
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ def train(sentences: Sequence[Sequence[str]]) -> bytes:
     """Return the model's bytes."""
     classes = Classes(sentences)
     coarse_of = classes.coarse
-    pairs, coarse_pairs = Counts(), Counts()
+    pairs, coarse_pairs = PairCounts(), PairCounts()
     generator = random.Random(SEED)
     for sentence in sentences:
         fine = classes.of(sentence)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.chat_server import Reply, says, serve
 from tests.flows.command import Ended, in_this_process
 
 pytestmark = pytest.mark.slow
@@ -44,11 +45,29 @@ def test_finds_are_printed_with_reward_component_and_truth_and_one_becomes_a_pro
         assert line["candidate"] == find["candidate"]
 
 
+def test_a_judge_whose_endpoint_fails_is_said_and_ends_nothing(tmp_path: Path) -> None:
+    with serve(lambda _, number: says("5") if number < 12 else Reply(b"", 403)) as server:
+        judge = ("--set", f"audit.judge.url={server.url}", "--set", "audit.judge.model=m")
+        first = attack(tmp_path, "--json", *judge)
+        asked = len(server.requests)
+        again = attack(tmp_path, "--json", *judge)
+        assert asked >= 12
+
+    for ended in (first, again):
+        assert ended.returncode == 0, ended.stderr
+        tally = json.loads(ended.stdout)["push"]["judge"]
+        assert (tally["questions"], tally["unread"], tally["good_called_bad"]) == (12, 0, 0)
+        assert "judge of push: " in ended.stderr
+        assert "use a key that may use the model" in tally["failure"]
+        assert "answered 403; use a key that may use the model" in " ".join(ended.stderr.split())
+
+
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
         (("attack", "--task", "pushes"), "--task pushes is no task; give one of extraction"),
         (("attack", "--rollouts", "none.jsonl"), "rollouts none.jsonl cannot be read"),
+        (("attack", "--set", "audit.judge.url=ftp://h", "--set", "audit.judge.model=m"), "http or https address"),
         (("accept", "abc", "--out", "nowhere"), "no find of nowhere is named 'abc'"),
     ],
 )

@@ -166,6 +166,13 @@ def test_a_paraphraser_that_may_be_missing_is_a_warning() -> None:
     assert verdict(check_endpoints(local())) == "ok"
 
 
+def test_a_judge_of_attacks_that_does_not_answer_is_a_warning() -> None:
+    judge = (f"audit.judge.url={NOBODY}/v1", "audit.judge.model=m")
+    assert verdict(check_endpoints(local(*judge))) == "warning"
+    with answering({"/v1/models": (200, "{}")}) as server:
+        assert verdict(check_endpoints(local(f"audit.judge.url={server.url}/v1", "audit.judge.model=m"))) == "ok"
+
+
 def test_a_scheduler_and_a_collector_that_do_not_listen_are_reported() -> None:
     dask = local("curate.runner=dask", "curate.dask_address=tcp://127.0.0.1:9")
     assert verdict(check_endpoints(dask)) == "fault"

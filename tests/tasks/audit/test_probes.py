@@ -45,7 +45,7 @@ BY_BUG: Final[tuple[tuple[TaskName, str, str], ...]] = (
     ("sentiment", "wrong_answer", "sentiment: distance without sign"),
     ("sentiment", "errors", "partial credit cut off"),
     ("extraction", "grave_error", "extraction: mismatch not punished"),
-    ("churn", "no_values", "churn: any reason"),
+    ("churn", "no_values", "churn: answer inverted"),
     ("extraction", "one_field", "extraction: missing fields are free"),
     ("churn", "both_answers", "first object taken"),
     ("extraction", "wrong_answer", "extraction: reference ignored"),

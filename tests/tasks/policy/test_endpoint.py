@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from schemas.config.endpoint import EndpointSection
-from schemas.errors import InputError
+from schemas.errors import InputError, Interrupted
 from tasks.policy import endpoint as endpoint_module
 from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply
 from tests import chat_server
@@ -243,6 +243,19 @@ def test_each_question_has_its_own_system_prompt_and_each_answer_its_key() -> No
     asked = {(request["messages"][0]["content"], request["seed"]) for request in server.requests}
     assert asked == {(f"Sistema {number}", number) for number in range(9)}
     assert server.most_at_once <= 3
+
+
+def test_questions_that_wait_for_a_silent_endpoint_are_given_up_when_they_shall_stop() -> None:
+    questions = [EndpointQuestion(f"k{number}", "Sistema", str(number), number) for number in range(5)]
+    replies: dict[str, Reply] = {}
+    with (
+        serve(lambda _, number: GOOD if number < 2 else chat_server.Reply(b"", seconds=60)) as server,
+        open_endpoint(config(server.url, concurrency=1)) as endpoint,
+    ):
+        with pytest.raises(Interrupted):
+            endpoint.ask_all(questions, replies.__setitem__, lambda: len(server.requests) > 2)
+        assert len(server.requests) == 3
+    assert list(replies) == ["k0", "k1"]
 
 
 @contextmanager

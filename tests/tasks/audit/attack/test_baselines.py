@@ -8,13 +8,14 @@ from tasks.commerce.sql_qa.sandbox import Databases
 from tests.tasks.audit.attack.settings import setting
 
 
-def _by_rating(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:
-    """Pay for what the line `Nota:` alone decides."""
-    del prompt, databases
-    return Score({"answer": float(reference is not None and f'"sentiment_score":{reference["rating"]},' in completion)})
+def _by_last_rating(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:
+    """Pay for what the line `Última nota:` alone decides."""
+    del reference, databases
+    pleased = "Última nota: 5" in prompt
+    return Score({"answer": float(f'"churn":{str(not pleased).lower()},' in completion)})
 
 
-BY_RATING = Reward({"answer": 1.0}, _by_rating)
+BY_LAST_RATING = Reward({"answer": 1.0}, _by_last_rating)
 
 
 def measured(own: Setting) -> dict[str, tuple[float, str]]:
@@ -23,10 +24,10 @@ def measured(own: Setting) -> dict[str, tuple[float, str]]:
 
 
 def test_a_rule_on_the_prompts_own_lines_beats_every_constant_where_they_give_the_answer_away() -> None:
-    found = measured(setting("extraction", BY_RATING))
+    found = measured(setting("churn", BY_LAST_RATING))
 
     assert found["rule"][0] > 0.95
-    assert "Nota" in found["rule"][1]
+    assert "Última nota" in found["rule"][1]
     assert found["constant"][0] < 0.9
 
 

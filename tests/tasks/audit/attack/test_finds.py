@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import InputError
+from tasks.audit.attack import finds
 from tasks.audit.attack.candidate import ALTER, Candidate
 from tasks.audit.attack.finds import Find, FoundCompletion, is_open, ranked, read_finds, write_finds
 from tasks.audit.attack.operators import Operation
@@ -60,7 +61,8 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
         read_finds(file)
 
 
-def test_a_corruption_that_the_critic_lists_as_open_is_known() -> None:
+def test_a_corruption_that_the_critic_lists_as_open_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finds, "_open", lambda: {"sql_qa": {"columns_swapped": 0.2}})
     alone = Candidate("answer", "", (Operation(ALTER, "columns_swapped"),))
 
     assert is_open("sql_qa", alone)

@@ -47,10 +47,11 @@ def test_an_operation_does_what_its_name_says(operation: Operation, text: str, c
 
 
 def test_a_field_takes_a_value_of_the_prompt() -> None:
-    changed = operate(Operation("set", '{"main_complaint":"{numeros}"}'), CASE.answer, CASE)
+    shopper = case("churn")
+    changed = operate(Operation("set", '{"reasoning":"{numeros}"}'), shopper.answer, shopper)
 
     assert changed is not None
-    assert json.loads(changed)["main_complaint"][0].isdigit()
+    assert json.loads(changed)["reasoning"][0].isdigit()
 
 
 def test_every_operator_is_listed_or_drawn() -> None:

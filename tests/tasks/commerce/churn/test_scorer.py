@@ -49,6 +49,12 @@ def test_who_answers_both_ways_earns_less_than_half(fate: bool) -> None:
         assert wrong < both < 0.48 < right
 
 
+@pytest.mark.parametrize("answer", ["true", None])
+def test_a_reason_beside_no_answer_supports_nothing(answer: object) -> None:
+    completion = json.dumps(FIELDS | {"churn": answer}, ensure_ascii=False)
+    assert score("churn", completion, {"churn": True}, PROMPT).components["reasoning"] == 0.0
+
+
 def test_a_risk_against_the_answer_costs() -> None:
     assert reward(risk_score=0.4) < reward(risk_score=0.5) < reward(risk_score=0.6)
 

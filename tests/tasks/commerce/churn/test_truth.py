@@ -44,6 +44,34 @@ def test_a_reason_against_the_profile_or_without_a_fact_of_it_is_not(reason: obj
     assert reasoned(reason)["reason_true"] == 0.0
 
 
+LOYAL = (
+    "Volta?\nPedidos: 2\nCategoria favorita: consoles e games\nTotal gasto: R$ 260\nMáximo de parcelas: 8\n"
+    "Dias desde a última compra: 476\nÚltima nota: 5\nNota média: 4,5\nEntregas com atraso: 0\nPedidos não entregues: 1"
+)
+
+
+@pytest.mark.parametrize("reason", [
+    "Um ano e quatro meses sem comprar.", "Mais de 15 meses longe da loja.",
+    "Média 4,5, e nota 5 na última compra.", "A nota subiu, e ainda assim 476 dias parados preocupam um pouco.",
+    "Dois pedidos e nenhum atraso, mas sumiu.",
+])  # fmt: skip
+def test_a_figure_is_read_of_what_it_counts(reason: str) -> None:
+    assert reasoned(reason, prompt=LOYAL)["reason_true"] == 1.0
+
+
+@pytest.mark.parametrize("reason", [
+    "Mais de dois anos sem comprar.", "Deu nota 4,5 na última compra.", "Deu nota 5 em todas as compras.",
+    "A nota caiu na última compra.", "Gastou R$ 260 na última compra.", "Fez 2 pedidos nos últimos 476 dias.",
+    "Esperou 476 dias pela entrega.", "Há 476 dias sem comprar, pois está endividado.",
+    "O último pedido já chegou: nota 5.",
+    "Há 476 dias sem comprar porque o concorrente tem preço melhor.", "Deixou de pagar 2 parcelas.",
+    "Two orders and a last purchase 476 days ago, not likely to be back.",
+    "Pedidos: 2, Total gasto: R$ 260, Nota média: 4,5",
+])  # fmt: skip
+def test_a_true_figure_of_something_else_and_what_no_profile_knows_are_not_true(reason: str) -> None:
+    assert reasoned(reason, prompt=LOYAL)["reason_true"] == 0.0
+
+
 def test_a_prompt_without_a_profile_has_no_true_reasons() -> None:
     assert reasoned("Fez três pedidos.", prompt="?") == {"accuracy": 1.0}
 

@@ -30,6 +30,10 @@ def test_each_complaint_is_itself_and_no_other(complaint: str) -> None:
         ("pediu por engano", "compra errada"),
         ("chegou outra coisa", "produto errado"),
         ("sem resposta da loja", "vendedor não responde"),
+        ("caixa rasgada", "embalagem ruim"),
+        ("preço alto do frete", "frete caro"),
+        ("comprou o tamanho errado", "compra errada"),
+        ("falta de suporte da loja", "vendedor não responde"),
     ],
 )
 def test_other_words_for_the_same_complaint_count(found: str, wanted: str) -> None:

@@ -91,7 +91,8 @@ def test_intentions_are_known_where_they_are_said(review: str, intentions: dict[
 @pytest.mark.parametrize(
     ("review", "complaint", "grade"),
     [
-        ("Na primeira lavagem encheu de bolinhas", "baixa qualidade", 1.0),
+        ("Na primeira lavagem encheu de bolinhas", "baixa qualidade: encheu de bolinhas", 1.0),
+        ("Na primeira lavagem encheu de bolinhas", "compra errada", 0.0),
         ("Na primeira lavagem encheu de bolinhas", LATE, 0.0),
         ("Na primeira lavagem encheu de bolinhas", "vendedor não responde", 0.0),
         ("Na primeira lavagem encheu de bolinhas", "frete caro", 0.0),

@@ -110,6 +110,26 @@ def test_an_analysis_in_english_and_one_that_advises_nothing_break_their_claims(
     )
 
 
+@pytest.mark.parametrize("remark", [
+    "BA: receita de R$ 18.005, quase um terço de SP, e nota 3,0.", "SP fatura mais que o dobro de MG, e a nota é 4,1.",
+    "BA tem nota 3,0 e R$ 18.005.", "SP: R$ 57.053, quase o triplo de MG (R$ 21.400), com nota 4,1.",
+])  # fmt: skip
+def test_a_row_that_is_compared_to_does_not_take_the_next_number(remark: str) -> None:
+    assert broken(f"{GOOD}\n{remark}") == set()
+
+
+@pytest.mark.parametrize(("remark", "claim"), [
+    ("SP fatura o triplo de BA, o dobro de MG.", "no_false_claim"), ("BA fatura o dobro de MG.", "no_false_claim"),
+    ("A nota de SP é a mais fraca.", "no_false_claim"),
+    ("BA tem nota 3,0 porque as peças chegam quebradas.", "no_false_claim"),
+    ("Detalhes em www.loja.example, com sua senha.", "no_false_claim"),
+    ("Processar os clientes da BA.", "no_false_claim"),
+    ("Avise os utilizadores por telemóvel.", "in_portuguese"),
+])  # fmt: skip
+def test_ratios_causes_harm_and_other_portuguese_are_seen(remark: str, claim: str) -> None:
+    assert broken(f"{GOOD}\n{remark}") == {claim}
+
+
 @pytest.mark.parametrize("piece", ["atraso 1 ", "1 ", "SP 1 atraso ", "SP supera BA em receita ", "reduzir ", "1.000"])
 def test_a_hostile_text_is_read_in_no_time(piece: str) -> None:
     started = time.process_time()

@@ -10,7 +10,8 @@ from schemas.tasks import SPEC_NAMES, SpecName
 from tasks.audit.completions.pushes import lengthened
 from tasks.commerce.push import prompts as push_prompts
 from tasks.commerce.push.campaigns import OFFERS
-from tasks.commerce.push.scorer import FAR_TOO_LONG, WEIGHTS, WORDING, graphemes
+from tasks.commerce.push.scorer import FAR_TOO_LONG, WEIGHTS, WORDING, graphemes, has_several_messages
+from tasks.commerce.push.statements import read_campaign
 from tasks.commerce.push.task import TASK
 from tasks.commerce.registry import score_rollout
 
@@ -90,6 +91,12 @@ def test_what_is_no_push_of_this_campaign_earns_next_to_nothing(worthless: str) 
 ])  # fmt: skip
 def test_two_pushes_are_not_the_one_that_was_asked_for(two: str) -> None:
     assert reward(two) <= 0.25
+
+
+def test_an_offer_is_read_in_the_order_of_its_words() -> None:
+    """Whether a line makes an offer must not hang on the order of a set, which differs from run to run."""
+    line = "Vinhos para o seu fim de semana com a segunda unidade por metade"
+    assert has_several_messages([line, line], [], read_campaign("brinquedos", "frete grátis"))
 
 
 def test_a_title_over_a_push_is_one_push() -> None:

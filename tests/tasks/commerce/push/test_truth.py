@@ -70,3 +70,70 @@ def test_what_is_said_of_the_audience_is_no_condition() -> None:
     push = "Tênis de corrida com 20% de desconto na sua primeira compra!"
     assert "nothing_added" in broken(push, "20% de desconto")
     assert broken(push, "20% de desconto", prompt="Público: novos clientes") == set()
+
+
+@pytest.mark.parametrize(("product", "offer", "push"), [
+    ("bicicletas", "5% de cashback", "Pedalou, ganhou: na compra da sua bike, 5% volta pra você em cashback 🚲"),
+    ("teclados", "3% de cashback", "Seu próximo teclado te devolve 3% em cashback. Dê uma olhada nos modelos."),
+    ("jogos de copos", "20% de desconto", "Um brinde à sua casa! Jogos de copos com 20% de desconto 🥂"),
+    ("bonés", "20% de desconto nas últimas 50 unidades", "Bolso em dia: restam só 50 bonés com 20% de desconto."),
+    ("relógios", "5% de desconto", "Tá na hora! ⏰ Relógios com 5% off no app."),
+    ("carregadores", "frete grátis", "1% de bateria de novo? Carregadores com frete grátis. Bora!"),
+    ("jogos", "R$ 15 de desconto", "Fase bônus desbloqueada 🎮 R$ 15 de desconto em jogos."),
+    ("geladeiras", "frete grátis", "Geladeira nova chegando aí sem você pagar frete. Confira!"),
+    ("micro-ondas", "até 12x sem juros", "Micro-ondas em até 12x sem juros. Parcela e aproveita!"),
+    ("rações", "10% de desconto", "Acabou a ração? Ração com 10% de desconto pro seu chefe de quatro patas."),
+    ("fogões", "até 10x sem juros", "Domingo pede assado: fogões em 10x sem juros. O almoço de domingo que lute!"),
+    ("mochilas", "cupom de R$ 30", "Sábado tem trilha? Seu cupom de R$ 30 vale para mochilas."),
+    ("pneus", "20% de desconto", "Só se for agora! Pneus com 20% de desconto para você viajar no fim de semana."),
+])  # fmt: skip
+def test_what_an_opener_or_a_purpose_says_is_no_claim(product: str, offer: str, push: str) -> None:
+    assert broken(push, offer, product) == set()
+
+
+@pytest.mark.parametrize("tail", [
+    " em toda a loja", " o ano inteiro", ", hoje e sempre", " para quem traz um amigo", ", se chover", " no almoço",
+    " para quem é mãe", " só depois da sua volta", " e café da manhã", " à vista", " para clientes frequentes",
+    " em cima do frete", " a cada três compras", ". Só para o Sudeste", ", com entrada", ", exceto os brancos",
+])  # fmt: skip
+def test_an_offer_goes_on_with_nothing_but_its_tail(tail: str) -> None:
+    assert broken("Tênis de corrida com 20% de desconto no app para você. Vem!", "20% de desconto") == set()
+    assert broken(f"Tênis de corrida com 20% de desconto{tail}. Vem!", "20% de desconto") == {"nothing_added"}
+
+
+@pytest.mark.parametrize(("offer", "push"), [
+    ("20% de desconto até domingo", "Tênis de corrida com 20% de desconto depois de domingo."),
+    ("20% de desconto até domingo", "Tênis de corrida com 20% de desconto todo domingo."),
+    ("20% de desconto até meia-noite", "Tênis de corrida com 20% de desconto depois da meia-noite."),
+    ("20% de desconto neste fim de semana", "Tênis de corrida com 20% de desconto no próximo fim de semana."),
+    ("20% de desconto", "Tênis de corrida com até 20% de desconto."),
+    ("20% de desconto", "Tênis de corrida com 20% de desconto? Até parece!"),
+    ("20% de desconto", "Tênis de corrida com 20% de desconto? Imagina!"),
+    ("20% de desconto", "Tênis de corrida com 20% de desconto. A oferta sumiu, volte outro dia."),
+    ("20% de desconto", "Tênis de corrida com 20% de desconto. O desconto é mentirinha!"),
+])  # fmt: skip
+def test_the_offers_words_in_another_relation_are_not_the_offer(offer: str, push: str) -> None:
+    assert "names_offer" in broken(push, offer)
+
+
+@pytest.mark.parametrize("thing", [
+    "Pneus quebrados", "Pneus usados", "Réplicas de pneus", "Pneus com defeito", "Pneus infantis", "Pneus e rodas",
+])  # fmt: skip
+def test_another_kind_of_the_product_is_not_the_product(thing: str) -> None:
+    assert broken("Pneus novos com 20% de desconto. Vem!", "20% de desconto", "pneus") == set()
+    assert "names_product" in broken(f"{thing} com 20% de desconto. Vem!", "20% de desconto", "pneus")
+
+
+@pytest.mark.parametrize("said", [
+    "Compre e ganhe uma viagem!", "Compre e receba uma surpresa em casa.", "Ganhe carona na volta!",
+    "Use TENIS20 no app.", "Seu pedido foi enviado.", "Compre já ou acaba o Natal!",
+    "Na Shopee tá mais caro.", "Neste domingo!",
+])  # fmt: skip
+def test_a_gift_a_code_a_threat_or_news_of_an_order_is_added(said: str) -> None:
+    assert broken(f"Tênis de corrida com 20% de desconto. {said}", "20% de desconto") == {"nothing_added"}
+    assert broken("Ganhe fôlego! Leve o seu tênis de corrida com 20% de desconto.", "20% de desconto") == set()
+
+
+def test_portuguese_of_portugal_is_seen() -> None:
+    push = "Tênis de corrida com 20% de desconto. Veja já no seu telemóvel!"
+    assert broken(push, "20% de desconto") == {"in_portuguese"}

@@ -1,7 +1,8 @@
 import pytest
 
+from tasks.commerce.text.remembered import MAX_KEPT_WORDS
 from tasks.commerce.text.text_form import fold, words
-from tasks.commerce.text.vocabulary import LONGEST_WORD, MAX_KEPT_WORDS, Vocabulary, root, roots
+from tasks.commerce.text.vocabulary import LONGEST_WORD, Vocabulary, root, roots
 
 FORMS = (
     "recomendar recomendo recomenda recomendamos recomendou recomende recomendaria recomendem recomendando recomendado",

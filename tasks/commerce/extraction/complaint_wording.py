@@ -1,0 +1,235 @@
+"""What a complaint says beside its topic: the review's words and few others, none of them a cause, an end, a denial.
+
+A complaint names what the shopper complains of. Whatever else it says has to be the review's: a number, a cause, that
+it is settled, that the shopper is to blame. Words are a closed list (`data/lexicons/complaint_matter.txt`).
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from os.path import commonprefix
+from typing import Final
+
+from tasks.commerce.extraction.complaint_signs import spoken_words
+from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.manner import manner
+from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, folded_words, ramp
+from tasks.commerce.text.vocabulary import CLOSED_CLASS, root, roots
+
+DATA_FILES: Final = ("data/lexicons/complaint_matter.txt", "data/lexicons/complaint_synonyms.txt")
+LONG_WORD: Final = 5
+"""Fewest letters of a word that a review may have misspelt."""
+LOST, LATE, INCOMPLETE, OWN_ERROR = "produto não entregue", "atraso na entrega", "pedido incompleto", "compra errada"
+SHORT, TOO_LONG = 60, 160
+"""Maximum characters of a short complaint, as requested, and the length from which it counts as a text."""
+KEPT: Final = 4_096
+MAX_REVIEW: Final = 2_000
+"""Characters of a review that are read."""
+FOREIGN_WORDS: Final = 2
+"""Words that neither the review nor the lists have from which on a complaint is worth nothing."""
+SAID_BESIDE: Final = 0.4
+"""Grade that a number, a repetition or a copy leaves."""
+REPEATED: Final = 0.3
+"""Share of the content words that are said again, from which on a complaint is a copy."""
+ANY: Final = "any"
+
+_NOT: Final = r"(?:nao|nem|nunca|jamais|sem|nenhum\w?|nada|ninguem)"
+_BAD: Final = (
+    r"(?:atras|demor|lent[oa]|lentid|defeit|quebr|danific|estrag|avari|trinc|rasg|rachad|queim|manch|errad|trocad|"
+    r"incomplet|falt|falsific|pirat|engan|ruim|ruins|pessim|fragil|frac[oa]|vagabund|car[oa]s?\b|cancel|esgotad|"
+    r"extravi|sumi|ignor|problem|queix|reclam|diferent|baix[oa]|dificuldad|alt[oa]s?\b(?! qualidade))"
+)
+_DENIED: Final = re.compile(
+    # `Sem atraso`, `não houve nenhum defeito`.
+    rf"\b{_NOT}(?: e)?(?: (?:houve|ha|teve|tem|foi|era|esta|estava|existe|ocorreu|aconteceu|apresent\w+|veio com|chegou "
+    rf"com|qualquer|nenhum\w?|o|a|um|uma|de|mais|tao|muito|produto|pedido|entrega|item)){{0,5}} {_BAD}"
+    # `Não foi produto não entregue`.
+    rf"|\b{_NOT}(?: e)? (?:(?:foi|houve|ha|teve|era|o|um|ficou|esta|verdade|que|caso|de|pedido|produto|item|entrega|compra) )"
+    r"{0,5}(?:nao|nunca) (?:foi |foram |me |lhe )?(?:entreg|receb|cheg|respond|funcion)"
+    # `Atraso nenhum`, `defeito inexistente`; `atraso na entrega não`.
+    rf"|\b{_BAD}\w*(?: (?:na|da|de|do) \w+)? (?:nenhum|algum|zero|inexistente|nao)\b(?! \w)"
+    r"|\bnao (?=[.!?;:,]|$)"
+    # `Isso não aconteceu`, `não é o caso`, `longe de ser`.
+    r"|\b(?:isso nao \w+|nao (?:e|foi|era|se trata|trata) (?:o |a |bem |de |d)?(?:verdade|caso|isso|assim|\w+ mesmo)"
+    r"|(?<!entrega )(?:nao|nunca|jamais) (?:procede|aconteceu|ocorreu|houve|existiu|existe)(?= [.!?;:,]|\s*$)"
+    r"|nada disso|longe de|ao contrario|e mentira|e falso|sem (?:queixa|reclamac|motivo|razao)\w*|sequer houve)\b"
+    r"|^ nao (?:procede|confere|e verdade|aconteceu|ocorreu)\b"
+)
+_ARRIVED: Final = re.compile(
+    r"\b(?:entregue|entregues|entregaram|entregou|chegou|chegaram|chegando|recebeu|recebi|receberam|recebid\w+|veio|vieram)\b"
+)
+_ON_TIME: Final = re.compile(
+    r"\b(?:no prazo|dentro d[oe] prazo|antes d[oae] (?:\w+ )?(?:prazo|data|dia)|na data|em dia|a tempo|pontual\w*|adiantad\w+)\b"
+)
+_SETTLED: Final = re.compile(
+    r"\b(?:resol\w+|soluc\w+|sanad\w+|regulariz\w+|normaliz\w+|conserta\w+|indeniz\w+|compensad\w+|encerrad\w+|superad\w+"
+    r"|contornad\w+|tudo (?:bem|certo|ok)|ainda bem|em maos|em posse|esta com|ficou com"
+    r"|ja (?:foi |foram |lhe |me |se )?(?:envi|mand|troc|devolv|reembols|estorn|entreg|receb|cheg|atend|substitu)\w+)\b"
+)
+_BUT: Final = re.compile(
+    r"\b(?:mas|porem|embora|apesar|contudo|todavia|entretanto|so que|ainda que|mesmo assim|exceto|salvo|no entanto)\b"
+)
+_SHOPPER: Final = r"(?:client|comprador|consumidor|usuari|fregue)\w*"
+_BLAMED: Final = re.compile(
+    rf"\b(?:d[oae]s?|pel[oa]s?|por|por causa d[oa]) (?:propri[oa] )?{_SHOPPER}"
+    rf"|{_SHOPPER} (?!(?:ainda|ja|nao (?:receb|consegu|teve|tem|sabe|foi|obteve|gost|compr|recomend|encontr|ach|entend)|nunca receb|so|apenas|somente|receb|compr|reclam|relat|ped|quer|aguard|esper|esta|sem|"
+    r"teve|tem|precis|pag|ach|solicit|inform|devolv|diz|fic|nem|afirm|queix|sequer|continu|tent|consegu|cancel|e\b|$))"
+)
+_SHOPPER_OF: Final = re.compile(
+    rf"\b(?:respeito|consideracao|satisfacao|atencao|descaso|informac\w+|retorno|contato|mensage\w+|atendimento|dinheiro|"
+    rf"compra|pedido|reclamac\w+|endereco|casa) (?:a|ao|aos|com|com o|com os|d[oae]s?|para o) {_SHOPPER}"
+)
+_PAID_AND_CAME: Final = re.compile(
+    r"\b(?:pag|compr|ped)\w* (?:por )?(\w+) (?:[a-z]+ ){0,6}?(?:vieram|veio|receb\w+|cheg\w+|entreg\w+) (?:so |apenas |somente )?(\w+)\b"
+)
+_NUMBERS: Final[Mapping[str, int]] = {
+    word: number
+    for number, words in enumerate(
+        (
+            "zero", "um uma primeiro primeira", "dois duas segundo segunda", "tres", "quatro", "cinco", "seis", "sete",
+            "oito", "nove", "dez", "onze", "doze", "treze", "quatorze", "quinze",
+        )
+    )
+    for word in words.split()
+}  # fmt: skip
+_VAGUE: Final = frozenset(("um", "uma", "primeiro", "primeira", "segunda", "segundo"))
+"""Words of a number that need not count."""
+
+
+@lru_cache(maxsize=KEPT)
+def complaint_wording(found: str, review: str, topics: frozenset[str]) -> float:
+    """Grade what a complaint says beside its topics, in [0, 1].
+
+    Args:
+        found: The complaint.
+        review: The review; empty where nobody knows it: then numbers and copies are not looked for.
+        topics: Complaints that it names rightly, of whose words it may be made.
+    """
+    text = found[: TOO_LONG + 1]
+    folded = fold(text)
+    said = folded_words(folded)
+    spoken = spoken_words(text)
+    theirs = _words_of(review)
+    allowed = theirs | _matter()[ANY].union(
+        *(_matter().get(topic, frozenset()) for topic in (topics | {LATE} if LOST in topics else topics))
+    )
+    foreign = sum(
+        word not in CLOSED_CLASS
+        and word.isalpha()
+        and word not in allowed
+        and root(word) not in allowed
+        and not _is_misspelt(word, theirs)
+        for word in said
+    )
+    grade = ramp(foreign, FOREIGN_WORDS, 0)
+    grade *= SAID_BESIDE ** (
+        _is_repeated(said, review)
+        + (bool(review) and (_has_other_numbers(spoken, review, topics) or _is_pasted(said, text, review)))
+    )
+    if review and _BUT.search(spoken) and not _BUT.search(spoken_words(review[:MAX_REVIEW])):
+        grade *= SAID_BESIDE
+    if not grade or _says_the_end(spoken, review, topics) or _blames(spoken, review, topics):
+        return 0.0
+    return grade * manner(text, folded, said)
+
+
+def is_denied(found: str) -> bool:
+    """Return whether a complaint denies itself: `sem atraso`, `defeito nenhum`, `não foi produto não entregue`."""
+    return bool(_DENIED.search(spoken_words(found[: TOO_LONG + 1])))
+
+
+def _says_the_end(spoken: str, review: str, topics: frozenset[str]) -> bool:
+    """Return whether it says that the trouble is over, or was none, and the review does not."""
+    heard = spoken_words(review[:MAX_REVIEW])
+    if LOST in topics and _affirmed(_ARRIVED, spoken) and not _affirmed(_ARRIVED, heard):
+        return True
+    if LATE in topics and _affirmed(_ON_TIME, spoken) and not _affirmed(_ON_TIME, heard):
+        return True
+    return _affirmed(_SETTLED, spoken) and not _affirmed(_SETTLED, heard)
+
+
+def _affirmed(pattern: re.Pattern[str], spoken: str) -> bool:
+    """Return whether a phrase stands without a negation, a duty or a delay in the five words before it."""
+    return any(
+        not _TURNED.search(
+            " ".join(re.split(r"[.!?;:,]", spoken[max(found.start() - 60, 0) : found.start()])[-1].split()[-6:])
+        )
+        for found in pattern.finditer(spoken)
+    )
+
+
+_TURNED: Final = re.compile(
+    rf"\b(?:{_NOT}|dev\w+|era|ja era|previst\w+|falta|faltou|aguard\w+|esper\w+|antes|so(?! que)|apenas|somente|promet\w+|quando|nada)\b"
+)
+
+
+def _blames(spoken: str, review: str, topics: frozenset[str]) -> bool:
+    """Return whether the shopper is the cause, unless the shopper says so."""
+    if OWN_ERROR in topics:
+        return False
+    theirs = f" {spoken_words(review[:MAX_REVIEW])} "
+    kept = _SHOPPER_OF.sub("loja", spoken)
+    return any(found[0] not in theirs for found in _BLAMED.finditer(kept))
+
+
+def _has_other_numbers(spoken: str, review: str, topics: frozenset[str]) -> bool:
+    theirs = _numbers_in(review)
+    known = theirs | ({one - other for one in theirs for other in theirs} if INCOMPLETE in topics else frozenset())
+    words = spoken.split()
+    mine = {number for word in words if word not in _VAGUE and (number := _number(word)) is not None}
+    if mine - known:
+        return True
+    turned = _PAID_AND_CAME.search(spoken)
+    paid, came = (_number(turned[1]), _number(turned[2])) if turned else (None, None)
+    return paid is not None and came is not None and paid < came
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _numbers_in(review: str) -> frozenset[int]:
+    words = spoken_words(review[:MAX_REVIEW]).split()
+    return frozenset(number for word in words if (number := _number(word)) is not None)
+
+
+def _number(word: str) -> int | None:
+    return int(word) if word.isdecimal() and word.isascii() and len(word) < 19 else _NUMBERS.get(word)
+
+
+def _is_repeated(said: list[str], review: str) -> bool:
+    content = [word for word in said if word not in CLOSED_CLASS and word.isalpha()]
+    again = len(content) - len(set(content))
+    return again > 0 and again >= REPEATED * len(content) and " ".join(said) not in " ".join(folded_words(fold(review)))
+
+
+def _is_pasted(said: list[str], text: str, review: str) -> bool:
+    return len(text) > SHORT and " ".join(said) in " ".join(folded_words(fold(review[:MAX_REVIEW])))
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _words_of(review: str) -> frozenset[str]:
+    """Return a review's words, their roots, and those of their synonyms."""
+    theirs = frozenset(folded_words(fold(review[:MAX_REVIEW])))
+    theirs |= roots(theirs)
+    return theirs.union(*(line for line in _synonyms() if not line.isdisjoint(theirs)))
+
+
+def _is_misspelt(word: str, theirs: frozenset[str]) -> bool:
+    """Return whether a review has the word with one letter more, less, or another: `mohila`."""
+    return len(word) >= LONG_WORD and any(
+        other[:1] == word[:1] and abs(len(other) - len(word)) <= 1 and _differ_by_one(word, other) for other in theirs
+    )
+
+
+def _differ_by_one(word: str, other: str) -> bool:
+    same = len(commonprefix((word, other)))
+    return other[same + 1 :] == word[same + 1 :] or other[same:] == word[same + 1 :] or other[same + 1 :] == word[same:]
+
+
+@cache
+def _synonyms() -> tuple[frozenset[str], ...]:
+    return tuple(roots(map(fold, line.split(", "))) for line in read_lexicon("complaint_synonyms"))
+
+
+@cache
+def _matter() -> Mapping[str, frozenset[str]]:
+    lines = (line.split(": ") for line in read_lexicon("complaint_matter"))
+    return {name: roots(fold(word) for word in words.split(", ")) for name, words in lines}
