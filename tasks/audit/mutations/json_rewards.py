@@ -211,6 +211,7 @@ CHURN: Final = (
         (
             edit("churn.claims:_number_holds", ("    groups = match", "    return True\n    groups = match")),
             edit("churn.reasons:_kind", ("not word.isalpha() or ", "")),
+            edit("churn.scopes:_since_the_last", ("    other = ", "    return True\n    other = ")),
         ),
     ),
     Mutant(

@@ -279,7 +279,7 @@ def _clause_before(said: str, end: int) -> str:
     return said[max(said.rfind(".", begin, end), said.rfind(",", begin, end), begin - 1) + 1 : end]
 
 
-def _value(written: str | None) -> float | None:
+def said_value(written: str | None) -> float | None:
     """Return the value of a number as Brazilians write it; None where it is none."""
     found = _WRITTEN.fullmatch(written.strip(".,")) if written and len(written) <= MAX_DIGITS else None
     return value_of(found[0]) if found else None
@@ -287,7 +287,7 @@ def _value(written: str | None) -> float | None:
 
 def _number_holds(name: str, match: re.Match[str], shopper: Shopper, *, negative: bool) -> bool:
     groups = match.groupdict()
-    said = _value(groups.get("n") or groups.get("n2"))
+    said = said_value(groups.get("n") or groups.get("n2"))
     if said is None:
         return False
     about = (groups.get("about") or "").strip()
@@ -307,7 +307,7 @@ def _number_holds(name: str, match: re.Match[str], shopper: Shopper, *, negative
 
 def near_money(read: Read, actual: float) -> bool:
     """Return whether a claim's amount is another as people say it."""
-    said = _value(read.match.groupdict().get("n") or read.match.groupdict().get("n2"))
+    said = said_value(read.match.groupdict().get("n") or read.match.groupdict().get("n2"))
     return said is not None and _near(said, actual, (read.match["about"] or "").strip(), ROUNDED)
 
 
@@ -350,7 +350,7 @@ def _time_holds(said: float, groups: Mapping[str, str | None], about: str, shopp
         return False
     unit = _days_of(groups["unit"] or "")
     days = said * unit + 0.5 * unit * bool(groups.get("half"))
-    days += (_value(groups.get("rest")) or 0.0) * _days_of(groups.get("unit2") or "")
+    days += (said_value(groups.get("rest")) or 0.0) * _days_of(groups.get("unit2") or "")
     if about.endswith(("ultimos", "ultimas")):
         least, most = (0.95 * days, inf) if negative else (0.0, 1.05 * days)
     elif about.endswith("mais de") or about in ("acima de", "ao menos", "pelo menos"):

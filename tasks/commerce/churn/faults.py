@@ -31,10 +31,14 @@ _NOUN: Final = (
 )
 _LINK: Final = (
     r"(?:(?:e|era|foi|esta|estava|parece|veio|vem|chegou|saiu|ficou|muito|muita|bem|tao|meio|um|uma|mais|bastante|"
-    r"pouco|que|tambem|ser|se|mostra|mostrou|do|tipo) )*"
+    r"pouco|que|sem|tambem|ser|se|mostra|mostrou|do|tipo) )*"
 )
 _BEHIND_A_NOUN: Final = re.compile(rf"(?<![a-z]){_NOUN} {_LINK}([a-z]+)")
 _BEFORE_A_NOUN: Final = re.compile(rf"(?<![a-z])([a-z]+) {_NOUN}(?![a-z])")
+_SHOP_ACTS: Final = re.compile(
+    r"(?:^|[.,] |(?<![a-z])(?:e|que|porque|pois|mas) )(?:a|nossa|esta|essa) loja(?: nao| ja| so| nunca| nos)* ([a-z]+)"
+)
+_SHOP_MAY: Final = CLOSED_CLASS | {"pode", "deve", "precisa"}
 _OTHER: Final = re.compile(
     r"(?<![a-z])outr[oa]s? (?:loj|sit|marc|lugar|empres|vended|fornec|plataform|canal|cana)[a-z]*"
 )
@@ -67,8 +71,13 @@ _OUTLOOK: Final = re.compile(
 )
 _HABIT: Final = re.compile(
     r"(?<![a-z])(?:tod[oa]s? (?:[oa]s )?(?:mes|meses|semanas?|dias?|anos?)|"
-    r"(?:por|ao|a cada) (?:mes|semana|dia|ano|\d+ [a-z]+)|"
+    r"(?:por|ao|a cada) (?:mes|semana|dia|ano|\d+ [a-z]+)|n[oa] (?:mes|semana|ano)(?! passad)|"
     r"mensal(?:mente)?|semanal(?:mente)?|diari(?:o|a|amente)|quinzenal(?:mente)?|anual(?:mente)?)(?![a-z])"
+)
+_EACH: Final = re.compile(r"(?<![a-z])(?:cada|sempre|tod[oa]s?)(?![a-z])")
+_PAID: Final = re.compile(
+    r"(?<![a-z])(?:pag[a-z]+|parcel[a-z]+|prestac[a-z]+|boleto)(?: (?!entreg|receb|e |mas )[a-z\d]+){0,4} "
+    r"(?:atras[a-z]*|com atraso|em dia|em aberto|vencid[a-z]+|pendentes?)(?![a-z])"
 )
 _ARRIVED: Final = re.compile(
     r"(?<![a-z_])(?:chegou|chegaram|recebeu|receberam|recebid[oa]s?|entregues?|entregamos|entregou|em maos)(?![a-z])"
@@ -86,7 +95,8 @@ _LED_BY: Final[Mapping[str, str]] = {
         "aument cresc subi sobe melhor ascen ampli evolu diminu cai queda reduz reduc pior baix despenc declin cada "
         "dobr triplic"
     ),
-    "habit": "tod cada ao por mensal semanal diari quinzenal anual",
+    "habit": "tod cada ao por no na mensal semanal diari quinzenal anual",
+    "payment": "pag parcel prestac boleto",
     "purpose": "para pra",
     "arrival": "cheg receb entreg maos",
     "orders": (
@@ -140,11 +150,7 @@ def count_faults(frames: int, said: str, rest: str, claims: Sequence[Read], shop
         claims: The claims.
         shopper: The profile.
     """
-    found = 0
-    if frames & _BITS["noun"]:
-        found += sum(map(_judges, _BEHIND_A_NOUN.findall(rest)))
-        if frames & _JUDGES:
-            found += sum(root(word) in _JUDGING for word in _BEFORE_A_NOUN.findall(rest))
+    found = _judgements(frames, rest) if frames & _BITS["noun"] else 0
     if frames & _BITS["other"]:
         found += len(_OTHER.findall(rest))
     if frames & _BITS["advice"]:
@@ -155,10 +161,21 @@ def count_faults(frames: int, said: str, rest: str, claims: Sequence[Read], shop
         found += _false_changes(said, shopper)
     if frames & _BITS["habit"]:
         found += len(_HABIT.findall(rest))
+    if frames & _BITS["payment"]:
+        found += _PAID.search(said) is not None
     if frames & _BITS["purpose"]:
         found += sum(word not in HARMLESS for word in _PURPOSE.findall(rest))
     if frames & _BITS["arrival"] and shopper.values.get("undelivered"):
         found += _false_arrivals(rest, claims, shopper)
+    return found
+
+
+def _judgements(frames: int, rest: str) -> int:
+    """Count what is said of the person, the shop or a product that only a profile of them could bear."""
+    found = sum(map(_judges, _BEHIND_A_NOUN.findall(rest)))
+    found += sum(word not in _SHOP_MAY for word in _SHOP_ACTS.findall(rest))
+    if frames & _JUDGES:
+        found += sum(root(word) in _JUDGING for word in _BEFORE_A_NOUN.findall(rest))
     return found
 
 
@@ -184,11 +201,11 @@ def _false_changes(said: str, shopper: Shopper) -> int:
         change = _CHANGE.search(clause)
         if not change or _OUTLOOK.search(clause):
             continue
-        if _RATED.search(clause):
+        if _RATED.search(clause) and not _EACH.search(clause):
             if last is not None and mean is not None:
                 found += last <= mean + SAME_RATING if change["up"] else last >= mean - SAME_RATING
         else:
-            found += _CHANGED.search(clause) is not None
+            found += (_CHANGED.search(clause) or _RATED.search(clause)) is not None
     return found
 
 

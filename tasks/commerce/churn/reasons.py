@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from tasks.commerce.churn.claims import OPPOSITE, TAKEN, Read, Sign, find_claims
+from tasks.commerce.churn.claims import OPPOSITE, TAKEN, Read, Sign, find_claims, said_value
 from tasks.commerce.churn.faults import HARMLESS, OF_ORDERS, TURNS, count_faults, frames_of
 from tasks.commerce.churn.scopes import scope_of
 from tasks.commerce.churn.shopper import Shopper, read_shopper
@@ -126,7 +126,7 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
     for read in claims:
         if not read.holds(shopper):
             continue
-        scope = scope_of(said, read, shopper, ordered=bool(frames & OF_ORDERS))
+        scope = scope_of(said, rest, read, shopper, ordered=bool(frames & OF_ORDERS))
         if scope.end > read.end:
             rest = f"{rest[: read.end]}{TAKEN * (scope.end - read.end)}{rest[scope.end :]}"
         if scope.holds:
@@ -163,13 +163,14 @@ def _left_of(rest: str, shopper: Shopper) -> Left:
     told = others = silent = letters = strange = 0
     begun = 0
     clause_claims = sentence_claims = False
-    for place, word in enumerate([*rest.split(" "), "."]):
+    words_left = [*rest.split(" "), STOP]
+    for place, word in enumerate(words_left):
         if TAKEN in word:
             clause_claims = sentence_claims = True
             continue
         kind = _KIND[word]
         if kind >= _OTHER:
-            if word in shopper.category or root(word) in shopper.category_roots:
+            if _is_of_profile(word, shopper) or _is_rating(words_left, place, shopper):
                 kind = _FREE
             told += kind == _TELLS
             strange += kind == _OTHER
@@ -184,6 +185,19 @@ def _left_of(rest: str, shopper: Shopper) -> Left:
         elif word in _NEGATIONS:
             others += 1
     return Left(told, others, silent, letters)
+
+
+def _is_of_profile(word: str, shopper: Shopper) -> bool:
+    return word in shopper.category or root(word) in shopper.category_roots
+
+
+def _is_rating(words_left: Sequence[str], place: int, shopper: Shopper) -> bool:
+    """Return whether a number stands in brackets behind a claim and is a rating of the profile: `boa média (4,5)`."""
+    if place < 2 or words_left[place - 1] != PAUSE or TAKEN not in words_left[place - 2]:
+        return False
+    rating = said_value(words_left[place])
+    known = (shopper.values.get("last"), shopper.values.get("mean"))
+    return rating is not None and rating in known and words_left[place + 1] in (PAUSE, STOP)
 
 
 def _kind(word: str) -> int:

@@ -24,10 +24,12 @@ _AFTER: Final = re.compile(
     r"(?: (?:e unic[oa] )?(?:compra|pedido|entrega|encomenda|vez))?)(?![a-z\d])"
 )
 _BEFORE: Final = re.compile(
-    rf"(?:(?<!nem )(?P<all>{_ALL})|(?P<each>(?: |^)[oa]s \d+ {_ORDERS})|(?P<nth>{_NTH})[oa](?! nota| avalia))"
+    rf"(?:(?<!nem )(?<!ao )(?P<all>{_ALL})|(?P<each>(?: |^)[oa]s \d+ {_ORDERS})|(?P<nth>{_NTH})[oa](?! nota| avalia))"
     r"(?: (?!e |desde)[a-z]+){0,3} $"
 )
-_WITHIN_ALL: Final = re.compile(r"(?<![a-z])(?:tod[oa]s?|sempre|amb[oa]s)(?![a-z])")
+_DEFINITE: Final = re.compile(r"(?:^| )[oa]s $")
+_OF_THEM: Final = re.compile(rf"{_ORDERS} (?:ainda )?(?:nao )?(?:foram|chegaram|atrasaram|tiveram|vieram)")
+_WITHIN_ALL: Final = re.compile(r"(?<![a-z])(?<!ao )(?:tod[oa]s?|sempre|amb[oa]s)(?![a-z])")
 _PLACES: Final = ("primeir", "segund", "terceir", "quart", "quint", "sext")
 _OTHER_DAYS_BEFORE: Final = re.compile(
     r"(?:cada|esper[a-z]+|aguard[a-z]+|demor[a-z]+|lev(?:a|ou|aram|ando)|dur[a-z]+|prazo de|"
@@ -40,9 +42,9 @@ _OTHER_DAYS_AFTER: Final = re.compile(
     r"depois(?! [,.]| sem | nao | nada| nenhum| disso)|apos|entre|esper|aguard|na fila|como cliente)"
 )
 _SEVERAL: Final = re.compile(r"(?:pedidos|compras|vezes|encomendas)(?: [a-z]+){0,3} $")
-_DENIED: Final = re.compile(r"(?:nao|nunca|jamais|nem|deixou de)(?: (?!so |apenas )[a-z]+)? $")
+_DENIED: Final = re.compile(r"(?<![a-z])(?:nao|nunca|jamais|nem|deixou de)(?: (?!so |apenas )[a-z]+)? $")
 _SINCE: Final = re.compile(
-    r"(?<![a-z])(?:ha|faz|fazem|desde|sem|nao|nunca|nenhum|parad|silenc|inativ|ausen|afastad|sumi|ultim|recent|"
+    r"(?<![a-z])(?:ha|faz|fazem|desde|sem|nao|nunca|nenhum|parad|silenc|inativ|ausen|afastad|sumi|ultim|recen|"
     r"atras |intervalo|pausa|compr|pedid|volt|passaram|completou|distan|depois [,.]|em branco|nada)"
 )
 
@@ -56,11 +58,12 @@ class Scope(NamedTuple):
     """End of the words behind the claim that say it, or of the claim."""
 
 
-def scope_of(said: str, read: Read, shopper: Shopper, *, ordered: bool) -> Scope:
+def scope_of(said: str, rest: str, read: Read, shopper: Shopper, *, ordered: bool) -> Scope:
     """Return what a claim is said of, and whether the profile bears it out.
 
     Args:
         said: The text as `spoken` gives it.
+        rest: The same, where `TAKEN` stands for what a claim took.
         read: A claim in it, which is true by itself.
         shopper: The profile.
         ordered: Whether the text holds a word that says so, or denies.
@@ -72,7 +75,7 @@ def scope_of(said: str, read: Read, shopper: Shopper, *, ordered: bool) -> Scope
     before = before[max(before.rfind(" . "), before.rfind(" , ")) + 1 :]
     if number == "time":
         return Scope(_since_the_last(said, before, read), read.end)
-    if number and _DENIED.search(before):
+    if number and _DENIED.search(rest, max(read.start - REACH, 0), read.start):
         return Scope(False, read.end)
     if number in ("orders", "per_order") or not shopper.values.get("orders"):
         return Scope(True, read.end)
@@ -81,7 +84,9 @@ def scope_of(said: str, read: Read, shopper: Shopper, *, ordered: bool) -> Scope
     if found and found["nth"]:
         holds = _holds_of_one(found["nth"], read, shopper)
     else:
-        holds = not (found or _WITHIN_ALL.search(said, read.start, read.end)) or _holds_of_all(read, shopper)
+        found = found or _WITHIN_ALL.search(said, read.start, read.end)
+        found = found or (_DEFINITE.search(before) and _OF_THEM.match(said, read.start))
+        holds = not found or _holds_of_all(read, shopper)
     return Scope(holds, after.end() if after else read.end)
 
 
