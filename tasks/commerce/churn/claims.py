@@ -8,14 +8,16 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, reduce
 from math import inf
+from operator import or_
 from typing import Final, Literal, NamedTuple
 
 from tasks.commerce.churn.pattern_keys import KEY, keys_of
 from tasks.commerce.churn.shopper import Shopper
 from tasks.commerce.text.lexicons import FOLDER
 from tasks.commerce.text.portuguese_numbers import value_of
+from tasks.commerce.text.remembered import Remembered
 
 DATA_FILES: Final = ("data/lexicons/churn_claims.toml",)
 Sign = Literal["leaves", "stays", ""]
@@ -36,10 +38,10 @@ ROUNDED_DAYS: Final = 0.02
 """The same for days that are said without a word that loosens them."""
 MOST_MONTHS_OF_A_YEAR: Final = 61
 """Days by which `um ano` may be missed."""
+NEEDS: Final = 3
+"""Sets of keys by which a wording is chosen."""
 CLAUSE: Final = 60
 """Characters before a claim that are searched for its denial."""
-MAX_KEPT_WORDS: Final = 16_384
-"""Number of cached words, as hostile texts bring new ones without end."""
 MAX_DIGITS: Final = 12
 LOOSE: Final = frozenset(
     (
@@ -96,7 +98,7 @@ class Read(NamedTuple):
     start: int
     match: re.Match[str]
     negative: bool
-    """Whether a word before it in its clause denies."""
+    """Whether a word before it in its clause denies; read for numbers alone."""
     denied: bool
     """Whether it is the claim that is denied: `o histórico não sugere retorno`."""
 
@@ -123,7 +125,7 @@ class Claim:
     sign: Sign
     """The side that it speaks for, where the value does not decide."""
 
-    @property
+    @cached_property
     def concludes(self) -> bool:
         """Return whether it says only whether the shopper leaves or stays."""
         return not self.number and not self.bounds
@@ -140,22 +142,35 @@ class Claim:
         return _sign_of(self.number, shopper) if self.number else self.sign
 
 
-class _Pattern(NamedTuple):
+class _Wording(NamedTuple):
     """One wording of a claim."""
 
-    order: int
-    """Its place in the file: earlier ones are tried first."""
     claim: Claim
     pattern: re.Pattern[str]
 
 
+class _Wordings(NamedTuple):
+    """All wordings, those that are tried first with the lowest bits, and what a text must hold for each.
+
+    A wording has up to `NEEDS` sets of keys. They are bits of one number: first the first needs of all wordings, then
+    their second needs, and so on. A text is read once, word by word, however many wordings there are.
+    """
+
+    every: tuple[_Wording, ...]
+    met_by: Mapping[str, int]
+    """The needs that a beginning of a word meets."""
+    free: int
+    """Needs that any text meets, where a wording has fewer."""
+    numbers: int
+    """The wordings with a number."""
+
+
 @cache
-def _patterns() -> tuple[tuple[_Pattern, ...], Mapping[str, tuple[_Pattern, ...]]]:
-    """Read the wordings: those that are tried on every text, and the others by the beginnings of words they need."""
+def _wordings() -> _Wordings:
+    """Read the wordings, in the order of the file."""
     document = tomllib.loads((FOLDER / "churn_claims.toml").read_text(encoding="utf-8"))
-    always: list[_Pattern] = []
-    by_key: dict[str, list[_Pattern]] = {}
-    order = 0
+    every: list[_Wording] = []
+    needs: list[tuple[frozenset[str], ...]] = []
     for entry in document["claim"]:
         bounds = entry.get("every", entry.get("any", {}))
         claim = Claim(
@@ -165,33 +180,47 @@ def _patterns() -> tuple[tuple[_Pattern, ...], Mapping[str, tuple[_Pattern, ...]
             sign=entry.get("sign", ""),
         )
         for text in entry["says"]:
-            order += 1
             said = text
             for macro, pattern in _MACROS.items():
                 said = said.replace(macro, pattern)
-            wording = _Pattern(order, claim, re.compile(rf" (?:{said})(?![a-z\d_])"))
-            keys = keys_of(said)
-            for key in keys or ():
-                by_key.setdefault(key, []).append(wording)
-            if keys is None:
-                always.append(wording)
-    return tuple(always), {key: tuple(wordings) for key, wordings in by_key.items()}
+            every.append(_Wording(claim, re.compile(rf" (?:{said})(?![a-z\d_])")))
+            needs.append(keys_of(said)[:NEEDS])
+    met_by: dict[str, int] = {}
+    free = 0
+    for need in range(NEEDS):
+        for place, sets in enumerate(needs):
+            bit = 1 << (need * len(every) + place)
+            for key in sets[need] if need < len(sets) else ():
+                met_by[key] = met_by.get(key, 0) | bit
+            free |= bit if need >= len(sets) else 0
+    numbers = sum(1 << place for place, wording in enumerate(every) if wording.claim.number)
+    return _Wordings(tuple(every), met_by, free, numbers)
 
 
-@lru_cache(maxsize=MAX_KEPT_WORDS)
-def _of_word(word: str) -> tuple[tuple[int, _Pattern], ...]:
-    """Return the wordings that a word may belong to, by their order."""
-    _, by_key = _patterns()
-    found = (wording for length in range(2, KEY + 1) for wording in by_key.get(word[:length], ()))
-    return tuple({wording.order: wording for wording in found}.items())
+def _met_by(word: str) -> int:
+    """Return the needs that a word meets."""
+    met_by = _wordings().met_by
+    return reduce(or_, [met_by.get(word[:length], 0) for length in range(2, KEY + 1)])
 
 
-def _tried(said: str) -> list[_Pattern]:
-    found = {wording.order: wording for wording in _patterns()[0]}
-    for word in said.split(" "):
-        found.update(_of_word(word))
-    has_digits = _DIGIT.search(said) is not None
-    return [found[order] for order in sorted(found) if has_digits or not found[order].claim.number]
+_MET_BY: Final = Remembered(_met_by)
+
+
+def _tried(said: str) -> list[_Wording]:
+    """Return the wordings whose needs a text meets, in their order."""
+    every, _, free, numbers = _wordings()
+    met = reduce(or_, map(_MET_BY.__getitem__, said.split(" ")), free)
+    tried = (1 << len(every)) - 1
+    for need in range(NEEDS):
+        tried &= met >> (need * len(every))
+    if not _DIGIT.search(said):
+        tried &= ~numbers
+    found = []
+    while tried:
+        lowest = tried & -tried
+        found.append(every[lowest.bit_length() - 1])
+        tried ^= lowest
+    return found
 
 
 def find_claims(said: str) -> tuple[list[Read], str]:
@@ -207,7 +236,7 @@ def find_claims(said: str) -> tuple[list[Read], str]:
     tried = _tried(said)
     # Patterns begin with the blank before a word, which is found faster than any other beginning of a word.
     said = f" {said}"
-    for _, claim, pattern in tried:
+    for claim, pattern in tried:
         match = pattern.search(said)
         while match and match.end() > match.start() + 1:
             start = first = match.start() + 1
@@ -215,7 +244,8 @@ def find_claims(said: str) -> tuple[list[Read], str]:
             denial = None if claim.number else (_DENIES_END if claim.concludes else _DENIES_FACT).search(clause)
             if denial:
                 start -= len(clause) - denial.start()
-            found.append(Read(claim, start - 1, match, bool(_DENIES.search(clause)), denial is not None))
+            negative = bool(claim.number and _DENIES.search(clause))
+            found.append(Read(claim, start - 1, match, negative, denial is not None))
             taken = said[start : start + 4].translate(_TAKE) if denial else ""
             taken += said[start + len(taken) : first]
             said = f"{said[:start]}{taken}{TAKEN * (match.end() - first)}{said[match.end() :]}"

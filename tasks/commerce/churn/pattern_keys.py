@@ -26,12 +26,12 @@ class _Item:
     """Whether it occurs at least once."""
 
 
-def keys_of(pattern: str) -> Keys | None:
-    """Return beginnings of words, of which every text that matches holds one; None where there are none."""
+def keys_of(pattern: str) -> tuple[Keys, ...]:
+    """Return sets of beginnings of words; a text that matches holds one of each set, and the first sets are rarest."""
     sequences, end = _alternatives(pattern, 0)
     if end != len(pattern):
         raise ValueError(f"{pattern!r} has a parenthesis too many")
-    return _of_alternatives(sequences, starts=True)[0]
+    return tuple(sorted(_of_alternatives(sequences, starts=True)[0], key=_rarity, reverse=True))
 
 
 def _alternatives(pattern: str, place: int) -> tuple[list[list[_Item]], int]:
@@ -73,49 +73,48 @@ def _item(pattern: str, place: int) -> tuple[_Item, int]:
     return _Item("", [] if looks_around else group, needed=not looks_around), end + 1
 
 
-def _of_alternatives(sequences: list[list[_Item]], *, starts: bool) -> tuple[Keys | None, bool]:
+def _of_alternatives(sequences: list[list[_Item]], *, starts: bool) -> tuple[list[Keys], bool]:
     """Return the keys of alternatives, and whether a word begins after each of them."""
-    found: Keys | None = frozenset()
-    ends = True
-    for sequence in sequences:
-        keys, end = _of_sequence(sequence, starts=starts)
-        found = None if found is None or keys is None else found | keys
-        ends &= end
-    return found, ends
+    found = [_of_sequence(sequence, starts=starts) for sequence in sequences]
+    ends = all(end for _, end in found)
+    if len(found) == 1:
+        return found[0][0], ends
+    # A text holds a key of one of the alternatives.
+    if not all(keys for keys, _ in found):
+        return [], ends
+    return [frozenset().union(*(max(keys, key=_rarity) for keys, _ in found))], ends
 
 
-def _of_sequence(sequence: list[_Item], *, starts: bool) -> tuple[Keys | None, bool]:
-    best: Keys | None = None
+def _of_sequence(sequence: list[_Item], *, starts: bool) -> tuple[list[Keys], bool]:
+    found: list[Keys] = []
     word, at_start = "", starts
     for item in sequence:
         if item.group is not None:
-            best = _better(best, _key(word))
+            found += _key(word)
             word = ""
-            keys, ends = _of_alternatives(item.group, starts=at_start) if item.group else (None, at_start)
+            keys, ends = _of_alternatives(item.group, starts=at_start) if item.group else ([], at_start)
             if item.needed:
-                best = _better(best, keys)
+                found += keys
                 at_start = ends
             else:
                 at_start &= ends
             continue
         if not item.needed or item.character == _ANY:
-            best = _better(best, _key(word))
+            found += _key(word)
             word, at_start = "", False
         elif item.character == " ":
-            best = _better(best, _key(word))
+            found += _key(word)
             word, at_start = "", True
         elif word or at_start:
             word += item.character
             at_start = False
-    return _better(best, _key(word)), at_start
+    return [*found, *_key(word)], at_start
 
 
-def _key(word: str) -> Keys | None:
-    return frozenset((word[:KEY],)) if len(word) > 1 else None
+def _key(word: str) -> list[Keys]:
+    return [frozenset((word[:KEY],))] if len(word) > 1 else []
 
 
-def _better(one: Keys | None, other: Keys | None) -> Keys | None:
-    """Return the keys that fewer texts hold: the longer ones, then the fewer."""
-    if one is None or other is None:
-        return other if one is None else one
-    return max(one, other, key=lambda keys: (min(map(len, keys)), -len(keys)))
+def _rarity(keys: Keys) -> tuple[int, int]:
+    """Return an order in which the keys that fewer texts hold are greater: the longer ones, then the fewer."""
+    return min(map(len, keys)), -len(keys)

@@ -81,7 +81,7 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
     length = ramp(len(text.strip()), 0, SHORTEST) * ramp(len(text), TOO_LONG, LONGEST)
     folded = fold(text)
     own_words = folded_words(folded)
-    if not length or declines(folded, set(own_words), says_something=any(word[0].isdigit() for word in own_words)):
+    if not length or declines(folded, set(own_words), says_something=any([word[0].isdigit() for word in own_words])):
         return Grade(0.0, 0.0)
     form = length * fluency(own_words) * originality(own_words, prompt) * manner(text, folded, own_words) ** 2
     if not form:
@@ -89,38 +89,38 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
     shopper = read_shopper(prompt)
     said = spoken(folded)
     claims, rest = find_claims(said)
-    truth = FALSE_KEEPS ** sum(not read.holds(shopper) for read in claims)
-    unknown = _unknown(rest, shopper)
+    left: list[str] = _WORD.findall(rest)
+    truth = FALSE_KEEPS ** sum([not read.holds(shopper) for read in claims])
+    unknown = _unknown(_without_state(rest, left, shopper), shopper)
     known = UNKNOWN_KEEPS[unknown] if unknown < len(UNKNOWN_KEEPS) else 0.0
     direction = 1.0 if leaves is None else _direction(claims, said, shopper, "leaves" if leaves else "stays")
-    return Grade(form * truth * known * direction * _content(rest, claims), _support(claims, shopper))
+    return Grade(form * truth * known * direction * _content(rest, left, claims), _support(claims, shopper))
 
 
-def _unknown(rest: str, shopper: Shopper) -> int:
+def _unknown(left: Sequence[str], shopper: Shopper) -> int:
     """Count what is said beyond the closed world: other words, numbers without a claim, and denials of nothing read."""
-    rest = _without_state(rest, shopper)
-    left: list[str] = _WORD.findall(rest)
-    numbers = sum(word[0].isdigit() or word == "%" for word in left)
-    denials = sum(word in _NEGATIONS for word in left)
+    numbers = sum([word[0].isdigit() or word == "%" for word in left])
+    denials = sum(map(_NEGATIONS.__contains__, left))
     return numbers + denials + len(_VOCABULARY.unknown(left, shopper.category))
 
 
-def _without_state(rest: str, shopper: Shopper) -> str:
-    """Take away the shopper's state where it only says where they are, and is no reason."""
+def _without_state(rest: str, left: list[str], shopper: Shopper) -> list[str]:
+    """Return the words of the rest without the shopper's state where it only says where they are, and is no reason."""
+    stated = rest
     for name in shopper.state:
         if name in rest:
-            rest = re.sub(rf"{_OF_THE_STATE}{re.escape(name)}(?![a-z])", "", rest)
-    return rest
+            stated = re.sub(rf"{_OF_THE_STATE}{re.escape(name)}(?![a-z])", "", stated)
+    return left if stated is rest else _WORD.findall(stated)
 
 
-def _content(rest: str, claims: Sequence[Read]) -> float:
+def _content(rest: str, words_left: Sequence[str], claims: Sequence[Read]) -> float:
     """Grade, in [0, 1], that a text claims something: enough of it, and each sentence."""
     if not claims:
         return EMPTY_KEEPS
     taken = rest.count(TAKEN)
-    left = sum(len(word) + 1 for word in _WORD.findall(rest) if word not in CLOSED_CLASS)
+    left = sum([len(word) + 1 for word in words_left if word not in CLOSED_CLASS])
     sentences = rest.split(" . ")
-    empty = sum(TAKEN not in sentence and len(sentence.split()) > 1 for sentence in sentences)
+    empty = sum([TAKEN not in sentence and len(sentence.split()) > 1 for sentence in sentences])
     return EMPTY_KEEPS**empty * (EMPTY_KEEPS + (1 - EMPTY_KEEPS) * ramp(taken / (taken + left), *CLAIMED))
 
 
@@ -129,11 +129,13 @@ def _direction(claims: Sequence[Read], said: str, shopper: Shopper, answer: Sign
     concluded = {read.speaks_for(shopper) for read in claims if read.claim.concludes}
     if concluded - {answer}:
         return AGAINST_KEEPS
+    facts = [read for read in claims if not read.claim.concludes]
+    if not facts:
+        return 1.0
     weights = {"leaves": 0.0, "stays": 0.0, "": 0.0}
     conceded = _conceded(said)
-    for read in claims:
-        if not read.claim.concludes:
-            weights[read.speaks_for(shopper)] += conceded(read.start)
+    for read in facts:
+        weights[read.speaks_for(shopper)] += conceded(read.start)
     other = OPPOSITE[answer]
     if not weights[other]:
         return 1.0
@@ -174,5 +176,5 @@ def _support(claims: Sequence[Read], shopper: Shopper) -> float:
     if not claims:
         return 0.0
     held = [read.claim for read in claims if not read.claim.concludes and read.holds(shopper)]
-    facts = sum(BY_NUMBER if claim.number else BY_WORD for claim in held)
+    facts = sum([BY_NUMBER if claim.number else BY_WORD for claim in held])
     return BY_CONCLUSION + (1 - BY_CONCLUSION) * min(facts / BY_NUMBER, 1.0)

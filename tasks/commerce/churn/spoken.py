@@ -14,6 +14,7 @@ STOP, PAUSE = ".", ","
 """Marks of the end of a sentence and of a clause, which are words of their own."""
 
 _WORD: Final = re.compile(r"r\$|%|\d+(?:[.,]\d+)*|[^\W\d_]+|[.;:!?\n]+|[,()\u2014\u2013]| - ")
+_ASCII_WORD: Final = re.compile(r"r\$|[a-z]+|%|\d+(?:[.,]\d+)*|[.;:!?\n]+|[,()]| - ")
 _STOPS: Final = ".;:!?\n"
 _PAUSES: Final = ",()\u2014\u2013 "
 _NUMERALS: Final = {
@@ -22,25 +23,30 @@ _NUMERALS: Final = {
 _COUNTED: Final = frozenset(("dia", "semana", "mes", "ano", "parcela", "estrela", "real"))
 """Nouns before which `um` and `uma` count."""
 _HALF_A_YEAR: Final = ("6", "meses")
+_CHANGED: Final = frozenset((*_NUMERALS, "ano", "um", "uma"))
+"""Words without which only marks change."""
 
 
 def spoken(folded: str) -> str:
     """Return a folded text as its claims are read."""
+    found: list[str] = (_ASCII_WORD if folded.isascii() else _WORD).findall(folded)
+    if _CHANGED.isdisjoint(found):
+        return " ".join([word if word.isalpha() else _mark(word) for word in found])
     said: list[str] = []
-    for word in _WORD.findall(folded):
-        if word[0] in _STOPS:
-            said.append(STOP)
-        elif word[0] in _PAUSES:
-            said.append(PAUSE)
-        elif word in _NUMERALS:
+    for word in found:
+        if word in _NUMERALS:
             _count(said, _NUMERALS[word])
         elif word == "ano" and said and said[-1] == "meio":
             said[-1:] = _HALF_A_YEAR
         else:
             if word.rstrip("s") in _COUNTED and said and said[-1] in ("um", "uma"):
                 said[-1] = "1"
-            said.append(word)
+            said.append(word if word.isalpha() else _mark(word))
     return " ".join(said)
+
+
+def _mark(word: str) -> str:
+    return STOP if word[0] in _STOPS else PAUSE if word[0] in _PAUSES else word
 
 
 def _count(said: list[str], number: int) -> None:

@@ -7,13 +7,13 @@ verb of the list at all, is bad advice.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Final
 
 from tasks.commerce.insights.sentences import PARTS, Sentence
 from tasks.commerce.insights.speech import forms, is_known, verbs_of, word_classes
 from tasks.commerce.insights.table import Table
 from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.remembered import Remembered
 from tasks.commerce.text.text_form import FUNCTION_WORDS, fold
 
 DATA_FILES: Final = ("data/lexicons/advice_words.txt",)
@@ -85,9 +85,8 @@ class Advice:
 def advice_from(sentence: Sentence) -> int:
     """Return the place from which a sentence recommends; its length if nowhere."""
     tokens = sentence.tokens
-    for place, word in enumerate(tokens):
-        if not _may_begin(word):
-            continue
+    for place in [place for place, word in enumerate(tokens) if _MAY_BEGIN[word]]:
+        word = tokens[place]
         before = tokens[place - 1] if place else ""
         begins = not place or before in PARTS
         following = tokens[place + 1 : place + 3]
@@ -117,7 +116,6 @@ def _commands(word: str, following: Sequence[str]) -> bool:
     return word in _IMPERATIVES or (word in _STOPS and "de" in following)
 
 
-@lru_cache(maxsize=32_768)
 def _may_begin(word: str) -> bool:
     """Return whether advice may begin at a word."""
     return (
@@ -130,6 +128,9 @@ def _may_begin(word: str) -> bool:
         or word in _VERBS
         or _looks_infinitive(word)
     )
+
+
+_MAY_BEGIN: Final = Remembered(_may_begin)
 
 
 def _phrase_start(place: int, sentence: Sentence) -> int:
@@ -177,10 +178,8 @@ def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) ->
     """
     tokens = sentence.tokens
     found = False
-    for place in range(start, len(tokens)):
+    for place in [place for place in range(start, len(tokens)) if _MAY_BEGIN[tokens[place]]]:
         word = tokens[place]
-        if not _may_begin(word):
-            continue
         before = tokens[place - 1] if place else ""
         if word in _STOPS and place + 1 < len(tokens) and tokens[place + 1] == "de" and before != "nao":
             advice.harmful += 1

@@ -84,6 +84,8 @@ def read_figures(sentence: Sentence, table: Table, advice: int, years: frozenset
     figures.columns = {}
     figures.cells = []
     figures.read = 0
+    if not sentence.numbers:
+        return
     written = [each for place in sentence.numbers if (each := _written(place, sentence.tokens))]
     for each in written:
         if _is_year(each, sentence.tokens):

@@ -100,14 +100,25 @@ def know(facts: tuple[Fact, ...]) -> KnownFacts:
     )
 
 
+@lru_cache(maxsize=KEPT_PROMPTS)
+def words_of_name(name: str) -> tuple[str, ...]:
+    """Return the content words of a row's name; rows are few, and meet in many tables."""
+    return tuple(content_words(name))
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def read_statement(statement: str) -> tuple[tuple[float, ...], tuple[str, ...]]:
+    """Return a statement's numbers, and the words and signs that they belong to."""
+    return tuple(numbers_in(statement)), tuple(labels(statement))
+
+
 def _know(fact: Fact) -> KnownFact:
     if not isinstance(fact, str):
         return KnownFact(None, frozenset({_rounded(float(fact))}), (), ())
     name, colon, statement = fact.partition(": ")
-    row, text = (name, statement) if colon and content_words(name) else (None, fact)
-    return KnownFact(
-        row, frozenset(map(_rounded, numbers_in(text))), tuple(labels(text)), tuple(content_words(row or ""))
-    )
+    row, text = (name, statement) if colon and words_of_name(name) else (None, fact)
+    numbers, said = read_statement(text)
+    return KnownFact(row, frozenset(map(_rounded, numbers)), said, words_of_name(row or ""))
 
 
 def _row_words(facts: Iterable[KnownFact]) -> dict[str, str]:
@@ -115,7 +126,7 @@ def _row_words(facts: Iterable[KnownFact]) -> dict[str, str]:
 
     A row whose words all occur in other rows too, as `ferramentas` in `ferramentas de jardim`, is named by them.
     """
-    rows = {fact.row: [word for word in content_words(fact.row) if word.isalpha()] for fact in facts if fact.row}
+    rows = {fact.row: [word for word in fact.row_words if word.isalpha()] for fact in facts if fact.row}
     shared = {word for word, times in Counter(word for names in rows.values() for word in names).items() if times > 1}
     own = {row: [word for word in names if word not in shared] or names for row, names in rows.items()}
     exact = {word: row for row, names in own.items() for word in names}

@@ -52,6 +52,8 @@ ODD_ADVICE: Final = 0.53
 _CODE: Final = re.compile(r"\b[A-Z]{2}\b")
 _STATES: Final = dict(line.split(" = ") for line in read_lexicon("states"))
 _STATE_NAMES: Final = re.compile(rf"\b(?:{'|'.join(sorted(_STATES.values(), key=len, reverse=True))})\b")
+_STATE_WORDS: Final = frozenset(words(name)[-1] for name in _STATES.values())
+"""Words without which no state is named."""
 _CATEGORIES: Final = frozenset(
     word
     for line in read_lexicon("categories")
@@ -111,7 +113,7 @@ class Reading:
 
 def read_analysis(
     text: str,
-    tokens: Sequence[str],
+    tokens: list[str],
     present: set[str],
     prompt: str,
     table: Table,
@@ -133,6 +135,7 @@ def read_analysis(
     given = _words_given(prompt)
     strange = strange_words(present, given)
     strange_set = set(strange)
+    perhaps_foreign = not _PERHAPS_FOREIGN.isdisjoint(present)
     months, years = period_of(prompt)
     reading.strange = len(strange) + names_among(text, strange)
     for sentence in sentences_of(tokens, table, headings):
@@ -151,7 +154,8 @@ def read_analysis(
             _read_unproved(sentence, start, is_strange, reading)
         elif not proved and start == len(sentence.tokens):
             _read_idle(sentence, is_strange, items, reading)
-        reading.foreign += _names_foreign(sentence, table, start, given, months)
+        if perhaps_foreign:
+            reading.foreign += _names_foreign(sentence, table, start, given, months)
     reading.foreign += _foreign_states(text, table, present, bool(strange))
     return reading
 
@@ -228,7 +232,7 @@ def _foreign_states(text: str, table: Table, present: set[str], strange: bool) -
     found = set[str]()
     if not _FOLDED_CODES.isdisjoint(present):
         found.update(code for code in _CODE.findall(text) if code in _STATES)
-    if strange:
+    if strange and not _STATE_WORDS.isdisjoint(present):
         found.update(_STATE_NAMES.findall(text))
     return len(found.difference(table.names))
 

@@ -125,6 +125,8 @@ _CODES: Final = {
     for code, name in sorted((line.split(" = ") for line in read_lexicon("states")), key=lambda pair: -len(pair[1]))
 }
 """The codes of the states by their names, the longer names first."""
+# "Mato Grosso do Sul" contains "Mato Grosso": neither name may stand for the other, whichever the table has.
+_ANY_STATE: Final = re.compile(rf"\b(?:{'|'.join(_CODES)})\b(?! do Sul)")
 _MARK: Final = re.compile(r"[ \t]*(?:[-*•–—#]|\d{1,2}[.)])[ \t]*\S")
 
 
@@ -213,14 +215,14 @@ def _lines_given(prompt: str) -> frozenset[str]:
 def with_codes(text: str, known: KnownFacts) -> str:
     """Return a text that names the table's states by their codes, as the table does."""
     names = _state_names(tuple(known.rows.values()))
-    return names.sub(lambda match: _CODES[match[0]], text) if names else text
+    if not any(map(text.__contains__, names)):
+        return text
+    return _ANY_STATE.sub(lambda match: _CODES[match[0]] if match[0] in names else match[0], text)
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
-def _state_names(rows: tuple[str, ...]) -> re.Pattern[str] | None:
-    names = [name for name, code in _CODES.items() if code in rows]
-    # "Mato Grosso do Sul" contains "Mato Grosso": neither name may stand for the other, whichever the table has.
-    return re.compile(rf"\b(?:{'|'.join(names)})\b(?! do Sul)") if names else None
+def _state_names(rows: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name, code in _CODES.items() if code in rows)
 
 
 def invented_numbers(unknown: AbstractSet[float], folded: str, known: KnownFacts) -> AbstractSet[float]:

@@ -7,6 +7,7 @@ line, and what a heading or an earlier sentence of the line named is carried on.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 from tasks.commerce.insights.table import SHORT_MONTHS, Table
@@ -116,7 +117,7 @@ _PUNCTUATION: Final = _ENDS | PARTS
 _PARTS_AND_CONJUNCTIONS: Final = (PARTS | _CONJUNCTIONS) - {"/"}
 
 
-def sentences_of(tokens: Sequence[str], table: Table, headings: Sequence[bool]) -> Iterator[Sentence]:
+def sentences_of(tokens: list[str], table: Table, headings: Sequence[bool]) -> Iterator[Sentence]:
     """Yield the sentences of a text.
 
     Args:
@@ -134,7 +135,7 @@ def sentences_of(tokens: Sequence[str], table: Table, headings: Sequence[bool]) 
         word = tokens[end] if end < len(tokens) else "\n"
         if start < end:
             heading = line < len(headings) and headings[line]
-            sentence = _sentence(list(tokens[start : min(end, start + MAX_TOKENS)]), table, line, heading, word == "?")
+            sentence = _sentence(tokens[start : min(end, start + MAX_TOKENS)], table, line, heading, word == "?")
             sentence.carried_row, sentence.carried_column = carried
             sentence.from_line = in_line
             sentence.first, first = first, False
@@ -160,27 +161,24 @@ def _sentence(tokens: list[str], table: Table, line: int, heading: bool, asks: b
     rows: list[tuple[int, int]] = []
     columns: list[tuple[int, int]] = []
     numbers: list[int] = []
-    clauses: list[int] = []
-    clause = 0
     names = table.names_of_words
     last = len(tokens) - 1
-    for place, word in enumerate(tokens):
+    # Signs and digits sort before letters: one comparison skips most words.
+    for place in [place for place, word in enumerate(tokens) if word < "a" or word in names]:
+        word = tokens[place]
         named = names.get(word)
-        if named is not None:
-            of_row, index = named
-            if not of_row:
-                columns.append((place, index))
-            elif _is_row(word, tokens[place + 1] if place < last else ""):
-                rows.append((place, index))
-        elif word < "a":
-            # Signs and digits sort before letters: one comparison skips most words.
+        if named is None:
             if word[-1].isdigit():
                 numbers.append(place)
-            elif word in _PARTS_AND_CONJUNCTIONS:
-                clause += 1
-        elif word in _CONJUNCTIONS:
-            clause += 1
-        clauses.append(clause)
+            continue
+        of_row, index = named
+        if not of_row:
+            columns.append((place, index))
+        elif _is_row(word, tokens[place + 1] if place < last else ""):
+            rows.append((place, index))
+    # A name, as in `seguro contra roubo`, parts nothing.
+    parting = _PARTS_AND_CONJUNCTIONS.difference(names)
+    clauses = list(accumulate(map(parting.__contains__, tokens)))
     return Sentence(tokens, clauses, rows[:MAX_MARKS], columns[:MAX_MARKS], numbers[:MAX_MARKS], line, heading, asks)
 
 

@@ -133,8 +133,9 @@ def names_among(text: str, strange: Sequence[str]) -> int:
     found = set()
     before = "."
     for word in text.split():
-        plain = word.strip("*_\"'(),.;:!?#-")
-        if plain[:1].isupper() and before[-1:] not in ".!?:#-*\n" and fold(plain) in wanted:
-            found.add(plain)
+        if not word.islower():
+            plain = word.strip("*_\"'(),.;:!?#-")
+            if plain[:1].isupper() and before[-1:] not in ".!?:#-*\n" and fold(plain) in wanted:
+                found.add(plain)
         before = word
     return len(found)

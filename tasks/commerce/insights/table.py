@@ -8,15 +8,15 @@ whether its rows add up. Rows that are months are in order of time.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from tasks.commerce.insights.quotations import Fact
+from tasks.commerce.insights.quotations import Fact, read_statement, words_of_name
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.months import MONTHS
 from tasks.commerce.text.portuguese_numbers import numbers_in
-from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, content_words, fold, labels, words
+from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, fold, words
 
 DATA_FILES: Final = ("data/lexicons/table_columns.txt",)
 MIDDLING: Final = 0.3
@@ -27,6 +27,7 @@ MAX_ROWS: Final = 40
 
 _MONTHS: Final = {fold(month): place for place, month in enumerate(MONTHS, 1)}
 SHORT_MONTHS: Final = {fold(month)[:3]: fold(month) for month in MONTHS}
+_FIGURE: Final = re.compile(r"[\d.]+,?\d*")
 _MONTH_ROW: Final = re.compile(r"([a-z]+)/(\d{4})")
 
 
@@ -105,27 +106,32 @@ def table_of(facts: tuple[Fact, ...]) -> Table | None:
     cells: dict[tuple[str, tuple[str, ...]], tuple[float, int, str]] = {}
     for place, fact in enumerate(facts):
         name, colon, statement = str(fact).partition(": ")
-        numbers = numbers_in(statement)
-        if not isinstance(fact, str) or not colon or len(numbers) != 1 or not content_words(name):
+        numbers, labels = read_statement(statement)
+        if not isinstance(fact, str) or not colon or len(numbers) != 1 or not words_of_name(name):
             return None
-        cells.setdefault((name, tuple(labels(statement))), (numbers[0], place, statement))
+        cells.setdefault((name, labels), (numbers[0], place, statement))
     names = tuple(dict.fromkeys(name for name, _ in cells))
     said = tuple(dict.fromkeys(column for _, column in cells))
     if not names or len(names) > MAX_ROWS:
         return None
-    figures = {(names.index(name), said.index(column)): value for (name, column), (value, _, _) in cells.items()}
-    places = {(names.index(name), said.index(column)): place for (name, column), (_, place, _) in cells.items()}
+    row_of = {name: row for row, name in enumerate(names)}
+    column_of = {labels_said: column for column, labels_said in enumerate(said)}
+    figures = {(row_of[name], column_of[column]): value for (name, column), (value, _, _) in cells.items()}
+    places = {(row_of[name], column_of[column]): place for (name, column), (_, place, _) in cells.items()}
     columns = tuple(
         _column(labels_of, [cell for (_, column), cell in cells.items() if column == labels_of]) for labels_of in said
     )
     row_words, column_words, times = _row_words(names), _column_words(columns, said), _times(names)
     short = {form: row_words[month] for form, month in SHORT_MONTHS.items() if times and month in row_words}
-    table = Table(
+    worths = [1.0] * len(facts)
+    for cell, place in places.items():
+        worths[place] = _worth(figures[cell], columns[cell[1]])
+    return Table(
         names,
         columns,
         figures,
         places,
-        (1.0,) * len(facts),
+        tuple(worths),
         row_words,
         column_words,
         times,
@@ -133,23 +139,18 @@ def table_of(facts: tuple[Fact, ...]) -> Table | None:
         {word: (False, column) for word, column in column_words.items()}
         | {word: (True, row) for word, row in (short | row_words).items()},
     )
-    worths = [1.0] * len(facts)
-    for (row, column), place in places.items():
-        worths[place] = _worth(table, row, column)
-    return replace(table, worths=tuple(worths))
 
 
-def _worth(table: Table, row: int, column: int) -> float:
-    high = table.columns[column].name != "nota"
-    if not table.rank(row, column, high):
-        return 1.0
-    return OTHER_END if not table.rank(row, column, not high) else MIDDLING
+def _worth(value: float, column: Column) -> float:
+    ends = (column.highest, column.lowest)
+    first, last = ends if column.name != "nota" else ends[::-1]
+    return 1.0 if value == first else OTHER_END if value == last else MIDDLING
 
 
 def _column(said: tuple[str, ...], cells: Sequence[tuple[float, int, str]]) -> Column:
     kind = next((kind for kind in KINDS if kind.name in said or not kind.words.isdisjoint(said)), None)
     values = [value for value, _, _ in cells]
-    decimals = max(len(number.partition(",")[2]) for _, _, text in cells for number in re.findall(r"[\d.]+,?\d*", text))
+    decimals = max(len(number.partition(",")[2]) for _, _, text in cells for number in _FIGURE.findall(text))
     return Column(
         kind.name if kind else " ".join(said),
         "r$" if "r$" in said else "%" if "%" in said else "",
@@ -179,7 +180,7 @@ def _row_words(names: Sequence[str]) -> dict[str, int]:
 
     A row whose words all occur in other rows too, as `ferramentas` in `ferramentas de jardim`, is named by them.
     """
-    of_row = [[word for word in content_words(name) if word.isalpha()] for name in names]
+    of_row = [[word for word in words_of_name(name) if word.isalpha()] for name in names]
     shared = {word for word, times in Counter(word for row in of_row for word in row).items() if times > 1}
     own = [[word for word in row if word not in shared] or row for row in of_row]
     exact = {word: row for row, row_words in enumerate(own) for word in row_words}

@@ -15,7 +15,7 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.text_form import MAX_CHARACTERS, fold, folded_words, ramp
+from tasks.commerce.text.text_form import FUNCTION_WORDS, MAX_CHARACTERS, fold, folded_words, ramp
 
 DATA_FILES: Final = (
     "data/lexicons/data_requests.txt",
@@ -51,7 +51,7 @@ _FEW_LETTERS: Final = 12
 
 
 class WordPhrases:
-    """Phrases as tuples of folded words, found by their rarest word, which is taken to be the longest.
+    """Phrases as tuples of folded words, found by their rarest word: taken to be the longest that is no function word.
 
     Args:
         entries: The phrases as a list holds them.
@@ -61,7 +61,7 @@ class WordPhrases:
         self._by_key: dict[str, tuple[tuple[int, tuple[str, ...]], ...]] = {}
         for entry in entries:
             phrase = tuple(folded_words(fold(entry)))
-            key = max(phrase, key=len)
+            key = max(phrase, key=lambda word: (word not in FUNCTION_WORDS, len(word)))
             self._by_key[key] = (*self._by_key.get(key, ()), (phrase.index(key), phrase))
         self.keys = frozenset(self._by_key)
         """Words without which no phrase is there."""
@@ -134,7 +134,8 @@ _DOMAINS: Final = (
     r"|link|click|app|br|pt|es|live|vip|biz|cc|ws|page|web|dev)"
 )
 _HOST: Final = re.compile(
-    r"(?<=[a-z0-9])\.(?:[a-z]{2,12}/[a-z0-9]|" + _DOMAINS + r"(?![a-z0-9])"
+    # The dot first, which is found faster than what is before it.
+    r"\.(?<=[a-z0-9]\.)(?:[a-z]{2,12}/[a-z0-9]|" + _DOMAINS + r"(?![a-z0-9])"
     # `Muito bom.com certeza volto` lacks a blank and is no address.
     r"(?=\W*$|[,;:!?)]|\.(?!\w)|\s+(?:e|ou|para|pra|agora|hoje|antes|ja|que|com|em|no|na|pelo)\b))"
 )
@@ -210,7 +211,8 @@ def _leads_away(text: str, folded: str, raw: bytes) -> bool:
         return True
     if "http" in folded or "www." in folded or _HOST.search(folded):
         return True
-    if not text.isascii() and _CONTROLS.search(text):
+    # What Latin-1 lacks has become a question mark.
+    if raw.count(b"?") != text.count("?") and _CONTROLS.search(text):
         return True
     if ("xx" in folded or "$ x" in folded or "$x" in folded) and _BLANKS.search(folded):
         return True
@@ -234,7 +236,7 @@ def _brazilian(text: str, text_words: Sequence[str], marks: AbstractSet[str]) ->
     """Grade by words of other languages: of Portugal one sure or two possible ones, of others by their share."""
     for foreign in (_ENGLISH, _SPANISH):
         if not marks.isdisjoint(foreign):
-            share = sum(word in foreign for word in text_words) / len(text_words)
+            share = sum(map(foreign.__contains__, text_words)) / len(text_words)
             if share > FEW_FOREIGN and share * len(text_words) > 1:
                 return 1 - (1 - UNSENDABLE) * ramp(share, FEW_FOREIGN, MANY_FOREIGN)
     if len({_PERHAPS_EUROPEAN[word] for word in marks if word in _PERHAPS_EUROPEAN}) > 1:

@@ -102,6 +102,7 @@ class Phrases:
             pattern = re.compile(rf"{where}{re.escape(phrase)}{end}")
             self._by_first_word[first] = (*self._by_first_word.get(first, ()), (phrase, pattern))
         self._first_words = frozenset(self._by_first_word)
+        self.phrases = tuple(map(fold, read_lexicon(lexicon)))
 
     def are_in(self, folded: str, words_there: AbstractSet[str]) -> bool:
         """Return whether any phrase occurs in a folded text of these words."""
@@ -140,7 +141,6 @@ _KINDS: Final = (
     | dict.fromkeys(_PREPOSITIONS, _PREPOSITION)
     | dict.fromkeys(("o", "os", "um"), _ARTICLE)
 )
-_ALL_BIND: Final = str.maketrans({_PREPOSITION: _BINDS, _ARTICLE: _BINDS})
 _CLASHES: Final = frozenset(
     pair
     for before in _PREPOSITIONS | {"o", "os"}
@@ -236,8 +236,8 @@ def fluency(folded_words: Sequence[str]) -> float:
     kinds = "".join(map(_KINDS.get, letters, repeat(_CARRIES)))
     clashes = 0
     if "pp" in kinds or "ap" in kinds:
-        clashes = sum(pair in _CLASHES for pair in pairwise(folded_words))
-    kinds = kinds.translate(_ALL_BIND)
+        clashes = sum(map(_CLASHES.__contains__, pairwise(folded_words)))
+    kinds = kinds.replace(_PREPOSITION, _BINDS).replace(_ARTICLE, _BINDS)
     longest = max(map(len, kinds.split(_BINDS)))
     novelty = len(set(letters)) / len(letters)
     binding = ramp(kinds.count(_BINDS) / len(letters), 0.05, 0.11)
@@ -271,7 +271,7 @@ def brevity(folded_words: Sequence[str]) -> float:
     content.
     """
     kinds = "".join([_KINDS.get(word) or (_CARRIES if word.isalpha() else _COUNTS) for word in folded_words])
-    kinds = kinds.translate(_ALL_BIND)
+    kinds = kinds.replace(_PREPOSITION, _BINDS).replace(_ARTICLE, _BINDS)
     longest = max(map(len, kinds.replace(_COUNTS, _BINDS).split(_BINDS)))
     return ramp(longest, 9, 5) * _portuguese(kinds) if kinds else 0.0
 
@@ -299,12 +299,15 @@ def declines(folded: str, words_there: AbstractSet[str], says_something: bool) -
 def chatters(text: str) -> bool:
     """Return whether a text addresses the requester instead of being the answer."""
     folded = fold(text[:MAX_CHARACTERS])
+    if not any(map(folded.__contains__, CHATTER.phrases)):
+        return False
     return CHATTER.are_in(folded, set(folded_words(folded)))
 
 
 def ramp(value: float, worst: float, best: float) -> float:
     """Grade a value linearly: 0 at `worst` and beyond, 1 at `best` and beyond."""
-    return min(max((value - worst) / (best - worst), 0.0), 1.0)
+    share = (value - worst) / (best - worst)
+    return 0.0 if share < 0.0 else 1.0 if share > 1.0 else share
 
 
 def overlap(text: str, reference: str) -> float:

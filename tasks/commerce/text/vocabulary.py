@@ -11,11 +11,10 @@ from functools import lru_cache
 from typing import Final
 
 from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.remembered import MAX_KEPT_WORDS, Remembered
 from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, fold, folded_words
 
 DATA_FILES: Final = ("data/lexicons/closed_class_words.txt", "data/lexicons/irregular_verbs.txt")
-MAX_KEPT_WORDS: Final = 32_768
-"""Number of cached words of a list, as hostile texts bring new ones without end."""
 LONGEST_WORD: Final = 40
 """Letters; the longest Portuguese word of a shop has half of them."""
 
@@ -97,9 +96,9 @@ def root(word: str) -> str:
         return word
     if word.endswith("mente") and len(word) > 8:
         word = word[:-5]
-    singular = next((word.removesuffix(end) + put for end, put in _PLURALS if word.endswith(end)), word)
-    if singular == word:
-        singular = word.removesuffix("s")
+    singular = word
+    if word[-1] == "s":
+        singular = next((word[: -len(end)] + put for end, put in _PLURALS if word.endswith(end)), word[:-1])
     if singular.endswith(_IL):
         singular = f"{singular[:-2]}el"
     if len(singular) > 6:
@@ -133,19 +132,14 @@ class Vocabulary:
     """
 
     def __init__(self, *lexicons: str) -> None:
-        self._roots = roots(
+        listed = roots(
             word for lexicon in lexicons for entry in read_lexicon(lexicon) for word in folded_words(fold(entry))
         )
-        self._known: dict[str, bool] = {}
+        self._known = Remembered(lambda word: word in CLOSED_CLASS or not word.isalpha() or root(word) in listed)
 
     def __contains__(self, word: str) -> bool:
         """Return whether a folded word is listed in any form, or needs no list (a function word, a number, a sign)."""
-        known = self._known.get(word)
-        if known is None:
-            if len(self._known) >= MAX_KEPT_WORDS:
-                self._known.clear()
-            known = self._known[word] = word in CLOSED_CLASS or not word.isalpha() or root(word) in self._roots
-        return known
+        return self._known[word]
 
     def unknown(self, folded_words: Sequence[str], allowed: AbstractSet[str]) -> list[str]:
         """Return the content words, each time they occur, that are neither listed nor allowed in any form.
@@ -154,7 +148,8 @@ class Vocabulary:
             folded_words: The text's `words`.
             allowed: Folded words, as a prompt's; a frozenset that is kept with the prompt has its roots cached.
         """
-        foreign = [word for word in folded_words if word not in self]
+        known = self._known
+        foreign = [word for word in folded_words if not known[word]]
         if not foreign or not allowed:
             return foreign
         theirs = _roots_of(frozenset(allowed))

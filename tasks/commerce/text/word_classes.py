@@ -20,6 +20,8 @@ def read_class(word: str, classes: Mapping[str, int]) -> int:
         return own
     if not word.isalpha():
         return NUMBER
-    return next(
-        (classes[f"-{word[-size:]}"] for size in range(LONGEST_ENDING, 0, -1) if f"-{word[-size:]}" in classes), OTHER
-    )
+    for size in range(LONGEST_ENDING, 0, -1):
+        ending = classes.get(f"-{word[-size:]}")
+        if ending is not None:
+            return ending
+    return OTHER

@@ -1,0 +1,28 @@
+"""Values of words that are found once and looked up from then on, as texts share most of their words."""
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+MAX_KEPT_WORDS: Final = 32_768
+"""Number of kept words, as hostile texts bring new ones without end."""
+
+Value = TypeVar("Value")
+
+
+class Remembered(dict[str, Value]):
+    """The value of each word; a lookup is a dictionary's, which is faster than a call of a cached function.
+
+    Args:
+        find: Finds the value of a new word.
+    """
+
+    def __init__(self, find: Callable[[str], Value]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, word: str) -> Value:
+        """Find the value of a new word."""
+        if len(self) >= MAX_KEPT_WORDS:
+            self.clear()
+        value = self[word] = self._find(word)
+        return value
