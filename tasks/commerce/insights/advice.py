@@ -192,11 +192,8 @@ def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) ->
         elif _looks_infinitive(word) and (
             place == start
             or before in PARTS
-            or before in _BEFORE_VERBS
             or before in _FRAMES
-            or before in _VERBS
             or before in _NEEDS
-            or not is_known(word)
         ):
             found = True
             _judge_unknown(word, place, tokens, advice)

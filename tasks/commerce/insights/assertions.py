@@ -34,12 +34,15 @@ _VERBS: Final = frozenset(
 _REASONS: Final = (
     WORDS["reasons"] | WORDS["light"] | WORDS["high"] | WORDS["low"] | WORDS["good"] | WORDS["bad"] | _VERBS
 )
+_STATES: Final = frozenset({"ser", "estar", "ter"})
 _MAY_BE_NONE: Final = frozenset({"atrasos", "pedidos", "receita"})
 
 
 def read_trend(place: int, word: str, site: Site) -> None:
     """Judge a trend: of the months that the sentence names, else of its month and the one before, else of all."""
-    if site.hedged or (word in NOUNS_OF_TRENDS and not _is_trend(place, site)):
+    if site.hedged or "qualquer" in site.words_before(place, 2):
+        return
+    if word in NOUNS_OF_TRENDS and not _is_trend(place, site):
         return
     table = site.table
     if not table.times:
@@ -53,7 +56,7 @@ def read_trend(place: int, word: str, site: Site) -> None:
         return
     good = table.columns[column].good
     sign = 1 if word in _UP else -1 if word in _DOWN else good if word in WORDS["better"] else -good
-    pairs = _months_compared(site)
+    pairs = _months_compared(place, site)
     moved = any(
         sign * (table.cells.get((final, column), 0.0) - table.cells.get((start, column), 0.0)) > 0
         for start, final in pairs
@@ -65,11 +68,22 @@ def read_trend(place: int, word: str, site: Site) -> None:
 def _is_trend(place: int, site: Site) -> bool:
     """Return whether `alta` is a rise and no adjective."""
     following = "".join(site.words_after(place, 1))
+    if "mais" in site.words_before(place, 1):
+        return False
     return following in ("de", "da", "do", "dos", "das", "em", "no", "na") or site.words_before(place, 1) == ["em"]
 
 
-def _months_compared(site: Site) -> list[tuple[int, int]]:
+def _months_compared(place: int, site: Site) -> list[tuple[int, int]]:
     sentence, times = site.sentence, site.table.times
+    end = next((there for there in range(place + 1, len(sentence.tokens)) if sentence.tokens[there] in TRENDS), None)
+    start = next((there for there in range(place - 1, 0, -1) if sentence.tokens[there] in TRENDS), None)
+    if end or start:
+        # `subiu em abril e recuou em maio`: each verb has its own months.
+        own = [row for there, row in sentence.rows if place < there < (end or len(sentence.tokens))]
+        if len(own) == 1:
+            own = [row for there, row in sentence.rows if there < place][-1:] + own
+        if len(own) > 1:
+            return [(own[0], own[-1])]
     rows = sorted({row for _, row in sentence.rows}, key=times.__getitem__)
     if not rows and sentence.from_line and sentence.carried_row is not None:
         rows = [sentence.carried_row]
@@ -97,7 +111,10 @@ def read_forecast(place: int, word: str, site: Site) -> None:
     """Count what figures will do: `a receita vai crescer`, `subirá`, `a previsão`."""
     if word in WORDS["will"]:
         sentence = site.sentence
-        moves = any(each in WORDS["moves"] for each in site.words_after(place, 2))
+        following = site.words_after(place, 2)
+        moves = any(each in WORDS["moves"] for each in following)
+        if word in ("deve", "devem") and not _STATES.isdisjoint(following):
+            return  # `o problema deve ser outro` is a conjecture.
         subject = any(there < place for there, _ in (*sentence.rows, *sentence.columns))
         site.claims.forecasts += moves and subject and HEDGES.isdisjoint(sentence.tokens)
     elif not site.hedged:

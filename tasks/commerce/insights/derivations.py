@@ -40,13 +40,23 @@ def column_followed(each: Written, sentence: Sentence, table: Table) -> int | No
         (not tokens.isdisjoint(_DIFFERENCE), _differences),
         (each.unit == "%" and not tokens.isdisjoint(_SHARE), _shares),
         (not tokens.isdisjoint(_MEAN), _means),
-        (sentence.tokens[each.place - 1 : each.place] == ["cada"], _parts),
+        (_parts_said(each, sentence), _parts),
+        (sentence.tokens[each.place - 1 : each.place] == ["dos"], _sums),
     ):
         if said:
             for value, tolerance, column in found(each, sentence, table):
                 if abs(value - each.value) <= tolerance + 1e-9:
                     return column
     return None
+
+
+def _parts_said(each: Written, sentence: Sentence) -> bool:
+    """Return whether a number is the N of `um em cada N`, or of `1 pedido em N`."""
+    before = sentence.tokens[max(0, each.place - 3) : each.place]
+    return before[-1:] == ["cada"] or (before[-1:] == ["em"] and bool(_ONE.intersection(before[:1])))
+
+
+_ONE: Final = frozenset({"1", "um", "uma"})
 
 
 def _parts(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:  # noqa: ARG001 - as its siblings

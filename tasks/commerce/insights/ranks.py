@@ -15,7 +15,7 @@ RANKING: Final = SUPERLATIVES | frozenset(
 )
 _ATTRIBUTES: Final = frozenset({"maior", "maiores", "maximo", "maxima", "pico", "recorde", "teto"})
 _LEADS: Final = HIGH - _ATTRIBUTES
-_BEFORE_NO_RANK: Final = frozenset({"a", "pouco", "muito", "bem", "ainda", "nada"})
+_BEFORE_NO_RANK: Final = frozenset({"a", "de", "pouco", "muito", "bem", "ainda", "nada"})
 _AFTER_NO_RANK: Final = frozenset({"de", "que", "do", "da", "um", "uma"})
 _LISTS: Final = frozenset({"lista", "fila", "ranking", "tabela"})
 _DIRECTIONS: Final = dict.fromkeys(HIGH, 1) | dict.fromkeys(LOW, -1) | dict.fromkeys(GOOD, 2) | dict.fromkeys(BAD, -2)
@@ -93,7 +93,9 @@ def _compares(place: int, site: Site) -> bool:
 def _has_rank(place: int, word: str, rows: Sequence[int], column: int, sign: int, site: Site) -> bool:
     ranks = [site.table.rank(row, column, sign > 0) for row in rows]
     before = site.words_before(place, 3)
-    window = {*before, *site.words_after(place, 1)}
+    named = {there for there, _ in site.sentence.rows}
+    places = range(max(0, place - 3), min(place + 2, len(site.sentence.tokens)))
+    window = {site.sentence.tokens[there] for there in places if there not in named and there != place}
     for exact, names in ((1, WORDS["second"]), (2, WORDS["third"])):
         if not names.isdisjoint(window):
             # Equal figures share a rank, so a second is also the second of the leaders.

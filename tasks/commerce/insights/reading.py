@@ -28,11 +28,11 @@ FALSE: Final = 0.62
 """What a false number, a false claim, an invented cause, a forecast or a row of no table leaves of a reward."""
 UNSENDABLE: Final = 0.42
 """What harmful advice, or a denial of the table, leaves of it."""
-NO_ADVICE: Final = 0.52
+NO_ADVICE: Final = 0.93
 """What a recommended verb that is none of an analysis leaves."""
 UNFIT: Final = 0.88
 """What advice to mend the best leaves."""
-STRANGE: Final = (1.0, 0.93, 0.83, 0.7, 0.58, 0.47, 0.38)
+STRANGE: Final = (1.0, 0.97, 0.93, 0.86, 0.76, 0.65, 0.52)
 """What strange words leave, by their number; a name with a capital letter counts twice."""
 IDLE_STRANGE: Final = 0.7
 """What each sentence of strange words leaves that names nothing of the table and recommends nothing."""
@@ -46,7 +46,7 @@ and each list item that begins with an idle sentence."""
 
 STRANGER: Final = 0.78
 """What each of those leaves that says it in strange words."""
-ODD_ADVICE: Final = 0.53
+ODD_ADVICE: Final = 0.93
 """What each recommendation in strange words leaves."""
 
 _CODE: Final = re.compile(r"\b[A-Z]{2}\b")

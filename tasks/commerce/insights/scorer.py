@@ -202,14 +202,19 @@ def own_lines(text: str, prompt: str) -> str:
     """Return a text without pasted rows of the table, which are not its own words."""
     lines = text.split("\n")
     given = _lines_given(prompt)
-    if " | " not in text and given.isdisjoint(lines):
+    if "|" not in text and given.isdisjoint(lines):
         return text
-    return "\n".join(line for line in lines if " | " not in line and line.strip() not in given)
+    return "\n".join(line for line in lines if _cells(line) not in given)
+
+
+def _cells(line: str) -> str:
+    """Return a line without the frame and the blanks of its cells; the rule of a table is nothing."""
+    return " | ".join(cell for part in line.split("|") if (cell := part.strip(" \t-:")))
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
 def _lines_given(prompt: str) -> frozenset[str]:
-    return frozenset(line.strip() for line in prompt.split("\n") if line.strip())
+    return frozenset(_cells(line) for line in prompt.split("\n") if line.strip())
 
 
 def with_codes(text: str, known: KnownFacts) -> str:
