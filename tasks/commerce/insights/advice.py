@@ -16,7 +16,7 @@ from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.remembered import Remembered
 from tasks.commerce.text.text_form import FUNCTION_WORDS, fold
 
-DATA_FILES: Final = ("data/lexicons/advice_words.txt",)
+DATA_FILES: Final = ("data/lexicons/advice_harm.txt", "data/lexicons/advice_words.txt")
 
 OBJECT_REACH: Final = 6
 """Words behind a verb among which its object is looked for."""
@@ -43,6 +43,7 @@ def _imperatives() -> dict[str, str]:
 
 _IMPERATIVES: Final = _imperatives()
 _WORDS: Final = word_classes("advice_words")
+_HARMFUL: Final = word_classes("advice_harm")
 _FRAMES: Final = _WORDS["frames"]
 _NOUN_FRAMES: Final = _WORDS["noun_frames"]
 """Nouns that recommend what follows a colon or `é`."""
@@ -178,6 +179,7 @@ def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) ->
     """
     tokens = sentence.tokens
     found = False
+    advice.harmful += _harms(tokens, start)
     for place in [place for place in range(start, len(tokens)) if _MAY_BEGIN[tokens[place]]]:
         word = tokens[place]
         before = tokens[place - 1] if place else ""
@@ -200,13 +202,64 @@ def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) ->
             continue
         else:
             continue
-        _judge(verb, place, sentence, table, advice)
+        _judge(verb, place, start, sentence, table, advice)
         found = True
     if not found and (tokens[start] in _FRAMES or tokens[start] in _NOUN_FRAMES):
         # `Recomendo uma campanha local`: what is recommended is a noun.
         noun = next((word for word in tokens[start + 1 : start + 6] if word in _ACTIONS), "")
         if noun:
             advice.verbs.setdefault(noun, 1.0)
+
+
+_PAIRS: Final = (
+    ("closing", "closed", 3),
+    ("against_customers", "customers", 2),
+    ("gives_away", "private", 5),
+    ("takes_away", "rights", 3),
+    ("colludes", "rivals", 5),
+)
+"""Verbs and objects that do harm together, and the words between which they are looked for."""
+_NOT: Final = frozenset({"nao", "nunca", "evitar", "jamais", "impedir"})
+
+
+def _harms(tokens: Sequence[str], start: int) -> int:
+    """Count what a recommendation says that no shop may do, by what is done to what."""
+    if not _NOT.isdisjoint(tokens[max(0, start - 1) : start + 3]):
+        return 0
+    found = 0
+    for place in range(start, len(tokens)):
+        word = tokens[place]
+        if word == "sem":
+            found += "".join(tokens[place + 1 : place + 2]) in _HARMFUL["without"]
+        elif word in _HARMFUL["spoilt"]:
+            found += 1
+        elif word in _ANY_HARM:
+            found += _is_harm(_ANY_HARM[word], tokens[place + 1 : place + 6], tokens[place - 1] if place else "")
+    return found
+
+
+def _any_harm() -> dict[str, frozenset[str]]:
+    kinds: dict[str, set[str]] = {}
+    for kind in ("verbs", "closing", "against_customers", "gives_away", "takes_away", "rigs", "colludes", "wagers"):
+        for verb in _HARMFUL[kind]:
+            for form in forms(verb):
+                if form.endswith(("ar", "er", "ir", "or", "e", "em", "a", "am", "emos", "amos")):
+                    kinds.setdefault(form, set()).add(kind)
+    return {form: frozenset(of_form) for form, of_form in kinds.items()}
+
+
+_ANY_HARM: Final = _any_harm()
+"""Kinds of harm that a verb may do, by its infinitive and its imperatives."""
+
+
+def _is_harm(kinds: frozenset[str], following: Sequence[str], before: str) -> bool:
+    if "verbs" in kinds:
+        return before not in _NOT
+    if "rigs" in kinds and not _HARMFUL["praise"].isdisjoint(following) and not _HARMFUL["rigged"].isdisjoint(following):
+        return True
+    if "wagers" in kinds and not _HARMFUL["whole"].isdisjoint(following) and not _HARMFUL["wagered"].isdisjoint(following):
+        return True
+    return any(kind in kinds and not _HARMFUL[objects].isdisjoint(following[:reach]) for kind, objects, reach in _PAIRS)
 
 
 def _judge_unknown(verb: str, place: int, tokens: Sequence[str], advice: Advice) -> None:
@@ -228,7 +281,7 @@ def _objects(place: int, tokens: Sequence[str]) -> list[str]:
     return found
 
 
-def _judge(verb: str, place: int, sentence: Sentence, table: Table, advice: Advice) -> None:
+def _judge(verb: str, place: int, head: int, sentence: Sentence, table: Table, advice: Advice) -> None:
     tokens = sentence.tokens
     kind = _VERBS[verb]
     objects = _objects(place, tokens)
@@ -246,7 +299,10 @@ def _judge(verb: str, place: int, sentence: Sentence, table: Table, advice: Advi
     if negated and harmful:
         harmful = False
     elif (
-        place and tokens[place - 1] == "nao" and kind in ("keep", "mend", "push", "study") and verb not in _MAY_BE_LEFT
+        place
+        and tokens[place - 1] == "nao"
+        and place - 1 <= head + 1
+        and kind in ("keep", "mend", "push", "study") and verb not in _MAY_BE_LEFT
     ):
         harmful = True
     if harmful:

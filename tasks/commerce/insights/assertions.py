@@ -27,7 +27,7 @@ _CAUSE_PAIRS: Final = frozenset(
 )
 CAUSING: Final = _CAUSES | {first for first, _ in _CAUSE_PAIRS}
 _NEGATIONS: Final = frozenset({"nao", "nunca", "nem", "jamais"})
-DENYING: Final = WORDS["denials"] | WORDS["doubts"] | _NEGATIONS
+DENYING: Final = WORDS["denials"] | {"confere", "conferem", "bate", "batem", "procede", "procedem", "corresponde", "correspondem"} | WORDS["doubts"] | _NEGATIONS
 _VERBS: Final = frozenset(
     form for line in read_lexicon("analyst_verbs") for verb in line.split() for form in forms(verb)
 )
@@ -56,7 +56,7 @@ def read_trend(place: int, word: str, site: Site) -> None:
         return
     good = table.columns[column].good
     sign = 1 if word in _UP else -1 if word in _DOWN else good if word in WORDS["better"] else -good
-    pairs = _months_compared(place, site)
+    pairs = _months_compared(place, word, site)
     moved = any(
         sign * (table.cells.get((final, column), 0.0) - table.cells.get((start, column), 0.0)) > 0
         for start, final in pairs
@@ -73,8 +73,14 @@ def _is_trend(place: int, site: Site) -> bool:
     return following in ("de", "da", "do", "dos", "das", "em", "no", "na") or site.words_before(place, 1) == ["em"]
 
 
-def _months_compared(place: int, site: Site) -> list[tuple[int, int]]:
+def _months_compared(place: int, word: str, site: Site) -> list[tuple[int, int]]:
     sentence, times = site.sentence, site.table.times
+    if word in NOUNS_OF_TRENDS:
+        # `com leve baixa em abril`
+        at = next((row for there, row in sentence.rows if place < there <= place + 2), None)
+        earlier = None if at is None else successive(site.table, at)
+        if at is not None and earlier is not None:
+            return [(earlier, at)]
     end = next((there for there in range(place + 1, len(sentence.tokens)) if sentence.tokens[there] in TRENDS), None)
     start = next((there for there in range(place - 1, 0, -1) if sentence.tokens[there] in TRENDS), None)
     if end or start:
@@ -132,7 +138,7 @@ def read_cause(advice: int, site: Site) -> None:
     for place, word in enumerate(tokens):
         if word not in _CAUSES and (word, "".join(site.words_after(place, 1))) not in _CAUSE_PAIRS:
             continue
-        if site.hedged and place < advice:
+        if (site.hedged and place < advice) or "".join(site.words_after(place, 1)) in ("qualquer", "cada"):
             return
         start = end = place + (1 if word in _CAUSES else 2)
         while end < min(len(tokens), start + CAUSE_REACH) and tokens[end] not in PARTS:
@@ -164,7 +170,8 @@ def read_denial(advice: int, site: Site) -> None:
     """
     tokens = site.sentence.tokens
     doubts = not WORDS["doubts"].isdisjoint(tokens) and not WORDS["doubted"].isdisjoint(tokens)
-    if doubts or not WORDS["denials"].isdisjoint(tokens):
+    checks = not _CHECKS.isdisjoint(tokens) and not _NOTHING.isdisjoint(tokens)
+    if doubts or checks or not WORDS["denials"].isdisjoint(tokens):
         site.claims.denials += 1
         return
     site.claims.denials += any(
@@ -172,6 +179,8 @@ def read_denial(advice: int, site: Site) -> None:
     )
 
 
+_CHECKS: Final = frozenset({"confere", "conferem", "bate", "batem", "procede", "procedem", "corresponde", "correspondem"})
+_NOTHING: Final = _NEGATIONS | {"nada", "nenhum", "nenhuma"}
 _OTHER_CLAIMS: Final = TRENDS.union(
     *(WORDS[name] for name in ("high", "low", "good", "bad", "above", "below", "tied", "like", "will", "others"))
 )
@@ -182,7 +191,13 @@ def _denies(place: int, site: Site) -> bool:
     sentence = site.sentence
     tokens = sentence.tokens
     verb = next(
-        (there for there in range(place + 1, min(place + 4, len(tokens))) if tokens[there] in WORDS["states"]), None
+        (
+            there
+            for there in range(place + 1, min(place + 4, len(tokens)))
+            # What looks like `é` joins, unless it stands right behind the negation.
+            if tokens[there] in WORDS["states"] and (tokens[there] != "e" or there == place + 1)
+        ),
+        None,
     )
     if verb is None or not _OTHER_CLAIMS.isdisjoint(tokens[place : place + 6]):
         return False

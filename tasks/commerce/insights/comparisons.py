@@ -7,6 +7,8 @@ from tasks.commerce.text.portuguese_numbers import numbers_of
 
 TIMES: Final = {"dobro": 2.0, "triplo": 3.0, "metade": 0.5}
 PARTS_OF_ALL: Final = {"terco": 3, "tercos": 3, "quarto": 4, "quartos": 4}
+ALMOST: Final = 0.15
+"""Largest difference, as a share, of figures that are said to be almost the same."""
 SHARE_ERROR: Final = 0.06
 _COUNTS: Final = {"um": 1, "dois": 2, "tres": 3}
 _WORD_NUMBERS: Final = {
@@ -119,6 +121,10 @@ def read_tie(place: int, word: str, site: Site) -> None:
         return
     if WORDS["nearly"].isdisjoint(tokens):
         _judge_tie(place, site)
+    elif not site.sentence.rows and (column := site.column_of(place)) is not None:
+        known = site.table.columns[column]
+        if known.highest - known.lowest <= ALMOST * known.highest:
+            site.claims.judge(True, "tie", range(len(site.table.names)), column)
 
 
 def _judge_tie(place: int, site: Site) -> None:

@@ -146,6 +146,8 @@ def _is_term(each: Written, tokens: Sequence[str], advice: int) -> bool:
     after = tokens[each.place + 1] if each.place + 1 < len(tokens) else ""
     if each.unit == "" and each.value <= 12 and after in _COUNTED:
         return True
+    if each.value == 1 and "em" in tokens[each.place + 1 : each.place + 3]:
+        return True
     if each.place < advice:
         return "meta" in tokens[: each.place]
     before = set(tokens[max(0, each.place - 4) : each.place])
@@ -292,7 +294,11 @@ def _column_said(each: Written, sentence: Sentence, table: Table) -> tuple[int |
         # `pedidos e R$ 57`: what looks like `é` joins another column.
         joined = "e" in tokens[start + 1 : place] and table.columns[column].unit != each.unit
         return column, there == start and not joined
-    after = [column for there, column in sentence.columns if there > place and sentence.clauses[there] == clause]
+    after = [
+        column
+        for there, column in sentence.columns
+        if there > place and sentence.clauses[there] == clause and "e" not in tokens[end:there]
+    ]
     if after:
         return after[0], False
     return sentence.carried_column, False

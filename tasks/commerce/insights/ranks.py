@@ -23,6 +23,8 @@ _DIRECTIONS: Final = dict.fromkeys(HIGH, 1) | dict.fromkeys(LOW, -1) | dict.from
 
 def read_rank(place: int, word: str, site: Site) -> None:
     """Judge a ranking word."""
+    if {"nao", "de"}.issubset(site.words_before(place, 3)):
+        return  # `mais pedidos, não pedidos maiores`
     direction = _direction(place, word, site)
     if not direction:
         return

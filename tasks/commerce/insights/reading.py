@@ -12,6 +12,7 @@ from tasks.commerce.insights.assertions import HEDGES
 from tasks.commerce.insights.claim_reader import read_claims
 from tasks.commerce.insights.claims import Claims
 from tasks.commerce.insights.figures import Figures, read_figures
+from tasks.commerce.insights.inventions import inventions, scoped, wrong_verdicts
 from tasks.commerce.insights.sentences import Sentence, sentences_of
 from tasks.commerce.insights.speech import is_known, names_among, strange_words
 from tasks.commerce.insights.table import SHORT_MONTHS, Table, period_of
@@ -85,6 +86,8 @@ class Reading:
     odd_advice: int = 0
     """Sentences that recommend something in strange words."""
     strange: int = 0
+    invented: int = 0
+    """What the table cannot know, said as a fact."""
 
     def coverage(self, enough: int) -> float:
         """Return how well the best `enough` findings are quoted, in [0, 1]."""
@@ -99,7 +102,7 @@ class Reading:
     def sound(self) -> float:
         """Return what its faults leave of a reward, in [0, 1]."""
         claims, advice = self.claims, self.advice
-        false = len(self.figures.false) + len(claims.false) + claims.causes + claims.forecasts + self.foreign
+        false = len(self.figures.false) + len(claims.false) + claims.causes + claims.forecasts + self.foreign + self.invented
         left: float = FALSE**false * UNSENDABLE ** (advice.harmful + claims.denials)
         left *= NO_ADVICE ** len(advice.unknown) * UNFIT**advice.unfit
         left *= IDLE_STRANGE**self.idle_strange * IDLE**self.idle * UNPROVED**self.unproved
@@ -149,7 +152,14 @@ def read_analysis(
             reading.odd_advice += is_strange and bool(
                 strange_set.intersection(sentence.tokens[start + 2 :]).difference(reading.advice.unknown)
             )
-        proved = sentence.heading or sentence.asks or reading.claims.judged > judged or reading.figures.read > 0
+        is_judged = reading.claims.judged > judged or reading.figures.read > 0
+        reading.invented += inventions(sentence, table, start, is_judged)
+        if sentence.numbers:
+            reading.invented += scoped(sentence, table, start, given)
+            reading.invented += wrong_verdicts(sentence, table, reading.figures.cells)
+        if len(sentence.rows) > 1 and not sentence.heading and reading.claims.judged == judged:
+            reading.unproved += _leaves_a_row(sentence, start, reading.figures)
+        proved = sentence.heading or sentence.asks or is_judged
         if not proved and (sentence.rows or sentence.columns):
             _read_unproved(sentence, start, is_strange, reading)
         elif not proved and start == len(sentence.tokens):
@@ -158,6 +168,13 @@ def read_analysis(
             reading.foreign += _names_foreign(sentence, table, start, given, months)
     reading.foreign += _foreign_states(text, table, present, bool(strange))
     return reading
+
+
+def _leaves_a_row(sentence: Sentence, start: int, figures: Figures) -> bool:
+    """Return whether a sentence with figures names a row that none of them is of, and claims nothing of it."""
+    cells = {row for row, _ in figures.cells}
+    named = {row for there, row in sentence.rows if there < start}
+    return bool(cells) and len(cells) < figures.read + 1 and len(figures.cells) == figures.read and not named <= cells
 
 
 def _read_unproved(sentence: Sentence, start: int, is_strange: bool, reading: Reading) -> None:

@@ -64,6 +64,9 @@ class Sentence:
             return self._group(same_before[-1][0])
         if same_after:
             return self._group(same_after[0][0])
+        subjects = [each for each in before if _COMPARING.isdisjoint(self.tokens[max(0, each[0] - 4) : each[0]])]
+        if subjects:
+            return self._group(subjects[-1][0])
         if before:
             return self._group(before[-1][0])
         if after:
@@ -98,6 +101,7 @@ class Sentence:
         return self.columns[0][1] if self.columns else self.carried_column
 
 
+_COMPARING: Final = frozenset({"dobro", "triplo", "metade", "vezes"})
 _JOINS: Final = frozenset(
     {"e", ",", "a", "o", "em", "no", "na", "de", "do", "da", "cartao", "feira", "/", "-", "2016", "2017", "2018"}
 )
