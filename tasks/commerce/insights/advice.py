@@ -79,6 +79,8 @@ class Advice:
     """Recommendations that do harm, or stop what the shop lives by."""
     unknown: list[str] = field(default_factory=list)
     """Verbs that no analysis recommends."""
+    senseless: int = 0
+    """Recommendations to do to a thing what is done to people, or to a row or a column what nobody does to it."""
     unfit: int = 0
     """Recommendations to mend what the table shows to be best."""
 
@@ -198,6 +200,8 @@ def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) ->
             or before in _NEEDS
         ):
             found = True
+            if _first_object(place, tokens) in table.names_of_words:
+                advice.senseless += 1
             _judge_unknown(word, place, tokens, advice)
             continue
         else:
@@ -205,10 +209,16 @@ def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) ->
         _judge(verb, place, start, sentence, table, advice)
         found = True
     if not found and (tokens[start] in _FRAMES or tokens[start] in _NOUN_FRAMES):
-        # `Recomendo uma campanha local`: what is recommended is a noun.
-        noun = next((word for word in tokens[start + 1 : start + 6] if word in _ACTIONS), "")
-        if noun:
-            advice.verbs.setdefault(noun, 1.0)
+        credit_noun(tokens[start + 1 : start + 6], advice)
+    elif tokens[start + 1 : start + 2] == [":"]:
+        credit_noun(tokens[start + 2 : start + 7], advice)
+
+
+def credit_noun(tokens: Sequence[str], advice: Advice) -> None:
+    """Credit what is recommended by a noun: `recomendo uma campanha local`, `um cupom pode ajudar`."""
+    noun = next((word for word in tokens if word in _ACTIONS), "")
+    if noun:
+        advice.verbs.setdefault(noun, 1.0)
 
 
 _PAIRS: Final = (
@@ -272,6 +282,17 @@ def _judge_unknown(verb: str, place: int, tokens: Sequence[str], advice: Advice)
         advice.unknown.append(verb)
 
 
+def _first_object(place: int, tokens: Sequence[str]) -> str:
+    following = tokens[place + 1 : place + 3]
+    return next((word for word in following if word not in _DETERMINERS), "") if following else ""
+
+
+_DETERMINERS: Final = frozenset({"o", "a", "os", "as", "um", "uma", "seu", "sua", "esse", "essa", "este", "esta"})
+_PEOPLE_VERBS: Final = _WORDS["people_verbs"]
+_THINGS: Final = _WORDS["things"]
+_GROUPS: Final = frozenset({"cartao", "boleto", "cupom", "debito", "credito"})
+
+
 def _objects(place: int, tokens: Sequence[str]) -> list[str]:
     found = []
     for word in tokens[place + 1 : place + 1 + OBJECT_REACH]:
@@ -307,6 +328,9 @@ def _judge(verb: str, place: int, head: int, sentence: Sentence, table: Table, a
         harmful = True
     if harmful:
         advice.harmful += 1
+        return
+    if verb in _PEOPLE_VERBS and (_first_object(place, tokens) in _THINGS or _first_object(place, tokens) in _GROUPS):
+        advice.senseless += 1
         return
     credit = 1.0
     if kind in ("cut", "mend") and _is_best(objects, sentence, table):

@@ -111,6 +111,13 @@ def read_tie(place: int, word: str, site: Site) -> None:
     """Judge `empatam`, `a mesma nota`, `não há diferença`."""
     following = site.words_after(place, 1)
     tokens = site.sentence.tokens
+    column = site.column_of(place)
+    if not WORDS["nearly"].isdisjoint(tokens):
+        if not site.sentence.rows and column is not None:
+            known = site.table.columns[column]
+            if known.highest - known.lowest <= ALMOST * known.highest:
+                site.claims.judge(True, "tie", range(len(site.table.names)), column)
+        return
     if word in WORDS["like"] and not any(
         each in WORDS["values"] or each in site.table.column_words for each in following
     ):
@@ -119,12 +126,7 @@ def read_tie(place: int, word: str, site: Site) -> None:
         {"nao", "sem", "nenhuma"}.isdisjoint(site.words_before(place, 3)) or not _LARGE.isdisjoint(tokens)
     ):
         return
-    if WORDS["nearly"].isdisjoint(tokens):
-        _judge_tie(place, site)
-    elif not site.sentence.rows and (column := site.column_of(place)) is not None:
-        known = site.table.columns[column]
-        if known.highest - known.lowest <= ALMOST * known.highest:
-            site.claims.judge(True, "tie", range(len(site.table.names)), column)
+    _judge_tie(place, site)
 
 
 def _judge_tie(place: int, site: Site) -> None:

@@ -35,7 +35,7 @@ ALONE: Final = 0.6
 """Grade of a number that no row was named for."""
 UNNAMED: Final = 0.55
 """Grade of a number of the right row whose column is not said."""
-UNNAMED_REAIS: Final = 0.8
+UNNAMED_REAIS: Final = 0.95
 """The same of an amount in reais."""
 TINY: Final = 1e-9
 

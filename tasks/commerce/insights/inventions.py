@@ -41,6 +41,8 @@ _TENSES: Final = ("a", "am", "e", "em", "ou", "aram", "eu", "eram", "iu", "iram"
 _FINITE: Final = frozenset(
     form for verb in _INFINITIVES for form in forms(verb) if form.endswith(_TENSES)
 ).difference(_NOUNS, {"e", "esse", "desse", "este"}) | {"e", "sao", "tem", "vai", "vao", "quer", "querem", "fez", "faz", "foi"}
+_ARTICLES: Final = frozenset({"o", "a", "os", "as", "um", "uma", "seus", "nossos", "nossa", "nosso", "esses", "muitos"})
+_BEGINNINGS: Final = frozenset({"e", "mas", "porem", "enquanto", "ja", "porque"})
 _PAST: Final = ("ou", "aram", "eram", "iram", "iu", "eu")
 _NO_PAST: Final = frozenset({"ou", "meu", "seu", "teu", "europeu"})
 _OF: Final = frozenset({"de", "da", "do", "das", "dos", "no", "na", "a", "ao", "nos", "nas"})
@@ -71,7 +73,7 @@ def inventions(sentence: Sentence, table: Table, start: int, judged: bool) -> in
         if word in _OUTSIDE and place < start:
             found += _compares_outside(tokens, place)
         if word in _ACTORS and not (judged and sentence.rows):
-            found += _acts(tokens, place)
+            found += _acts(sentence, place)
         elif word in _EFFECTS and start < place:
             found += _FREE.isdisjoint(tokens[:place]) and tokens[place - 1] not in ("que", "nao")
         elif word in _NUMERALS and "desconto" not in tokens:
@@ -82,15 +84,18 @@ def inventions(sentence: Sentence, table: Table, start: int, judged: bool) -> in
     return found
 
 
-def _acts(tokens: Sequence[str], place: int) -> bool:
+def _acts(sentence: Sentence, place: int) -> bool:
     """Return whether an actor is said to do something, outside of questions and conditions."""
-    if not _FREE.isdisjoint(tokens[:place]) or "o que" in " ".join(tokens[max(0, place - 4) : place]):
+    tokens = sentence.tokens
+    first = place
+    while first and tokens[first - 1] in _ARTICLES:
+        first -= 1
+    before = tokens[first - 1] if first else ","
+    begins = before in PARTS or before in _BEGINNINGS or (before == "que" and sentence.asks)
+    if not begins or not _FREE.isdisjoint(tokens[:place]):
         return False
-    before = tokens[place - 1] if place else ""
-    if before in _OF and before not in ("a",):
-        return False
-    for word in tokens[place + 1 : place + 1 + REACH]:
-        if word in PARTS or word == "e" and tokens[place + 1] != "e":
+    for there, word in enumerate(tokens[place + 1 : place + 1 + REACH]):
+        if word in PARTS or (word == "e" and there):
             return False
         if word in _FINITE:
             return True
@@ -144,7 +149,9 @@ def scoped(sentence: Sentence, table: Table, start: int, given: frozenset[str]) 
                 break
             if word in _SMALL or word in _SCOPING:
                 continue
-            if not _belongs(word, table) and word not in given and word not in _QUALITIES and word not in _INFINITIVES:
+            if word in _INFINITIVES:
+                continue
+            if not _belongs(word, table) and word not in given and word not in _QUALITIES:
                 found += 1
             break
     return found

@@ -32,7 +32,9 @@ def read_rank(place: int, word: str, site: Site) -> None:
     if _names_no_column(place, site):
         claims.false.append("column")
         return
-    column = site.column_of(place)
+    column = site.column_of(place) if sentence.columns or site.number_columns else None
+    if column is None and (word not in _ATTRIBUTES or _compares(place, site)):
+        column = sentence.carried_column
     sign = site.sign(direction, column)
     if _compares(place, site):
         if sign:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from tasks.commerce.insights.advice import Advice, advice_from, read_advice
+from tasks.commerce.insights.advice import Advice, advice_from, credit_noun, read_advice
 from tasks.commerce.insights.assertions import HEDGES
 from tasks.commerce.insights.claim_reader import read_claims
 from tasks.commerce.insights.claims import Claims
@@ -17,6 +17,7 @@ from tasks.commerce.insights.sentences import Sentence, sentences_of
 from tasks.commerce.insights.speech import is_known, names_among, strange_words
 from tasks.commerce.insights.table import SHORT_MONTHS, Table, period_of
 from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.vocabulary import CLOSED_CLASS
 from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, words
 
 DATA_FILES: Final = (
@@ -104,6 +105,7 @@ class Reading:
         claims, advice = self.claims, self.advice
         false = len(self.figures.false) + len(claims.false) + claims.causes + claims.forecasts + self.foreign + self.invented
         left: float = FALSE**false * UNSENDABLE ** (advice.harmful + claims.denials)
+        left *= FALSE**advice.senseless
         left *= NO_ADVICE ** len(advice.unknown) * UNFIT**advice.unfit
         left *= IDLE_STRANGE**self.idle_strange * IDLE**self.idle * UNPROVED**self.unproved
         left *= STRANGER**self.unproved_strange * ODD_ADVICE**self.odd_advice
@@ -152,6 +154,8 @@ def read_analysis(
             reading.odd_advice += is_strange and bool(
                 strange_set.intersection(sentence.tokens[start + 2 :]).difference(reading.advice.unknown)
             )
+        elif not HEDGES.isdisjoint(sentence.tokens):
+            credit_noun(sentence.tokens, reading.advice)
         is_judged = reading.claims.judged > judged or reading.figures.read > 0
         reading.invented += inventions(sentence, table, start, is_judged)
         if sentence.numbers:
@@ -173,8 +177,11 @@ def read_analysis(
 def _leaves_a_row(sentence: Sentence, start: int, figures: Figures) -> bool:
     """Return whether a sentence with figures names a row that none of them is of, and claims nothing of it."""
     cells = {row for row, _ in figures.cells}
-    named = {row for there, row in sentence.rows if there < start}
-    return bool(cells) and len(cells) < figures.read + 1 and len(figures.cells) == figures.read and not named <= cells
+    named = set[int]()
+    for there, row in sentence.rows:
+        if there < start and row not in cells and cells.isdisjoint(sentence.group(there)):
+            named.add(row)
+    return bool(cells) and len(cells) < figures.read + 1 and len(figures.cells) == figures.read and bool(named)
 
 
 def _read_unproved(sentence: Sentence, start: int, is_strange: bool, reading: Reading) -> None:
@@ -191,6 +198,10 @@ def _read_unproved(sentence: Sentence, start: int, is_strange: bool, reading: Re
 
 def _read_idle(sentence: Sentence, is_strange: bool, items: AbstractSet[int], reading: Reading) -> None:
     """Count a sentence that names nothing of the table; months of the period are something."""
+    if not HEDGES.isdisjoint(sentence.tokens) or (
+        sentence.from_line and _VERDICTS.issuperset(_content(sentence.tokens))
+    ):
+        return
     if is_strange:
         reading.idle_strange += 1
     elif _MONTHS.isdisjoint(sentence.tokens):
@@ -207,6 +218,10 @@ def _own_words(sentence: Sentence, table: Table, start: int) -> list[str]:
         return []
     named = table.row_words.keys() | table.column_words.keys() | table.words
     return [token for token in stated if len(token) > 2 and token.isalpha() and token not in named]
+
+
+def _content(tokens: Sequence[str]) -> list[str]:
+    return [token for token in tokens if len(token) > 2 and token.isalpha() and token not in CLOSED_CLASS]
 
 
 _VERDICTS: Final = frozenset(fold(word) for line in read_lexicon("verdicts") for word in line.split())
