@@ -208,6 +208,8 @@ def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) ->
             continue
         _judge(verb, place, start, sentence, table, advice)
         found = True
+    if not found and "nao" in tokens[start : start + 2] and "deixar" in tokens[start : start + 3]:
+        advice.verbs["deixar"] = 1.0
     if not found and (tokens[start] in _FRAMES or tokens[start] in _NOUN_FRAMES):
         credit_noun(tokens[start + 1 : start + 6], advice)
     elif tokens[start + 1 : start + 2] == [":"]:

@@ -46,7 +46,9 @@ def read_trend(place: int, word: str, site: Site) -> None:
         return
     table = site.table
     if not table.times:
-        if {"ponto", "pontos"}.isdisjoint(site.sentence.tokens):
+        following = site.words_after(place, 2)
+        says_level = following[:1] in (["para"], ["a"], ["ate"]) and following[1:] and following[1][0] in "0123456789r"
+        if {"ponto", "pontos"}.isdisjoint(site.sentence.tokens) and not says_level:
             site.claims.false.append("trend")
         return
     # The subject of a trend stands before its verb, and behind its noun.

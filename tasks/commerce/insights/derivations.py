@@ -107,8 +107,8 @@ def _sums(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[flo
             yield known.total, each.step * 0.5, column
             if len(rows) > 1:
                 yield sum(table.cells.get((row, column), 0.0) for row in rows), each.step * 0.5, column
-            for pair in combinations(range(len(table.names)), 2):
-                if not sentence.rows:
+            for pair in combinations(range(min(len(table.names), 12)), 2):
+                if not sentence.rows or {row for _, row in sentence.rows}.issuperset(pair):
                     yield sum(table.cells.get((row, column), 0.0) for row in pair), each.step * 0.5, column
 
 

@@ -78,7 +78,7 @@ def inventions(sentence: Sentence, table: Table, start: int, judged: bool) -> in
             found += _FREE.isdisjoint(tokens[:place]) and tokens[place - 1] not in ("que", "nao")
         elif word in _NUMERALS and "desconto" not in tokens:
             following = "".join(tokens[place + 1 : place + 2])
-            found += following in _ACTORS or following == "por"
+            found += place >= start and (following in _ACTORS or following == "por")
         elif word in _COMPARANDS and place < start:
             found += _compares_beyond(tokens, place, table)
     return found

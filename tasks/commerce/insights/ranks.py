@@ -71,6 +71,8 @@ def _degree(before: str, after: str, table: Table) -> int:
         return 1
     if after in _AFTER_NO_RANK or before in _BEFORE_NO_RANK:
         return int(after in table.column_words and before != "a")
+    if after == "em":
+        return 0
     if after in WORDS["low_adjectives"]:
         return -1
     return int(after in WORDS["high_adjectives"] or after in NAMES or before in table.column_words)

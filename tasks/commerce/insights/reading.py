@@ -1,6 +1,7 @@
 """Reading of an analysis, sentence by sentence: what it quotes of the table, what it claims, and what it recommends."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -34,12 +35,14 @@ NO_ADVICE: Final = 0.93
 """What a recommended verb that is none of an analysis leaves."""
 UNFIT: Final = 0.88
 """What advice to mend the best leaves."""
-STRANGE: Final = (1.0, 0.97, 0.93, 0.86, 0.76, 0.65, 0.52)
+STRANGE: Final = (1.0, 0.99, 0.97, 0.94, 0.88, 0.8, 0.7, 0.58)
 """What strange words leave, by their number; a name with a capital letter counts twice."""
 IDLE_STRANGE: Final = 0.7
 """What each sentence of strange words leaves that names nothing of the table and recommends nothing."""
 IDLE: Final = 0.88
 """What each sentence leaves that names nothing of the table and recommends nothing."""
+IN_SERIES: Final = 0.85
+"""Least worth of a figure beside which another row's of its column is quoted."""
 RELATED: Final = 0.8
 """Grade of one finding that relates rows without a number of its own: `quase o triplo de brinquedos`."""
 UNPROVED: Final = 0.68
@@ -48,8 +51,6 @@ and each list item that begins with an idle sentence."""
 
 STRANGER: Final = 0.78
 """What each of those leaves that says it in strange words."""
-ODD_ADVICE: Final = 0.93
-"""What each recommendation in strange words leaves."""
 
 _CODE: Final = re.compile(r"\b[A-Z]{2}\b")
 _STATES: Final = dict(line.split(" = ") for line in read_lexicon("states"))
@@ -84,8 +85,6 @@ class Reading:
     """Sentences that say something of the table that nothing proves."""
     unproved_strange: int = 0
     """Those of them in strange words."""
-    odd_advice: int = 0
-    """Sentences that recommend something in strange words."""
     strange: int = 0
     invented: int = 0
     """What the table cannot know, said as a fact."""
@@ -94,8 +93,11 @@ class Reading:
         """Return how well the best `enough` findings are quoted, in [0, 1]."""
         table = self.table
         compared = {table.places[cell] for cell in self.claims.true | self.figures.compared if cell in table.places}
+        columns = Counter(column for (_, column), place in table.places.items() if place in self.figures.grades)
+        series = {place for (_, column), place in table.places.items() if columns[column] > 1}
         grades = [
-            grade * (1.0 if place in compared else table.worths[place]) for place, grade in self.figures.grades.items()
+            grade * (1.0 if place in compared else max(table.worths[place], IN_SERIES * (place in series)))
+            for place, grade in self.figures.grades.items()
         ]
         grades += [1.0] * len(self.figures.derived) + [RELATED] * (self.claims.related > 0)
         return min(sum(sorted(grades)[-enough:]) / enough, 1.0)
@@ -108,7 +110,7 @@ class Reading:
         left *= FALSE**advice.senseless
         left *= NO_ADVICE ** len(advice.unknown) * UNFIT**advice.unfit
         left *= IDLE_STRANGE**self.idle_strange * IDLE**self.idle * UNPROVED**self.unproved
-        left *= STRANGER**self.unproved_strange * ODD_ADVICE**self.odd_advice
+        left *= STRANGER**self.unproved_strange
         return left * (
             STRANGE[self.strange]
             if self.strange < len(STRANGE)
@@ -151,9 +153,6 @@ def read_analysis(
         is_strange = bool(strange) and not strange_set.isdisjoint(sentence.tokens)
         if start < len(sentence.tokens):
             read_advice(sentence, table, start, reading.advice)
-            reading.odd_advice += is_strange and bool(
-                strange_set.intersection(sentence.tokens[start + 2 :]).difference(reading.advice.unknown)
-            )
         elif not HEDGES.isdisjoint(sentence.tokens):
             credit_noun(sentence.tokens, reading.advice)
         is_judged = reading.claims.judged > judged or reading.figures.read > 0
@@ -278,6 +277,8 @@ def lower_case(text: str) -> str:
         for sign, mark in _MARKS.items():
             text = text.replace(sign, mark)
     folded = fold(text)
+    if "-l" in folded:
+        folded = _ENCLITIC.sub(r"\1r", folded)
     return _PHRASE.sub(_name_column, folded) if any(map(folded.__contains__, _RARE_WORDS)) else folded
 
 
@@ -285,6 +286,8 @@ def _name_column(match: re.Match[str]) -> str:
     return _COLUMN_PHRASES[match[0]]
 
 
+_ENCLITIC: Final = re.compile(r"([aei])-l[oa]s?\b")
+"""`colocá-los`, `oferecê-la`."""
 _MARKS: Final = {" – ": " , ", " — ": " , ", "→": " : ", "⇒": " : "}
 _COLUMN_PHRASES: Final = {
     fold(phrase): fold(name) for phrase, _, name in (line.partition(" = ") for line in read_lexicon("column_phrases"))
