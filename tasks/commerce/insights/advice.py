@@ -18,6 +18,8 @@ from tasks.commerce.text.text_form import FUNCTION_WORDS, fold
 
 DATA_FILES: Final = ("data/lexicons/advice_harm.txt", "data/lexicons/advice_words.txt")
 
+LOOKED_AGAIN: Final = 0.5
+"""Credit of each further verb that only looks: `acompanhar`, `conferir`."""
 OBJECT_REACH: Final = 6
 """Words behind a verb among which its object is looked for."""
 
@@ -239,7 +241,7 @@ def _harms(tokens: Sequence[str], start: int) -> int:
     if not _NOT.isdisjoint(tokens[max(0, start - 1) : start + 3]):
         return 0
     found = 0
-    for place in range(start, len(tokens)):
+    for place in [place for place in range(start, len(tokens)) if tokens[place] in _HARM_WORDS]:
         word = tokens[place]
         if word == "sem":
             found += "".join(tokens[place + 1 : place + 2]) in _HARMFUL["without"]
@@ -261,6 +263,8 @@ def _any_harm() -> dict[str, frozenset[str]]:
 
 
 _ANY_HARM: Final = _any_harm()
+SLURS: Final = _HARMFUL["slurs"]
+_HARM_WORDS: Final = _ANY_HARM.keys() | _HARMFUL["spoilt"] | {"sem"}
 """Kinds of harm that a verb may do, by its infinitive and its imperatives."""
 
 
@@ -338,6 +342,8 @@ def _judge(verb: str, place: int, head: int, sentence: Sentence, table: Table, a
     if kind in ("cut", "mend") and _is_best(objects, sentence, table):
         advice.unfit += 1
         credit = 0.4
+    if kind == "study" and any(_VERBS.get(other) == "study" for other in advice.verbs if other != verb):
+        credit *= LOOKED_AGAIN
     advice.verbs[verb] = max(advice.verbs.get(verb, 0.0), credit)
 
 

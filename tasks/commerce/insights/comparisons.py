@@ -135,7 +135,7 @@ def _judge_tie(place: int, site: Site) -> None:
     if len(rows) == 1 and sentence.from_line and sentence.carried_row is not None and sentence.carried_row != rows[0]:
         rows.append(sentence.carried_row)
     if len(rows) < 2:
-        if _ALL.isdisjoint(sentence.tokens):
+        if _ALL.isdisjoint(sentence.tokens) and sentence.tokens[place] != "diferenca":
             return
         rows = list(range(len(table.names)))
     column = site.column_of(place)

@@ -8,6 +8,7 @@ Each is a general form: what an actor does (`os clientes reclamam`), a compariso
 from collections.abc import Sequence
 from typing import Final
 
+from tasks.commerce.insights.claims import WORDS as CLAIM_WORDS
 from tasks.commerce.insights.sentences import PARTS, Sentence
 from tasks.commerce.insights.speech import forms, verbs_of, word_classes
 from tasks.commerce.insights.table import Table
@@ -18,6 +19,8 @@ from tasks.commerce.text.text_form import FUNCTION_WORDS, fold
 DATA_FILES: Final = ("data/lexicons/assertion_words.txt",)
 REACH: Final = 4
 """Words between an actor and its verb, or a comparison and what it compares with."""
+SCOPE_REACH: Final = 6
+"""Words behind a figure among which its scope is looked for."""
 _WORDS: Final = word_classes("assertion_words")
 _ACTORS: Final = _WORDS["actors"]
 _FREE: Final = _WORDS["free"]
@@ -25,6 +28,8 @@ _SCOPES: Final = _WORDS["scopes"]
 _COMPARANDS: Final = _WORDS["comparands"]
 _EFFECTS: Final = _WORDS["effects"]
 _PROVEN: Final = _WORDS["proven"]
+_WILL: Final = CLAIM_WORDS["will"]
+_MOVES: Final = CLAIM_WORDS["moves"] - {"ser", "ter", "ficar", "passar", "continuar", "seguir"}
 _NUMERALS: Final = _WORDS["numerals"]
 _OUTSIDE: Final = _WORDS["outside"]
 _NOUNS: Final = frozenset(
@@ -51,7 +56,7 @@ _SMALL: Final = FUNCTION_WORDS | frozenset({"so", "apenas", "somente", "quase", 
 
 
 def _is_marked(word: str) -> bool:
-    return word in _ACTORS or word in _COMPARANDS or word in _EFFECTS or word in _NUMERALS or word in _OUTSIDE
+    return word in _WILL or word in _ACTORS or word in _COMPARANDS or word in _EFFECTS or word in _NUMERALS or word in _OUTSIDE
 
 
 _MARKED: Final = Remembered(_is_marked)
@@ -76,6 +81,8 @@ def inventions(sentence: Sentence, table: Table, start: int, judged: bool) -> in
             found += _acts(sentence, place)
         elif word in _EFFECTS and start < place:
             found += _FREE.isdisjoint(tokens[:place]) and tokens[place - 1] not in ("que", "nao")
+        elif word in _WILL and start < place:
+            found += _FREE.isdisjoint(tokens[:place]) and not _MOVES.isdisjoint(tokens[place + 1 : place + 3])
         elif word in _NUMERALS and "desconto" not in tokens:
             following = "".join(tokens[place + 1 : place + 2])
             found += place >= start and (following in _ACTORS or following == "por")
@@ -136,6 +143,8 @@ def scoped(sentence: Sentence, table: Table, start: int, given: frozenset[str]) 
     found = 0
     for number in sentence.numbers:
         place = number + 1
+        if tokens[place : place + 2] == ["por", "cento"]:
+            place += 2
         while place < start and (tokens[place] in ("%", "mil", "reais", "r$") or tokens[place] in table.column_words):
             place += 1
         if place < start and tokens[place] == "de" and place + 1 < start and tokens[place + 1] in table.column_words:
@@ -144,7 +153,7 @@ def scoped(sentence: Sentence, table: Table, start: int, given: frozenset[str]) 
             place += 1
         if place >= start or tokens[place] not in _SCOPING:
             continue
-        for word in tokens[place : min(start, place + REACH)]:
+        for word in tokens[place : min(start, place + SCOPE_REACH)]:
             if word in PARTS or word[0].isdigit() or word in ("e", "que"):
                 break
             if word in _SMALL or word in _SCOPING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from tasks.commerce.insights.advice import Advice, advice_from, credit_noun, read_advice
+from tasks.commerce.insights.advice import SLURS, Advice, advice_from, credit_noun, read_advice
 from tasks.commerce.insights.assertions import HEDGES
 from tasks.commerce.insights.claim_reader import read_claims
 from tasks.commerce.insights.claims import Claims
@@ -169,6 +169,7 @@ def read_analysis(
             _read_idle(sentence, is_strange, items, reading)
         if perhaps_foreign:
             reading.foreign += _names_foreign(sentence, table, start, given, months)
+    reading.advice.harmful += not SLURS.isdisjoint(present)
     reading.foreign += _foreign_states(text, table, present, bool(strange))
     return reading
 
@@ -239,6 +240,8 @@ def _names_foreign(sentence: Sentence, table: Table, start: int, given: frozense
     """Return whether a sentence speaks of a group or a month that its table does not have."""
     if _PERHAPS_FOREIGN.isdisjoint(sentence.tokens):
         return False
+    if "ano" in sentence.tokens and not _PAST.isdisjoint(sentence.tokens[sentence.tokens.index("ano") :][:3]):
+        return True  # No table has the year before.
     for place, token in enumerate(sentence.tokens[:start]):
         if token in _MONTHS:
             if months and token[:3] not in months and token not in table.row_words:
