@@ -338,6 +338,11 @@ def _judge(verb: str, place: int, head: int, sentence: Sentence, table: Table, a
     if verb in _PEOPLE_VERBS and (_first_object(place, tokens) in _THINGS or _first_object(place, tokens) in _GROUPS):
         advice.senseless += 1
         return
+    first = _first_object(place, tokens)
+    if first.isalpha() and not (is_known(first) or first in table.row_words or first in table.words):
+        # What is done to something that no shop's analysis speaks of is no action: `treinar o papagaio`.
+        advice.unknown.append(first)
+        return
     credit = 1.0
     if kind in ("cut", "mend") and _is_best(objects, sentence, table):
         advice.unfit += 1

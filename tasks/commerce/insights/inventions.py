@@ -153,7 +153,10 @@ def scoped(sentence: Sentence, table: Table, start: int, given: frozenset[str]) 
             place += 1
         if place >= start or tokens[place] not in _SCOPING:
             continue
-        for word in tokens[place : min(start, place + SCOPE_REACH)]:
+        window = tokens[place : min(start, place + SCOPE_REACH)]
+        if not table.row_words.keys().isdisjoint(window):
+            continue
+        for word in window:
             if word in PARTS or word[0].isdigit() or word in ("e", "que"):
                 break
             if word in _SMALL or word in _SCOPING:
