@@ -43,9 +43,20 @@ _INFINITIVES: Final = frozenset(
     )
 )
 _TENSES: Final = ("a", "am", "e", "em", "ou", "aram", "eu", "eram", "iu", "iram", "ava", "avam", "ia", "iam", "ai", "oi")
-_FINITE: Final = frozenset(
-    form for verb in _INFINITIVES for form in forms(verb) if form.endswith(_TENSES)
-).difference(_NOUNS, {"e", "esse", "desse", "este"}) | {"e", "sao", "tem", "vai", "vao", "quer", "querem", "fez", "faz", "foi"}
+_LISTED: Final = frozenset(form for verb in _INFINITIVES for form in forms(verb) if form.endswith(_TENSES))
+_FINITE_ENDINGS: Final = ("am", "ou", "eram", "iram", "iu", "eem")
+_MORE_FINITE: Final = _WORDS["finite"]
+
+
+def _is_finite(word: str) -> bool:
+    """Return whether a word is a verb of the third person; a noun that looks like one is none."""
+    if word in _MORE_FINITE:
+        return True
+    looks = word in _LISTED or (len(word) > 4 and word.endswith(_FINITE_ENDINGS))
+    return looks and word not in _NOUNS and word not in FUNCTION_WORDS
+
+
+_FINITE: Final = Remembered(_is_finite)
 _ARTICLES: Final = frozenset({"o", "a", "os", "as", "um", "uma", "seus", "nossos", "nossa", "nosso", "esses", "muitos"})
 _BEGINNINGS: Final = frozenset({"e", "mas", "porem", "enquanto", "ja", "porque"})
 _PAST: Final = ("ou", "aram", "eram", "iram", "iu", "eu")
@@ -104,7 +115,7 @@ def _acts(sentence: Sentence, place: int) -> bool:
     for there, word in enumerate(tokens[place + 1 : place + 1 + REACH]):
         if word in PARTS or (word == "e" and there):
             return False
-        if word in _FINITE:
+        if _FINITE[word]:
             return True
     return False
 
