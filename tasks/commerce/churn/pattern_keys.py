@@ -7,7 +7,7 @@ lookarounds. A reader of just these is simpler than the private one of `re`.
 from dataclasses import dataclass
 from typing import Final
 
-KEY: Final = 4
+KEY: Final = 6
 """Letters of a key at most."""
 _CLASSES: Final = frozenset("wdsb")
 _ANY: Final = "\0"

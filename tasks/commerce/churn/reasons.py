@@ -6,6 +6,7 @@ profile's own, or a function word: anything else is said of the shopper without 
 
 import re
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from tasks.commerce.churn.claims import OPPOSITE, TAKEN, Read, Sign, find_claims
@@ -81,7 +82,7 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
     length = ramp(len(text.strip()), 0, SHORTEST) * ramp(len(text), TOO_LONG, LONGEST)
     folded = fold(text)
     own_words = folded_words(folded)
-    if not length or declines(folded, set(own_words), says_something=any([word[0].isdigit() for word in own_words])):
+    if not length or declines(folded, set(own_words), says_something=_has_number(own_words)):
         return Grade(0.0, 0.0)
     form = length * fluency(own_words) * originality(own_words, prompt) * manner(text, folded, own_words) ** 2
     if not form:
@@ -95,6 +96,10 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
     known = UNKNOWN_KEEPS[unknown] if unknown < len(UNKNOWN_KEEPS) else 0.0
     direction = 1.0 if leaves is None else _direction(claims, said, shopper, "leaves" if leaves else "stays")
     return Grade(form * truth * known * direction * _content(rest, left, claims), _support(claims, shopper))
+
+
+def _has_number(own_words: Sequence[str]) -> bool:
+    return any(map(str.isdigit, map(itemgetter(0), own_words)))
 
 
 def _unknown(left: Sequence[str], shopper: Shopper) -> int:

@@ -139,6 +139,7 @@ def read_analysis(
         items: Lines that are list items.
     """
     reading = Reading(table)
+    figures, claims = reading.figures, reading.claims
     given = _words_given(prompt)
     strange = strange_words(present, given)
     strange_set = set(strange)
@@ -147,21 +148,21 @@ def read_analysis(
     reading.strange = len(strange) + names_among(text, strange)
     for sentence in sentences_of(tokens, table, headings):
         start = advice_from(sentence)
-        read_figures(sentence, table, start, years, reading.figures)
-        judged = reading.claims.judged
-        read_claims(sentence, table, start, reading.figures.columns, reading.claims)
+        read_figures(sentence, table, start, years, figures)
+        judged = claims.judged
+        read_claims(sentence, table, start, figures.columns, claims)
         is_strange = bool(strange) and not strange_set.isdisjoint(sentence.tokens)
         if start < len(sentence.tokens):
             read_advice(sentence, table, start, reading.advice)
         elif not HEDGES.isdisjoint(sentence.tokens):
             credit_noun(sentence.tokens, reading.advice)
-        is_judged = reading.claims.judged > judged or reading.figures.read > 0
+        is_judged = claims.judged > judged or figures.read > 0
         reading.invented += inventions(sentence, table, start, is_judged)
         if sentence.numbers:
             reading.invented += scoped(sentence, table, start, given)
-            reading.invented += wrong_verdicts(sentence, table, reading.figures.cells)
-        if len(sentence.rows) > 1 and not sentence.heading and reading.claims.judged == judged:
-            reading.unproved += _leaves_a_row(sentence, start, reading.figures)
+            reading.invented += wrong_verdicts(sentence, table, figures.cells)
+        if len(sentence.rows) > 1 and not sentence.heading and claims.judged == judged:
+            reading.unproved += _leaves_a_row(sentence, start, figures)
         proved = sentence.heading or sentence.asks or is_judged
         if not proved and (sentence.rows or sentence.columns):
             _read_unproved(sentence, start, is_strange, reading)

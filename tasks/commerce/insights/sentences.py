@@ -34,7 +34,7 @@ class Sentence:
     """One sentence and what it names."""
 
     tokens: list[str]
-    clauses: list[int]
+    clauses: Sequence[int]
     """The clause of each word."""
     rows: list[tuple[int, int]]
     """Place and row of each name of a row."""

@@ -15,7 +15,6 @@ from typing import Final
 from tasks.commerce.insights.quotations import Fact, read_statement, words_of_name
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.months import MONTHS
-from tasks.commerce.text.portuguese_numbers import numbers_in
 from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, fold, words
 
 DATA_FILES: Final = ("data/lexicons/table_columns.txt",)

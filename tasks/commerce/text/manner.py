@@ -135,7 +135,7 @@ _DOMAINS: Final = (
 )
 _HOST: Final = re.compile(
     # The dot first, which is found faster than what is before it.
-    r"\.(?<=[a-z0-9]\.)(?:[a-z]{2,12}/[a-z0-9]|" + _DOMAINS + r"(?![a-z0-9])"
+    r"\.(?=[a-z])(?<=[a-z0-9]\.)(?:[a-z]{2,12}/[a-z0-9]|" + _DOMAINS + r"(?![a-z0-9])"
     # `Muito bom.com certeza volto` lacks a blank and is no address.
     r"(?=\W*$|[,;:!?)]|\.(?!\w)|\s+(?:e|ou|para|pra|agora|hoje|antes|ja|que|com|em|no|na|pelo)\b))"
 )

@@ -19,6 +19,8 @@ class Remembered(dict[str, Value]):
     def __init__(self, find: Callable[[str], Value]) -> None:
         super().__init__()
         self._find = find
+        self.cache_clear = self.clear
+        """Forgets all values, as `cache_clear` of a cached function does; the class has none to be called by itself."""
 
     def __missing__(self, word: str) -> Value:
         """Find the value of a new word."""

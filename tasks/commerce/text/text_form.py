@@ -107,6 +107,8 @@ class Phrases:
     def are_in(self, folded: str, words_there: AbstractSet[str]) -> bool:
         """Return whether any phrase occurs in a folded text of these words."""
         # Few texts contain even the first word of a phrase, and a set lookup is faster than a pattern.
+        if self._first_words.isdisjoint(words_there):
+            return False
         return any(
             phrase in folded and pattern.search(folded)
             for first in self._first_words & words_there
@@ -307,7 +309,7 @@ def chatters(text: str) -> bool:
 def ramp(value: float, worst: float, best: float) -> float:
     """Grade a value linearly: 0 at `worst` and beyond, 1 at `best` and beyond."""
     share = (value - worst) / (best - worst)
-    return 0.0 if share < 0.0 else 1.0 if share > 1.0 else share
+    return 0.0 if share < 0.0 else min(share, 1.0)
 
 
 def overlap(text: str, reference: str) -> float:
