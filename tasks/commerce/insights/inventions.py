@@ -112,7 +112,7 @@ def _acts(sentence: Sentence, place: int) -> bool:
     begins = before in PARTS or before in _BEGINNINGS or (before == "que" and sentence.asks)
     if not begins or not _FREE.isdisjoint(tokens[:place]):
         return False
-    for there, word in enumerate(tokens[place + 1 : place + 1 + REACH]):
+    for there, word in enumerate(tokens[place + 1 : place + 3 + REACH]):
         if word in PARTS or (word == "e" and there):
             return False
         if _FINITE[word]:
