@@ -41,13 +41,20 @@ def column_followed(each: Written, sentence: Sentence, table: Table) -> int | No
         (each.unit == "%" and not tokens.isdisjoint(_SHARE), _shares),
         (not tokens.isdisjoint(_MEAN), _means),
         (_parts_said(each, sentence), _parts),
-        (sentence.tokens[each.place - 1 : each.place] == ["dos"], _sums),
+        (True, _totals),
     ):
         if said:
             for value, tolerance, column in found(each, sentence, table):
                 if abs(value - each.value) <= tolerance + 1e-9:
                     return column
     return None
+
+
+def _totals(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:  # noqa: ARG001 - as its siblings
+    """Yield the totals of the columns that add up, which need no word that says so."""
+    for column in _alike(each, table):
+        if table.columns[column].adds_up:
+            yield table.columns[column].total, 0.5 * 10.0 ** -table.columns[column].places, column
 
 
 def _parts_said(each: Written, sentence: Sentence) -> bool:

@@ -32,6 +32,7 @@ _WILL: Final = CLAIM_WORDS["will"]
 _MOVES: Final = CLAIM_WORDS["moves"] - {"ser", "ter", "ficar", "passar", "continuar", "seguir"}
 _NUMERALS: Final = _WORDS["numerals"]
 _OUTSIDE: Final = _WORDS["outside"]
+_BEYOND: Final = _WORDS["beyond"]
 _NOUNS: Final = frozenset(
     fold(word) for line in read_lexicon("analyst_words") for word in line.replace("-", " ").split()
 )
@@ -67,7 +68,7 @@ _SMALL: Final = FUNCTION_WORDS | frozenset({"so", "apenas", "somente", "quase", 
 
 
 def _is_marked(word: str) -> bool:
-    return word in _WILL or word in _ACTORS or word in _COMPARANDS or word in _EFFECTS or word in _NUMERALS or word in _OUTSIDE
+    return word in _WILL or word in _BEYOND or word in _ACTORS or word in _COMPARANDS or word in _EFFECTS or word in _NUMERALS or word in _OUTSIDE
 
 
 _MARKED: Final = Remembered(_is_marked)
@@ -86,6 +87,8 @@ def inventions(sentence: Sentence, table: Table, start: int, judged: bool) -> in
     found = int("que" in tokens[start:] and _tells_a_past(tokens, start))
     for place in [place for place, word in enumerate(tokens) if _MARKED[word]]:
         word = tokens[place]
+        if word in _BEYOND and place < start:
+            found += word != "nunca" or "antes" in tokens[place + 1 : place + 3]
         if word in _OUTSIDE and place < start:
             found += _compares_outside(tokens, place)
         if word in _ACTORS and not (judged and sentence.rows):
