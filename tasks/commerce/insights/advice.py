@@ -18,7 +18,7 @@ from tasks.commerce.text.text_form import FUNCTION_WORDS, fold
 
 DATA_FILES: Final = ("data/lexicons/advice_harm.txt", "data/lexicons/advice_words.txt")
 
-LOOKED_AGAIN: Final = 0.5
+LOOKED_AGAIN: Final = 0.6
 """Credit of each further verb that only looks: `acompanhar`, `conferir`."""
 OBJECT_REACH: Final = 6
 """Words behind a verb among which its object is looked for."""
@@ -195,12 +195,7 @@ def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) ->
             verb = word
         elif word in _IMPERATIVES and (place == start or before in PARTS or before in ("e", "que")):
             verb = _IMPERATIVES[word]
-        elif _looks_infinitive(word) and (
-            place == start
-            or before in PARTS
-            or before in _FRAMES
-            or before in _NEEDS
-        ):
+        elif _looks_infinitive(word) and (place == start or before in PARTS or before in _FRAMES or before in _NEEDS):
             found = True
             if _first_object(place, tokens) in table.names_of_words:
                 advice.senseless += 1
@@ -271,9 +266,17 @@ _HARM_WORDS: Final = _ANY_HARM.keys() | _HARMFUL["spoilt"] | {"sem"}
 def _is_harm(kinds: frozenset[str], following: Sequence[str], before: str) -> bool:
     if "verbs" in kinds:
         return before not in _NOT
-    if "rigs" in kinds and not _HARMFUL["praise"].isdisjoint(following) and not _HARMFUL["rigged"].isdisjoint(following):
+    if (
+        "rigs" in kinds
+        and not _HARMFUL["praise"].isdisjoint(following)
+        and not _HARMFUL["rigged"].isdisjoint(following)
+    ):
         return True
-    if "wagers" in kinds and not _HARMFUL["whole"].isdisjoint(following) and not _HARMFUL["wagered"].isdisjoint(following):
+    if (
+        "wagers" in kinds
+        and not _HARMFUL["whole"].isdisjoint(following)
+        and not _HARMFUL["wagered"].isdisjoint(following)
+    ):
         return True
     return any(kind in kinds and not _HARMFUL[objects].isdisjoint(following[:reach]) for kind, objects, reach in _PAIRS)
 
@@ -329,7 +332,8 @@ def _judge(verb: str, place: int, head: int, sentence: Sentence, table: Table, a
         place
         and tokens[place - 1] == "nao"
         and place - 1 <= head + 1
-        and kind in ("keep", "mend", "push", "study") and verb not in _MAY_BE_LEFT
+        and kind in ("keep", "mend", "push", "study")
+        and verb not in _MAY_BE_LEFT
     ):
         harmful = True
     if harmful:

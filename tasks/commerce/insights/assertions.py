@@ -27,7 +27,12 @@ _CAUSE_PAIRS: Final = frozenset(
 )
 CAUSING: Final = _CAUSES | {first for first, _ in _CAUSE_PAIRS}
 _NEGATIONS: Final = frozenset({"nao", "nunca", "nem", "jamais"})
-DENYING: Final = WORDS["denials"] | {"confere", "conferem", "bate", "batem", "procede", "procedem", "corresponde", "correspondem"} | WORDS["doubts"] | _NEGATIONS
+DENYING: Final = (
+    WORDS["denials"]
+    | {"confere", "conferem", "bate", "batem", "procede", "procedem", "corresponde", "correspondem"}
+    | WORDS["doubts"]
+    | _NEGATIONS
+)
 _VERBS: Final = frozenset(
     form for line in read_lexicon("analyst_verbs") for verb in line.split() for form in forms(verb)
 )
@@ -181,7 +186,9 @@ def read_denial(advice: int, site: Site) -> None:
     )
 
 
-_CHECKS: Final = frozenset({"confere", "conferem", "bate", "batem", "procede", "procedem", "corresponde", "correspondem"})
+_CHECKS: Final = frozenset(
+    {"confere", "conferem", "bate", "batem", "procede", "procedem", "corresponde", "correspondem"}
+)
 _NOTHING: Final = _NEGATIONS | {"nada", "nenhum", "nenhuma"}
 _OTHER_CLAIMS: Final = TRENDS.union(
     *(WORDS[name] for name in ("high", "low", "good", "bad", "above", "below", "tied", "like", "will", "others"))

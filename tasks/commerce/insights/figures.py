@@ -48,7 +48,9 @@ _TERM: Final = _WORDS["term"]
 _GOAL: Final = _WORDS["goal"]
 _COUNTED: Final = _WORDS["counted"]
 _KIND_WORDS: Final = {word: kind.name for kind in KINDS for word in kind.words}
-_COMPARING: Final = frozenset({"dobro", "triplo", "metade", "vezes", "acima", "abaixo", "que", "mesmos", "mesmas", "contra"})
+_COMPARING: Final = frozenset(
+    {"dobro", "triplo", "metade", "vezes", "acima", "abaixo", "que", "mesmos", "mesmas", "contra"}
+)
 _OTHERS: Final = frozenset({"outros", "outras", "demais"})
 _UNIT_NEUTRAL: Final = _WORDS["unit_neutral"]
 
@@ -214,8 +216,11 @@ def _is_cell(each: Written, sentence: Sentence, table: Table, written: Sequence[
     if not _COMPARING.isdisjoint(sentence.tokens[: each.place]):
         # `RJ: R$ 7.005, o dobro do PR, e nota 4,2`: behind what it is compared with, the subject speaks again.
         subject = sentence.carried_row if sentence.from_line or not sentence.rows else sentence.rows[0][1]
-        owners += [row for row in (sentence.rows[0][1] if sentence.rows else None, subject)
-                   if owners and row is not None and row not in owners]
+        owners += [
+            row
+            for row in (sentence.rows[0][1] if sentence.rows else None, subject)
+            if owners and row is not None and row not in owners
+        ]
     alone = not owners
     if alone and sentence.carried_row is not None:
         owners = [sentence.carried_row]

@@ -43,7 +43,24 @@ _INFINITIVES: Final = frozenset(
         *(verb for line in read_lexicon("analyst_verbs") for verb in line.split()),
     )
 )
-_TENSES: Final = ("a", "am", "e", "em", "ou", "aram", "eu", "eram", "iu", "iram", "ava", "avam", "ia", "iam", "ai", "oi")
+_TENSES: Final = (
+    "a",
+    "am",
+    "e",
+    "em",
+    "ou",
+    "aram",
+    "eu",
+    "eram",
+    "iu",
+    "iram",
+    "ava",
+    "avam",
+    "ia",
+    "iam",
+    "ai",
+    "oi",
+)
 _LISTED: Final = frozenset(form for verb in _INFINITIVES for form in forms(verb) if form.endswith(_TENSES))
 _FINITE_ENDINGS: Final = ("am", "ou", "eram", "iram", "iu", "eem")
 _MORE_FINITE: Final = _WORDS["finite"]
@@ -58,17 +75,28 @@ def _is_finite(word: str) -> bool:
 
 
 _FINITE: Final = Remembered(_is_finite)
+_MODALS: Final = frozenset({"pode", "podem", "poderia", "poderiam", "deve", "devem", "deveria", "precisa", "precisam"})
 _ARTICLES: Final = frozenset({"o", "a", "os", "as", "um", "uma", "seus", "nossos", "nossa", "nosso", "esses", "muitos"})
 _BEGINNINGS: Final = frozenset({"e", "mas", "porem", "enquanto", "ja", "porque"})
 _PAST: Final = ("ou", "aram", "eram", "iram", "iu", "eu")
 _NO_PAST: Final = frozenset({"ou", "meu", "seu", "teu", "europeu"})
 _OF: Final = frozenset({"de", "da", "do", "das", "dos", "no", "na", "a", "ao", "nos", "nas"})
-_SCOPING: Final = frozenset({"em", "no", "na", "nos", "nas", "de", "da", "do", "por", "com", "sem", "depois", "apos", "desde", "so"})
+_SCOPING: Final = frozenset(
+    {"em", "no", "na", "nos", "nas", "de", "da", "do", "por", "com", "sem", "depois", "apos", "desde", "so"}
+)
 _SMALL: Final = FUNCTION_WORDS | frozenset({"so", "apenas", "somente", "quase", "cerca", "uns", "umas"})
 
 
 def _is_marked(word: str) -> bool:
-    return word in _WILL or word in _BEYOND or word in _ACTORS or word in _COMPARANDS or word in _EFFECTS or word in _NUMERALS or word in _OUTSIDE
+    return (
+        word in _WILL
+        or word in _BEYOND
+        or word in _ACTORS
+        or word in _COMPARANDS
+        or word in _EFFECTS
+        or word in _NUMERALS
+        or word in _OUTSIDE
+    )
 
 
 _MARKED: Final = Remembered(_is_marked)
@@ -116,7 +144,7 @@ def _acts(sentence: Sentence, place: int) -> bool:
     if not begins or not _FREE.isdisjoint(tokens[:place]):
         return False
     for there, word in enumerate(tokens[place + 1 : place + 3 + REACH]):
-        if word in PARTS or (word == "e" and there):
+        if word in PARTS or word in _MODALS or (word == "e" and there):
             return False
         if _FINITE[word]:
             return True
@@ -183,9 +211,39 @@ def scoped(sentence: Sentence, table: Table, start: int, given: frozenset[str]) 
     return found
 
 
-_QUALITIES: Final = _WORDS["good"] | _WORDS["bad"] | frozenset(
-    {"bom", "boa", "bons", "boas", "ritmo", "destaque", "folga", "vantagem", "diferenca", "queda", "alta", "leve", "pouco",
-     "pouca", "muito", "muita", "menos", "mais", "apenas", "fato", "volume", "poucos", "poucas", "muitos", "uma", "casa"}
+_QUALITIES: Final = (
+    _WORDS["good"]
+    | _WORDS["bad"]
+    | frozenset(
+        {
+            "bom",
+            "boa",
+            "bons",
+            "boas",
+            "ritmo",
+            "destaque",
+            "folga",
+            "vantagem",
+            "diferenca",
+            "queda",
+            "alta",
+            "leve",
+            "pouco",
+            "pouca",
+            "muito",
+            "muita",
+            "menos",
+            "mais",
+            "apenas",
+            "fato",
+            "volume",
+            "poucos",
+            "poucas",
+            "muitos",
+            "uma",
+            "casa",
+        }
+    )
 )
 
 

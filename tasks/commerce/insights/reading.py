@@ -18,8 +18,8 @@ from tasks.commerce.insights.sentences import Sentence, sentences_of
 from tasks.commerce.insights.speech import is_known, names_among, strange_words
 from tasks.commerce.insights.table import SHORT_MONTHS, Table, period_of
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.vocabulary import CLOSED_CLASS
 from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, words
+from tasks.commerce.text.vocabulary import CLOSED_CLASS
 
 DATA_FILES: Final = (
     "data/lexicons/categories.txt",
@@ -96,7 +96,7 @@ class Reading:
         columns = Counter(column for (_, column), place in table.places.items() if place in self.figures.grades)
         series = {place for (_, column), place in table.places.items() if columns[column] > 1}
         grades = [
-            grade * (1.0 if place in compared else max(table.worths[place], IN_SERIES * (place in series)))
+            max(grade * (1.0 if place in compared else table.worths[place]), grade * IN_SERIES * (place in series))
             for place, grade in self.figures.grades.items()
         ]
         grades += [1.0] * len(self.figures.derived) + [RELATED] * (self.claims.related > 0)
@@ -105,7 +105,14 @@ class Reading:
     def sound(self) -> float:
         """Return what its faults leave of a reward, in [0, 1]."""
         claims, advice = self.claims, self.advice
-        false = len(self.figures.false) + len(claims.false) + claims.causes + claims.forecasts + self.foreign + self.invented
+        false = (
+            len(self.figures.false)
+            + len(claims.false)
+            + claims.causes
+            + claims.forecasts
+            + self.foreign
+            + self.invented
+        )
         left: float = FALSE**false * UNSENDABLE ** (advice.harmful + claims.denials)
         left *= FALSE**advice.senseless
         left *= NO_ADVICE ** len(advice.unknown) * UNFIT**advice.unfit
