@@ -55,7 +55,6 @@ _NO_VERBS: Final = _WORDS["no_verbs"]
 _NOUNS: Final = frozenset(
     fold(word) for line in read_lexicon("analyst_words") for word in line.replace("-", " ").split()
 )
-_BEFORE_VERBS: Final = _WORDS["before_verbs"]
 _SPARED: Final = _WORDS["spared"]
 _UNDER_CONTROL: Final = _WORDS["under_control"]
 _STOPS: Final = _WORDS["stops"]

@@ -82,21 +82,9 @@ def _is_trend(place: int, site: Site) -> bool:
 
 def _months_compared(place: int, word: str, site: Site) -> list[tuple[int, int]]:
     sentence, times = site.sentence, site.table.times
-    if word in NOUNS_OF_TRENDS:
-        # `com leve baixa em abril`
-        at = next((row for there, row in sentence.rows if place < there <= place + 2), None)
-        earlier = None if at is None else successive(site.table, at)
-        if at is not None and earlier is not None:
-            return [(earlier, at)]
-    end = next((there for there in range(place + 1, len(sentence.tokens)) if sentence.tokens[there] in TRENDS), None)
-    start = next((there for there in range(place - 1, 0, -1) if sentence.tokens[there] in TRENDS), None)
-    if end or start:
-        # `subiu em abril e recuou em maio`: each verb has its own months.
-        own = [row for there, row in sentence.rows if place < there < (end or len(sentence.tokens))]
-        if len(own) == 1:
-            own = [row for there, row in sentence.rows if there < place][-1:] + own
-        if len(own) > 1:
-            return [(own[0], own[-1])]
+    own = _months_of_its_own(place, word, site)
+    if own:
+        return [own]
     rows = sorted({row for _, row in sentence.rows}, key=times.__getitem__)
     if not rows and sentence.from_line and sentence.carried_row is not None:
         rows = [sentence.carried_row]
@@ -107,6 +95,24 @@ def _months_compared(place: int, word: str, site: Site) -> list[tuple[int, int]]
         return [(every[0], every[-1])]
     earlier = [other for other in (successive(site.table, rows[0]), every[0]) if other is not None and other != rows[0]]
     return [(other, rows[0]) for other in earlier] or [(rows[0], every[-1])]
+
+
+def _months_of_its_own(place: int, word: str, site: Site) -> tuple[int, int] | None:
+    """Return the months of one of several trends: `subiu em abril e recuou em maio`, `com leve baixa em abril`."""
+    sentence = site.sentence
+    if word in NOUNS_OF_TRENDS:
+        month = next((row for there, row in sentence.rows if place < there <= place + 2), None)
+        before = None if month is None else successive(site.table, month)
+        if month is not None and before is not None:
+            return before, month
+    trends = [there for there, token in enumerate(sentence.tokens) if token in TRENDS]
+    if len(trends) < 2:
+        return None
+    end = next((there for there in trends if there > place), len(sentence.tokens))
+    own = [row for there, row in sentence.rows if place < there < end]
+    if len(own) == 1:
+        own = [row for there, row in sentence.rows if there < place][-1:] + own
+    return (own[0], own[-1]) if len(own) > 1 else None
 
 
 def read_none(place: int, word: str, site: Site) -> None:  # noqa: ARG001 - as its siblings

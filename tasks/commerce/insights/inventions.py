@@ -181,36 +181,36 @@ def scoped(sentence: Sentence, table: Table, start: int, given: frozenset[str]) 
         start: The place from which it recommends.
         given: Words of the prompt.
     """
+    return sum(_is_scoped(_behind(number + 1, start, sentence, table), table, given) for number in sentence.numbers)
+
+
+def _behind(place: int, start: int, sentence: Sentence, table: Table) -> Sequence[str]:
+    """Return the words behind a figure, its unit and its column."""
     tokens = sentence.tokens
-    found = 0
-    for number in sentence.numbers:
-        place = number + 1
-        if tokens[place : place + 2] == ["por", "cento"]:
-            place += 2
-        while place < start and (tokens[place] in ("%", "mil", "reais", "r$") or tokens[place] in table.column_words):
-            place += 1
-        if place < start and tokens[place] == "de" and place + 1 < start and tokens[place + 1] in table.column_words:
-            place += 2
-        while place < start and tokens[place] == ",":
-            place += 1
-        if place >= start or tokens[place] not in _SCOPING:
-            continue
-        window = tokens[place : min(start, place + SCOPE_REACH)]
-        if not table.row_words.keys().isdisjoint(window):
-            continue
-        for word in window:
-            if word in PARTS or word[0].isdigit() or word in ("e", "que"):
-                break
-            if word in _SMALL or word in _SCOPING:
-                continue
-            if word in _INFINITIVES:
-                continue
-            if not _belongs(word, table) and word not in given and word not in _QUALITIES:
-                found += 1
-            break
-    return found
+    if tokens[place : place + 2] == ["por", "cento"]:
+        place += 2
+    while place < start and (tokens[place] in _UNITS or tokens[place] in table.column_words):
+        place += 1
+    if tokens[place : place + 1] == ["de"] and "".join(tokens[place + 1 : place + 2]) in table.column_words:
+        place += 2
+    while place < start and tokens[place] == ",":
+        place += 1
+    return tokens[place : min(start, place + SCOPE_REACH)]
 
 
+def _is_scoped(words: Sequence[str], table: Table, given: frozenset[str]) -> bool:
+    if not words or words[0] not in _SCOPING or not table.row_words.keys().isdisjoint(words):
+        return False
+    for word in words:
+        if word in PARTS or word[0].isdigit() or word in ("e", "que"):
+            return False
+        if word not in _PASSED:
+            return not _belongs(word, table) and word not in given and word not in _QUALITIES
+    return False
+
+
+_UNITS: Final = frozenset({"%", "mil", "reais", "r$"})
+_PASSED: Final = _SMALL | _SCOPING | _INFINITIVES
 _QUALITIES: Final = (
     _WORDS["good"]
     | _WORDS["bad"]

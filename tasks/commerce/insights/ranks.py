@@ -23,18 +23,15 @@ _DIRECTIONS: Final = dict.fromkeys(HIGH, 1) | dict.fromkeys(LOW, -1) | dict.from
 
 def read_rank(place: int, word: str, site: Site) -> None:
     """Judge a ranking word."""
-    if {"nao", "de"}.issubset(site.words_before(place, 3)):
-        return  # `mais pedidos, não pedidos maiores`
-    direction = _direction(place, word, site)
+    # `mais pedidos, não de pedidos maiores` ranks nothing.
+    direction = 0 if {"nao", "de"}.issubset(site.words_before(place, 3)) else _direction(place, word, site)
     if not direction:
         return
     claims, sentence = site.claims, site.sentence
     if _names_no_column(place, site):
         claims.false.append("column")
         return
-    column = site.column_of(place) if sentence.columns or site.number_columns else None
-    if column is None and (word not in _ATTRIBUTES or _compares(place, site)):
-        column = sentence.carried_column
+    column = _column_ranked(place, word, site)
     sign = site.sign(direction, column)
     if _compares(place, site):
         if sign:
@@ -48,6 +45,13 @@ def read_rank(place: int, word: str, site: Site) -> None:
             claims.false.append("rank")
     elif sign:
         claims.judge(_has_rank(place, word, rows, column, sign, site) != site.is_denied(place), "rank", rows, column)
+
+
+def _column_ranked(place: int, word: str, site: Site) -> int | None:
+    """Return the column of a rank; `o maior` alone is none of the column named in the sentence before."""
+    if site.sentence.columns or site.number_columns:
+        return site.column_of(place)
+    return None if word in _ATTRIBUTES and not _compares(place, site) else site.sentence.carried_column
 
 
 def _direction(place: int, word: str, site: Site) -> int:
