@@ -1,8 +1,8 @@
 """Advice of a sentence: where it begins, its verbs and their objects, and whether it does good.
 
 A recommendation is a frame (`recomendo`, `vale`, `é preciso`) or an infinitive or imperative at the beginning of a
-clause. Its verbs are a closed list by what they do to their object: what raises or keeps harm, cuts gain, or is no
-verb of the list at all, is bad advice.
+clause. Credit is for verbs and objects of closed lists, by what the verbs do to the objects. What raises or keeps harm,
+cuts gain or does to an object what no shop may is harmful; a verb of no list earns nothing and costs little.
 """
 
 from collections.abc import Sequence
