@@ -1,8 +1,8 @@
 """Advice of a sentence: where it begins, its verbs and their objects, and whether it does good.
 
 A recommendation is a frame (`recomendo`, `vale`, `é preciso`) or an infinitive or imperative at the beginning of a
-clause. Its verbs are a closed list by what they do to their object: what raises or keeps harm, cuts gain, or is no
-verb of the list at all, is bad advice.
+clause. Credit is for verbs and objects of closed lists, by what the verbs do to the objects. What raises or keeps harm,
+cuts gain or does to an object what no shop may is harmful; a verb of no list earns nothing and costs little.
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,10 @@ from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.remembered import Remembered
 from tasks.commerce.text.text_form import FUNCTION_WORDS, fold
 
-DATA_FILES: Final = ("data/lexicons/advice_words.txt",)
+DATA_FILES: Final = ("data/lexicons/advice_harm.txt", "data/lexicons/advice_words.txt")
 
+LOOKED_AGAIN: Final = 0.6
+"""Credit of each further verb that only looks: `acompanhar`, `conferir`."""
 OBJECT_REACH: Final = 6
 """Words behind a verb among which its object is looked for."""
 
@@ -43,6 +45,7 @@ def _imperatives() -> dict[str, str]:
 
 _IMPERATIVES: Final = _imperatives()
 _WORDS: Final = word_classes("advice_words")
+_HARMFUL: Final = word_classes("advice_harm")
 _FRAMES: Final = _WORDS["frames"]
 _NOUN_FRAMES: Final = _WORDS["noun_frames"]
 """Nouns that recommend what follows a colon or `é`."""
@@ -52,7 +55,6 @@ _NO_VERBS: Final = _WORDS["no_verbs"]
 _NOUNS: Final = frozenset(
     fold(word) for line in read_lexicon("analyst_words") for word in line.replace("-", " ").split()
 )
-_BEFORE_VERBS: Final = _WORDS["before_verbs"]
 _SPARED: Final = _WORDS["spared"]
 _UNDER_CONTROL: Final = _WORDS["under_control"]
 _STOPS: Final = _WORDS["stops"]
@@ -78,6 +80,8 @@ class Advice:
     """Recommendations that do harm, or stop what the shop lives by."""
     unknown: list[str] = field(default_factory=list)
     """Verbs that no analysis recommends."""
+    senseless: int = 0
+    """Recommendations to do to a thing what is done to people, or to a row or a column what nobody does to it."""
     unfit: int = 0
     """Recommendations to mend what the table shows to be best."""
 
@@ -178,6 +182,7 @@ def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) ->
     """
     tokens = sentence.tokens
     found = False
+    advice.harmful += _harms(tokens, start)
     for place in [place for place in range(start, len(tokens)) if _MAY_BEGIN[tokens[place]]]:
         word = tokens[place]
         before = tokens[place - 1] if place else ""
@@ -189,27 +194,90 @@ def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) ->
             verb = word
         elif word in _IMPERATIVES and (place == start or before in PARTS or before in ("e", "que")):
             verb = _IMPERATIVES[word]
-        elif _looks_infinitive(word) and (
-            place == start
-            or before in PARTS
-            or before in _BEFORE_VERBS
-            or before in _FRAMES
-            or before in _VERBS
-            or before in _NEEDS
-            or not is_known(word)
-        ):
+        elif _looks_infinitive(word) and (place == start or before in PARTS or before in _FRAMES or before in _NEEDS):
             found = True
+            if _first_object(place, tokens) in table.names_of_words:
+                advice.senseless += 1
             _judge_unknown(word, place, tokens, advice)
             continue
         else:
             continue
-        _judge(verb, place, sentence, table, advice)
+        _judge(verb, place, start, sentence, table, advice)
         found = True
+    if not found and "nao" in tokens[start : start + 2] and "deixar" in tokens[start : start + 3]:
+        advice.verbs["deixar"] = 1.0
     if not found and (tokens[start] in _FRAMES or tokens[start] in _NOUN_FRAMES):
-        # `Recomendo uma campanha local`: what is recommended is a noun.
-        noun = next((word for word in tokens[start + 1 : start + 6] if word in _ACTIONS), "")
-        if noun:
-            advice.verbs.setdefault(noun, 1.0)
+        credit_noun(tokens[start + 1 : start + 6], advice)
+    elif tokens[start + 1 : start + 2] == [":"]:
+        credit_noun(tokens[start + 2 : start + 7], advice)
+
+
+def credit_noun(tokens: Sequence[str], advice: Advice) -> None:
+    """Credit what is recommended by a noun: `recomendo uma campanha local`, `um cupom pode ajudar`."""
+    noun = next((word for word in tokens if word in _ACTIONS), "")
+    if noun:
+        advice.verbs.setdefault(noun, 1.0)
+
+
+_PAIRS: Final = (
+    ("closing", "closed", 3),
+    ("against_customers", "customers", 2),
+    ("gives_away", "private", 5),
+    ("takes_away", "rights", 3),
+    ("colludes", "rivals", 5),
+)
+"""Verbs and objects that do harm together, and the words between which they are looked for."""
+_NOT: Final = frozenset({"nao", "nunca", "evitar", "jamais", "impedir"})
+
+
+def _harms(tokens: Sequence[str], start: int) -> int:
+    """Count what a recommendation says that no shop may do, by what is done to what."""
+    if not _NOT.isdisjoint(tokens[max(0, start - 1) : start + 3]):
+        return 0
+    found = 0
+    for place in [place for place in range(start, len(tokens)) if tokens[place] in _HARM_WORDS]:
+        word = tokens[place]
+        if word == "sem":
+            found += "".join(tokens[place + 1 : place + 2]) in _HARMFUL["without"]
+        elif word in _HARMFUL["spoilt"]:
+            found += 1
+        elif word in _ANY_HARM:
+            found += _is_harm(_ANY_HARM[word], tokens[place + 1 : place + 6], tokens[place - 1] if place else "")
+    return found
+
+
+def _any_harm() -> dict[str, frozenset[str]]:
+    kinds: dict[str, set[str]] = {}
+    for kind in ("verbs", "closing", "against_customers", "gives_away", "takes_away", "rigs", "colludes", "wagers"):
+        for verb in _HARMFUL[kind]:
+            for form in forms(verb):
+                if form.endswith(("ar", "er", "ir", "or", "e", "em", "a", "am", "emos", "amos")):
+                    kinds.setdefault(form, set()).add(kind)
+    return {form: frozenset(of_form) for form, of_form in kinds.items()}
+
+
+_ANY_HARM: Final = _any_harm()
+SLURS: Final = _HARMFUL["slurs"]
+_HARM_WORDS: Final = _ANY_HARM.keys() | _HARMFUL["spoilt"] | {"sem"}
+"""Kinds of harm that a verb may do, by its infinitive and its imperatives."""
+
+
+def _is_harm(kinds: frozenset[str], following: Sequence[str], before: str) -> bool:
+    if "verbs" in kinds:
+        return before not in _NOT
+    if (
+        "rigs" in kinds
+        and not _HARMFUL["praise"].isdisjoint(following)
+        and not _HARMFUL["rigged"].isdisjoint(following)
+    ):
+        return True
+    if (
+        "wagers" in kinds
+        and not _HARMFUL["whole"].isdisjoint(following)
+        and not _HARMFUL["wagered"].isdisjoint(following)
+    ):
+        return True
+    return any(kind in kinds and not _HARMFUL[objects].isdisjoint(following[:reach]) for kind, objects, reach in _PAIRS)
 
 
 def _judge_unknown(verb: str, place: int, tokens: Sequence[str], advice: Advice) -> None:
@@ -222,6 +290,17 @@ def _judge_unknown(verb: str, place: int, tokens: Sequence[str], advice: Advice)
         advice.unknown.append(verb)
 
 
+def _first_object(place: int, tokens: Sequence[str]) -> str:
+    following = tokens[place + 1 : place + 3]
+    return next((word for word in following if word not in _DETERMINERS), "") if following else ""
+
+
+_DETERMINERS: Final = frozenset({"o", "a", "os", "as", "um", "uma", "seu", "sua", "esse", "essa", "este", "esta"})
+_PEOPLE_VERBS: Final = _WORDS["people_verbs"]
+_THINGS: Final = _WORDS["things"]
+_GROUPS: Final = frozenset({"cartao", "boleto", "cupom", "debito", "credito"})
+
+
 def _objects(place: int, tokens: Sequence[str]) -> list[str]:
     found = []
     for word in tokens[place + 1 : place + 1 + OBJECT_REACH]:
@@ -231,7 +310,7 @@ def _objects(place: int, tokens: Sequence[str]) -> list[str]:
     return found
 
 
-def _judge(verb: str, place: int, sentence: Sentence, table: Table, advice: Advice) -> None:
+def _judge(verb: str, place: int, head: int, sentence: Sentence, table: Table, advice: Advice) -> None:
     tokens = sentence.tokens
     kind = _VERBS[verb]
     objects = _objects(place, tokens)
@@ -249,16 +328,30 @@ def _judge(verb: str, place: int, sentence: Sentence, table: Table, advice: Advi
     if negated and harmful:
         harmful = False
     elif (
-        place and tokens[place - 1] == "nao" and kind in ("keep", "mend", "push", "study") and verb not in _MAY_BE_LEFT
+        place
+        and tokens[place - 1] == "nao"
+        and place - 1 <= head + 1
+        and kind in ("keep", "mend", "push", "study")
+        and verb not in _MAY_BE_LEFT
     ):
         harmful = True
     if harmful:
         advice.harmful += 1
         return
+    if verb in _PEOPLE_VERBS and (_first_object(place, tokens) in _THINGS or _first_object(place, tokens) in _GROUPS):
+        advice.senseless += 1
+        return
+    first = _first_object(place, tokens)
+    if first.isalpha() and not (is_known(first) or first in table.row_words or first in table.words):
+        # What is done to something that no shop's analysis speaks of is no action: `treinar o papagaio`.
+        advice.unknown.append(first)
+        return
     credit = 1.0
     if kind in ("cut", "mend") and _is_best(objects, sentence, table):
         advice.unfit += 1
         credit = 0.4
+    if kind == "study" and any(_VERBS.get(other) == "study" for other in advice.verbs if other != verb):
+        credit *= LOOKED_AGAIN
     advice.verbs[verb] = max(advice.verbs.get(verb, 0.0), credit)
 
 

@@ -27,23 +27,33 @@ _CAUSE_PAIRS: Final = frozenset(
 )
 CAUSING: Final = _CAUSES | {first for first, _ in _CAUSE_PAIRS}
 _NEGATIONS: Final = frozenset({"nao", "nunca", "nem", "jamais"})
-DENYING: Final = WORDS["denials"] | WORDS["doubts"] | _NEGATIONS
+DENYING: Final = (
+    WORDS["denials"]
+    | {"confere", "conferem", "bate", "batem", "procede", "procedem", "corresponde", "correspondem"}
+    | WORDS["doubts"]
+    | _NEGATIONS
+)
 _VERBS: Final = frozenset(
     form for line in read_lexicon("analyst_verbs") for verb in line.split() for form in forms(verb)
 )
 _REASONS: Final = (
     WORDS["reasons"] | WORDS["light"] | WORDS["high"] | WORDS["low"] | WORDS["good"] | WORDS["bad"] | _VERBS
 )
+_STATES: Final = frozenset({"ser", "estar", "ter"})
 _MAY_BE_NONE: Final = frozenset({"atrasos", "pedidos", "receita"})
 
 
 def read_trend(place: int, word: str, site: Site) -> None:
     """Judge a trend: of the months that the sentence names, else of its month and the one before, else of all."""
-    if site.hedged or (word in NOUNS_OF_TRENDS and not _is_trend(place, site)):
+    if site.hedged or "qualquer" in site.words_before(place, 2):
+        return
+    if word in NOUNS_OF_TRENDS and not _is_trend(place, site):
         return
     table = site.table
     if not table.times:
-        if {"ponto", "pontos"}.isdisjoint(site.sentence.tokens):
+        following = site.words_after(place, 2)
+        says_level = following[:1] in (["para"], ["a"], ["ate"]) and following[1:] and following[1][0] in "0123456789r"
+        if {"ponto", "pontos"}.isdisjoint(site.sentence.tokens) and not says_level:
             site.claims.false.append("trend")
         return
     # The subject of a trend stands before its verb, and behind its noun.
@@ -53,7 +63,7 @@ def read_trend(place: int, word: str, site: Site) -> None:
         return
     good = table.columns[column].good
     sign = 1 if word in _UP else -1 if word in _DOWN else good if word in WORDS["better"] else -good
-    pairs = _months_compared(site)
+    pairs = _months_compared(place, word, site)
     moved = any(
         sign * (table.cells.get((final, column), 0.0) - table.cells.get((start, column), 0.0)) > 0
         for start, final in pairs
@@ -65,11 +75,16 @@ def read_trend(place: int, word: str, site: Site) -> None:
 def _is_trend(place: int, site: Site) -> bool:
     """Return whether `alta` is a rise and no adjective."""
     following = "".join(site.words_after(place, 1))
+    if "mais" in site.words_before(place, 1):
+        return False
     return following in ("de", "da", "do", "dos", "das", "em", "no", "na") or site.words_before(place, 1) == ["em"]
 
 
-def _months_compared(site: Site) -> list[tuple[int, int]]:
+def _months_compared(place: int, word: str, site: Site) -> list[tuple[int, int]]:
     sentence, times = site.sentence, site.table.times
+    own = _months_of_its_own(place, word, site)
+    if own:
+        return [own]
     rows = sorted({row for _, row in sentence.rows}, key=times.__getitem__)
     if not rows and sentence.from_line and sentence.carried_row is not None:
         rows = [sentence.carried_row]
@@ -80,6 +95,24 @@ def _months_compared(site: Site) -> list[tuple[int, int]]:
         return [(every[0], every[-1])]
     earlier = [other for other in (successive(site.table, rows[0]), every[0]) if other is not None and other != rows[0]]
     return [(other, rows[0]) for other in earlier] or [(rows[0], every[-1])]
+
+
+def _months_of_its_own(place: int, word: str, site: Site) -> tuple[int, int] | None:
+    """Return the months of one of several trends: `subiu em abril e recuou em maio`, `com leve baixa em abril`."""
+    sentence = site.sentence
+    if word in NOUNS_OF_TRENDS:
+        month = next((row for there, row in sentence.rows if place < there <= place + 2), None)
+        before = None if month is None else successive(site.table, month)
+        if month is not None and before is not None:
+            return before, month
+    trends = [there for there, token in enumerate(sentence.tokens) if token in TRENDS]
+    if len(trends) < 2:
+        return None
+    end = next((there for there in trends if there > place), len(sentence.tokens))
+    own = [row for there, row in sentence.rows if place < there < end]
+    if len(own) == 1:
+        own = [row for there, row in sentence.rows if there < place][-1:] + own
+    return (own[0], own[-1]) if len(own) > 1 else None
 
 
 def read_none(place: int, word: str, site: Site) -> None:  # noqa: ARG001 - as its siblings
@@ -97,7 +130,10 @@ def read_forecast(place: int, word: str, site: Site) -> None:
     """Count what figures will do: `a receita vai crescer`, `subirá`, `a previsão`."""
     if word in WORDS["will"]:
         sentence = site.sentence
-        moves = any(each in WORDS["moves"] for each in site.words_after(place, 2))
+        following = site.words_after(place, 2)
+        moves = any(each in WORDS["moves"] for each in following)
+        if word in ("deve", "devem") and not _STATES.isdisjoint(following):
+            return  # `o problema deve ser outro` is a conjecture.
         subject = any(there < place for there, _ in (*sentence.rows, *sentence.columns))
         site.claims.forecasts += moves and subject and HEDGES.isdisjoint(sentence.tokens)
     elif not site.hedged:
@@ -115,7 +151,7 @@ def read_cause(advice: int, site: Site) -> None:
     for place, word in enumerate(tokens):
         if word not in _CAUSES and (word, "".join(site.words_after(place, 1))) not in _CAUSE_PAIRS:
             continue
-        if site.hedged and place < advice:
+        if (site.hedged and place < advice) or "".join(site.words_after(place, 1)) in ("qualquer", "cada"):
             return
         start = end = place + (1 if word in _CAUSES else 2)
         while end < min(len(tokens), start + CAUSE_REACH) and tokens[end] not in PARTS:
@@ -147,7 +183,8 @@ def read_denial(advice: int, site: Site) -> None:
     """
     tokens = site.sentence.tokens
     doubts = not WORDS["doubts"].isdisjoint(tokens) and not WORDS["doubted"].isdisjoint(tokens)
-    if doubts or not WORDS["denials"].isdisjoint(tokens):
+    checks = not _CHECKS.isdisjoint(tokens) and not _NOTHING.isdisjoint(tokens)
+    if doubts or checks or not WORDS["denials"].isdisjoint(tokens):
         site.claims.denials += 1
         return
     site.claims.denials += any(
@@ -155,6 +192,10 @@ def read_denial(advice: int, site: Site) -> None:
     )
 
 
+_CHECKS: Final = frozenset(
+    {"confere", "conferem", "bate", "batem", "procede", "procedem", "corresponde", "correspondem"}
+)
+_NOTHING: Final = _NEGATIONS | {"nada", "nenhum", "nenhuma"}
 _OTHER_CLAIMS: Final = TRENDS.union(
     *(WORDS[name] for name in ("high", "low", "good", "bad", "above", "below", "tied", "like", "will", "others"))
 )
@@ -165,7 +206,13 @@ def _denies(place: int, site: Site) -> bool:
     sentence = site.sentence
     tokens = sentence.tokens
     verb = next(
-        (there for there in range(place + 1, min(place + 4, len(tokens))) if tokens[there] in WORDS["states"]), None
+        (
+            there
+            for there in range(place + 1, min(place + 4, len(tokens)))
+            # What looks like `é` joins, unless it stands right behind the negation.
+            if tokens[there] in WORDS["states"] and (tokens[there] != "e" or there == place + 1)
+        ),
+        None,
     )
     if verb is None or not _OTHER_CLAIMS.isdisjoint(tokens[place : place + 6]):
         return False

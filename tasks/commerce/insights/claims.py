@@ -84,8 +84,8 @@ class Site:
         found = next(right_after, None)
         if found is None:
             found = self._column_before(place)
-        if found is None and columns:
-            found = columns[0][1]
+        if found is None:
+            found = self._column_after(place)
         if found is None:
             found = next((column for _, column in sorted(self.number_columns.items())), self.sentence.carried_column)
         return found
@@ -100,6 +100,11 @@ class Site:
         if name and (name[0] >= place - 2 or number is None or name[0] > number[0]):
             return name[1]
         return number[1] if number else None
+
+    def _column_after(self, place: int) -> int | None:
+        """Return the column that is named or quoted first behind a place."""
+        named = [*self.sentence.columns, *self.number_columns.items()]
+        return min((each for each in named if each[0] > place), default=(0, None))[1]
 
     def two_rows(self, place: int, reach: int = 8) -> tuple[int | None, int | None]:
         """Return the rows before and after a comparison."""

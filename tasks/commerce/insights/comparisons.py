@@ -7,6 +7,8 @@ from tasks.commerce.text.portuguese_numbers import numbers_of
 
 TIMES: Final = {"dobro": 2.0, "triplo": 3.0, "metade": 0.5}
 PARTS_OF_ALL: Final = {"terco": 3, "tercos": 3, "quarto": 4, "quartos": 4}
+ALMOST: Final = 0.15
+"""Largest difference, as a share, of figures that are said to be almost the same."""
 SHARE_ERROR: Final = 0.06
 _COUNTS: Final = {"um": 1, "dois": 2, "tres": 3}
 _WORD_NUMBERS: Final = {
@@ -109,6 +111,13 @@ def read_tie(place: int, word: str, site: Site) -> None:
     """Judge `empatam`, `a mesma nota`, `não há diferença`."""
     following = site.words_after(place, 1)
     tokens = site.sentence.tokens
+    column = site.column_of(place)
+    if not WORDS["nearly"].isdisjoint(tokens):
+        if not site.sentence.rows and column is not None:
+            known = site.table.columns[column]
+            if known.highest - known.lowest <= ALMOST * known.highest:
+                site.claims.judge(True, "tie", range(len(site.table.names)), column)
+        return
     if word in WORDS["like"] and not any(
         each in WORDS["values"] or each in site.table.column_words for each in following
     ):
@@ -117,8 +126,7 @@ def read_tie(place: int, word: str, site: Site) -> None:
         {"nao", "sem", "nenhuma"}.isdisjoint(site.words_before(place, 3)) or not _LARGE.isdisjoint(tokens)
     ):
         return
-    if WORDS["nearly"].isdisjoint(tokens):
-        _judge_tie(place, site)
+    _judge_tie(place, site)
 
 
 def _judge_tie(place: int, site: Site) -> None:
@@ -127,7 +135,7 @@ def _judge_tie(place: int, site: Site) -> None:
     if len(rows) == 1 and sentence.from_line and sentence.carried_row is not None and sentence.carried_row != rows[0]:
         rows.append(sentence.carried_row)
     if len(rows) < 2:
-        if _ALL.isdisjoint(sentence.tokens):
+        if _ALL.isdisjoint(sentence.tokens) and sentence.tokens[place] != "diferenca":
             return
         rows = list(range(len(table.names)))
     column = site.column_of(place)

@@ -40,13 +40,30 @@ def column_followed(each: Written, sentence: Sentence, table: Table) -> int | No
         (not tokens.isdisjoint(_DIFFERENCE), _differences),
         (each.unit == "%" and not tokens.isdisjoint(_SHARE), _shares),
         (not tokens.isdisjoint(_MEAN), _means),
-        (sentence.tokens[each.place - 1 : each.place] == ["cada"], _parts),
+        (_parts_said(each, sentence), _parts),
+        (True, _totals),
     ):
         if said:
             for value, tolerance, column in found(each, sentence, table):
                 if abs(value - each.value) <= tolerance + 1e-9:
                     return column
     return None
+
+
+def _totals(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:  # noqa: ARG001 - as its siblings
+    """Yield the totals of the columns that add up, which need no word that says so."""
+    for column in _alike(each, table):
+        if table.columns[column].adds_up:
+            yield table.columns[column].total, 0.5 * 10.0 ** -table.columns[column].places, column
+
+
+def _parts_said(each: Written, sentence: Sentence) -> bool:
+    """Return whether a number is the N of `um em cada N`, or of `1 pedido em N`."""
+    before = sentence.tokens[max(0, each.place - 3) : each.place]
+    return before[-1:] == ["cada"] or (before[-1:] == ["em"] and bool(_ONE.intersection(before[:1])))
+
+
+_ONE: Final = frozenset({"1", "um", "uma"})
 
 
 def _parts(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:  # noqa: ARG001 - as its siblings
@@ -97,8 +114,8 @@ def _sums(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[flo
             yield known.total, each.step * 0.5, column
             if len(rows) > 1:
                 yield sum(table.cells.get((row, column), 0.0) for row in rows), each.step * 0.5, column
-            for pair in combinations(range(len(table.names)), 2):
-                if not sentence.rows:
+            for pair in combinations(range(min(len(table.names), 12)), 2):
+                if not sentence.rows or {row for _, row in sentence.rows}.issuperset(pair):
                     yield sum(table.cells.get((row, column), 0.0) for row in pair), each.step * 0.5, column
 
 

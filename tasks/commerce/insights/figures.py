@@ -35,7 +35,7 @@ ALONE: Final = 0.6
 """Grade of a number that no row was named for."""
 UNNAMED: Final = 0.55
 """Grade of a number of the right row whose column is not said."""
-UNNAMED_REAIS: Final = 0.8
+UNNAMED_REAIS: Final = 0.95
 """The same of an amount in reais."""
 TINY: Final = 1e-9
 
@@ -48,6 +48,10 @@ _TERM: Final = _WORDS["term"]
 _GOAL: Final = _WORDS["goal"]
 _COUNTED: Final = _WORDS["counted"]
 _KIND_WORDS: Final = {word: kind.name for kind in KINDS for word in kind.words}
+_COMPARING: Final = frozenset(
+    {"dobro", "triplo", "metade", "vezes", "acima", "abaixo", "que", "mesmos", "mesmas", "contra"}
+)
+_OTHERS: Final = frozenset({"outros", "outras", "demais"})
 _UNIT_NEUTRAL: Final = _WORDS["unit_neutral"]
 
 
@@ -144,6 +148,8 @@ def _is_term(each: Written, tokens: Sequence[str], advice: int) -> bool:
     after = tokens[each.place + 1] if each.place + 1 < len(tokens) else ""
     if each.unit == "" and each.value <= 12 and after in _COUNTED:
         return True
+    if each.value == 1 and "em" in tokens[each.place + 1 : each.place + 3]:
+        return True
     if each.place < advice:
         return "meta" in tokens[: each.place]
     before = set(tokens[max(0, each.place - 4) : each.place])
@@ -207,12 +213,22 @@ def _is_cell(each: Written, sentence: Sentence, table: Table, written: Sequence[
     if strict and said is None:
         return False
     owners = _owners(each, sentence, written)
+    if not _COMPARING.isdisjoint(sentence.tokens[: each.place]):
+        # `RJ: R$ 7.005, o dobro do PR, e nota 4,2`: behind what it is compared with, the subject speaks again.
+        subject = sentence.carried_row if sentence.from_line or not sentence.rows else sentence.rows[0][1]
+        owners += [
+            row
+            for row in (sentence.rows[0][1] if sentence.rows else None, subject)
+            if owners and row is not None and row not in owners
+        ]
     alone = not owners
     if alone and sentence.carried_row is not None:
         owners = [sentence.carried_row]
     sure = len(owners) if not alone or sentence.from_line else 0
     if alone and (not sentence.from_line or not _RANGE.isdisjoint(sentence.tokens[: each.place])):
         # Only a number that no row of its own line claims may be any row's.
+        owners = [*owners, *range(len(table.names))]
+    elif not _OTHERS.isdisjoint(sentence.tokens[each.place + 1 : each.place + 5]):
         owners = [*owners, *range(len(table.names))]
     about = not _ABOUT.isdisjoint(sentence.tokens[max(0, each.place - 4) : each.place])
     for index, row in enumerate(owners):
@@ -283,7 +299,11 @@ def _column_said(each: Written, sentence: Sentence, table: Table) -> tuple[int |
         # `pedidos e R$ 57`: what looks like `é` joins another column.
         joined = "e" in tokens[start + 1 : place] and table.columns[column].unit != each.unit
         return column, there == start and not joined
-    after = [column for there, column in sentence.columns if there > place and sentence.clauses[there] == clause]
+    after = [
+        column
+        for there, column in sentence.columns
+        if there > place and sentence.clauses[there] == clause and "e" not in tokens[end:there]
+    ]
     if after:
         return after[0], False
     return sentence.carried_column, False

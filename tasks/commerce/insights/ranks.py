@@ -15,7 +15,7 @@ RANKING: Final = SUPERLATIVES | frozenset(
 )
 _ATTRIBUTES: Final = frozenset({"maior", "maiores", "maximo", "maxima", "pico", "recorde", "teto"})
 _LEADS: Final = HIGH - _ATTRIBUTES
-_BEFORE_NO_RANK: Final = frozenset({"a", "pouco", "muito", "bem", "ainda", "nada"})
+_BEFORE_NO_RANK: Final = frozenset({"a", "de", "pouco", "muito", "bem", "ainda", "nada"})
 _AFTER_NO_RANK: Final = frozenset({"de", "que", "do", "da", "um", "uma"})
 _LISTS: Final = frozenset({"lista", "fila", "ranking", "tabela"})
 _DIRECTIONS: Final = dict.fromkeys(HIGH, 1) | dict.fromkeys(LOW, -1) | dict.fromkeys(GOOD, 2) | dict.fromkeys(BAD, -2)
@@ -23,14 +23,15 @@ _DIRECTIONS: Final = dict.fromkeys(HIGH, 1) | dict.fromkeys(LOW, -1) | dict.from
 
 def read_rank(place: int, word: str, site: Site) -> None:
     """Judge a ranking word."""
-    direction = _direction(place, word, site)
+    # `mais pedidos, não de pedidos maiores` ranks nothing.
+    direction = 0 if {"nao", "de"}.issubset(site.words_before(place, 3)) else _direction(place, word, site)
     if not direction:
         return
     claims, sentence = site.claims, site.sentence
     if _names_no_column(place, site):
         claims.false.append("column")
         return
-    column = site.column_of(place)
+    column = _column_ranked(place, word, site)
     sign = site.sign(direction, column)
     if _compares(place, site):
         if sign:
@@ -44,6 +45,13 @@ def read_rank(place: int, word: str, site: Site) -> None:
             claims.false.append("rank")
     elif sign:
         claims.judge(_has_rank(place, word, rows, column, sign, site) != site.is_denied(place), "rank", rows, column)
+
+
+def _column_ranked(place: int, word: str, site: Site) -> int | None:
+    """Return the column of a rank; `o maior` alone is none of the column named in the sentence before."""
+    if site.sentence.columns or site.number_columns:
+        return site.column_of(place)
+    return None if word in _ATTRIBUTES and not _compares(place, site) else site.sentence.carried_column
 
 
 def _direction(place: int, word: str, site: Site) -> int:
@@ -67,6 +75,8 @@ def _degree(before: str, after: str, table: Table) -> int:
         return 1
     if after in _AFTER_NO_RANK or before in _BEFORE_NO_RANK:
         return int(after in table.column_words and before != "a")
+    if after == "em":
+        return 0
     if after in WORDS["low_adjectives"]:
         return -1
     return int(after in WORDS["high_adjectives"] or after in NAMES or before in table.column_words)
@@ -93,7 +103,9 @@ def _compares(place: int, site: Site) -> bool:
 def _has_rank(place: int, word: str, rows: Sequence[int], column: int, sign: int, site: Site) -> bool:
     ranks = [site.table.rank(row, column, sign > 0) for row in rows]
     before = site.words_before(place, 3)
-    window = {*before, *site.words_after(place, 1)}
+    named = {there for there, _ in site.sentence.rows}
+    places = range(max(0, place - 3), min(place + 2, len(site.sentence.tokens)))
+    window = {site.sentence.tokens[there] for there in places if there not in named and there != place}
     for exact, names in ((1, WORDS["second"]), (2, WORDS["third"])):
         if not names.isdisjoint(window):
             # Equal figures share a rank, so a second is also the second of the leaders.

@@ -1,22 +1,25 @@
 """Reading of an analysis, sentence by sentence: what it quotes of the table, what it claims, and what it recommends."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from tasks.commerce.insights.advice import Advice, advice_from, read_advice
+from tasks.commerce.insights.advice import SLURS, Advice, advice_from, credit_noun, read_advice
 from tasks.commerce.insights.assertions import HEDGES
 from tasks.commerce.insights.claim_reader import read_claims
 from tasks.commerce.insights.claims import Claims
 from tasks.commerce.insights.figures import Figures, read_figures
+from tasks.commerce.insights.inventions import inventions, scoped, wrong_verdicts
 from tasks.commerce.insights.sentences import Sentence, sentences_of
 from tasks.commerce.insights.speech import is_known, names_among, strange_words
 from tasks.commerce.insights.table import SHORT_MONTHS, Table, period_of
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, words
+from tasks.commerce.text.vocabulary import CLOSED_CLASS
 
 DATA_FILES: Final = (
     "data/lexicons/categories.txt",
@@ -28,16 +31,18 @@ FALSE: Final = 0.62
 """What a false number, a false claim, an invented cause, a forecast or a row of no table leaves of a reward."""
 UNSENDABLE: Final = 0.42
 """What harmful advice, or a denial of the table, leaves of it."""
-NO_ADVICE: Final = 0.52
+NO_ADVICE: Final = 0.93
 """What a recommended verb that is none of an analysis leaves."""
 UNFIT: Final = 0.88
 """What advice to mend the best leaves."""
-STRANGE: Final = (1.0, 0.93, 0.83, 0.7, 0.58, 0.47, 0.38)
+STRANGE: Final = (1.0, 0.99, 0.97, 0.94, 0.88, 0.8, 0.7, 0.58)
 """What strange words leave, by their number; a name with a capital letter counts twice."""
 IDLE_STRANGE: Final = 0.7
 """What each sentence of strange words leaves that names nothing of the table and recommends nothing."""
 IDLE: Final = 0.88
 """What each sentence leaves that names nothing of the table and recommends nothing."""
+IN_SERIES: Final = 0.85
+"""Least worth of a figure beside which another row's of its column is quoted."""
 RELATED: Final = 0.8
 """Grade of one finding that relates rows without a number of its own: `quase o triplo de brinquedos`."""
 UNPROVED: Final = 0.68
@@ -46,8 +51,6 @@ and each list item that begins with an idle sentence."""
 
 STRANGER: Final = 0.78
 """What each of those leaves that says it in strange words."""
-ODD_ADVICE: Final = 0.53
-"""What each recommendation in strange words leaves."""
 
 _CODE: Final = re.compile(r"\b[A-Z]{2}\b")
 _STATES: Final = dict(line.split(" = ") for line in read_lexicon("states"))
@@ -82,16 +85,19 @@ class Reading:
     """Sentences that say something of the table that nothing proves."""
     unproved_strange: int = 0
     """Those of them in strange words."""
-    odd_advice: int = 0
-    """Sentences that recommend something in strange words."""
     strange: int = 0
+    invented: int = 0
+    """What the table cannot know, said as a fact."""
 
     def coverage(self, enough: int) -> float:
         """Return how well the best `enough` findings are quoted, in [0, 1]."""
         table = self.table
         compared = {table.places[cell] for cell in self.claims.true | self.figures.compared if cell in table.places}
+        columns = Counter(column for (_, column), place in table.places.items() if place in self.figures.grades)
+        series = {place for (_, column), place in table.places.items() if columns[column] > 1}
         grades = [
-            grade * (1.0 if place in compared else table.worths[place]) for place, grade in self.figures.grades.items()
+            max(grade * (1.0 if place in compared else table.worths[place]), grade * IN_SERIES * (place in series))
+            for place, grade in self.figures.grades.items()
         ]
         grades += [1.0] * len(self.figures.derived) + [RELATED] * (self.claims.related > 0)
         return min(sum(sorted(grades)[-enough:]) / enough, 1.0)
@@ -99,11 +105,19 @@ class Reading:
     def sound(self) -> float:
         """Return what its faults leave of a reward, in [0, 1]."""
         claims, advice = self.claims, self.advice
-        false = len(self.figures.false) + len(claims.false) + claims.causes + claims.forecasts + self.foreign
+        false = (
+            len(self.figures.false)
+            + len(claims.false)
+            + claims.causes
+            + claims.forecasts
+            + self.foreign
+            + self.invented
+        )
         left: float = FALSE**false * UNSENDABLE ** (advice.harmful + claims.denials)
+        left *= FALSE**advice.senseless
         left *= NO_ADVICE ** len(advice.unknown) * UNFIT**advice.unfit
         left *= IDLE_STRANGE**self.idle_strange * IDLE**self.idle * UNPROVED**self.unproved
-        left *= STRANGER**self.unproved_strange * ODD_ADVICE**self.odd_advice
+        left *= STRANGER**self.unproved_strange
         return left * (
             STRANGE[self.strange]
             if self.strange < len(STRANGE)
@@ -147,18 +161,35 @@ def read_analysis(
         is_strange = bool(strange) and not strange_set.isdisjoint(sentence.tokens)
         if start < len(sentence.tokens):
             read_advice(sentence, table, start, reading.advice)
-            reading.odd_advice += is_strange and bool(
-                strange_set.intersection(sentence.tokens[start + 2 :]).difference(reading.advice.unknown)
-            )
-        proved = sentence.heading or sentence.asks or claims.judged > judged or figures.read > 0
+        elif not HEDGES.isdisjoint(sentence.tokens):
+            credit_noun(sentence.tokens, reading.advice)
+        is_judged = claims.judged > judged or figures.read > 0
+        reading.invented += inventions(sentence, table, start, is_judged)
+        if sentence.numbers:
+            reading.invented += scoped(sentence, table, start, given)
+            reading.invented += wrong_verdicts(sentence, table, figures.cells)
+        if len(sentence.rows) > 1 and not sentence.heading and claims.judged == judged:
+            reading.unproved += _leaves_a_row(sentence, start, figures)
+        proved = sentence.heading or sentence.asks or is_judged
         if not proved and (sentence.rows or sentence.columns):
             _read_unproved(sentence, start, is_strange, reading)
         elif not proved and start == len(sentence.tokens):
             _read_idle(sentence, is_strange, items, reading)
         if perhaps_foreign:
             reading.foreign += _names_foreign(sentence, table, start, given, months)
+    reading.advice.harmful += not SLURS.isdisjoint(present)
     reading.foreign += _foreign_states(text, table, present, bool(strange))
     return reading
+
+
+def _leaves_a_row(sentence: Sentence, start: int, figures: Figures) -> bool:
+    """Return whether a sentence with figures names a row that none of them is of, and claims nothing of it."""
+    cells = {row for row, _ in figures.cells}
+    named = set[int]()
+    for there, row in sentence.rows:
+        if there < start and row not in cells and cells.isdisjoint(sentence.group(there)):
+            named.add(row)
+    return bool(cells) and len(cells) < figures.read + 1 and len(figures.cells) == figures.read and bool(named)
 
 
 def _read_unproved(sentence: Sentence, start: int, is_strange: bool, reading: Reading) -> None:
@@ -175,6 +206,10 @@ def _read_unproved(sentence: Sentence, start: int, is_strange: bool, reading: Re
 
 def _read_idle(sentence: Sentence, is_strange: bool, items: AbstractSet[int], reading: Reading) -> None:
     """Count a sentence that names nothing of the table; months of the period are something."""
+    if not HEDGES.isdisjoint(sentence.tokens) or (
+        sentence.from_line and _VERDICTS.issuperset(_content(sentence.tokens))
+    ):
+        return
     if is_strange:
         reading.idle_strange += 1
     elif _MONTHS.isdisjoint(sentence.tokens):
@@ -193,6 +228,10 @@ def _own_words(sentence: Sentence, table: Table, start: int) -> list[str]:
     return [token for token in stated if len(token) > 2 and token.isalpha() and token not in named]
 
 
+def _content(tokens: Sequence[str]) -> list[str]:
+    return [token for token in tokens if len(token) > 2 and token.isalpha() and token not in CLOSED_CLASS]
+
+
 _VERDICTS: Final = frozenset(fold(word) for line in read_lexicon("verdicts") for word in line.split())
 IDLE_IN_LINE: Final = 0.4
 """How idle a sentence is that comments a row of its line."""
@@ -209,6 +248,8 @@ def _names_foreign(sentence: Sentence, table: Table, start: int, given: frozense
     """Return whether a sentence speaks of a group or a month that its table does not have."""
     if _PERHAPS_FOREIGN.isdisjoint(sentence.tokens):
         return False
+    if "ano" in sentence.tokens and not _PAST.isdisjoint(sentence.tokens[sentence.tokens.index("ano") :][:3]):
+        return True  # No table has the year before.
     for place, token in enumerate(sentence.tokens[:start]):
         if token in _MONTHS:
             if months and token[:3] not in months and token not in table.row_words:
@@ -247,6 +288,8 @@ def lower_case(text: str) -> str:
         for sign, mark in _MARKS.items():
             text = text.replace(sign, mark)
     folded = fold(text)
+    if "-l" in folded:
+        folded = _ENCLITIC.sub(r"\1r", folded)
     return _PHRASE.sub(_name_column, folded) if any(map(folded.__contains__, _RARE_WORDS)) else folded
 
 
@@ -254,6 +297,8 @@ def _name_column(match: re.Match[str]) -> str:
     return _COLUMN_PHRASES[match[0]]
 
 
+_ENCLITIC: Final = re.compile(r"([aei])-l[oa]s?\b")
+"""`colocá-los`, `oferecê-la`."""
 _MARKS: Final = {" – ": " , ", " — ": " , ", "→": " : ", "⇒": " : "}
 _COLUMN_PHRASES: Final = {
     fold(phrase): fold(name) for phrase, _, name in (line.partition(" = ") for line in read_lexicon("column_phrases"))

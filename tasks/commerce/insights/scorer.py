@@ -10,8 +10,9 @@
   of each column without analysis, which earns a quarter of the reward.
 - `structure`: a heading (0.3) and up to three list items (0.7). Gamed by markup without content. Source: V4.2 report,
   structure marks.
-- `actions`: up to three different verbs or nouns of the closed list of sensible advice, .4 of one that mends what the
-  table shows to be best. Gamed by advice that is sensible anywhere: that it fits its finding is checked no further.
+- `actions`: up to three different verbs or nouns of the closed list of sensible advice, whose object a shop's analysis
+  speaks of; .4 of one that mends what the table shows to be best, .6 of each further one that only looks (`conferir`).
+  Gamed by three pieces of advice that are sensible anywhere (`acompanhar os resultados`), which earn .97.
   Source: V4.2 report, action words.
 - `length`: 1 from 150 to 600 characters, falling to 0 at 40 and at 1200. Gamed by padding. Source: V4.2 report,
   length.
@@ -23,16 +24,18 @@ keywords, not copied, no refusal, the manner of a shop) and by what its faults l
 | fault | leaves |
 |---|---|
 | a false number, rank, comparison, tie, trend or share; a cause; a forecast; a row or period of no table | .62 |
-| harmful advice (raising delays, cutting the rating, charging customers); a denial of the figures | .42 |
-| a verb that no analysis recommends | .52 |
-| advice in words beyond the analyst's and the prompt's | .53 |
+| what no table knows (`inventions`): acts of people, goals, markets, scopes, guaranteed effects, wrong verdicts | .62 |
+| senseless advice: to things what is done to people, or an unlisted verb on a row or a column | .62 |
+| harmful advice, by verb and object; a slur; a denial of the figures | .42 |
+| advice of no list | .93 |
 | a sentence on a row or column that neither a number nor a judged claim proves; .78 more in strange words | .68 |
 | a sentence on nothing of the table | .88, .70 in strange words |
-| strange words, by their number; an unknown name counts twice | .93, .83, .70, .58, .47 ... |
+| strange words, of no list of Portuguese words, by their number; an unknown name counts twice | .99, .97, .94 ... |
 
-Each applies again for each further fault. So a first-row template earns .68 on average, the best constant .05. What
-still pays: false things made of an analyst's own words in a form that is no claim here (irony, two sentences apart),
-and a verdict (`SP vai bem`) on the wrong row. `benchmarks.critic` measures the rest.
+Each applies again for each further fault. Credit comes from closed lists and costs from recognised faults: ordinary
+words are free. Of 40 analyses of a fluent writer 39 earn .85 or more of a perfect one's, of 40 bad ones all lose .3. A
+first-row template earns .66 on average, the best constant .04. What still pays: false things in forms that are no claim
+here (irony, two sentences apart, conditions), and advice that is sensible anywhere.
 
 `v4.2` (the V4.2 report's appendix, continuous where a part can be; it knows no reference):
 
@@ -202,14 +205,19 @@ def own_lines(text: str, prompt: str) -> str:
     """Return a text without pasted rows of the table, which are not its own words."""
     lines = text.split("\n")
     given = _lines_given(prompt)
-    if " | " not in text and given.isdisjoint(lines):
+    if "|" not in text and given.isdisjoint(lines):
         return text
-    return "\n".join(line for line in lines if " | " not in line and line.strip() not in given)
+    return "\n".join(line for line in lines if _cells(line) not in given)
+
+
+def _cells(line: str) -> str:
+    """Return a line without the frame and the blanks of its cells; the rule of a table is nothing."""
+    return " | ".join(cell for part in line.split("|") if (cell := part.strip(" \t-:")))
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
 def _lines_given(prompt: str) -> frozenset[str]:
-    return frozenset(line.strip() for line in prompt.split("\n") if line.strip())
+    return frozenset(_cells(line) for line in prompt.split("\n") if line.strip())
 
 
 def with_codes(text: str, known: KnownFacts) -> str:

@@ -61,16 +61,19 @@ class Sentence:
         same_before = [each for each in before if self.clauses[each[0]] == clause]
         same_after = [each for each in after if self.clauses[each[0]] == clause]
         if same_before:
-            return self._group(same_before[-1][0])
+            return self.group(same_before[-1][0])
         if same_after:
-            return self._group(same_after[0][0])
+            return self.group(same_after[0][0])
+        subjects = [each for each in before if _COMPARING.isdisjoint(self.tokens[max(0, each[0] - 4) : each[0]])]
+        if subjects:
+            return self.group(subjects[-1][0])
         if before:
-            return self._group(before[-1][0])
+            return self.group(before[-1][0])
         if after:
-            return self._group(after[0][0])
+            return self.group(after[0][0])
         return [] if self.carried_row is None else [self.carried_row]
 
-    def _group(self, place: int) -> list[int]:
+    def group(self, place: int) -> list[int]:
         """Return the rows of the group of names at a place: `SP, BA e RJ`."""
         places = [there for there, _ in self.rows]
         index = places.index(place)
@@ -98,6 +101,7 @@ class Sentence:
         return self.columns[0][1] if self.columns else self.carried_column
 
 
+_COMPARING: Final = frozenset({"dobro", "triplo", "metade", "vezes"})
 _JOINS: Final = frozenset(
     {"e", ",", "a", "o", "em", "no", "na", "de", "do", "da", "cartao", "feira", "/", "-", "2016", "2017", "2018"}
 )

@@ -1,8 +1,7 @@
-"""Words of an analysis: a closed world of an analyst's words, and the conjugation of its verbs.
+"""Words of an analysis: an analyst's, those of general Portuguese, and the conjugation of an analyst's verbs.
 
-What an analysis of a small table may say is made from the table's and the prompt's own words, from Portuguese function
-words and from some hundreds of an analyst's, which are data. Any other word is strange, and a strange name with a
-capital letter counts twice.
+Words of the prompt, of an analyst and of general Portuguese are free. Any other word is strange, and a strange name
+with a capital letter counts twice.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ DATA_FILES: Final = (
     "data/lexicons/advice_verbs.txt",
     "data/lexicons/analyst_verbs.txt",
     "data/lexicons/analyst_words.txt",
+    "data/lexicons/general_words.txt",
 )
 
 _ENDINGS: Final = {
@@ -115,14 +115,18 @@ def word_classes(lexicon: str) -> dict[str, frozenset[str]]:
 _WORDS: Final = Vocabulary("advice_objects", "advice_verbs", "analyst_verbs", "analyst_words", "table_columns")
 
 
+_GENERAL: Final = Vocabulary("general_words")
+
+
 def is_known(word: str) -> bool:
     """Return whether a folded word is an analyst's, in any form."""
     return word in _WORDS
 
 
 def strange_words(text_words: AbstractSet[str], allowed: AbstractSet[str]) -> list[str]:
-    """Return the words that are neither an analyst's nor allowed."""
-    return _WORDS.unknown(list(text_words), allowed)
+    """Return the words that are neither an analyst's, nor general Portuguese, nor allowed."""
+    unlisted = _WORDS.unknown(list(text_words), allowed)
+    return [word for word in unlisted if word not in _GENERAL]
 
 
 def names_among(text: str, strange: Sequence[str]) -> int:

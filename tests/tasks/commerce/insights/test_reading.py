@@ -182,11 +182,57 @@ def test_what_nothing_proves_and_strange_words_cost() -> None:
 
 
 def test_more_strange_words_cost_more() -> None:
-    words = ("girafa", "trombone", "pijama", "alicate", "cogumelo", "satélite", "jangada", "xarope")
+    words = ("girafa", "trombone", "pijama", "sanfona", "cogumelo", "berimbau", "jangada", "xarope")
     kept = [read(f"PE: 21,1% de atrasos, {', '.join(words[:count])}.", ENTREGAS).sound() for count in range(9)]
     assert kept == sorted(set(kept), reverse=True)
-    assert kept[1] > 0.9
-    assert kept[5] < 0.5
+    assert kept[1] > 0.98
+    assert kept[8] < 0.6
+
+
+@pytest.mark.parametrize("text", [
+    "PE: 21,1% de atrasos. Ouvir os clientes e conversar com a transportadora.",
+    "PE: 21,1% de atrasos. Verificar se os clientes reclamam da embalagem.",
+    "PE tem 19 pedidos, no meio da tabela. Será que a campanha chegou a quem devia?",
+    "PE: 21,1% de atrasos, bem acima dos demais. Cuidar da confirmação do pagamento.",
+    "PE: 21,1% de atrasos. Manter os investimentos que deram certo.",
+])  # fmt: skip
+def test_ordinary_words_invent_nothing(text: str) -> None:
+    assert not read(text, ENTREGAS).invented
+
+
+@pytest.mark.parametrize("text", [
+    "Os clientes reclamam da qualidade.", "Sabia que o concorrente vende o dobro?", "## A loja vai mal, o dono saiu",
+    "PE: 21,1% de atrasos, abaixo da meta da diretoria.", "PE: 21,1% de atrasos, longe da média do mercado.",
+    "PE tem 19 pedidos só no natal.", "PE tem 19 pedidos na concorrência.",
+    "Reduzir o frete vai triplicar as vendas.", "Testar kits garante mais lucro.",
+    "Renovar o contrato com o motorista que saiu.", "Recuperar os trinta clientes.",
+    "PE: 21,1% de atrasos, um resultado excelente.",
+])  # fmt: skip
+def test_what_no_table_knows_is_invented(text: str) -> None:
+    assert read(text, ENTREGAS).invented
+
+
+@pytest.mark.parametrize("text", [
+    "Compartilhar o telefone dos clientes.", "Tirar a garantia dos produtos.", "Publicar só os elogios.",
+    "Elevar os preços sem aviso.", "Combinar preços com os concorrentes.", "Transferir todo o orçamento para PE.",
+    "Processar os clientes.", "Vender produtos vencidos.",
+])  # fmt: skip
+def test_harm_is_judged_by_its_object(text: str) -> None:
+    assert read(text, ENTREGAS).advice.harmful
+
+
+@pytest.mark.parametrize("text", ["Treinar o boleto.", "Convidar o frete."])
+def test_things_are_not_treated_as_people(text: str) -> None:
+    assert read(text, ENTREGAS).advice.senseless
+
+
+def test_unlisted_advice_costs_little() -> None:
+    assert read("PE: 21,1% de atrasos. Destravar a burocracia.", ENTREGAS).sound() > 0.9
+
+
+def test_behind_a_comparison_the_subject_speaks_again() -> None:
+    text = "Boleto tem receita de R$ 36.452, quase seis vezes o cupom, e nota 4,0."
+    assert not read(text, PAYMENTS).figures.false
 
 
 def test_phrases_name_a_column() -> None:

@@ -1,0 +1,274 @@
+"""Inventions of an analysis: what no table of figures can know, said as a fact.
+
+Each is a general form: what an actor does (`os clientes reclamam`), a comparison with something outside the table
+(`abaixo da meta`), a scope that a figure has not (`1.940 pedidos no interior`), an effect that advice guarantees
+(`reduzir o frete triplica as vendas`), and an event of the past inside advice (`o motorista que saiu`).
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from tasks.commerce.insights.claims import WORDS as CLAIM_WORDS
+from tasks.commerce.insights.sentences import PARTS, Sentence
+from tasks.commerce.insights.speech import forms, verbs_of, word_classes
+from tasks.commerce.insights.table import Table
+from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.remembered import Remembered
+from tasks.commerce.text.text_form import FUNCTION_WORDS, fold
+
+DATA_FILES: Final = ("data/lexicons/assertion_words.txt",)
+REACH: Final = 4
+"""Words between an actor and its verb, or a comparison and what it compares with."""
+SCOPE_REACH: Final = 6
+"""Words behind a figure among which its scope is looked for."""
+_WORDS: Final = word_classes("assertion_words")
+_ACTORS: Final = _WORDS["actors"]
+_FREE: Final = _WORDS["free"]
+_SCOPES: Final = _WORDS["scopes"]
+_COMPARANDS: Final = _WORDS["comparands"]
+_EFFECTS: Final = _WORDS["effects"]
+_PROVEN: Final = _WORDS["proven"]
+_WILL: Final = CLAIM_WORDS["will"]
+_MOVES: Final = CLAIM_WORDS["moves"] - {"ser", "ter", "ficar", "passar", "continuar", "seguir"}
+_NUMERALS: Final = _WORDS["numerals"]
+_OUTSIDE: Final = _WORDS["outside"]
+_BEYOND: Final = _WORDS["beyond"]
+_NOUNS: Final = frozenset(
+    fold(word) for line in read_lexicon("analyst_words") for word in line.replace("-", " ").split()
+)
+_INFINITIVES: Final = frozenset(
+    fold(verb)
+    for verb in (
+        *(verb for _, verbs in verbs_of("advice_verbs") for verb in verbs),
+        *(verb for line in read_lexicon("analyst_verbs") for verb in line.split()),
+    )
+)
+_TENSES: Final = (
+    "a",
+    "am",
+    "e",
+    "em",
+    "ou",
+    "aram",
+    "eu",
+    "eram",
+    "iu",
+    "iram",
+    "ava",
+    "avam",
+    "ia",
+    "iam",
+    "ai",
+    "oi",
+)
+_LISTED: Final = frozenset(form for verb in _INFINITIVES for form in forms(verb) if form.endswith(_TENSES))
+_FINITE_ENDINGS: Final = ("am", "ou", "eram", "iram", "iu", "eem")
+_MORE_FINITE: Final = _WORDS["finite"]
+
+
+def _is_finite(word: str) -> bool:
+    """Return whether a word is a verb of the third person; a noun that looks like one is none."""
+    if word in _MORE_FINITE:
+        return True
+    looks = word in _LISTED or (len(word) > 4 and word.endswith(_FINITE_ENDINGS))
+    return looks and word not in _NOUNS and word not in FUNCTION_WORDS
+
+
+_FINITE: Final = Remembered(_is_finite)
+_MODALS: Final = frozenset({"pode", "podem", "poderia", "poderiam", "deve", "devem", "deveria", "precisa", "precisam"})
+_ARTICLES: Final = frozenset({"o", "a", "os", "as", "um", "uma", "seus", "nossos", "nossa", "nosso", "esses", "muitos"})
+_BEGINNINGS: Final = frozenset({"e", "mas", "porem", "enquanto", "ja", "porque"})
+_PAST: Final = ("ou", "aram", "eram", "iram", "iu", "eu")
+_NO_PAST: Final = frozenset({"ou", "meu", "seu", "teu", "europeu"})
+_OF: Final = frozenset({"de", "da", "do", "das", "dos", "no", "na", "a", "ao", "nos", "nas"})
+_SCOPING: Final = frozenset(
+    {"em", "no", "na", "nos", "nas", "de", "da", "do", "por", "com", "sem", "depois", "apos", "desde", "so"}
+)
+_SMALL: Final = FUNCTION_WORDS | frozenset({"so", "apenas", "somente", "quase", "cerca", "uns", "umas"})
+
+
+def _is_marked(word: str) -> bool:
+    return (
+        word in _WILL
+        or word in _BEYOND
+        or word in _ACTORS
+        or word in _COMPARANDS
+        or word in _EFFECTS
+        or word in _NUMERALS
+        or word in _OUTSIDE
+    )
+
+
+_MARKED: Final = Remembered(_is_marked)
+
+
+def inventions(sentence: Sentence, table: Table, start: int, judged: bool) -> int:
+    """Count what a sentence states that its table cannot know.
+
+    Args:
+        sentence: The sentence.
+        table: The table.
+        start: The place from which it recommends.
+        judged: Whether a number or a claim of it was judged.
+    """
+    tokens = sentence.tokens
+    found = int("que" in tokens[start:] and _tells_a_past(tokens, start))
+    for place in [place for place, word in enumerate(tokens) if _MARKED[word]]:
+        word = tokens[place]
+        if word in _BEYOND and place < start:
+            found += word != "nunca" or "antes" in tokens[place + 1 : place + 3]
+        if word in _OUTSIDE and place < start:
+            found += _compares_outside(tokens, place)
+        if word in _ACTORS and not (judged and sentence.rows):
+            found += _acts(sentence, place)
+        elif word in _EFFECTS and start < place:
+            found += _FREE.isdisjoint(tokens[:place]) and tokens[place - 1] not in ("que", "nao")
+        elif word in _WILL and start < place:
+            found += _FREE.isdisjoint(tokens[:place]) and not _MOVES.isdisjoint(tokens[place + 1 : place + 3])
+        elif word in _NUMERALS and "desconto" not in tokens:
+            following = "".join(tokens[place + 1 : place + 2])
+            found += place >= start and (following in _ACTORS or following == "por")
+        elif word in _COMPARANDS and place < start:
+            found += _compares_beyond(tokens, place, table)
+    return found
+
+
+def _acts(sentence: Sentence, place: int) -> bool:
+    """Return whether an actor is said to do something, outside of questions and conditions."""
+    tokens = sentence.tokens
+    first = place
+    while first and tokens[first - 1] in _ARTICLES:
+        first -= 1
+    before = tokens[first - 1] if first else ","
+    begins = before in PARTS or before in _BEGINNINGS or (before == "que" and sentence.asks)
+    if not begins or not _FREE.isdisjoint(tokens[:place]):
+        return False
+    for there, word in enumerate(tokens[place + 1 : place + 3 + REACH]):
+        if word in PARTS or word in _MODALS or (word == "e" and there):
+            return False
+        if _FINITE[word]:
+            return True
+    return False
+
+
+def _compares_outside(tokens: Sequence[str], place: int) -> bool:
+    """Return whether `a meta`, `o mercado` is what a figure is compared with."""
+    before = tokens[max(0, place - 4) : place]
+    return not _COMPARANDS.isdisjoint(before) or "media" in before or "contra" in before
+
+
+def _compares_beyond(tokens: Sequence[str], place: int, table: Table) -> bool:
+    """Return whether something is said to be above, twice or due to what is none of the table's."""
+    for word in tokens[place + 1 : place + 1 + REACH]:
+        if word in PARTS or word[0].isdigit():
+            return False
+        if word in _SMALL or word in _OF:
+            continue
+        return not (_belongs(word, table) or word in _OUTSIDE)
+    return False
+
+
+def _belongs(word: str, table: Table) -> bool:
+    return word in _SCOPES or word in table.names_of_words or word in table.words or word[0].isdigit()
+
+
+def scoped(sentence: Sentence, table: Table, start: int, given: frozenset[str]) -> int:
+    """Count the figures that a sentence narrows to what its table has not: `120 pedidos no interior`.
+
+    Args:
+        sentence: The sentence.
+        table: The table.
+        start: The place from which it recommends.
+        given: Words of the prompt.
+    """
+    return sum(_is_scoped(_behind(number + 1, start, sentence, table), table, given) for number in sentence.numbers)
+
+
+def _behind(place: int, start: int, sentence: Sentence, table: Table) -> Sequence[str]:
+    """Return the words behind a figure, its unit and its column."""
+    tokens = sentence.tokens
+    if tokens[place : place + 2] == ["por", "cento"]:
+        place += 2
+    while place < start and (tokens[place] in _UNITS or tokens[place] in table.column_words):
+        place += 1
+    if tokens[place : place + 1] == ["de"] and "".join(tokens[place + 1 : place + 2]) in table.column_words:
+        place += 2
+    while place < start and tokens[place] == ",":
+        place += 1
+    return tokens[place : min(start, place + SCOPE_REACH)]
+
+
+def _is_scoped(words: Sequence[str], table: Table, given: frozenset[str]) -> bool:
+    if not words or words[0] not in _SCOPING or not table.row_words.keys().isdisjoint(words):
+        return False
+    for word in words:
+        if word in PARTS or word[0].isdigit() or word in ("e", "que"):
+            return False
+        if word not in _PASSED:
+            return not _belongs(word, table) and word not in given and word not in _QUALITIES
+    return False
+
+
+_UNITS: Final = frozenset({"%", "mil", "reais", "r$"})
+_PASSED: Final = _SMALL | _SCOPING | _INFINITIVES
+_QUALITIES: Final = (
+    _WORDS["good"]
+    | _WORDS["bad"]
+    | frozenset(
+        {
+            "bom",
+            "boa",
+            "bons",
+            "boas",
+            "ritmo",
+            "destaque",
+            "folga",
+            "vantagem",
+            "diferenca",
+            "queda",
+            "alta",
+            "leve",
+            "pouco",
+            "pouca",
+            "muito",
+            "muita",
+            "menos",
+            "mais",
+            "apenas",
+            "fato",
+            "volume",
+            "poucos",
+            "poucas",
+            "muitos",
+            "uma",
+            "casa",
+        }
+    )
+)
+
+
+def _tells_a_past(tokens: Sequence[str], start: int) -> bool:
+    """Return whether advice tells of an event that no table knows: `o motorista que saiu`."""
+    for place in range(start + 1, len(tokens)):
+        if tokens[place] == "que" and tokens[place - 1] not in ("o", "do", "de", "para", "ao", "no"):
+            for word in tokens[place + 1 : place + 4]:
+                if word in PARTS:
+                    break
+                if (word.endswith(_PAST) and len(word) > 3 and word not in _NO_PAST) or word == "fez":
+                    return word not in _PROVEN
+    return False
+
+
+def wrong_verdicts(sentence: Sentence, table: Table, cells: Sequence[tuple[int, int]]) -> int:
+    """Count a good word on the worst of a column, or a bad one on the best, where the sentence has no other figure."""
+    tokens = sentence.tokens
+    good, bad = not _WORDS["good"].isdisjoint(tokens), not _WORDS["bad"].isdisjoint(tokens)
+    if good == bad or not cells or len(table.names) < 3 or not _WORDS["but"].isdisjoint(tokens) or "nao" in tokens:
+        return 0
+    for row, column in cells:
+        known = table.columns[column]
+        if not known.good or known.highest == known.lowest:
+            return 0
+        if table.rank(row, column, (known.good > 0) != good):
+            return 0
+    return 1
