@@ -16,7 +16,11 @@ from tasks.commerce.text.manner import manner
 from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, folded_words, ramp
 from tasks.commerce.text.vocabulary import CLOSED_CLASS, root, roots
 
-DATA_FILES: Final = ("data/lexicons/complaint_matter.txt", "data/lexicons/complaint_synonyms.txt")
+DATA_FILES: Final = (
+    "data/lexicons/complaint_matter.txt",
+    "data/lexicons/complaint_synonyms.txt",
+    "data/lexicons/complaints.txt",
+)
 LONG_WORD: Final = 5
 """Fewest letters of a word that a review may have misspelt."""
 LOST, LATE, INCOMPLETE, OWN_ERROR = "produto não entregue", "atraso na entrega", "pedido incompleto", "compra errada"
@@ -47,7 +51,8 @@ _DENIED: Final = re.compile(
     rf"|\b{_NOT}(?: e)? (?:(?:foi|houve|ha|teve|era|o|um|ficou|esta|verdade|que|caso|de|pedido|produto|item|entrega|compra) )"
     r"{0,5}(?:nao|nunca) (?:foi |foram |me |lhe )?(?:entreg|receb|cheg|respond|funcion)"
     # `Atraso nenhum`, `defeito inexistente`; `atraso na entrega não`.
-    rf"|\b{_BAD}\w*(?: (?:na|da|de|do) \w+)? (?:nenhum|algum|zero|inexistente|nao)\b(?! \w)"
+    rf"|\b{_BAD}\w*(?: (?:na|da|de|do) \w+)? (?:nenhum|algum|zero|inexistente|nao"
+    r"|(?:nao|nunca) (?:aconteceu|ocorreu|houve|existiu|procede))\b(?! \w)"
     r"|\bnao (?=[.!?;:,]|$)"
     # `Isso não aconteceu`, `não é o caso`, `longe de ser`.
     r"|\b(?:isso nao \w+|nao (?:e|foi|era|se trata|trata) (?:o |a |bem |de |d)?(?:verdade|caso|isso|assim|\w+ mesmo)"
@@ -135,7 +140,17 @@ def complaint_wording(found: str, review: str, topics: frozenset[str]) -> float:
 
 def is_denied(found: str) -> bool:
     """Return whether a complaint denies itself: `sem atraso`, `defeito nenhum`, `não foi produto não entregue`."""
-    return bool(_DENIED.search(spoken_words(found[: TOO_LONG + 1])))
+    spoken = spoken_words(found[: TOO_LONG + 1])
+    return bool(_DENIED.search(spoken) or _denied_names().search(spoken))
+
+
+@cache
+def _denied_names() -> re.Pattern[str]:
+    names = "|".join(fold(line.split(": ")[0]) for line in read_lexicon("complaints"))
+    return re.compile(
+        rf"\b(?:sem|nenhum\w?|(?:nao|nunca|jamais) (?:houve|ha|foi|e|era|teve|tem|existe|existiu|ocorreu)) (?:um |uma |o |a )?"
+        rf"(?:{names})\b"
+    )
 
 
 def _says_the_end(spoken: str, review: str, topics: frozenset[str]) -> bool:

@@ -184,8 +184,8 @@ def _values(readable: Mapping[str, Any], reference: Reference, review: str) -> f
     if wanted.get("churn_risk") is None:
         agreements |= _by_the_stars_alone(readable, wanted)
     complaint = _complaint(readable.get("main_complaint", ""), rating, review, wanted.get("main_complaint"))
-    if complaint < 1 or "main_complaint" in agreements:
-        agreements["main_complaint"] = complaint
+    if complaint < 1 or "main_complaint" in readable:
+        agreements |= {"main_complaint": complaint} if complaint < 1 or "main_complaint" in agreements else {}
     total, kept_of_all = _discounted(agreements, readable, wanted)
     contradicts = sentiment_contradicts(readable.get("sentiment"), rating) and not sentiment_contradicts(
         wanted.get("sentiment"), rating
