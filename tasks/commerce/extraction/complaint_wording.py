@@ -128,7 +128,11 @@ def complaint_wording(found: str, review: str, topics: frozenset[str]) -> float:
     if LOST in topics:
         lists.append(matter[LATE])
     foreign = sum(
-        word not in CLOSED_CLASS and word.isalpha() and not _is_listed(word, lists) and not _is_misspelt(word, theirs)
+        len(word) > 2
+        and word not in CLOSED_CLASS
+        and word.isalpha()
+        and not _is_listed(word, lists)
+        and not _is_misspelt(word, theirs)
         for word in said
     )
     grade = ramp(foreign, FOREIGN_WORDS, 0)

@@ -31,6 +31,8 @@ DELIGHTED: Final = 5
 """Stars beside which words of a complaint are seldom one: `o antigo quebrou`."""
 BAD_STARS, LONG_FOR_A_PRICE = 2, 12
 """Stars that a price alone seldom gets, and words of a review that says more than a price."""
+ARRIVED_WITH: Final = frozenset(("produto com defeito", "produto errado"))
+"""Complaints of what has come: beside them `aguardo o produto` is of another."""
 CANCELLED: Final = "pedido cancelado"
 UNLIKELY: Final = (LOST, CANCELLED)
 """Complaints that nobody is satisfied beside: stars or words are wrong."""
@@ -101,6 +103,8 @@ def _is_doubtful(reading: Reading, rating: int | None, spoken: str) -> bool:
     """Return whether the words contradict the worst complaint, or leave two, or the stars contradict it."""
     topics = {categories()[complaint] for complaint in reading.plain}
     if CANCELLED in reading.plain and LOST not in reading.plain and "product" in topics:
+        return True
+    if LOST in reading.plain and not ARRIVED_WITH.isdisjoint(reading.plain):
         return True
     if topics == {"price"} and (rating or 0) <= BAD_STARS and len(spoken.split()) > LONG_FOR_A_PRICE:
         return True
