@@ -34,7 +34,7 @@ FOREIGN_WORDS: Final = 2
 SAID_BESIDE: Final = 0.4
 """Grade that a number, a repetition or a copy leaves."""
 REPEATED: Final = 0.4
-"""Share of the content words that are said again, from which on a complaint is a copy."""
+"""Share of the different content words that are said again, from which on a complaint is a copy."""
 ANY: Final = "any"
 
 _NOT: Final = r"(?:nao|nem|nunca|jamais|sem|nenhum\w?|nada|ninguem)"
@@ -229,8 +229,10 @@ def _number(word: str) -> int | None:
 
 def _is_repeated(said: list[str], review: str) -> bool:
     content = [word for word in said if word not in CLOSED_CLASS and word.isalpha()]
-    again = len(content) - len(set(content))
-    return again > 0 and again >= REPEATED * len(content) and " ".join(said) not in " ".join(folded_words(fold(review)))
+    different = set(content)
+    again = sum(content.count(word) > 1 for word in different)
+    heard = " ".join(folded_words(fold(review[:MAX_REVIEW])))
+    return again > 0 and again >= REPEATED * len(different) and " ".join(said) not in heard
 
 
 def _is_pasted(said: list[str], text: str, review: str) -> bool:

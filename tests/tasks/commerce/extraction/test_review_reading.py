@@ -6,9 +6,9 @@ import pytest
 
 from schemas.store.store import Store
 from tasks.commerce.extraction import prompts
+from tasks.commerce.extraction.complaint_signs import read_complaints
 from tasks.commerce.extraction.review_reading import (
     known_by_words,
-    read_complaints,
     review_in,
     unknown_complaint,
 )
