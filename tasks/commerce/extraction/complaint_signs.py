@@ -106,7 +106,7 @@ def read_complaints(text: str) -> Reading:
 
 
 def is_said(phrase: re.Pattern[str], spoken: str) -> bool:
-    """Return whether a phrase stands in spoken words with no negation or duty among the five before it in its clause."""
+    """Return whether a phrase stands in spoken words with no negation or duty shortly before it in its clause."""
     return any(
         not _TURNING.intersection(
             _CLAUSE_END.split(spoken[max(found.start() - REACH, 0) : found.start()])[-1].split()[-5:]
@@ -157,6 +157,7 @@ def _signs() -> tuple[_Sign, ...]:
 
 @cache
 def categories() -> Mapping[str, str]:
+    """Return the category of each complaint."""
     return {sign.complaint: sign.category for sign in _signs() if sign.complaint}
 
 

@@ -5,9 +5,9 @@ it is settled, that the shopper is to blame. Words are a closed list (`data/lexi
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
-from os.path import commonprefix
 from typing import Final
 
 from tasks.commerce.extraction.complaint_signs import spoken_words
@@ -16,7 +16,11 @@ from tasks.commerce.text.manner import manner
 from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, folded_words, ramp
 from tasks.commerce.text.vocabulary import CLOSED_CLASS, root, roots
 
-DATA_FILES: Final = ("data/lexicons/complaint_matter.txt", "data/lexicons/complaint_synonyms.txt")
+DATA_FILES: Final = (
+    "data/lexicons/complaint_matter.txt",
+    "data/lexicons/complaint_synonyms.txt",
+    "data/lexicons/complaints.txt",
+)
 LONG_WORD: Final = 5
 """Fewest letters of a word that a review may have misspelt."""
 LOST, LATE, INCOMPLETE, OWN_ERROR = "produto não entregue", "atraso na entrega", "pedido incompleto", "compra errada"
@@ -29,8 +33,8 @@ FOREIGN_WORDS: Final = 2
 """Words that neither the review nor the lists have from which on a complaint is worth nothing."""
 SAID_BESIDE: Final = 0.4
 """Grade that a number, a repetition or a copy leaves."""
-REPEATED: Final = 0.3
-"""Share of the content words that are said again, from which on a complaint is a copy."""
+REPEATED: Final = 0.4
+"""Share of the different content words that are said again, from which on a complaint is a copy."""
 ANY: Final = "any"
 
 _NOT: Final = r"(?:nao|nem|nunca|jamais|sem|nenhum\w?|nada|ninguem)"
@@ -41,13 +45,14 @@ _BAD: Final = (
 )
 _DENIED: Final = re.compile(
     # `Sem atraso`, `não houve nenhum defeito`.
-    rf"\b{_NOT}(?: e)?(?: (?:houve|ha|teve|tem|foi|era|esta|estava|existe|ocorreu|aconteceu|apresent\w+|veio com|chegou "
-    rf"com|qualquer|nenhum\w?|o|a|um|uma|de|mais|tao|muito|produto|pedido|entrega|item)){{0,5}} {_BAD}"
+    rf"\b{_NOT}(?: e)?(?: (?:houve|ha|teve|tem|foi|era|esta|estava|existe|ocorreu|aconteceu|apresent\w+|veio com"
+    rf"|chegou com|qualquer|nenhum\w?|o|a|um|uma|de|mais|tao|muito|produto|pedido|entrega|item)){{0,5}} {_BAD}"
     # `Não foi produto não entregue`.
-    rf"|\b{_NOT}(?: e)? (?:(?:foi|houve|ha|teve|era|o|um|ficou|esta|verdade|que|caso|de|pedido|produto|item|entrega|compra) )"
-    r"{0,5}(?:nao|nunca) (?:foi |foram |me |lhe )?(?:entreg|receb|cheg|respond|funcion)"
+    rf"|\b{_NOT}(?: e)? (?:(?:foi|houve|ha|teve|era|o|um|ficou|esta|verdade|que|caso|de|pedido|produto|item|entrega"
+    r"|compra) ){0,5}(?:nao|nunca) (?:foi |foram |me |lhe )?(?:entreg|receb|cheg|respond|funcion)"
     # `Atraso nenhum`, `defeito inexistente`; `atraso na entrega não`.
-    rf"|\b{_BAD}\w*(?: (?:na|da|de|do) \w+)? (?:nenhum|algum|zero|inexistente|nao)\b(?! \w)"
+    rf"|\b{_BAD}\w*(?: (?:na|da|de|do) \w+)? (?:nenhum|algum|zero|inexistente|nao"
+    r"|(?:nao|nunca) (?:aconteceu|ocorreu|houve|existiu|procede))\b(?! \w)"
     r"|\bnao (?=[.!?;:,]|$)"
     # `Isso não aconteceu`, `não é o caso`, `longe de ser`.
     r"|\b(?:isso nao \w+|nao (?:e|foi|era|se trata|trata) (?:o |a |bem |de |d)?(?:verdade|caso|isso|assim|\w+ mesmo)"
@@ -55,11 +60,16 @@ _DENIED: Final = re.compile(
     r"|nada disso|longe de|ao contrario|e mentira|e falso|sem (?:queixa|reclamac|motivo|razao)\w*|sequer houve)\b"
     r"|^ nao (?:procede|confere|e verdade|aconteceu|ocorreu)\b"
 )
+_MAY_DENY: Final = re.compile(
+    r"nao|nem|nunca|jamais|sem |nenhum|nada|ninguem|zero|algum|inexist|longe|contrario|mentira|falso|sequer"
+)
+"""Without any of these nothing is denied."""
 _ARRIVED: Final = re.compile(
     r"\b(?:entregue|entregues|entregaram|entregou|chegou|chegaram|chegando|recebeu|recebi|receberam|recebid\w+|veio|vieram)\b"
 )
 _ON_TIME: Final = re.compile(
-    r"\b(?:no prazo|dentro d[oe] prazo|antes d[oae] (?:\w+ )?(?:prazo|data|dia)|na data|em dia|a tempo|pontual\w*|adiantad\w+)\b"
+    r"\b(?:no prazo|dentro d[oe] prazo|antes d[oae] (?:\w+ )?(?:prazo|data|dia)|na data|em dia|a tempo|pontual\w*"
+    r"|adiantad\w+)\b"
 )
 _SETTLED: Final = re.compile(
     r"\b(?:resol\w+|soluc\w+|sanad\w+|regulariz\w+|normaliz\w+|conserta\w+|indeniz\w+|compensad\w+|encerrad\w+|superad\w+"
@@ -72,15 +82,18 @@ _BUT: Final = re.compile(
 _SHOPPER: Final = r"(?:client|comprador|consumidor|usuari|fregue)\w*"
 _BLAMED: Final = re.compile(
     rf"\b(?:d[oae]s?|pel[oa]s?|por|por causa d[oa]) (?:propri[oa] )?{_SHOPPER}"
-    rf"|{_SHOPPER} (?!(?:ainda|ja|nao (?:receb|consegu|teve|tem|sabe|foi|obteve|gost|compr|recomend|encontr|ach|entend)|nunca receb|so|apenas|somente|receb|compr|reclam|relat|ped|quer|aguard|esper|esta|sem|"
-    r"teve|tem|precis|pag|ach|solicit|inform|devolv|diz|fic|nem|afirm|queix|sequer|continu|tent|consegu|cancel|e\b|$))"
+    # What a shopper does in a complaint is a closed list.
+    rf"|{_SHOPPER} (?!(?:ainda|ja|nunca receb|so|apenas|somente|receb|compr|reclam|relat|ped|quer|aguard|esper|esta|sem"
+    r"|teve|tem|precis|pag|ach|solicit|inform|devolv|diz|fic|nem|afirm|queix|sequer|continu|tent|consegu|cancel|e\b|$"
+    r"|nao (?:receb|consegu|teve|tem|sabe|foi|obteve|gost|compr|recomend|encontr|ach|entend)))"
 )
 _SHOPPER_OF: Final = re.compile(
     rf"\b(?:respeito|consideracao|satisfacao|atencao|descaso|informac\w+|retorno|contato|mensage\w+|atendimento|dinheiro|"
     rf"compra|pedido|reclamac\w+|endereco|casa) (?:a|ao|aos|com|com o|com os|d[oae]s?|para o) {_SHOPPER}"
 )
 _PAID_AND_CAME: Final = re.compile(
-    r"\b(?:pag|compr|ped)\w* (?:por )?(\w+) (?:[a-z]+ ){0,6}?(?:vieram|veio|receb\w+|cheg\w+|entreg\w+) (?:so |apenas |somente )?(\w+)\b"
+    r"\b(?:pag|compr|ped)\w* (?:por )?(\w+) (?:[a-z]+ ){0,6}?(?:vieram|veio|receb\w+|cheg\w+|entreg\w+) "
+    r"(?:so |apenas |somente )?(\w+)\b"
 )
 _NUMBERS: Final[Mapping[str, int]] = {
     word: number
@@ -110,14 +123,15 @@ def complaint_wording(found: str, review: str, topics: frozenset[str]) -> float:
     said = folded_words(folded)
     spoken = spoken_words(text)
     theirs = _words_of(review)
-    allowed = theirs | _matter()[ANY].union(
-        *(_matter().get(topic, frozenset()) for topic in (topics | {LATE} if LOST in topics else topics))
-    )
+    matter = _matter()
+    lists = [theirs, matter[ANY], *(matter[topic] for topic in topics if topic in matter)]
+    if LOST in topics:
+        lists.append(matter[LATE])
     foreign = sum(
-        word not in CLOSED_CLASS
+        len(word) > 2
+        and word not in CLOSED_CLASS
         and word.isalpha()
-        and word not in allowed
-        and root(word) not in allowed
+        and not _is_listed(word, lists)
         and not _is_misspelt(word, theirs)
         for word in said
     )
@@ -126,26 +140,44 @@ def complaint_wording(found: str, review: str, topics: frozenset[str]) -> float:
         _is_repeated(said, review)
         + (bool(review) and (_has_other_numbers(spoken, review, topics) or _is_pasted(said, text, review)))
     )
-    if review and _BUT.search(spoken) and not _BUT.search(spoken_words(review[:MAX_REVIEW])):
+    if review and _BUT.search(spoken) and not _BUT.search(_heard(review)):
         grade *= SAID_BESIDE
     if not grade or _says_the_end(spoken, review, topics) or _blames(spoken, review, topics):
         return 0.0
     return grade * manner(text, folded, said)
 
 
+def _is_listed(word: str, lists: Sequence[AbstractSet[str]]) -> bool:
+    stem = root(word)
+    return any(stem in each or word in each for each in lists)
+
+
 def is_denied(found: str) -> bool:
     """Return whether a complaint denies itself: `sem atraso`, `defeito nenhum`, `não foi produto não entregue`."""
-    return bool(_DENIED.search(spoken_words(found[: TOO_LONG + 1])))
+    spoken = spoken_words(found[: TOO_LONG + 1])
+    if not _MAY_DENY.search(spoken):
+        return False
+    return bool(_DENIED.search(spoken) or _denied_names().search(spoken))
+
+
+@cache
+def _denied_names() -> re.Pattern[str]:
+    names = "|".join(fold(line.split(": ")[0]) for line in read_lexicon("complaints"))
+    return re.compile(
+        rf"\b(?:sem|nenhum\w?|(?:nao|nunca|jamais) (?:houve|ha|foi|e|era|teve|tem|existe|existiu|ocorreu)) "
+        rf"(?:um |uma |o |a )?(?:{names})\b"
+    )
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _heard(review: str) -> str:
+    return spoken_words(review[:MAX_REVIEW])
 
 
 def _says_the_end(spoken: str, review: str, topics: frozenset[str]) -> bool:
     """Return whether it says that the trouble is over, or was none, and the review does not."""
-    heard = spoken_words(review[:MAX_REVIEW])
-    if LOST in topics and _affirmed(_ARRIVED, spoken) and not _affirmed(_ARRIVED, heard):
-        return True
-    if LATE in topics and _affirmed(_ON_TIME, spoken) and not _affirmed(_ON_TIME, heard):
-        return True
-    return _affirmed(_SETTLED, spoken) and not _affirmed(_SETTLED, heard)
+    ends = (_SETTLED, *([_ARRIVED] if LOST in topics else []), *([_ON_TIME] if LATE in topics else []))
+    return any(_affirmed(end, spoken) and not _affirmed(end, _heard(review)) for end in ends)
 
 
 def _affirmed(pattern: re.Pattern[str], spoken: str) -> bool:
@@ -159,7 +191,8 @@ def _affirmed(pattern: re.Pattern[str], spoken: str) -> bool:
 
 
 _TURNED: Final = re.compile(
-    rf"\b(?:{_NOT}|dev\w+|era|ja era|previst\w+|falta|faltou|aguard\w+|esper\w+|antes|so(?! que)|apenas|somente|promet\w+|quando|nada)\b"
+    rf"\b(?:{_NOT}|dev\w+|era|ja era|previst\w+|falta|faltou|aguard\w+|esper\w+|antes|so(?! que)|apenas"
+    r"|somente|promet\w+|quando|nada)\b"
 )
 
 
@@ -167,7 +200,7 @@ def _blames(spoken: str, review: str, topics: frozenset[str]) -> bool:
     """Return whether the shopper is the cause, unless the shopper says so."""
     if OWN_ERROR in topics:
         return False
-    theirs = f" {spoken_words(review[:MAX_REVIEW])} "
+    theirs = f" {_heard(review)} "
     kept = _SHOPPER_OF.sub("loja", spoken)
     return any(found[0] not in theirs for found in _BLAMED.finditer(kept))
 
@@ -186,7 +219,7 @@ def _has_other_numbers(spoken: str, review: str, topics: frozenset[str]) -> bool
 
 @lru_cache(maxsize=KEPT_PROMPTS)
 def _numbers_in(review: str) -> frozenset[int]:
-    words = spoken_words(review[:MAX_REVIEW]).split()
+    words = _heard(review).split()
     return frozenset(number for word in words if (number := _number(word)) is not None)
 
 
@@ -196,8 +229,10 @@ def _number(word: str) -> int | None:
 
 def _is_repeated(said: list[str], review: str) -> bool:
     content = [word for word in said if word not in CLOSED_CLASS and word.isalpha()]
-    again = len(content) - len(set(content))
-    return again > 0 and again >= REPEATED * len(content) and " ".join(said) not in " ".join(folded_words(fold(review)))
+    different = set(content)
+    again = sum(content.count(word) > 1 for word in different)
+    heard = " ".join(folded_words(fold(review[:MAX_REVIEW])))
+    return again > 0 and again >= REPEATED * len(different) and " ".join(said) not in heard
 
 
 def _is_pasted(said: list[str], text: str, review: str) -> bool:
@@ -220,7 +255,10 @@ def _is_misspelt(word: str, theirs: frozenset[str]) -> bool:
 
 
 def _differ_by_one(word: str, other: str) -> bool:
-    same = len(commonprefix((word, other)))
+    same = next(
+        (place for place, (one, two) in enumerate(zip(word, other, strict=False)) if one != two),
+        min(len(word), len(other)),
+    )
     return other[same + 1 :] == word[same + 1 :] or other[same:] == word[same + 1 :] or other[same + 1 :] == word[same:]
 
 

@@ -18,10 +18,18 @@ COMPLAINTS: Final = tuple(line.split(": ")[0] for line in read_lexicon("complain
 """The known complaints, the worst first."""
 
 _NO_PART: Final = re.compile(
-    r"\bfalt\w*(?: de| total de)?(?: \w+ e(?: de)?)? (?=respeito|atenc|cuidado|capricho|compromisso|consider|respons|verg|"
-    r"organiz|transpar|comunic|honest|etica|educac|interesse|inform|retorno|contato|respost|satisfac|aviso|explic|estoque)"
+    r"\bfalt\w*(?: de| total de)?(?: \w+ e(?: de)?)? (?=respeito|atenc|cuidado|capricho|compromisso|consider|respons"
+    r"|verg|organiz|transpar|comunic|honest|etica|educac|interesse|inform|retorno|contato|respost|satisfac|aviso|explic|estoque)"
 )
 """What is missing there is no part of an order."""
+
+
+_PACKAGE: Final = re.compile(
+    r"\b(?:embalage[mn]s?|caixas?|pacotes?|sacos?|sacolas?|embrulho|envelope)"
+    r"(?: (?:veio|chegou|estava|esta|foi|toda|todo|muito|bem|do|da|de|produto|em|um|uma)){0,4} "
+    r"(?:danific|rasg|amass|avari|furad|violad|abert|fragil|frac|precari|molhad|suj|ruim|pessim|quebr)\w*"
+)
+"""A package that is torn is no product that is."""
 
 
 @lru_cache(maxsize=KEPT)
@@ -30,7 +38,8 @@ def same_complaint(found: str, wanted: str, heard: frozenset[str] = frozenset())
 
     1 for the reference's words and 0.9 for others with the same meaning (`data/lexicons/complaints.txt`); a reference
     complaint that is not in the list is compared word by word. Naming complaints that the review has no sign of divides
-    the grade, and naming only others, or denying the right one, earns nothing. What has not come is late as well. Two empty complaints agree.
+    the grade, and naming only others, or denying the right one, earns nothing. What has not come is late as well. Two
+    empty complaints agree.
 
     Args:
         found: The answer's complaint.
@@ -51,7 +60,10 @@ def same_complaint(found: str, wanted: str, heard: frozenset[str] = frozenset())
 @lru_cache(maxsize=KEPT)
 def rightly_named(found: str, wanted: str, heard: frozenset[str] = frozenset()) -> frozenset[str]:
     """Return the complaints that an answer names; lateness and what has not come are one where the review has both."""
-    named = said_complaints(fold(found[: TOO_LONG + 1])) | frozenset(read_complaints(found[: TOO_LONG + 1]).plain)
+    found = found[: TOO_LONG + 1]
+    named = said_complaints(fold(found))
+    if wanted not in named:
+        named |= frozenset(read_complaints(found).plain)
     family = (LOST, LATE)
     return named | {wanted} if wanted in family and not named.isdisjoint(heard.intersection(family)) else named
 
@@ -62,8 +74,9 @@ def said_complaints(folded: str) -> frozenset[str]:
 
     A torn packing is no torn product, and the price of the freight no high price.
     """
-    told = _NO_PART.sub("sem ", folded)
-    found = [(match.span(), name) for name, phrases in _complaints().items() for match in phrases.finditer(told)]
+    found = [
+        (match.span(), name) for name, phrases in _complaints().items() for match in phrases.finditer(_told(folded))
+    ]
     return frozenset(
         name
         for (start, end), name in found
@@ -73,8 +86,13 @@ def said_complaints(folded: str) -> frozenset[str]:
 
 def named_complaints(folded: str) -> frozenset[str]:
     """Return the known complaints of which a folded text has a sign."""
-    told = _NO_PART.sub("sem ", folded)
+    told = _told(folded)
     return frozenset(complaint for complaint, phrases in _complaints().items() if phrases.search(told))
+
+
+def _told(folded: str) -> str:
+    """Return a folded text in which packages are packing, and what has no part of something is without it."""
+    return _PACKAGE.sub("embalagem", _NO_PART.sub("sem ", folded))
 
 
 @cache

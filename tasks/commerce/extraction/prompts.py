@@ -40,8 +40,8 @@ class ReadableCases(Sequence[ReviewCase]):
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
     """Yield examples from the store's reviews, in random order.
 
-    Of a real review at least the complaint, or that there is none, has to stand in its words: where nobody knows it, the
-    likeliest answer is that there is none, and an honest complaint could not be told from an invented one.
+    Of a real review at least the complaint, or that there is none, has to stand in its words: where nobody knows it, an
+    honest complaint cannot be told from an invented one, and to hide it would earn everything.
     """
     cases = ReadableCases(review_cases(store))
     for case, prompt in distinct_prompts(cases, WORDING.instructions, _prompt, generator, count):

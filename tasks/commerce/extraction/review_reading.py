@@ -1,9 +1,10 @@
 """Complaints that a review's words plainly make, might make, or certainly do not make.
 
-A precise reader rather than a complete one: what is not said in plain words is unknown, and the reward does not score
-it. On simulated reviews of a seed that nobody looked at, what it says of an issue is true in 99 % of the cases, and of
-the main complaint in 97 %; it finds nine in ten of the issues of delivery, and two in three of the others.
-Signs are data (`data/lexicons/complaint_signs.txt`, `intention_signs.txt`, `topic_words.txt`).
+A precise reader rather than a complete one: what is not said in plain words is unknown, and a real review whose
+complaint is unknown is no prompt. On simulated reviews of a seed that nobody looked at, what it says of an issue is true
+in 99.9 % of the cases, and of the main complaint in 99.2 %; it finds nine in ten of the issues of delivery, eight in ten
+of the main complaints, and half of the issues of product and seller. Of 60 real reviews of another draw, a reader found
+two main complaints wrong.
 """
 
 import re
@@ -31,6 +32,8 @@ DELIGHTED: Final = 5
 """Stars beside which words of a complaint are seldom one: `o antigo quebrou`."""
 BAD_STARS, LONG_FOR_A_PRICE = 2, 12
 """Stars that a price alone seldom gets, and words of a review that says more than a price."""
+ARRIVED_WITH: Final = frozenset(("produto com defeito", "produto errado"))
+"""Complaints of what has come: beside them `aguardo o produto` is of another."""
 CANCELLED: Final = "pedido cancelado"
 UNLIKELY: Final = (LOST, CANCELLED)
 """Complaints that nobody is satisfied beside: stars or words are wrong."""
@@ -46,8 +49,8 @@ FEW_WORDS: Final = 3
 _REVIEW: Final = re.compile(r"^Avaliação:[ \t]*(\S.*)", re.MULTILINE | re.DOTALL)
 _WORD: Final = re.compile(r"[a-z]{2}")
 _IN_THE_END: Final = re.compile(
-    r"\b(?:mas|porem|depois|dias|agora|hoje|ontem|finalmente|enfim|so|somente|apenas|quando|ate que|resolvi\w+)\b.{0,60}? "
-    r"(?:chegou|chegaram|recebi|recebemos|entregaram|entregou|(?:foi|foram) entreg\w+|veio|vieram)\b"
+    r"\b(?:mas|porem|depois|dias|agora|hoje|ontem|finalmente|enfim|so|somente|apenas|quando|ate que|resolvi\w+)\b"
+    r".{0,60}? (?:chegou|chegaram|recebi|recebemos|entregaram|entregou|(?:foi|foram) entreg\w+|veio|vieram)\b"
 )
 _ON_TIME: Final = re.compile(
     r"\b(?:no prazo|dentro d[oe] (?:\w+ )?prazo|antes d[oae] (?:\w+ )?(?:prazo|data|dia|tempo)|na data|em dia"
@@ -101,6 +104,8 @@ def _is_doubtful(reading: Reading, rating: int | None, spoken: str) -> bool:
     """Return whether the words contradict the worst complaint, or leave two, or the stars contradict it."""
     topics = {categories()[complaint] for complaint in reading.plain}
     if CANCELLED in reading.plain and LOST not in reading.plain and "product" in topics:
+        return True
+    if LOST in reading.plain and not ARRIVED_WITH.isdisjoint(reading.plain):
         return True
     if topics == {"price"} and (rating or 0) <= BAD_STARS and len(spoken.split()) > LONG_FOR_A_PRICE:
         return True

@@ -1,12 +1,14 @@
 import random
+from dataclasses import replace
 
+import polars as pl
 import pytest
 
 from schemas.store.store import Store
 from tasks.commerce.extraction import prompts
+from tasks.commerce.extraction.complaint_signs import read_complaints
 from tasks.commerce.extraction.review_reading import (
     known_by_words,
-    read_complaints,
     review_in,
     unknown_complaint,
 )
@@ -133,3 +135,53 @@ def test_a_real_reference_says_what_the_words_decide(real_store: Store) -> None:
 def test_no_text_takes_long_or_raises(text: str) -> None:
     read_complaints(text)
     assert 0 <= unknown_complaint(text, text) <= 1
+
+
+@pytest.mark.parametrize("review", [".....", "10", "!!! 5", "Um absurdo!"])
+def test_what_no_words_decide_is_no_prompt(review: str, real_store: Store) -> None:
+    reviews = real_store.reviews.with_columns(review_comment_message=pl.lit(review), review_comment_title=pl.lit(""))
+    store = replace(real_store, reviews=reviews.with_columns(review_score=pl.lit(3)))
+    assert not list(prompts.examples(store, random.Random(1), 20))
+
+
+@pytest.mark.parametrize(
+    ("review", "plain"),
+    [
+        ("Até hoje nem sinal da encomenda", LOST),
+        ("Nenhum dos livros veio", LOST),
+        ("Passou a data e continuo aguardando", LOST),
+        ("O pacote estava rasgado", "embalagem ruim"),
+        ("Não foi entregue no prazo", LATE),
+        ("Comprei três e somente foi enviado um", "pedido incompleto"),
+    ],
+)
+def test_families_of_complaints(review: str, plain: str) -> None:
+    assert known_by_words(review, 1)["main_complaint"] == plain
+
+
+@pytest.mark.parametrize(
+    "review",
+    [
+        "Disseram que não receberia, mas quatro dias depois chegou",
+        "Um pouco demorado mas dentro do prazo",
+        "Demora na resolução do meu caso",
+        "Vou atrás dos meus direitos",
+    ],
+)
+def test_where_words_contradict_each_other_nobody_knows(review: str) -> None:
+    assert "main_complaint" not in known_by_words(review, 1)
+
+
+@pytest.mark.parametrize(
+    ("review", "intentions"),
+    [
+        ("Dificilmente volto a comprar", {"repeat_intent": False}),
+        ("Jamais voltarei a comprar", {"repeat_intent": False}),
+        ("Sempre compro aqui, dessa vez foi ruim", {}),
+        ("Se resolverem, recomendaria", {}),
+        ("Não posso dizer que recomendo", {"would_recommend": False}),
+    ],
+)
+def test_denied_intentions_habits_and_conditions(review: str, intentions: dict[str, bool]) -> None:
+    known = known_by_words(review, 1)
+    assert {name: known[name] for name in ("repeat_intent", "would_recommend") if name in known} == intentions

@@ -297,3 +297,65 @@ def test_prompts_tell_the_review_alone_and_nobodys_identity(store: Store) -> Non
         for identity in (example.customer_id, example.order_id, example.review_id):
             assert identity
             assert identity not in example.prompt
+
+
+REAL: dict[str, Any] = {
+    "sentiment": "negative",
+    "sentiment_score": 1,
+    "delivery_issue": True,
+    "main_complaint": "produto não entregue",
+    "complaint_category": "delivery",
+}
+
+
+def real(review: str, complaint: str, **changes: Any) -> float:
+    """Return the reward of a complaint about a review of which its words alone are known."""
+    completion = json.dumps(FIELDS | {"sentiment_score": 1, "main_complaint": complaint} | changes)
+    return score("extraction", completion, {"rating": 1, "fields": REAL}, f"Extraia.\nAvaliação: {review}").reward
+
+
+@pytest.mark.parametrize(
+    ("review", "complaint"),
+    [
+        ("Não recebi a mohila e ninguém responde meu email", "Mochila não chegou e a loja não dá retorno"),
+        ("Era pra ter chegado dia 10 e até hoje nada", "Entrega atrasada: era para dia 10 e nada até hoje"),
+        ("Não recebi. Debitaram do cartão", "Não recebeu e foi cobrado no cartão"),
+        ("Não recebi os 2 livros", "Não recebeu os 2 livros"),
+        ("Cadê meu produto? Não recebi", "O cliente ainda não recebeu o produto"),
+    ],
+)
+def test_an_honest_complaint_earns_almost_everything(review: str, complaint: str) -> None:
+    assert real(review, complaint) > 0.9
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        "produto não entregue por erro do cliente",
+        "cliente ruim: produto não entregue",
+        "produto não entregue, problema resolvido",
+        "produto não entregue, mas depois entregue",
+        "não foi produto não entregue",
+        "produto entregue não",
+        "produto não entregue há 3 meses",
+        "produto não entregue, endereço errado",
+        "produto não entregue, produto não entregue",
+        "produto não entregue e frete caro",
+        "motoboy perdido no trânsito",
+        "",
+    ],
+)
+def test_a_complaint_that_says_more_or_less_than_the_review_costs(complaint: str) -> None:
+    assert real("Não recebi o produto", complaint) < 0.7
+
+
+def test_one_star_off_costs_little_where_the_stars_alone_are_known() -> None:
+    review = "Não recebi o produto"
+    assert 0.9 < real(review, "produto não entregue", sentiment_score=2) < 1
+    assert real(review, "produto não entregue", sentiment_score=4, sentiment="positive") < 0.5
+
+
+def test_an_issue_of_which_a_review_has_no_word_costs() -> None:
+    review = "Não recebi o produto"
+    assert real(review, "produto não entregue", seller_issue=True) < 0.95
+    assert real(f"{review}. A loja é péssima", "produto não entregue", seller_issue=True) > 0.95
