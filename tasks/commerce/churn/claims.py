@@ -14,7 +14,7 @@ from operator import or_
 from typing import Final, Literal, NamedTuple
 
 from tasks.commerce.churn.pattern_keys import KEY, keys_of
-from tasks.commerce.churn.shopper import Shopper
+from tasks.commerce.churn.shopper import ProfiledShopper
 from tasks.commerce.text.lexicons import FOLDER
 from tasks.commerce.text.portuguese_numbers import value_of
 from tasks.commerce.text.remembered import Remembered
@@ -113,15 +113,15 @@ class Read(NamedTuple):
         """Return whether it is said of what lies in the last days: `nos últimos 20 dias`."""
         return (self.match.groupdict().get("about") or "").strip().endswith(("ultimos", "ultimas"))
 
-    def holds_of(self, name: str, shopper: Shopper) -> bool:
+    def holds_of(self, name: str, shopper: ProfiledShopper) -> bool:
         """Return whether its number is that of a value."""
         return _number_holds(name, self.match, shopper, negative=self.negative)
 
-    def holds(self, shopper: Shopper) -> bool:
+    def holds(self, shopper: ProfiledShopper) -> bool:
         """Return whether the profile bears it out; a conclusion says nothing of the profile."""
         return self.claim.concludes or self.claim.holds(shopper, self) != self.denied
 
-    def speaks_for(self, shopper: Shopper) -> Sign:
+    def speaks_for(self, shopper: ProfiledShopper) -> Sign:
         """Return the side that it speaks for."""
         sign = self.claim.speaks_for(shopper)
         return OPPOSITE[sign] if self.denied else sign
@@ -150,14 +150,14 @@ class Claim:
         """Return whether it bears on the answer: what was spent, and in how many instalments, speaks for no side."""
         return self.number not in MONEY and not (self.bounds.keys() and self.bounds.keys() <= MONEY)
 
-    def holds(self, shopper: Shopper, read: "Read") -> bool:
+    def holds(self, shopper: ProfiledShopper, read: "Read") -> bool:
         """Return whether the profile bears it out."""
         if self.number:
             return _number_holds(self.number, read.match, shopper, negative=read.negative)
         held = (shopper.within(name, least, most) for name, (least, most) in self.bounds.items())
         return all(held) if self.every else any(held)
 
-    def speaks_for(self, shopper: Shopper) -> Sign:
+    def speaks_for(self, shopper: ProfiledShopper) -> Sign:
         """Return the side that it speaks for."""
         return _sign_of(self.number, shopper) if self.number else self.sign
 
@@ -285,7 +285,7 @@ def said_value(written: str | None) -> float | None:
     return value_of(found[0]) if found else None
 
 
-def _number_holds(name: str, match: re.Match[str], shopper: Shopper, *, negative: bool) -> bool:
+def _number_holds(name: str, match: re.Match[str], shopper: ProfiledShopper, *, negative: bool) -> bool:
     groups = match.groupdict()
     said = said_value(groups.get("n") or groups.get("n2"))
     if said is None:
@@ -343,7 +343,9 @@ def _near(said: float, actual: float, about: str, rounded: float) -> bool:
     return said % 10 == 0 and abs(said - actual) <= min(rounded * actual, 0.5 * 10 ** (len(str(int(said))) - 1))
 
 
-def _time_holds(said: float, groups: Mapping[str, str | None], about: str, shopper: Shopper, *, negative: bool) -> bool:
+def _time_holds(
+    said: float, groups: Mapping[str, str | None], about: str, shopper: ProfiledShopper, *, negative: bool
+) -> bool:
     """Return whether a time is that since the last purchase, as people say it."""
     actual = shopper.values.get("days")
     if actual is None:
@@ -372,7 +374,7 @@ def _days_of(unit: str) -> float:
     return next((days for name, days in DAYS_A_UNIT.items() if unit.startswith(name)), 1.0)
 
 
-def _sign_of(name: str, shopper: Shopper) -> Sign:
+def _sign_of(name: str, shopper: ProfiledShopper) -> Sign:
     """Return the side for which a value speaks."""
     scale = _SCALES.get(name)
     value = None if scale is None else shopper.values.get(scale.value)

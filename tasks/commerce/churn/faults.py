@@ -10,7 +10,7 @@ from operator import or_
 from typing import Final
 
 from tasks.commerce.churn.claims import TAKEN, Read
-from tasks.commerce.churn.shopper import Shopper
+from tasks.commerce.churn.shopper import ProfiledShopper
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.remembered import Remembered
 from tasks.commerce.text.text_form import fold
@@ -140,7 +140,7 @@ def frames_of(said: str) -> int:
     return reduce(or_, map(_FRAMES_OF.__getitem__, said.split(" ")), 0)
 
 
-def count_faults(frames: int, said: str, rest: str, claims: Sequence[Read], shopper: Shopper) -> int:
+def count_faults(frames: int, said: str, rest: str, claims: Sequence[Read], shopper: ProfiledShopper) -> int:
     """Count the frames of a text that say what no profile bears.
 
     Args:
@@ -193,7 +193,7 @@ def _empty_causes(rest: str) -> int:
     return sum(TAKEN not in cause and len(cause) > 1 for cause in causes)
 
 
-def _false_changes(said: str, shopper: Shopper) -> int:
+def _false_changes(said: str, shopper: ProfiledShopper) -> int:
     """Count what is said to have changed, where only the last rating beside the mean can show a change."""
     found = 0
     last, mean = shopper.values.get("last"), shopper.values.get("mean")
@@ -209,7 +209,7 @@ def _false_changes(said: str, shopper: Shopper) -> int:
     return found
 
 
-def _false_arrivals(rest: str, claims: Sequence[Read], shopper: Shopper) -> int:
+def _false_arrivals(rest: str, claims: Sequence[Read], shopper: ProfiledShopper) -> int:
     """Count what is said to have arrived of a shopper who waits for an order, unless that is said too."""
     if any("undelivered" in (read.claim.number, *read.claim.bounds) and read.holds(shopper) for read in claims):
         return 0

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from tasks.commerce.churn.claims import OPPOSITE, TAKEN, Read, Sign, find_claims, said_value
 from tasks.commerce.churn.faults import HARMLESS, OF_ORDERS, TURNS, count_faults, frames_of
 from tasks.commerce.churn.scopes import scope_of
-from tasks.commerce.churn.shopper import Shopper, read_shopper
+from tasks.commerce.churn.shopper import ProfiledShopper, read_shopper
 from tasks.commerce.churn.spoken import PAUSE, STOP, spoken
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.manner import manner
@@ -158,7 +158,7 @@ class Left(NamedTuple):
     """Letters of its words, without function words."""
 
 
-def _left_of(rest: str, shopper: Shopper) -> Left:
+def _left_of(rest: str, shopper: ProfiledShopper) -> Left:
     """Read word by word what no claim has taken."""
     told = others = silent = letters = strange = 0
     begun = 0
@@ -187,11 +187,11 @@ def _left_of(rest: str, shopper: Shopper) -> Left:
     return Left(told, others, silent, letters)
 
 
-def _is_of_profile(word: str, shopper: Shopper) -> bool:
+def _is_of_profile(word: str, shopper: ProfiledShopper) -> bool:
     return word in shopper.category or root(word) in shopper.category_roots
 
 
-def _is_rating(words_left: Sequence[str], place: int, shopper: Shopper) -> bool:
+def _is_rating(words_left: Sequence[str], place: int, shopper: ProfiledShopper) -> bool:
     """Return whether a number stands in brackets behind a claim and is a rating of the profile: `boa média (4,5)`."""
     if place < 2 or words_left[place - 1] != PAUSE or TAKEN not in words_left[place - 2]:
         return False
@@ -214,7 +214,7 @@ def _kind(word: str) -> int:
 _KIND: Final = Remembered(_kind)
 
 
-def _without_state(rest: str, shopper: Shopper) -> str:
+def _without_state(rest: str, shopper: ProfiledShopper) -> str:
     """Return the rest without the shopper's state where it only says where they are, and is no reason."""
     for name in shopper.state:
         if name in rest:
@@ -229,7 +229,7 @@ def _content(taken: int, left: int, claims: Sequence[Read]) -> float:
     return EMPTY_KEEPS + (1 - EMPTY_KEEPS) * ramp(taken / (taken + left), *CLAIMED)
 
 
-def _direction(claims: Sequence[Read], said: str, shopper: Shopper, answer: Sign, *, turns: bool) -> float:
+def _direction(claims: Sequence[Read], said: str, shopper: ProfiledShopper, answer: Sign, *, turns: bool) -> float:
     """Grade, in [0, 1], that a reason speaks for the answer: all its conclusions, and enough of its claims."""
     concluded = {read.speaks_for(shopper) for read in claims if read.claim.concludes}
     if concluded - {answer}:
@@ -280,7 +280,7 @@ class Conceded(NamedTuple):
 NOTHING_CONCEDED: Final = Conceded(())
 
 
-def _support(claims: Sequence[Read], true: Sequence[Read], shopper: Shopper, answer: Sign) -> float:
+def _support(claims: Sequence[Read], true: Sequence[Read], shopper: ProfiledShopper, answer: Sign) -> float:
     """Return how far the claims support the answer, whichever it is where it is not known."""
     support = BY_CONCLUSION if any(read.claim.concludes for read in claims) else 0.0
     facts = 0.0

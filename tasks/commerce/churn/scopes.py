@@ -8,7 +8,7 @@ import re
 from typing import Final, NamedTuple
 
 from tasks.commerce.churn.claims import Read, near_money
-from tasks.commerce.churn.shopper import Shopper
+from tasks.commerce.churn.shopper import ProfiledShopper
 
 REACH: Final = 40
 """Characters before a claim that are searched for what it is said of."""
@@ -58,7 +58,7 @@ class Scope(NamedTuple):
     """End of the words behind the claim that say it, or of the claim."""
 
 
-def scope_of(said: str, rest: str, read: Read, shopper: Shopper, *, ordered: bool) -> Scope:
+def scope_of(said: str, rest: str, read: Read, shopper: ProfiledShopper, *, ordered: bool) -> Scope:
     """Return what a claim is said of, and whether the profile bears it out.
 
     Args:
@@ -90,7 +90,7 @@ def scope_of(said: str, rest: str, read: Read, shopper: Shopper, *, ordered: boo
     return Scope(holds, after.end() if after else read.end)
 
 
-def _holds_of_all(read: Read, shopper: Shopper) -> bool:
+def _holds_of_all(read: Read, shopper: ProfiledShopper) -> bool:
     values, bounds = shopper.values, read.claim.bounds
     orders, name = values["orders"], read.claim.number
     if name in ("rating", "mean", "last"):
@@ -106,7 +106,7 @@ def _holds_of_all(read: Read, shopper: Shopper) -> bool:
     return len(bounds) > 1 or _counts_all(read, shopper)
 
 
-def _holds_of_one(nth: str, read: Read, shopper: Shopper) -> bool:
+def _holds_of_one(nth: str, read: Read, shopper: ProfiledShopper) -> bool:
     values, bounds = shopper.values, read.claim.bounds
     orders, name = values["orders"], read.claim.number
     if orders == 1:
@@ -121,13 +121,13 @@ def _holds_of_one(nth: str, read: Read, shopper: Shopper) -> bool:
     return name != "spent" and _counts_all(read, shopper)
 
 
-def _same_ratings(shopper: Shopper) -> bool:
+def _same_ratings(shopper: ProfiledShopper) -> bool:
     """Return whether the last rating is that of all, as far as a profile shows both."""
     mean = shopper.values.get("mean")
     return shopper.values.get("last", mean) == mean
 
 
-def _counts_all(read: Read, shopper: Shopper) -> bool:
+def _counts_all(read: Read, shopper: ProfiledShopper) -> bool:
     """Return whether deliveries that are said to be late or missing are all of them."""
     values, bounds = shopper.values, read.claim.bounds
     return all(

@@ -28,7 +28,7 @@ _LINE: Final = re.compile(r"^([^:\n]{1,40}): (.{1,80})$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Shopper:
+class ProfiledShopper:
     """What a profile says of one shopper."""
 
     values: Mapping[str, float]
@@ -47,7 +47,7 @@ class Shopper:
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
-def read_shopper(prompt: str) -> Shopper:
+def read_shopper(prompt: str) -> ProfiledShopper:
     """Read a profile; cached, as each prompt has many answers."""
     lines = dict(_LINE.findall(prompt[:MAX_CHARACTERS]))
     values = {name: found[0] for line, name in NUMBERS.items() if (found := numbers_in(lines.get(line, "")))}
@@ -63,4 +63,4 @@ def read_shopper(prompt: str) -> Shopper:
     code = lines.get("Estado", "").strip()
     state = tuple(fold(name) for name in (code, _STATE_NAMES.get(code, "")) if name)
     category = frozenset(words(lines.get("Categoria favorita", "")))
-    return Shopper(values, category, roots(category), state)
+    return ProfiledShopper(values, category, roots(category), state)

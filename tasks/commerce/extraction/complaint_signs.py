@@ -53,7 +53,7 @@ _GAP: Final = r"(?:(?!(?:mas|porem|contudo|entretanto|pois|porque) )\w+ ){0,3}"
 
 
 @dataclass(frozen=True)
-class Reading:
+class ComplaintReading:
     """Complaints of one review, or of one complaint."""
 
     plain: tuple[str, ...]
@@ -84,7 +84,7 @@ class _Sign:
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
-def read_complaints(text: str) -> Reading:
+def read_complaints(text: str) -> ComplaintReading:
     """Read a text's complaints."""
     spoken = spoken_words(text[:MAX_READ])
     intentions = _intentions(spoken)
@@ -102,7 +102,7 @@ def read_complaints(text: str) -> Reading:
             plain.append(sign.complaint)
         denied = denied or bool(turned or (stated and not sign.complaint))
     topics = frozenset(topic for topic, pattern in _topics().items() if pattern.search(spoken))
-    return Reading(tuple(dict.fromkeys(plain)), denied, intentions, topics, spoken)
+    return ComplaintReading(tuple(dict.fromkeys(plain)), denied, intentions, topics, spoken)
 
 
 def is_said(phrase: re.Pattern[str], spoken: str) -> bool:

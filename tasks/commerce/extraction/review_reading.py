@@ -1,10 +1,10 @@
 """Complaints that a review's words plainly make, might make, or certainly do not make.
 
 A precise reader rather than a complete one: what is not said in plain words is unknown, and a real review whose
-complaint is unknown is no prompt. On simulated reviews of a seed that nobody looked at, what it says of an issue is true
-in 99.9 % of the cases, and of the main complaint in 99.2 %; it finds nine in ten of the issues of delivery, eight in ten
-of the main complaints, and half of the issues of product and seller. Of 60 real reviews of another draw, a reader found
-two main complaints wrong.
+complaint is unknown is no prompt. On simulated reviews of a seed that nobody looked at, what it says of an issue is
+true in 99.9 % of the cases, and of the main complaint in 99.2 %; it finds nine in ten of the issues of delivery,
+eight in ten of the main complaints, and half of the issues of product and seller. Of 60 real reviews of another draw,
+a reader found two main complaints wrong.
 """
 
 import re
@@ -15,7 +15,7 @@ from typing import Any, Final
 from tasks.commerce.extraction.complaint_signs import (
     MAX_READ,
     TAKEN_AS_LOST,
-    Reading,
+    ComplaintReading,
     categories,
     is_said,
     read_complaints,
@@ -78,7 +78,7 @@ def known_by_words(review: str, rating: int | None) -> Mapping[str, Any]:
     return dict(reading.intentions) | _known_complaints(reading, rating, spoken_words(review[:MAX_READ]))
 
 
-def _known_complaints(reading: Reading, rating: int | None, spoken: str) -> dict[str, Any]:
+def _known_complaints(reading: ComplaintReading, rating: int | None, spoken: str) -> dict[str, Any]:
     if not reading.plain:
         if rating is None or rating < SATISFIED or "reserve" in reading.open_topics:
             return {}
@@ -100,7 +100,7 @@ def _known_complaints(reading: Reading, rating: int | None, spoken: str) -> dict
     return known
 
 
-def _is_doubtful(reading: Reading, rating: int | None, spoken: str) -> bool:
+def _is_doubtful(reading: ComplaintReading, rating: int | None, spoken: str) -> bool:
     """Return whether the words contradict the worst complaint, or leave two, or the stars contradict it."""
     topics = {categories()[complaint] for complaint in reading.plain}
     if CANCELLED in reading.plain and LOST not in reading.plain and "product" in topics:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from tasks.commerce.insights.sentences import PARTS, Sentence
+from tasks.commerce.insights.sentences import PARTS, AnalysisSentence
 from tasks.commerce.insights.speech import forms, is_known, verbs_of, word_classes
 from tasks.commerce.insights.table import Table
 from tasks.commerce.text.lexicons import read_lexicon
@@ -86,7 +86,7 @@ class Advice:
     """Recommendations to mend what the table shows to be best."""
 
 
-def advice_from(sentence: Sentence) -> int:
+def advice_from(sentence: AnalysisSentence) -> int:
     """Return the place from which a sentence recommends; its length if nowhere."""
     tokens = sentence.tokens
     for place in [place for place, word in enumerate(tokens) if _MAY_BEGIN[word]]:
@@ -137,7 +137,7 @@ def _may_begin(word: str) -> bool:
 _MAY_BEGIN: Final = Remembered(_may_begin)
 
 
-def _phrase_start(place: int, sentence: Sentence) -> int:
+def _phrase_start(place: int, sentence: AnalysisSentence) -> int:
     """Return where the words begin that lead to a recommended verb: `o melhor é testar`."""
     named = {there for there, _ in (*sentence.rows, *sentence.columns)}
     for _ in range(3):
@@ -152,7 +152,7 @@ def _phrase_start(place: int, sentence: Sentence) -> int:
     return place
 
 
-def _foretells(place: int, sentence: Sentence) -> bool:
+def _foretells(place: int, sentence: AnalysisSentence) -> bool:
     """Return whether a verb says what figures will do: `a receita vai crescer`."""
     before = sentence.tokens[max(0, place - 2) : place]
     if _WILL.isdisjoint(before):
@@ -171,7 +171,7 @@ def _looks_infinitive(word: str) -> bool:
     return len(word) > 4 and word.endswith(("ar", "er", "ir")) and word not in _NO_VERBS and word not in _NOUNS
 
 
-def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) -> None:
+def read_advice(sentence: AnalysisSentence, table: Table, start: int, advice: Advice) -> None:
     """Judge what a sentence recommends.
 
     Args:
@@ -310,7 +310,7 @@ def _objects(place: int, tokens: Sequence[str]) -> list[str]:
     return found
 
 
-def _judge(verb: str, place: int, head: int, sentence: Sentence, table: Table, advice: Advice) -> None:
+def _judge(verb: str, place: int, head: int, sentence: AnalysisSentence, table: Table, advice: Advice) -> None:
     tokens = sentence.tokens
     kind = _VERBS[verb]
     objects = _objects(place, tokens)
@@ -355,7 +355,7 @@ def _judge(verb: str, place: int, head: int, sentence: Sentence, table: Table, a
     advice.verbs[verb] = max(advice.verbs.get(verb, 0.0), credit)
 
 
-def _is_best(objects: Sequence[str], sentence: Sentence, table: Table) -> bool:
+def _is_best(objects: Sequence[str], sentence: AnalysisSentence, table: Table) -> bool:
     """Return whether a row is advised to mend a column in which it is the best."""
     rows: set[int | None] = {row for _, row in sentence.rows} or (
         {sentence.carried_row} if sentence.from_line else set()

@@ -24,7 +24,7 @@ from tasks.commerce.insights.comparisons import (
     read_tie,
 )
 from tasks.commerce.insights.ranks import RANKING, read_rank
-from tasks.commerce.insights.sentences import Sentence
+from tasks.commerce.insights.sentences import AnalysisSentence
 from tasks.commerce.insights.table import Table
 
 _Reader = Callable[[int, str, Site], None]
@@ -45,7 +45,7 @@ _READERS: Final[Mapping[str, _Reader]] = {
 
 
 def read_claims(
-    sentence: Sentence, table: Table, advice: int, number_columns: Mapping[int, int], claims: Claims
+    sentence: AnalysisSentence, table: Table, advice: int, number_columns: Mapping[int, int], claims: Claims
 ) -> None:
     """Judge a sentence's claims.
 

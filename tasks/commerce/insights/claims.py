@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from tasks.commerce.insights.sentences import PARTS, Sentence
+from tasks.commerce.insights.sentences import PARTS, AnalysisSentence
 from tasks.commerce.insights.speech import word_classes
 from tasks.commerce.insights.table import KINDS, Table
 
@@ -55,7 +55,7 @@ class Claims:
 class Site:
     """A sentence whose claims are read."""
 
-    sentence: Sentence
+    sentence: AnalysisSentence
     table: Table
     number_columns: Mapping[int, int]
     """The column of the number at each place."""

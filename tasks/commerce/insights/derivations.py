@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
-from tasks.commerce.insights.sentences import Sentence
+from tasks.commerce.insights.sentences import AnalysisSentence
 from tasks.commerce.insights.speech import word_classes
 from tasks.commerce.insights.table import Table
 
@@ -30,7 +30,7 @@ class Written:
     scaled: bool
 
 
-def column_followed(each: Written, sentence: Sentence, table: Table) -> int | None:
+def column_followed(each: Written, sentence: AnalysisSentence, table: Table) -> int | None:
     """Return the column from several cells of which a number follows, as a word of the sentence says; None if none."""
     tokens = set(sentence.tokens)
     after = sentence.tokens[each.place + 1 : each.place + 2]
@@ -50,14 +50,14 @@ def column_followed(each: Written, sentence: Sentence, table: Table) -> int | No
     return None
 
 
-def _totals(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:  # noqa: ARG001 - as its siblings
+def _totals(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[tuple[float, float, int]]:  # noqa: ARG001 - as its siblings
     """Yield the totals of the columns that add up, which need no word that says so."""
     for column in _alike(each, table):
         if table.columns[column].adds_up:
             yield table.columns[column].total, 0.5 * 10.0 ** -table.columns[column].places, column
 
 
-def _parts_said(each: Written, sentence: Sentence) -> bool:
+def _parts_said(each: Written, sentence: AnalysisSentence) -> bool:
     """Return whether a number is the N of `um em cada N`, or of `1 pedido em N`."""
     before = sentence.tokens[max(0, each.place - 3) : each.place]
     return before[-1:] == ["cada"] or (before[-1:] == ["em"] and bool(_ONE.intersection(before[:1])))
@@ -66,14 +66,14 @@ def _parts_said(each: Written, sentence: Sentence) -> bool:
 _ONE: Final = frozenset({"1", "um", "uma"})
 
 
-def _parts(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:  # noqa: ARG001 - as its siblings
+def _parts(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[tuple[float, float, int]]:  # noqa: ARG001 - as its siblings
     """Yield the N of `um em cada N` by percentages."""
     for (_, column), value in table.cells.items():
         if table.columns[column].unit == "%" and value:
             yield 100 / value, 0.5, column
 
 
-def _rows_of(sentence: Sentence, table: Table) -> list[int]:
+def _rows_of(sentence: AnalysisSentence, table: Table) -> list[int]:
     rows = list(dict.fromkeys(row for _, row in sentence.rows))
     if sentence.carried_row is not None and sentence.carried_row not in rows and (sentence.from_line or not rows):
         rows.append(sentence.carried_row)
@@ -86,13 +86,13 @@ def _alike(each: Written, table: Table) -> Iterator[int]:
             yield column
 
 
-def _pairs(sentence: Sentence, table: Table) -> Iterator[tuple[int, int]]:
+def _pairs(sentence: AnalysisSentence, table: Table) -> Iterator[tuple[int, int]]:
     rows = _rows_of(sentence, table)
     both = combinations(rows, 2) if len(rows) > 1 else ((rows[0], other) for other in range(len(table.names)))
     yield from both
 
 
-def _differences(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:
+def _differences(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[tuple[float, float, int]]:
     points = bool({"ponto", "pontos"} & set(sentence.tokens))
     for column, known in enumerate(table.columns):
         if each.unit != known.unit and not (points or each.unit == ""):
@@ -106,7 +106,7 @@ def _differences(each: Written, sentence: Sentence, table: Table) -> Iterator[tu
                 )
 
 
-def _sums(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:
+def _sums(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[tuple[float, float, int]]:
     rows = _rows_of(sentence, table)
     for column in _alike(each, table):
         known = table.columns[column]
@@ -119,7 +119,7 @@ def _sums(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[flo
                     yield sum(table.cells.get((row, column), 0.0) for row in pair), each.step * 0.5, column
 
 
-def _shares(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:
+def _shares(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[tuple[float, float, int]]:
     rows = _rows_of(sentence, table)
     tolerance = max(each.step * 0.5, 0.06)
     if each.unit == "%" and each.value % 5 == 0:
@@ -136,7 +136,7 @@ def _shares(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[f
                     yield 100 * abs(table.cells.get((final, column), 0.0) / start - 1), tolerance, column
 
 
-def _ratios(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:
+def _ratios(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[tuple[float, float, int]]:
     for column in range(len(table.columns)):
         for one, other in _pairs(sentence, table):
             low, high = sorted((table.cells.get((one, column), 0.0), table.cells.get((other, column), 0.0)))
@@ -144,6 +144,6 @@ def _ratios(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[f
                 yield high / low, max(each.step * 0.6, 0.06 * each.value), column
 
 
-def _means(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:  # noqa: ARG001 - as its siblings
+def _means(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[tuple[float, float, int]]:  # noqa: ARG001 - as its siblings
     for column in _alike(each, table):
         yield table.columns[column].mean, max(each.step, 10.0 ** -table.columns[column].places) * 0.5, column

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Final
 
 from tasks.commerce.insights.derivations import Written, column_followed
-from tasks.commerce.insights.sentences import Sentence
+from tasks.commerce.insights.sentences import AnalysisSentence
 from tasks.commerce.insights.speech import word_classes
 from tasks.commerce.insights.table import KINDS, Table
 from tasks.commerce.text.portuguese_numbers import numbers_of
@@ -75,7 +75,9 @@ class Figures:
     """The column of the number at each place of the sentence read last."""
 
 
-def read_figures(sentence: Sentence, table: Table, advice: int, years: frozenset[int], figures: Figures) -> None:
+def read_figures(
+    sentence: AnalysisSentence, table: Table, advice: int, years: frozenset[int], figures: Figures
+) -> None:
     """Compare a sentence's numbers with the table.
 
     Args:
@@ -156,7 +158,7 @@ def _is_term(each: Written, tokens: Sequence[str], advice: int) -> bool:
     return after in _TERM or not before.isdisjoint(_GOAL) or "desconto" in tokens
 
 
-def _owners(each: Written, sentence: Sentence, written: Sequence[Written]) -> list[int]:
+def _owners(each: Written, sentence: AnalysisSentence, written: Sequence[Written]) -> list[int]:
     """Return the rows that a number may belong to, by its sentence."""
     place, tokens = each.place, sentence.tokens
     before: int | None = None
@@ -198,7 +200,7 @@ def _follows_directly(between: Sequence[str]) -> int:
 _GROUP_NOUNS: Final = frozenset({"cartao", "mes", "estado", "categoria"})
 
 
-def _in_series(each: Written, sentence: Sentence, written: Sequence[Written]) -> int | None:
+def _in_series(each: Written, sentence: AnalysisSentence, written: Sequence[Written]) -> int | None:
     """Return the row of a number in `SP, BA e RJ têm 1, 2 e 3`."""
     rows = list(dict.fromkeys(row for _, row in sentence.rows))
     same = [other for other in written if other.unit == each.unit]
@@ -208,7 +210,9 @@ def _in_series(each: Written, sentence: Sentence, written: Sequence[Written]) ->
     return rows[same.index(each)] if all_before or sentence.rows[0][0] > same[-1].place else None
 
 
-def _is_cell(each: Written, sentence: Sentence, table: Table, written: Sequence[Written], figures: Figures) -> bool:
+def _is_cell(
+    each: Written, sentence: AnalysisSentence, table: Table, written: Sequence[Written], figures: Figures
+) -> bool:
     said, strict = _column_said(each, sentence, table)
     if strict and said is None:
         return False
@@ -247,7 +251,7 @@ def _is_cell(each: Written, sentence: Sentence, table: Table, written: Sequence[
 
 
 def _column_with(
-    each: Written, row: int, said: int | None, strict: bool, about: bool, sentence: Sentence, table: Table
+    each: Written, row: int, said: int | None, strict: bool, about: bool, sentence: AnalysisSentence, table: Table
 ) -> int | None:
     """Return the column in which a row has a number, exactly or rounded; None if it has it in none that is meant."""
     for column, known in enumerate(table.columns):
@@ -267,13 +271,13 @@ def _has_unit(each: Written, unit: str, is_said: bool) -> bool:
     return each.unit == unit or (each.unit == "" and (is_said or (unit == "r$" and each.value > LEAST_BARE)))
 
 
-def _mentioned(said: int, column: int, sentence: Sentence) -> bool:
+def _mentioned(said: int, column: int, sentence: AnalysisSentence) -> bool:
     """Return whether a sentence names the column that is said of a number, and not the one that has it."""
     named = {each for _, each in sentence.columns}
     return said in named and column not in named
 
 
-def _column_said(each: Written, sentence: Sentence, table: Table) -> tuple[int | None, bool]:
+def _column_said(each: Written, sentence: AnalysisSentence, table: Table) -> tuple[int | None, bool]:
     """Return the column said of a number, and whether it stands right beside it; None and True if no column has it."""
     tokens, place = sentence.tokens, each.place
     clause = sentence.clauses[place]
@@ -317,7 +321,7 @@ def _rounds(each: Written, value: float, about: bool) -> bool:
     return error <= each.step * (1.0 if about else 0.5) + 1e-9
 
 
-def _follows(each: Written, sentence: Sentence, table: Table, figures: Figures) -> bool:
+def _follows(each: Written, sentence: AnalysisSentence, table: Table, figures: Figures) -> bool:
     column = column_followed(each, sentence, table)
     if column is None:
         return False

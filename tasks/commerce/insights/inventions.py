@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tasks.commerce.insights.claims import WORDS as CLAIM_WORDS
-from tasks.commerce.insights.sentences import PARTS, Sentence
+from tasks.commerce.insights.sentences import PARTS, AnalysisSentence
 from tasks.commerce.insights.speech import forms, verbs_of, word_classes
 from tasks.commerce.insights.table import Table
 from tasks.commerce.text.lexicons import read_lexicon
@@ -102,7 +102,7 @@ def _is_marked(word: str) -> bool:
 _MARKED: Final = Remembered(_is_marked)
 
 
-def inventions(sentence: Sentence, table: Table, start: int, judged: bool) -> int:
+def inventions(sentence: AnalysisSentence, table: Table, start: int, judged: bool) -> int:
     """Count what a sentence states that its table cannot know.
 
     Args:
@@ -133,7 +133,7 @@ def inventions(sentence: Sentence, table: Table, start: int, judged: bool) -> in
     return found
 
 
-def _acts(sentence: Sentence, place: int) -> bool:
+def _acts(sentence: AnalysisSentence, place: int) -> bool:
     """Return whether an actor is said to do something, outside of questions and conditions."""
     tokens = sentence.tokens
     first = place
@@ -172,7 +172,7 @@ def _belongs(word: str, table: Table) -> bool:
     return word in _SCOPES or word in table.names_of_words or word in table.words or word[0].isdigit()
 
 
-def scoped(sentence: Sentence, table: Table, start: int, given: frozenset[str]) -> int:
+def scoped(sentence: AnalysisSentence, table: Table, start: int, given: frozenset[str]) -> int:
     """Count the figures that a sentence narrows to what its table has not: `120 pedidos no interior`.
 
     Args:
@@ -184,7 +184,7 @@ def scoped(sentence: Sentence, table: Table, start: int, given: frozenset[str]) 
     return sum(_is_scoped(_behind(number + 1, start, sentence, table), table, given) for number in sentence.numbers)
 
 
-def _behind(place: int, start: int, sentence: Sentence, table: Table) -> Sequence[str]:
+def _behind(place: int, start: int, sentence: AnalysisSentence, table: Table) -> Sequence[str]:
     """Return the words behind a figure, its unit and its column."""
     tokens = sentence.tokens
     if tokens[place : place + 2] == ["por", "cento"]:
@@ -259,7 +259,7 @@ def _tells_a_past(tokens: Sequence[str], start: int) -> bool:
     return False
 
 
-def wrong_verdicts(sentence: Sentence, table: Table, cells: Sequence[tuple[int, int]]) -> int:
+def wrong_verdicts(sentence: AnalysisSentence, table: Table, cells: Sequence[tuple[int, int]]) -> int:
     """Count a good word on the worst of a column, or a bad one on the best, where the sentence has no other figure."""
     tokens = sentence.tokens
     good, bad = not _WORDS["good"].isdisjoint(tokens), not _WORDS["bad"].isdisjoint(tokens)

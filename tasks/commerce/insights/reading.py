@@ -14,7 +14,7 @@ from tasks.commerce.insights.claim_reader import read_claims
 from tasks.commerce.insights.claims import Claims
 from tasks.commerce.insights.figures import Figures, read_figures
 from tasks.commerce.insights.inventions import inventions, scoped, wrong_verdicts
-from tasks.commerce.insights.sentences import Sentence, sentences_of
+from tasks.commerce.insights.sentences import AnalysisSentence, sentences_of
 from tasks.commerce.insights.speech import is_known, names_among, strange_words
 from tasks.commerce.insights.table import SHORT_MONTHS, Table, period_of
 from tasks.commerce.text.lexicons import read_lexicon
@@ -69,7 +69,7 @@ _MONTHS: Final = frozenset(SHORT_MONTHS.values())
 
 
 @dataclass
-class Reading:
+class AnalysisReading:
     """One analysis, read by its table."""
 
     table: Table
@@ -133,7 +133,7 @@ def read_analysis(
     table: Table,
     headings: Sequence[bool],
     items: AbstractSet[int],
-) -> Reading:
+) -> AnalysisReading:
     """Read an analysis by its table.
 
     Args:
@@ -145,7 +145,7 @@ def read_analysis(
         headings: Of each line, whether it is a heading.
         items: Lines that are list items.
     """
-    reading = Reading(table)
+    reading = AnalysisReading(table)
     figures, claims = reading.figures, reading.claims
     given = _words_given(prompt)
     strange = strange_words(present, given)
@@ -182,7 +182,7 @@ def read_analysis(
     return reading
 
 
-def _leaves_a_row(sentence: Sentence, start: int, figures: Figures) -> bool:
+def _leaves_a_row(sentence: AnalysisSentence, start: int, figures: Figures) -> bool:
     """Return whether a sentence with figures names a row that none of them is of, and claims nothing of it."""
     cells = {row for row, _ in figures.cells}
     named = set[int]()
@@ -192,7 +192,7 @@ def _leaves_a_row(sentence: Sentence, start: int, figures: Figures) -> bool:
     return bool(cells) and len(cells) < figures.read + 1 and len(figures.cells) == figures.read and bool(named)
 
 
-def _read_unproved(sentence: Sentence, start: int, is_strange: bool, reading: Reading) -> None:
+def _read_unproved(sentence: AnalysisSentence, start: int, is_strange: bool, reading: AnalysisReading) -> None:
     """Count a sentence that says something of a row or a column, unless it only gives a verdict."""
     own = _own_words(sentence, reading.table, start)
     enough = OWN_WORDS if len({row for _, row in sentence.rows}) < 2 else 1
@@ -204,7 +204,7 @@ def _read_unproved(sentence: Sentence, start: int, is_strange: bool, reading: Re
             reading.unproved_strange += is_strange
 
 
-def _read_idle(sentence: Sentence, is_strange: bool, items: AbstractSet[int], reading: Reading) -> None:
+def _read_idle(sentence: AnalysisSentence, is_strange: bool, items: AbstractSet[int], reading: AnalysisReading) -> None:
     """Count a sentence that names nothing of the table; months of the period are something."""
     if not HEDGES.isdisjoint(sentence.tokens) or (
         sentence.from_line and _VERDICTS.issuperset(_content(sentence.tokens))
@@ -219,7 +219,7 @@ def _read_idle(sentence: Sentence, is_strange: bool, items: AbstractSet[int], re
             reading.idle += IDLE_IN_LINE if sentence.from_line else 1.0
 
 
-def _own_words(sentence: Sentence, table: Table, start: int) -> list[str]:
+def _own_words(sentence: AnalysisSentence, table: Table, start: int) -> list[str]:
     """Return the words beside the names of rows and columns with which a sentence states something of them."""
     stated = sentence.tokens[:start]
     if not HEDGES.isdisjoint(stated) or not any(there < start for there, _ in [*sentence.rows, *sentence.columns]):
@@ -244,7 +244,9 @@ def _words_given(prompt: str) -> frozenset[str]:
     return frozenset(words(prompt))
 
 
-def _names_foreign(sentence: Sentence, table: Table, start: int, given: frozenset[str], months: frozenset[str]) -> bool:
+def _names_foreign(
+    sentence: AnalysisSentence, table: Table, start: int, given: frozenset[str], months: frozenset[str]
+) -> bool:
     """Return whether a sentence speaks of a group or a month that its table does not have."""
     if _PERHAPS_FOREIGN.isdisjoint(sentence.tokens):
         return False

@@ -19,7 +19,7 @@
 
 The last three count in full only as far as `facts` are quoted, and a fifth at least; likewise only as far as the text
 says more than the facts' own words. All four are multiplied by the requirements of an analysis (Portuguese, no heap of
-keywords, not copied, no refusal, the manner of a shop) and by what its faults leave (`reading.Reading.sound`):
+keywords, not copied, no refusal, the manner of a shop) and by what its faults leave (`reading.AnalysisReading.sound`):
 
 | fault | leaves |
 |---|---|

@@ -30,7 +30,7 @@ RANKED: Final = frozenset(
 
 
 @dataclass(slots=True)
-class Sentence:
+class AnalysisSentence:
     """One sentence and what it names."""
 
     tokens: list[str]
@@ -121,7 +121,7 @@ _PUNCTUATION: Final = _ENDS | PARTS
 _PARTS_AND_CONJUNCTIONS: Final = (PARTS | _CONJUNCTIONS) - {"/"}
 
 
-def sentences_of(tokens: list[str], table: Table, headings: Sequence[bool]) -> Iterator[Sentence]:
+def sentences_of(tokens: list[str], table: Table, headings: Sequence[bool]) -> Iterator[AnalysisSentence]:
     """Yield the sentences of a text.
 
     Args:
@@ -161,7 +161,7 @@ def sentences_of(tokens: list[str], table: Table, headings: Sequence[bool]) -> I
             in_line = of_heading[0] is not None
 
 
-def _sentence(tokens: list[str], table: Table, line: int, heading: bool, asks: bool) -> Sentence:
+def _sentence(tokens: list[str], table: Table, line: int, heading: bool, asks: bool) -> AnalysisSentence:
     rows: list[tuple[int, int]] = []
     columns: list[tuple[int, int]] = []
     numbers: list[int] = []
@@ -183,7 +183,9 @@ def _sentence(tokens: list[str], table: Table, line: int, heading: bool, asks: b
     # A name, as in `seguro contra roubo`, parts nothing.
     parting = _PARTS_AND_CONJUNCTIONS.difference(names)
     clauses: list[int] = list(accumulate(map(parting.__contains__, tokens)))
-    return Sentence(tokens, clauses, rows[:MAX_MARKS], columns[:MAX_MARKS], numbers[:MAX_MARKS], line, heading, asks)
+    return AnalysisSentence(
+        tokens, clauses, rows[:MAX_MARKS], columns[:MAX_MARKS], numbers[:MAX_MARKS], line, heading, asks
+    )
 
 
 def _is_row(word: str, following: str) -> bool:

@@ -136,7 +136,7 @@ def _compared(sentence: SaidSentence, column: str, table: TruthTable) -> bool | 
     return all(held) if held else None
 
 
-def _ratios(sentence: SaidSentence, table: Table) -> list[bool]:
+def _ratios(sentence: SaidSentence, table: TruthTable) -> list[bool]:
     """Return, for each ratio of two rows that is said in a word, whether they have it in any column."""
     held = []
     rows = sentence.named("row")

@@ -77,7 +77,7 @@ def read_figures(sentences: list[SaidSentence], table: TruthTable) -> KnownFigur
     return KnownFigures(frozenset(quoted), tuple(false))
 
 
-def _cell_of_subject(name: Name, rows: tuple[str, ...], sentence: SaidSentence, table: Table) -> Cell | None:
+def _cell_of_subject(name: Name, rows: tuple[str, ...], sentence: SaidSentence, table: TruthTable) -> Cell | None:
     """Return the cell of a sentence's first row, where the row before a number is what that is compared to."""
     named = sentence.named("row")
     before = [row for row in named if row.end <= name.start]

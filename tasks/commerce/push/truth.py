@@ -137,7 +137,7 @@ def _is_named(folded: str, names: AbstractSet[str]) -> bool:
     return any(re.search(rf"\b{re.escape(name)}\b", folded) for name in names)
 
 
-class _Part(NamedTuple):
+class _OfferPart(NamedTuple):
     """A part of an offer: how it is said, and whether it is an amount of something."""
 
     said: re.Pattern[str]
@@ -145,17 +145,17 @@ class _Part(NamedTuple):
 
 
 @lru_cache(maxsize=1_024)
-def _parts(offer: str) -> tuple[_Part, ...]:
+def _parts(offer: str) -> tuple[_OfferPart, ...]:
     """Return each part of an offer; a part that the table does not have must stand in its words."""
     rest, found = offer, []
     for entry in read_table("push_claims")["part"]:
         for match in re.finditer(entry["of"], rest):
             ways = [_filled(way, match) for way in entry["said"]]
             is_amount = any(name in entry["of"] for name in ("desconto", "cashback", "cupom"))
-            found.append(_Part(re.compile("|".join(f"(?:{way})" for way in ways)), is_amount))
+            found.append(_OfferPart(re.compile("|".join(f"(?:{way})" for way in ways)), is_amount))
         rest = re.sub(entry["of"], " ", rest)
     left = [word for word in words(rest) if word not in _SMALL]
-    return (*found, *(_Part(re.compile(rf"\b{re.escape(word)}\b")) for word in left))
+    return (*found, *(_OfferPart(re.compile(rf"\b{re.escape(word)}\b")) for word in left))
 
 
 def _filled(way: str, match: re.Match[str]) -> str:
@@ -178,7 +178,7 @@ def _without_offer(folded: str, offer: str) -> tuple[bool, str]:
     return stated, _BLANKS.sub(" ", _again(offer).sub(f" {AGAIN} ", rest)).strip()
 
 
-def _says(part: _Part, match: re.Match[str]) -> bool:
+def _says(part: _OfferPart, match: re.Match[str]) -> bool:
     """Whether what matches an offer's part says it, and not `up to` it, nor it of something else."""
     if not part.is_amount:
         return True

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.commerce.insights.reading import Reading, lower_case, read_analysis
+from tasks.commerce.insights.reading import AnalysisReading, lower_case, read_analysis
 from tasks.commerce.insights.sentences import tokens_of, words_among
 from tasks.commerce.insights.table import MIDDLING, OTHER_END, Table, period_of, table_of
 
@@ -18,7 +18,7 @@ def table(place: int) -> Table:
     return found
 
 
-def read(text: str, place: int) -> Reading:
+def read(text: str, place: int) -> AnalysisReading:
     tokens = tokens_of(lower_case(text))
     return read_analysis(text, tokens, set(words_among(tokens)), TABLES[place]["prompt"], table(place), [], set())
 

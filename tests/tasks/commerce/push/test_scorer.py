@@ -10,8 +10,8 @@ from schemas.tasks import SPEC_NAMES, SpecName
 from tasks.audit.completions.pushes import lengthened
 from tasks.commerce.push import prompts as push_prompts
 from tasks.commerce.push.campaigns import OFFERS
+from tasks.commerce.push.lines import read_campaign
 from tasks.commerce.push.scorer import FAR_TOO_LONG, WEIGHTS, WORDING, graphemes, has_several_messages
-from tasks.commerce.push.statements import read_campaign
 from tasks.commerce.push.task import TASK
 from tasks.commerce.registry import score_rollout
 
