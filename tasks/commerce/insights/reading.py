@@ -105,16 +105,9 @@ class Reading:
     def sound(self) -> float:
         """Return what its faults leave of a reward, in [0, 1]."""
         claims, advice = self.claims, self.advice
-        false = (
-            len(self.figures.false)
-            + len(claims.false)
-            + claims.causes
-            + claims.forecasts
-            + self.foreign
-            + self.invented
-        )
+        false = len(self.figures.false) + len(claims.false) + claims.causes + claims.forecasts
+        false += self.foreign + self.invented + advice.senseless
         left: float = FALSE**false * UNSENDABLE ** (advice.harmful + claims.denials)
-        left *= FALSE**advice.senseless
         left *= NO_ADVICE ** len(advice.unknown) * UNFIT**advice.unfit
         left *= IDLE_STRANGE**self.idle_strange * IDLE**self.idle * UNPROVED**self.unproved
         left *= STRANGER**self.unproved_strange
