@@ -238,12 +238,21 @@ def _harms(tokens: Sequence[str], start: int) -> int:
     for place in [place for place in range(start, len(tokens)) if tokens[place] in _HARM_WORDS]:
         word = tokens[place]
         if word == "sem":
-            found += "".join(tokens[place + 1 : place + 2]) in _HARMFUL["without"]
+            following = tokens[place + 1 : place + 5]
+            found += following[:1] != [] and (
+                following[0] in _HARMFUL["without"] or not _HARMFUL["unseen"].isdisjoint(following)
+            )
         elif word in _HARMFUL["spoilt"]:
             found += 1
-        elif word in _ANY_HARM:
+        elif word in _ANY_HARM and (word.endswith("r") or place <= start + 1 or "verbs" not in _ANY_HARM[word]):
+            # `o que atrasa` is no imperative.
             found += _is_harm(_ANY_HARM[word], tokens[place + 1 : place + 6], tokens[place - 1] if place else "")
     return found
+
+
+def begins_harm(tokens: Sequence[str]) -> bool:
+    """Return whether a sentence begins with the imperative of what no shop may do: `demita o gerente`."""
+    return "verbs" in _ANY_HARM.get(tokens[0], ())
 
 
 def _any_harm() -> dict[str, frozenset[str]]:
@@ -265,6 +274,8 @@ _HARM_WORDS: Final = _ANY_HARM.keys() | _HARMFUL["spoilt"] | {"sem"}
 def _is_harm(kinds: frozenset[str], following: Sequence[str], before: str) -> bool:
     if "verbs" in kinds:
         return before not in _NOT
+    if "gives_away" in kinds and not _HARMFUL["customers"].isdisjoint(following):
+        return not (_HARMFUL["details"] | _HARMFUL["private"]).isdisjoint(following[:4])
     if (
         "rigs" in kinds
         and not _HARMFUL["praise"].isdisjoint(following)

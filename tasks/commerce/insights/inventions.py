@@ -82,7 +82,25 @@ _PAST: Final = ("ou", "aram", "eram", "iram", "iu", "eu")
 _NO_PAST: Final = frozenset({"ou", "meu", "seu", "teu", "europeu"})
 _OF: Final = frozenset({"de", "da", "do", "das", "dos", "no", "na", "a", "ao", "nos", "nas"})
 _SCOPING: Final = frozenset(
-    {"em", "no", "na", "nos", "nas", "de", "da", "do", "por", "com", "sem", "depois", "apos", "desde", "so"}
+    {
+        "em",
+        "no",
+        "na",
+        "nos",
+        "nas",
+        "de",
+        "da",
+        "do",
+        "das",
+        "dos",
+        "por",
+        "com",
+        "sem",
+        "depois",
+        "apos",
+        "desde",
+        "so",
+    }
 )
 _SMALL: Final = FUNCTION_WORDS | frozenset({"so", "apenas", "somente", "quase", "cerca", "uns", "umas"})
 

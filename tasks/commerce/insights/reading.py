@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from tasks.commerce.insights.advice import SLURS, Advice, advice_from, credit_noun, read_advice
+from tasks.commerce.insights.advice import SLURS, Advice, advice_from, begins_harm, credit_noun, read_advice
 from tasks.commerce.insights.assertions import HEDGES
 from tasks.commerce.insights.claim_reader import read_claims
 from tasks.commerce.insights.claims import Claims
@@ -105,16 +105,9 @@ class AnalysisReading:
     def sound(self) -> float:
         """Return what its faults leave of a reward, in [0, 1]."""
         claims, advice = self.claims, self.advice
-        false = (
-            len(self.figures.false)
-            + len(claims.false)
-            + claims.causes
-            + claims.forecasts
-            + self.foreign
-            + self.invented
-        )
+        false = len(self.figures.false) + len(claims.false) + claims.causes + claims.forecasts
+        false += self.foreign + self.invented + advice.senseless
         left: float = FALSE**false * UNSENDABLE ** (advice.harmful + claims.denials)
-        left *= FALSE**advice.senseless
         left *= NO_ADVICE ** len(advice.unknown) * UNFIT**advice.unfit
         left *= IDLE_STRANGE**self.idle_strange * IDLE**self.idle * UNPROVED**self.unproved
         left *= STRANGER**self.unproved_strange
@@ -161,6 +154,8 @@ def read_analysis(
         is_strange = bool(strange) and not strange_set.isdisjoint(sentence.tokens)
         if start < len(sentence.tokens):
             read_advice(sentence, table, start, reading.advice)
+        elif begins_harm(sentence.tokens):
+            reading.advice.harmful += 1
         elif not HEDGES.isdisjoint(sentence.tokens):
             credit_noun(sentence.tokens, reading.advice)
         is_judged = claims.judged > judged or figures.read > 0
