@@ -1,10 +1,10 @@
 """Complaints that a review's words plainly make, might make, or certainly do not make.
 
 A precise reader rather than a complete one: what is not said in plain words is unknown, and a real review whose
-complaint is unknown is no prompt. On simulated reviews of a seed that nobody looked at, what it says of an issue is true
-in 99.9 % of the cases, and of the main complaint in 99.2 %; it finds nine in ten of the issues of delivery, eight in ten
-of the main complaints, and half of the issues of product and seller. Of 60 real reviews of another draw, a reader found
-two main complaints wrong.
+complaint is unknown is no prompt. On simulated reviews of a seed that nobody looked at, what it says of an issue is
+true in 99.9 % of the cases, and of the main complaint in 99.2 %; it finds nine in ten of the issues of delivery, eight
+in ten of the main complaints, and half of the issues of product and seller. Of 60 real reviews of another draw, a
+reader found two main complaints wrong.
 """
 
 import re
