@@ -127,13 +127,17 @@ def complaint_wording(found: str, review: str, topics: frozenset[str]) -> float:
     lists = [theirs, matter[ANY], *(matter[topic] for topic in topics if topic in matter)]
     if LOST in topics:
         lists.append(matter[LATE])
-    foreign = sum(
-        len(word) > 2
-        and word not in CLOSED_CLASS
-        and word.isalpha()
-        and not _is_listed(word, lists)
-        and not _is_misspelt(word, theirs)
+    strange = [
+        word
         for word in said
+        if len(word) > 2 and word not in CLOSED_CLASS and word.isalpha() and not _is_listed(word, lists)
+    ]
+    # The beginning of a word that is said too is one that was cut off, and its slip of a letter no other word.
+    foreign = sum(
+        not _is_misspelt(word, theirs)
+        and not _is_misspelt(word, frozenset(said) - {word})
+        and not any(other.startswith(word) for other in said if other != word)
+        for word in strange
     )
     grade = ramp(foreign, FOREIGN_WORDS, 0)
     grade *= SAID_BESIDE ** (
