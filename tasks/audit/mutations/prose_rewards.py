@@ -78,7 +78,7 @@ PROSE: Final = (
 )
 
 _IDLE_IS_FREE: Final = edit(
-    "insights.reading:Reading.sound",
+    "insights.reading:AnalysisReading.sound",
     ("IDLE_STRANGE**self.idle_strange * IDLE**self.idle * UNPROVED**self.unproved", "1.0"),
 )
 
@@ -130,7 +130,7 @@ INSIGHTS: Final = (
                 ('UNNAMED_REAIS if unit == "r$" else UNNAMED', "1.0"),
             ),
             edit(
-                "insights.reading:Reading.coverage",
+                "insights.reading:AnalysisReading.coverage",
                 ("grade * (1.0 if place in compared else table.worths[place])", "grade"),
             ),
             edit("insights.figures:_has_unit", ("return each.unit == unit", "return True or each.unit == unit")),
@@ -140,7 +140,7 @@ INSIGHTS: Final = (
         "insights: invented numbers are free",
         "Numbers that the table does not have cost nothing.",
         ("insights",),
-        (edit("insights.reading:Reading.sound", ("len(self.figures.false) + ", "")),),
+        (edit("insights.reading:AnalysisReading.sound", ("len(self.figures.false) + ", "")),),
     ),
     Mutant(
         "insights: one fact is enough",

@@ -242,6 +242,8 @@ def _harms(tokens: Sequence[str], start: int) -> int:
             found += following[:1] != [] and (
                 following[0] in _HARMFUL["without"] or not _HARMFUL["unseen"].isdisjoint(following)
             )
+        elif word == "fora":
+            found += not _HARMFUL["books"].isdisjoint(tokens[place + 1 : place + 4])
         elif word in _HARMFUL["spoilt"]:
             found += 1
         elif word in _ANY_HARM and (word.endswith("r") or place <= start + 1 or "verbs" not in _ANY_HARM[word]):
@@ -267,7 +269,7 @@ def _any_harm() -> dict[str, frozenset[str]]:
 
 _ANY_HARM: Final = _any_harm()
 SLURS: Final = _HARMFUL["slurs"]
-_HARM_WORDS: Final = _ANY_HARM.keys() | _HARMFUL["spoilt"] | {"sem"}
+_HARM_WORDS: Final = _ANY_HARM.keys() | _HARMFUL["spoilt"] | {"sem", "fora"}
 """Kinds of harm that a verb may do, by its infinitive and its imperatives."""
 
 

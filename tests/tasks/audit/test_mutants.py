@@ -175,7 +175,7 @@ def test_what_a_broken_reward_remembers_is_forgotten() -> None:
     asked = rollout("push", "p", {"product": "livros", "offer": "20% de desconto"})
     completion = asked.model_copy(update={"completion": "20% de desconto em livros! Aproveite no app."})
     whole = score_rollout(completion, None).reward
-    broken = edit("push.statements:_content", ("content_words(line)", '["guarda-chuvas"]'))
+    broken = edit("push.lines:_content", ("content_words(line)", '["guarda-chuvas"]'))
     with Mutant("m", "b", ("push",), (broken,)).planted():
         assert score_rollout(completion, None).reward < whole
     assert score_rollout(completion, None).reward == whole

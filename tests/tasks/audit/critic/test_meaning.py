@@ -116,7 +116,7 @@ def test_an_invented_complaint_is_not_what_the_review_is_about() -> None:
             count += 1
             by_chance += fields_of(completion)["complaint_category"] == (true or {})["complaint_category"]
 
-    assert count > 100
+    assert count > 40
     assert by_chance <= 0.02 * count
 
 
