@@ -27,7 +27,6 @@ _VERBS: Final = {fold(verb): kind for kind, verbs in verbs_of("advice_verbs") fo
 _OBJECTS: Final = {kind: frozenset(map(fold, entries)) for kind, entries in verbs_of("advice_objects")}
 _HARM: Final = _OBJECTS["harm"]
 _GAIN: Final = _OBJECTS["gain"]
-_THEMES: Final = {kind: entries for kind, entries in _OBJECTS.items() if kind not in ("harm", "gain")}
 
 
 def _imperatives() -> dict[str, str]:
