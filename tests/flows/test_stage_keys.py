@@ -121,11 +121,11 @@ def test_words_and_unrelated_modules_are_in_no_key(
 def test_one_weight_changes_the_stages_and_the_task_that_depend_on_it(
     repository: Path, before: tuple[dict[str, str], dict[str, str]]
 ) -> None:
-    edit(repository, "tasks/commerce/push/scorer.py", '"length": 0.30', '"length": 0.31')
+    edit(repository, "tasks/commerce/push/scorer.py", '"length": 0.21', '"length": 0.22')
     stages, versions = digests(repository)
     assert changed(before[0], stages) == STAGES.keys() - WITHOUT_REWARDS
     assert changed(before[1], versions) == {"push"}
-    edit(repository, "tasks/commerce/push/scorer.py", '"length": 0.31', '"length": 0.30')
+    edit(repository, "tasks/commerce/push/scorer.py", '"length": 0.22', '"length": 0.21')
     assert digests(repository) == before
 
 

@@ -21,10 +21,11 @@ from tasks.commerce.sql_qa.sandbox import Database, Databases
 FOUND_MODULES: Final = ("tasks.audit.critic.*",)
 
 
-def _alterations(task: TaskName) -> tuple[Alteration, ...]:
+def _alterations(name: TaskName) -> tuple[Alteration, ...]:
     """Return the alterations of a task; none of a new one that nobody attacks yet."""
-    module = f"tasks.audit.critic.{task}"
-    found: tuple[Alteration, ...] = import_module(module).ALTERATIONS if find_spec(module) else ()
+    if find_spec(f"tasks.audit.critic.{name}") is None:
+        return ()
+    found: tuple[Alteration, ...] = import_module(f"tasks.audit.critic.{name}").ALTERATIONS
     return found
 
 

@@ -1,4 +1,4 @@
-"""What a claim is said of: all of a shopper's orders, or one of them, and since when its days are counted.
+"""Scope of a claim: all of a shopper's orders, or one of them, and since when its days are counted.
 
 A profile knows totals, the last rating and the mean; what is said of each order or of one order it bears out only where
 these leave no choice.

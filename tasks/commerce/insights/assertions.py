@@ -1,4 +1,4 @@
-"""What a sentence asserts beyond its table's order: trends, absences, causes, forecasts and denials.
+"""Assertions of a sentence beyond its table's order: trends, absences, causes, forecasts and denials.
 
 A trend needs rows that are months. A table has no causes: what follows `porque` must quote it, or be made of its own
 words. Nor has it a future. Careful hypotheses (`pode`, `vale verificar se`) and questions may stand.
