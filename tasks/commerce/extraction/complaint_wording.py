@@ -1,4 +1,4 @@
-"""What a complaint says beside its topic: the review's words and few others, none of them a cause, an end, a denial.
+"""Wording of a complaint beside its topic: the review's words and few others, none of them a cause, an end, a denial.
 
 A complaint names what the shopper complains of. Whatever else it says has to be the review's: a number, a cause, that
 it is settled, that the shopper is to blame. Words are a closed list (`data/lexicons/complaint_matter.txt`).
