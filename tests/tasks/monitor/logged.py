@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
-PUSH = "Vaso de cerâmica com 20% de desconto só hoje. Aproveite! 🎉"
+PUSH = "Vaso de cerâmica com 20% de desconto: sua sala mais bonita. Aproveite! 🎉"
 PUSH_PROMPT = "Crie um push.\nProduto: vaso de cerâmica\nOferta: 20% de desconto"
 
 

@@ -66,4 +66,4 @@ def test_form_without_content_is_not_trained_on_and_still_reported() -> None:
         zip([function.__name__ for function in rewards.functions()], *rewards.components([rollout]), strict=True)
     )
     assert trained["sentiment.json"] == 0.0
-    assert rollout.components["json"] == 1.0
+    assert rollout.components["json"] == 0.25

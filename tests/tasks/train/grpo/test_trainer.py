@@ -124,7 +124,7 @@ def test_a_right_answer_given_to_the_policy_is_trained_on_and_not_reported_as_ea
     given = [place for place, corrected in enumerate(rollouts.corrected) if corrected]
     assert len(given) == 2
     for place in given:
-        assert rollouts.scored[place].reward > 0.9
+        assert rollouts.scored[place].reward > 0.85
         assert advantages[place] == advantages[place // 4 * 4 : place // 4 * 4 + 4].max()
         assert rollouts.completion_ids[place][-1] == trainer.processing_class.eos_token_id
     (entry,) = [entry for entry in trainer.state.log_history if "reward" in entry]

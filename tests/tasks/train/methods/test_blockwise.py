@@ -3,7 +3,7 @@
 import json
 import time
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from schemas.errors import InputError
 from tasks.train.methods.blockwise import Block, blocks_by_token, blocks_of
+from tests.tasks.commerce.churn.profiles import prompt_of
 from tests.tasks.commerce.extraction.test_scorer import FIELDS
 from tests.tasks.commerce.scoring import score
 
@@ -118,11 +119,26 @@ def test_a_thought_s_reward_does_not_depend_on_its_answer() -> None:
     assert len(rewards) == 1
 
 
+SENTENCES: Final = (
+    "A pessoa comprou um liquidificador na semana passada e esperava a entrega na sexta.",
+    "Ela conta que o pacote só chegou dez dias depois do prazo prometido pela loja.",
+    "O produto funciona, mas a tampa veio riscada e a caixa estava amassada.",
+    "Ninguém respondeu às duas mensagens que ela mandou pelo site da loja.",
+    "Isso mostra que a queixa principal é a demora, e não a qualidade do aparelho.",
+    "Também há uma crítica ao atendimento, que não deu nenhum retorno até hoje.",
+    "A nota deve ser baixa, pois o texto não traz elogio a nada.",
+    "Ela diz ainda que não volta a comprar com esse vendedor.",
+    "Por outro lado, reconhece que o preço era bom e que o modelo é o que queria.",
+    "Mesmo assim, o tom geral do comentário é de quem ficou irritado com a espera.",
+    "Não vejo sinal de ironia, nem de que ela tenha recebido o dinheiro de volta.",
+    "Portanto, a polaridade é negativa, e a nota mais provável é a menor de todas.",
+)
+
+
 def test_a_long_thought_earns_less_than_a_short_one_and_one_without_an_end_nothing() -> None:
     reference = {"polarity": "negative", "score": 1}
     answer = '{"polarity": "negative", "score": 1}'
-    sentences = [f"A pessoa número {number} comprou na loja {number * 7} e falou do atraso." for number in range(20)]
-    thoughts = [" ".join(sentences[:count]) for count in (2, 20)]
+    thoughts = [" ".join(SENTENCES[:count]) for count in (2, 12)]
     short, long = (blocks_of(score("sentiment", f"<think>{text}</think>{answer}", reference)) for text in thoughts)
     assert short[0].reward > long[0].reward
     unfinished = blocks_of(score("sentiment", f"<think>{thoughts[0]}{answer}", reference))
@@ -145,10 +161,11 @@ def test_the_fields_behind_a_thought_are_blocks_and_those_in_it_are_not() -> Non
 
 
 def test_churn_s_reasoning_and_answer_earn_their_components() -> None:
-    rollout = score("churn", CHURN, {"churn": False})
+    profile = prompt_of("SP", 1, "perfumaria", "R$ 80", 1, 400, "3", "3,0", 1, 0)
+    rollout = score("churn", CHURN, {"churn": False}, profile)
     rewards = _rewards(blocks_of(rollout))
     assert rewards == {
-        "risk_score": pytest.approx(1 - 0.9**2),
+        "risk_score": rollout.components["risk"],
         "churn": 0.0,
         "reasoning": rollout.components["reasoning"],
     }
