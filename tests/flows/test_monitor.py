@@ -98,15 +98,17 @@ def run(world: World, path: Path, config: Config | None = None) -> Monitored:
 def test_logs_are_kept_scrubbed_with_the_lineage_of_their_champion(
     world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    logs = write_log(tmp_path / "log.jsonl", [*lines(range(4)), *lines(range(1), completion=f"{PUSH} CPF {CPF}")])
+    logs = write_log(
+        tmp_path / "log.jsonl", [*lines(range(5)), *list(lines(range(1), completion=f"{PUSH} CPF {CPF}"))[:2]]
+    )
     monitored = run(world, logs)
     record = monitored.stage.record
     assert record.kind == "monitoring"
     assert (record.inputs["evaluation"], record.inputs["answers"]) == (world.evaluation.sha256, world.answers.sha256)
     assert {"prompts", "promotion"} <= record.inputs.keys()
     answers = pl.read_parquet(monitored.stage.path / "answers.parquet")
-    assert answers.height == 200
-    assert answers["completion"].str.contains("[CPF]", literal=True).sum() == 40
+    assert answers.height == 202
+    assert answers["completion"].str.contains("[CPF]", literal=True).sum() == 2
     for file in world.root.rglob("*"):
         assert not file.is_file() or CPF.encode() not in file.read_bytes(), file
     again = run(world, logs)
