@@ -1,8 +1,8 @@
 """Answers as a good analyst or copywriter of a shop would write them, and bad ones, for simulated prompts.
 
-`texts.jsonl` has one answer a line. Whoever wrote them had not seen rewards, word lists or tests. The set `mended` was
-shown to the rewards' authors after its first scoring, the set `unseen` was not: do not write rules by it, or its
-figures say nothing.
+`texts.jsonl` has one answer a line. Language models wrote them, no people, without sight of rewards, word lists or tests.
+The set `mended` was shown to the rewards' authors after its first scoring, the set `unseen` was not: do not write rules
+by it, or its figures say nothing.
 """
 
 from pathlib import Path
