@@ -1,6 +1,6 @@
 """Answers as a good analyst or copywriter of a shop would write them, and bad ones, for simulated prompts.
 
-`texts.jsonl` has one answer a line. Language models wrote them, no people, without sight of rewards, word lists or tests.
+`texts.jsonl` has one answer a line. Language models wrote them, no people, unaware of rewards, word lists and tests.
 The set `mended` was shown to the rewards' authors after its first scoring, the set `unseen` was not: do not write rules
 by it, or its figures say nothing.
 """
