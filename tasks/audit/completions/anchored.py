@@ -212,8 +212,7 @@ def _intention(name: str) -> Callable[[Fields], Fields]:
 def _lengthened_complaint(characters: int) -> Callable[[Fields], Fields]:
     def change(fields: Fields) -> Fields:
         text = fields["main_complaint"]
-        longer = text.ljust(characters)
-        return {"main_complaint": longer} if text else {}
+        return {"main_complaint": text.ljust(characters)} if text else {}
 
     return change
 

@@ -74,9 +74,8 @@ def said_complaints(folded: str) -> frozenset[str]:
 
     A torn packing is no torn product, and the price of the freight no high price.
     """
-    found = [
-        (match.span(), name) for name, phrases in _complaints().items() for match in phrases.finditer(_told(folded))
-    ]
+    told = _told(folded)
+    found = [(match.span(), name) for name, phrases in _complaints().items() for match in phrases.finditer(told)]
     return frozenset(
         name
         for (start, end), name in found

@@ -5,6 +5,7 @@ Profiles of shops and brands stay: the words of `data/privacy/companies.txt` in 
 
 import re
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -137,16 +138,12 @@ def find_handles(text: str) -> list[Span]:
 
 def _find_described(text: str, found: dict[int, Span]) -> None:
     """Add the names that words around them tell, without a sign or a network before them."""
-    for match in _FOUND_AS.finditer(text):
+    for match in chain(_FOUND_AS.finditer(text), _SPOKEN.finditer(text)):
         if _MARKED.search(match["name"].rstrip(".")):
             _keep(found, match, match.start("name"))
     for match in _CALLED.finditer(text):
         if (match["mine"] and match["is"]) or _MARKED.search(match["name"].rstrip(".")):
             _keep(found, match, match.start("name"))
-    if "arroba" in text:
-        for match in _SPOKEN.finditer(text):
-            if _MARKED.search(match["name"].rstrip(".")):
-                _keep(found, match, match.start("name"))
 
 
 def _keep(found: dict[int, Span], match: re.Match[str], start: int, *, is_own: bool = False) -> None:
