@@ -5,6 +5,7 @@ import io
 import json
 import math
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -147,14 +148,20 @@ class _Stopped(BaseException):
 
 
 class _FragileChannel(Channel):
-    """Ends the process, so to speak, when a step is reported."""
+    """Ends the process, so to speak, when a step is reported and an earlier one is in the mirror."""
 
-    def __init__(self, at: int) -> None:
+    def __init__(self, at: int, mirror: Path) -> None:
         super().__init__(io.StringIO())
         self._at = at
+        self._mirror = mirror
 
     def metrics(self, step: int, values: dict[str, float]) -> None:
         if step == self._at:
+            # The two threads that write and mirror may be slower than a step of this model.
+            deadline = time.monotonic() + 60
+            while not any(self._mirror.rglob("manifests/*.json")):
+                assert time.monotonic() < deadline, "no checkpoint was mirrored"
+                time.sleep(0.01)
             raise _Stopped
         super().metrics(step, values)
 
@@ -249,7 +256,12 @@ def test_a_resumed_run_equals_an_uninterrupted_one(
     preferences = {"min_gap": 0.001, "prompts": 100}
     whole = training.run("whole", preferences=preferences)
     with pytest.raises(_Stopped):
-        training.run("stopped", _FragileChannel(stop_at), mirror="broken", preferences=preferences)
+        training.run(
+            "stopped",
+            _FragileChannel(stop_at, training.folder / "mirror" / "broken"),
+            mirror="broken",
+            preferences=preferences,
+        )
 
     def never(*_: Any, **__: Any) -> Any:
         raise AssertionError("a resumed run has its pairs already")
