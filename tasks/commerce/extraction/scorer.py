@@ -45,6 +45,7 @@ Gamed by one fixed object, which earns everything: the reason for `grounded`.
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tasks.commerce.extraction.complaint_wording import TOO_LONG, complaint_wording
@@ -64,7 +65,7 @@ from tasks.commerce.text.json_fields import (
     sentiment_of,
 )
 from tasks.commerce.text.parser import parse_object
-from tasks.commerce.text.text_form import ramp
+from tasks.commerce.text.text_form import KEPT_PROMPTS, ramp
 from tasks.commerce.text.wordings import read_wording
 
 if TYPE_CHECKING:
@@ -150,6 +151,8 @@ CONTRADICTIONS: Final = (
         ),
     ),
 )
+
+CONTRADICTING: Final = tuple(dict.fromkeys(name for rule in CONTRADICTIONS for name in (rule.first, rule.second)))
 
 
 def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
@@ -252,19 +255,31 @@ def _discounted(
     """
     kept: dict[str, float] = {}
     kept_of_all = 1.0
-    found = readable.get
-    for first, second, share, holds in CONTRADICTIONS:
-        one, other = found(first), found(second)
-        if one is None or other is None or not holds(one, other):
+    found = _contradictions(*map(readable.get, CONTRADICTING))
+    if not found:
+        return sum(agreements.values()), kept_of_all
+    same = _contradictions(*map(wanted.get, CONTRADICTING))
+    for rule in found:
+        if rule in same:
             continue
-        true = wanted.get(first), wanted.get(second)
-        if None not in true and holds(*true):
-            continue
-        if None in true and true != (None, None):
-            kept_of_all *= max(share, UNUSUAL)
-        for name in (first, second):
-            kept[name] = min(kept.get(name, 1.0), share)
+        if (wanted.get(rule.first) is None) != (wanted.get(rule.second) is None):
+            kept_of_all *= max(rule.kept, UNUSUAL)
+        for name in (rule.first, rule.second):
+            kept[name] = min(kept.get(name, 1.0), rule.kept)
     return sum([agreement * kept.get(name, 1.0) for name, agreement in agreements.items()]), kept_of_all
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _contradictions(*values: Any) -> tuple[Contradiction, ...]:
+    """Return the rules that the values of `CONTRADICTING` break; few objects differ in more than their complaint."""
+    found = dict(zip(CONTRADICTING, values, strict=True)).get
+    return tuple(
+        rule
+        for rule in CONTRADICTIONS
+        if (one := found(rule.first)) is not None
+        and (other := found(rule.second)) is not None
+        and rule.holds(one, other)
+    )
 
 
 def field_agreement(name: str, found: Any, wanted: Any) -> float:
