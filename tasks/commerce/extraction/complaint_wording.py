@@ -21,11 +21,13 @@ DATA_FILES: Final = (
     "data/lexicons/complaint_synonyms.txt",
     "data/lexicons/complaints.txt",
 )
+SAME: Final = 6
+"""First letters that words of one thing share: `alteração` and `alterado`."""
 LONG_WORD: Final = 5
 """Fewest letters of a word that a review may have misspelt."""
 LOST, LATE, INCOMPLETE, OWN_ERROR = "produto não entregue", "atraso na entrega", "pedido incompleto", "compra errada"
-SHORT, TOO_LONG = 60, 160
-"""Maximum characters of a short complaint, as requested, and the length from which it counts as a text."""
+SHORT, TOO_LONG = 100, 200
+"""Maximum characters of a short complaint, and the length from which it counts as a text."""
 KEPT: Final = 4_096
 MAX_REVIEW: Final = 2_000
 """Characters of a review that are read."""
@@ -35,7 +37,16 @@ SAID_BESIDE: Final = 0.4
 """Grade that a number, a repetition or a copy leaves."""
 REPEATED: Final = 0.4
 """Share of the different content words that are said again, from which on a complaint is a copy."""
-ANY: Final = "any"
+ANY, BESIDE = "any", "beside"
+"""Words of any part of a complaint, and of a part that names its topic."""
+_PART_END: Final = re.compile(r" ?[.!?;:,]+ ?| (?:e|mas|porem|pois|porque|embora|apesar) ")
+_NEGATIONS: Final = frozenset(("nao", "nunca", "nem", "jamais", "sem", "nenhum", "nenhuma", "ninguem"))
+_AFFIRMED, _DENIED_WORD, _EITHER = frozenset((False,)), frozenset((True,)), frozenset((False, True))
+_OPEN: Final = frozenset(
+    "aguarda aguardando aguardar espera esperando esperar quer querendo quero pede pedindo pediu exige solicita solicitou"
+    " precisa falta deseja gostaria tenta tentando tentou dificuldade".split()
+)
+"""Words before what is not there yet: `aguarda resposta` beside `não responderam`."""
 
 _NOT: Final = r"(?:nao|nem|nunca|jamais|sem|nenhum\w?|nada|ninguem)"
 _BAD: Final = (
@@ -75,9 +86,6 @@ _SETTLED: Final = re.compile(
     r"\b(?:resol\w+|soluc\w+|sanad\w+|regulariz\w+|normaliz\w+|conserta\w+|indeniz\w+|compensad\w+|encerrad\w+|superad\w+"
     r"|contornad\w+|tudo (?:bem|certo|ok)|ainda bem|em maos|em posse|esta com|ficou com"
     r"|ja (?:foi |foram |lhe |me |se )?(?:envi|mand|troc|devolv|reembols|estorn|entreg|receb|cheg|atend|substitu)\w+)\b"
-)
-_BUT: Final = re.compile(
-    r"\b(?:mas|porem|embora|apesar|contudo|todavia|entretanto|so que|ainda que|mesmo assim|exceto|salvo|no entanto)\b"
 )
 _SHOPPER: Final = r"(?:client|comprador|consumidor|usuari|fregue)\w*"
 _BLAMED: Final = re.compile(
@@ -122,46 +130,106 @@ def complaint_wording(found: str, review: str, topics: frozenset[str]) -> float:
     folded = fold(text)
     said = folded_words(folded)
     spoken = spoken_words(text)
-    theirs = _words_of(review)
-    matter = _matter()
-    lists = [theirs, matter[ANY], *(matter[topic] for topic in topics if topic in matter)]
-    if LOST in topics:
-        lists.append(matter[LATE])
-    strange = [
-        word
-        for word in said
-        if len(word) > 2 and word not in CLOSED_CLASS and word.isalpha() and not _is_listed(word, lists)
-    ]
-    # The beginning of a word that is said too is one that was cut off, and its slip of a letter no other word.
-    foreign = sum(
-        not _is_misspelt(word, theirs)
-        and not _is_misspelt(word, frozenset(said) - {word})
-        and not any(other.startswith(word) for other in said if other != word)
-        for word in strange
-    )
-    grade = ramp(foreign, FOREIGN_WORDS, 0)
+    grade = ramp(sum(_strange(part, review, topics) for part in parts_of(spoken)), FOREIGN_WORDS, 0)
     grade *= SAID_BESIDE ** (
         _is_repeated(said, review)
         + (bool(review) and (_has_other_numbers(spoken, review, topics) or _is_pasted(said, text, review)))
     )
-    if review and _BUT.search(spoken) and not _BUT.search(_heard(review)):
-        grade *= SAID_BESIDE
     if not grade or _says_the_end(spoken, review, topics) or _blames(spoken, review, topics):
         return 0.0
     return grade * manner(text, folded, said)
 
 
+def parts_of(spoken: str) -> list[str]:
+    """Return the parts of spoken words that say something by themselves."""
+    return [part for part in _PART_END.split(spoken) if part.strip()]
+
+
+def is_said(part: str, review: str) -> bool:
+    """Return whether a part is made of a review's own words."""
+    return bool(review) and not _strange(part, review, frozenset())
+
+
+def _strange(part: str, review: str, topics: frozenset[str]) -> int:
+    """Count the words that neither a review nor the lists have, and those that it has the other way round.
+
+    A part that names a topic has the topic's words and those that go with any; another has to be the review's.
+    """
+    matter, theirs = _matter(), _words_of(review)
+    said = part.split()
+    own = [matter[topic] for topic in (topics | {LATE} if LOST in topics else topics) if topic in matter]
+    lists = [theirs, matter[ANY]]
+    about = any(stem in words for stem in map(root, said) for words in own)
+    if about:
+        lists += [*own, matter[BESIDE]]
+    # The beginning of a word that is said too is one that was cut off, and its slip of a letter no other word.
+    strange = sum(
+        not _is_misspelt(word, theirs)
+        and not _is_misspelt(word, frozenset(said) - {word})
+        and not any(other.startswith(word) for other in said if other != word)
+        for word in said
+        if len(word) > 2 and word not in CLOSED_CLASS and word.isalpha() and not _is_listed(word, lists)
+    )
+    return strange if about or not review else strange + _turned_round(said, review)
+
+
+def _turned_round(said: Sequence[str], review: str) -> int:
+    """Count the words that a part denies and a review does not, or only the review."""
+    theirs = _denials_in(review)
+    mine = _denials(said)
+    if not _OPEN.isdisjoint(said):
+        return 0
+    return sum(
+        theirs.get(stem, _AFFIRMED).isdisjoint(how) for stem, how in mine.items() if stem in theirs or how == _DENIED_WORD
+    )
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _denials_in(review: str) -> Mapping[str, frozenset[bool]]:
+    """Return of each root of a review, and of its synonyms, whether it is denied, affirmed or both."""
+    found: dict[str, frozenset[bool]] = {}
+    for part in parts_of(_heard(review)):
+        for stem, how in _denials(part.split()).items():
+            found[stem] = found.get(stem, frozenset()) | how
+    for line in _synonyms():
+        there = [found[stem] for stem in line if stem in found]
+        if there:
+            found |= dict.fromkeys(line - found.keys(), frozenset().union(*there))
+    return found
+
+
+def _denials(said: Sequence[str]) -> dict[str, frozenset[bool]]:
+    """Return of each content word's root whether it is denied: the first after a `not` is, and those after may be."""
+    found: dict[str, frozenset[bool]] = {}
+    how = _AFFIRMED
+    for word in said:
+        if word in _NEGATIONS:
+            how = _DENIED_WORD
+        elif word not in CLOSED_CLASS and word.isalpha():
+            stem = root(word)
+            found[stem] = found.get(stem, frozenset()) | how
+            how = how if how is _AFFIRMED else _EITHER
+    return found
+
+
 def _is_listed(word: str, lists: Sequence[AbstractSet[str]]) -> bool:
     stem = root(word)
-    return any(stem in each or word in each for each in lists)
+    return any(stem in each or word in each for each in lists) or (len(word) > SAME and word[:SAME] in lists[0])
 
 
-def is_denied(found: str) -> bool:
-    """Return whether a complaint denies itself: `sem atraso`, `defeito nenhum`, `não foi produto não entregue`."""
+def is_denied(found: str, review: str = "") -> bool:
+    """Return whether a complaint denies itself: `sem atraso`, `defeito nenhum`, `não foi produto não entregue`.
+
+    What a review denies in the same words is no denial of the complaint: `sem contato`.
+    """
     spoken = spoken_words(found[: TOO_LONG + 1])
     if not _MAY_DENY.search(spoken):
         return False
-    return bool(_DENIED.search(spoken) or _denied_names().search(spoken))
+    denied = [match[0] for pattern in (_DENIED, _denied_names()) for match in pattern.finditer(spoken)]
+    if not denied or not review:
+        return bool(denied)
+    theirs = [roots(part.split()) for part in parts_of(_heard(review))]
+    return any(not any(roots(phrase.split()) <= part for part in theirs) for phrase in denied)
 
 
 @cache
@@ -247,7 +315,7 @@ def _is_pasted(said: list[str], text: str, review: str) -> bool:
 def _words_of(review: str) -> frozenset[str]:
     """Return a review's words, their roots, and those of their synonyms."""
     theirs = frozenset(folded_words(fold(review[:MAX_REVIEW])))
-    theirs |= roots(theirs)
+    theirs |= roots(theirs) | {word[:SAME] for word in theirs if len(word) > SAME}
     return theirs.union(*(line for line in _synonyms() if not line.isdisjoint(theirs)))
 
 

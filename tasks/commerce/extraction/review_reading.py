@@ -22,7 +22,7 @@ from tasks.commerce.extraction.complaint_signs import (
     spoken_words,
 )
 from tasks.commerce.extraction.complaint_wording import LATE, LOST, SHORT, TOO_LONG, is_denied
-from tasks.commerce.extraction.complaints import COMPLAINTS, named_complaints, said_complaints
+from tasks.commerce.extraction.complaints import COMPLAINTS, heard_in, said_complaints
 from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, fold, folded_words, ramp
 
 ISSUE_TOPICS: Final = ("delivery", "product", "seller")
@@ -117,12 +117,6 @@ def _is_doubtful(reading: ComplaintReading, rating: int | None, spoken: str) -> 
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
-def heard_in(review: str) -> frozenset[str]:
-    """Return the complaints of which a review has a sign, plain or not."""
-    return named_complaints(fold(review[:MAX_READ])) | frozenset(read_complaints(review).plain)
-
-
-@lru_cache(maxsize=KEPT_PROMPTS)
 def has_sign(topic: str, review: str) -> bool:
     """Return whether a review has any word of a topic."""
     reading = read_complaints(review)
@@ -145,7 +139,7 @@ def unknown_complaint(found: str, review: str, rating: int | None = None) -> flo
     topics = read_complaints(review).open_topics
     unheard = [each for each in named - heard_in(review) if not shared and categories()[each] not in topics]
     unfit = [each for each in named - heard_in(review) if categories()[each] not in {*topics, "product", "other"}]
-    if is_denied(found) or unheard or unfit or not (shared or named & heard_in(review)):
+    if is_denied(found, review) or unheard or unfit or not (shared or named & heard_in(review)):
         return 0.0
     return ramp(len(found), TOO_LONG, SHORT)
 

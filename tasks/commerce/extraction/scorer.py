@@ -49,8 +49,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tasks.commerce.extraction.complaint_wording import TOO_LONG, complaint_wording
-from tasks.commerce.extraction.complaints import OTHER_WORDS, rightly_named, same_complaint
-from tasks.commerce.extraction.review_reading import OF_SEVERAL_TOPICS, has_sign, heard_in, review_in, unknown_complaint
+from tasks.commerce.extraction.complaints import OTHER_WORDS, heard_in, rightly_named, same_complaint
+from tasks.commerce.extraction.review_reading import OF_SEVERAL_TOPICS, has_sign, review_in, unknown_complaint
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.json_fields import (
     CAUSE_FIELDS,
@@ -227,15 +227,13 @@ def _complaint(found: str, rating: int | None, review: str, wanted: str | None) 
     if found == wanted:
         return 1.0
     found = found[: TOO_LONG + 1]
-    if wanted is None:
-        heard = heard_in(review)
-        agreement = unknown_complaint(found, review, rating)
-    else:
-        heard = heard_in(review) | {wanted}
-        agreement = same_complaint(found, wanted, heard)
+    agreement = (
+        unknown_complaint(found, review, rating) if wanted is None else same_complaint(found, wanted, review)
+    )
     if not found.strip() or not agreement or (wanted is None and not review):
         return agreement
-    return agreement * complaint_wording(found, review, rightly_named(found, wanted or "", heard) & heard)
+    topics = rightly_named(found, wanted or "", review) & (heard_in(review) | {wanted})
+    return agreement * complaint_wording(found, review, topics)
 
 
 def _kept_by_complaint(readable: Mapping[str, Any], agreements: Mapping[str, float]) -> float:
@@ -287,7 +285,7 @@ def field_agreement(name: str, found: Any, wanted: Any) -> float:
     if found is None:
         return 0.0
     if name == "main_complaint":
-        return same_complaint(found, wanted)
+        return 0.0
     if name == "churn_risk":
         return ramp(abs((read_share(found) or 0.0) - wanted), 0.5, RISK_TOLERANCE)
     if name == "sentiment_score":
