@@ -42,6 +42,7 @@ ANY, BESIDE = "any", "beside"
 _PART_END: Final = re.compile(r" ?[.!?;:,]+ ?| (?:e|mas|porem|pois|porque|embora|apesar) ")
 _NEGATIONS: Final = frozenset(("nao", "nunca", "nem", "jamais", "sem", "nenhum", "nenhuma", "ninguem"))
 _AFFIRMED, _DENIED_WORD, _EITHER = frozenset((False,)), frozenset((True,)), frozenset((False, True))
+_DONE: Final = ("ou", "eu", "iu", "ram")
 _OPEN: Final = frozenset(
     "aguarda aguardando aguardar espera esperando esperar quer querendo quero pede pedindo pediu exige solicita solicitou"
     " precisa falta deseja gostaria tenta tentando tentou dificuldade".split()
@@ -170,17 +171,21 @@ def _strange(part: str, review: str, topics: frozenset[str]) -> int:
         for word in said
         if len(word) > 2 and word not in CLOSED_CLASS and word.isalpha() and not _is_listed(word, lists)
     )
-    return strange if about or not review else strange + _turned_round(said, review)
+    return strange + (_turned_round(said, review, about) if review else 0)
 
 
-def _turned_round(said: Sequence[str], review: str) -> int:
-    """Count the words that a part denies and a review does not, or only the review."""
-    theirs = _denials_in(review)
-    mine = _denials(said)
+def _turned_round(said: Sequence[str], review: str, about: bool) -> int:
+    """Count the words that a part denies and a review does not, or only the review: of a topic, what was done alone."""
     if not _OPEN.isdisjoint(said):
         return 0
+    theirs, light = _denials_in(review), _matter()[BESIDE]
+    if about and not _NEGATIONS.isdisjoint(said):
+        return 0
+    checked = [word for word in said if not about or (word.endswith(_DONE) and root(word) not in light)]
     return sum(
-        theirs.get(stem, _AFFIRMED).isdisjoint(how) for stem, how in mine.items() if stem in theirs or how == _DENIED_WORD
+        theirs.get(stem, _AFFIRMED).isdisjoint(how)
+        for stem, how in _denials(checked).items()
+        if stem in theirs or how == _DENIED_WORD
     )
 
 
