@@ -35,6 +35,12 @@ _SPELT: Final = {
     "q": "que",
     "vc": "voce",
     "nd": "nada",
+    # What somebody else tells of the shopper.
+    "comprou": "comprei",
+    "pediu": "pedi",
+    "solicitou": "solicitei",
+    "escolheu": "escolhi",
+    "encomendou": "encomendei",
 }
 _NEGATIONS: Final = ("nao", "sem", "nem", "nunca", "nenhum", "nenhuma", "jamais", "ninguem")
 _DENIAL: Final = (

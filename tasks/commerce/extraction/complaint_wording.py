@@ -42,6 +42,8 @@ ANY, BESIDE = "any", "beside"
 _PART_END: Final = re.compile(r" ?[.!?;:,]+ ?| (?:e|mas|porem|pois|porque|embora|apesar) ")
 _NEGATIONS: Final = frozenset(("nao", "nunca", "nem", "jamais", "sem", "nenhum", "nenhuma", "ninguem"))
 _AFFIRMED, _DENIED_WORD, _EITHER = frozenset((False,)), frozenset((True,)), frozenset((False, True))
+_DID: Final = roots(("fazer", "realizar", "ocorrer", "acontecer", "dar"))
+"""Verbs without a meaning of their own: `a troca não foi feita`."""
 _DONE: Final = ("ou", "eu", "iu", "ram")
 _OPEN: Final = frozenset(
     "aguarda aguardando aguardar espera esperando esperar quer querendo quero pede pedindo pediu exige solicita solicitou"
@@ -185,7 +187,7 @@ def _turned_round(said: Sequence[str], review: str, about: bool) -> int:
     return sum(
         theirs.get(stem, _AFFIRMED).isdisjoint(how)
         for stem, how in _denials(checked).items()
-        if stem in theirs or how == _DENIED_WORD
+        if stem in theirs or (how == _DENIED_WORD and stem not in _DID)
     )
 
 
@@ -253,7 +255,7 @@ def _heard(review: str) -> str:
 
 def _says_the_end(spoken: str, review: str, topics: frozenset[str]) -> bool:
     """Return whether it says that the trouble is over, or was none, and the review does not."""
-    ends = (_SETTLED, *([_ARRIVED] if LOST in topics else []), *([_ON_TIME] if LATE in topics else []))
+    ends = (_SETTLED, *([_ARRIVED] if LOST in topics else []), *([_ON_TIME] if LATE in topics and topics <= {LATE, LOST} else []))
     return any(_affirmed(end, spoken) and not _affirmed(end, _heard(review)) for end in ends)
 
 

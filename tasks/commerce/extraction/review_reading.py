@@ -40,6 +40,7 @@ UNLIKELY: Final = (LOST, CANCELLED)
 OF_SEVERAL_TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "pedido incompleto": ("delivery", "product", "seller"),
     "embalagem ruim": ("delivery", "product", "seller"),
+    "pedido cancelado": ("delivery", "product", "seller"),
     "compra errada": ("product",),
 }
 """Complaints that one reader counts to one topic, and another to another."""
@@ -48,6 +49,12 @@ FEW_WORDS: Final = 3
 
 _REVIEW: Final = re.compile(r"^Avaliação:[ \t]*(\S.*)", re.MULTILINE | re.DOTALL)
 _WORD: Final = re.compile(r"[a-z]{2}")
+_ELSEWHERE: Final = re.compile(
+    r"\b(?:embalage[mn]s?|caixas?|pacotes?|envelope) (?:\w+ ){0,6}(?:amass|rasg|abert|avari|danific|viola|molha|fura)"
+    r"|\b(?:queim|quebr|estrag|danific|avari)\w* (?:\w+ ){0,4}(?:deposito|galpao|armazem|centro|estoque|caminhao|transport)"
+    r"|\b(?:deposito|galpao|armazem|centro|estoque|caminhao) (?:\w+ ){0,3}(?:queim|incend)|\bfrete (?:\w+ ){4,}?car[oa]"
+)
+"""What is torn, burnt or dear there is no product."""
 _IN_THE_END: Final = re.compile(
     r"\b(?:mas|porem|depois|dias|agora|hoje|ontem|finalmente|enfim|so|somente|apenas|quando|ate que|resolvi\w+)\b"
     r".{0,60}? (?:chegou|chegaram|recebi|recebemos|entregaram|entregou|(?:foi|foram) entreg\w+|veio|vieram)\b"
@@ -95,7 +102,7 @@ def _known_complaints(reading: ComplaintReading, rating: int | None, spoken: str
     for topic in ISSUE_TOPICS:
         if topic in decided:
             known[_issue(topic)] = True
-        elif topic not in reading.open_topics and topic not in disputed:
+        elif topic not in {*reading.open_topics, *disputed} and not (topic == "seller" and "product" in plain):
             known[_issue(topic)] = False
     return known
 
@@ -106,6 +113,8 @@ def _is_doubtful(reading: ComplaintReading, rating: int | None, spoken: str) -> 
     if CANCELLED in reading.plain and LOST not in reading.plain and "product" in topics:
         return True
     if LOST in reading.plain and not ARRIVED_WITH.isdisjoint(reading.plain):
+        return True
+    if _ELSEWHERE.search(spoken) and not {"produto com defeito", "preço alto"}.isdisjoint(reading.plain):
         return True
     if topics == {"price"} and (rating or 0) <= BAD_STARS and len(spoken.split()) > LONG_FOR_A_PRICE:
         return True
