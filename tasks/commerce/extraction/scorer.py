@@ -160,7 +160,8 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     parsed = parse_object(completion)
     fields = parsed.value or {}
     trust = parsed.trust_alone(READABLE)
-    readable = {name: fields[name] for name, check in READABLE.items() if name in fields and check(fields[name])}
+    check_of = READABLE.get
+    readable = {name: value for name, value in fields.items() if (check := check_of(name)) and check(value)}
     types = (len(readable) - ("main_complaint" in readable)) / len(CHECKS)
     sense = 0.25 + 0.75 * types
     present = len(READABLE) if len(readable) == len(READABLE) else sum(map(fields.__contains__, READABLE))
@@ -196,10 +197,10 @@ def _values(readable: Mapping[str, Any], reference: Reference, review: str) -> f
     contradicts = sentiment_contradicts(readable.get("sentiment"), rating) and not sentiment_contradicts(
         wanted.get("sentiment"), rating
     )
-    alarms = sum(
-        found(name) is True and _is_alarm(name, wanted.get(name), wanted.get("main_complaint"), review)
-        for name in ISSUES
-    )
+    alarms = 0
+    for name in ISSUES:
+        if found(name) is True and wanted.get(name) is not True:
+            alarms += _is_alarm(name, wanted.get(name), wanted.get("main_complaint"), review)
     kept = FALSE_ALARM**alarms * kept_of_all * (0.5 if contradicts else 1.0) * _kept_by_complaint(readable, agreements)
     return float(kept * (total / len(agreements)) ** 2)
 
