@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
 from typing import Final
 
-from tasks.commerce.extraction.complaint_signs import spoken_words
+from tasks.commerce.extraction.complaint_signs import MAX_READ, spoken_words
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.manner import manner
 from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, folded_words, ramp
@@ -29,28 +29,20 @@ LOST, LATE, INCOMPLETE, OWN_ERROR = "produto não entregue", "atraso na entrega"
 SHORT, TOO_LONG = 100, 200
 """Maximum characters of a short complaint, and the length from which it counts as a text."""
 KEPT: Final = 4_096
-MAX_REVIEW: Final = 2_000
-"""Characters of a review that are read."""
 FOREIGN_WORDS: Final = 2
 """Words that neither the review nor the lists have from which on a complaint is worth nothing."""
 SAID_BESIDE: Final = 0.4
 """Grade that a number, a repetition or a copy leaves."""
 REPEATED: Final = 0.4
 """Share of the different content words that are said again, from which on a complaint is a copy."""
-ANY, BESIDE = "any", "beside"
-"""Words of any part of a complaint, and of a part that names its topic."""
+ANY, BESIDE, OPEN = "any", "beside", "open"
+"""Words of any part of a complaint, of a part that names its topic, and before what is not there yet."""
 _PART_END: Final = re.compile(r" ?[.!?;:,]+ ?| (?:e|mas|porem|pois|porque|embora|apesar) ")
 _NEGATIONS: Final = frozenset(("nao", "nunca", "nem", "jamais", "sem", "nenhum", "nenhuma", "ninguem"))
 _AFFIRMED, _DENIED_WORD, _EITHER = frozenset((False,)), frozenset((True,)), frozenset((False, True))
 _DID: Final = roots(("fazer", "realizar", "ocorrer", "acontecer", "dar"))
 """Verbs without a meaning of their own: `a troca não foi feita`."""
 _DONE: Final = ("ou", "eu", "iu", "ram")
-_OPEN: Final = frozenset(
-    "aguarda aguardando aguardar espera esperando esperar quer querendo quero pede pedindo pediu exige solicita solicitou"
-    " precisa falta deseja gostaria tenta tentando tentou dificuldade".split()
-)
-"""Words before what is not there yet: `aguarda resposta` beside `não responderam`."""
-
 _NOT: Final = r"(?:nao|nem|nunca|jamais|sem|nenhum\w?|nada|ninguem)"
 _BAD: Final = (
     r"(?:atras|demor|lent[oa]|lentid|defeit|quebr|danific|estrag|avari|trinc|rasg|rachad|queim|manch|errad|trocad|"
@@ -81,30 +73,14 @@ _MAY_DENY: Final = re.compile(
 _ARRIVED: Final = re.compile(
     r"\b(?:entregue|entregues|entregaram|entregou|chegou|chegaram|chegando|recebeu|recebi|receberam|recebid\w+|veio|vieram)\b"
 )
-_ON_TIME: Final = re.compile(
-    r"\b(?:no prazo|dentro d[oe] prazo|antes d[oae] (?:\w+ )?(?:prazo|data|dia)|na data|em dia|a tempo|pontual\w*"
-    r"|adiantad\w+)\b"
+ON_TIME: Final = re.compile(
+    r"\b(?:no prazo|dentro d[oe] (?:\w+ )?prazo|antes d[oae] (?:\w+ )?(?:prazo|data|dia|tempo)|na data|em dia|a tempo"
+    r"|pontual\w*|adiantad\w+|(?:prazo|data) (?:foi )?(?:cumprid|respeitad|certo|certa)\w*"
+    r"|(?:cumpri|respeit)\w+ (?:o |a )?(?:prazo|data))\b"
 )
-_SETTLED: Final = re.compile(
-    r"\b(?:resol\w+|soluc\w+|sanad\w+|regulariz\w+|normaliz\w+|conserta\w+|indeniz\w+|compensad\w+|encerrad\w+|superad\w+"
-    r"|contornad\w+|tudo (?:bem|certo|ok)|ainda bem|em maos|em posse|esta com|ficou com"
-    r"|ja (?:foi |foram |lhe |me |se )?(?:envi|mand|troc|devolv|reembols|estorn|entreg|receb|cheg|atend|substitu)\w+)\b"
-)
-_SHOPPER: Final = r"(?:client|comprador|consumidor|usuari|fregue)\w*"
 _BLAMED: Final = re.compile(
-    rf"\b(?:d[oae]s?|pel[oa]s?|por|por causa d[oa]) (?:propri[oa] )?{_SHOPPER}"
-    # What a shopper does in a complaint is a closed list.
-    rf"|{_SHOPPER} (?!(?:ainda|ja|nunca receb|so|apenas|somente|receb|compr|reclam|relat|ped|quer|aguard|esper|esta|sem"
-    r"|teve|tem|precis|pag|ach|solicit|inform|devolv|diz|fic|nem|afirm|queix|sequer|continu|tent|consegu|cancel|e\b|$"
-    r"|nao (?:receb|consegu|teve|tem|sabe|foi|obteve|gost|compr|recomend|encontr|ach|entend)))"
-)
-_SHOPPER_OF: Final = re.compile(
-    rf"\b(?:respeito|consideracao|satisfacao|atencao|descaso|informac\w+|retorno|contato|mensage\w+|atendimento|dinheiro|"
-    rf"compra|pedido|reclamac\w+|endereco|casa) (?:a|ao|aos|com|com o|com os|d[oae]s?|para o) {_SHOPPER}"
-)
-_PAID_AND_CAME: Final = re.compile(
-    r"\b(?:pag|compr|ped)\w* (?:por )?(\w+) (?:[a-z]+ ){0,6}?(?:vieram|veio|receb\w+|cheg\w+|entreg\w+) "
-    r"(?:so |apenas |somente )?(\w+)\b"
+    r"\b(?:pel[oa]s?|por|(?:culpa|causa|erro|falha) d[oae]s?) (?:propri[oa] )?"
+    r"(?:client|comprador|consumidor|usuari|fregue)"
 )
 _NUMBERS: Final[Mapping[str, int]] = {
     word: number
@@ -148,9 +124,15 @@ def parts_of(spoken: str) -> list[str]:
     return [part for part in _PART_END.split(spoken) if part.strip()]
 
 
-def is_said(part: str, review: str) -> bool:
-    """Return whether a part is made of a review's own words."""
-    return bool(review) and not _strange(part, review, frozenset())
+def said_parts(found: str, review: str) -> list[str]:
+    """Return the parts of a complaint that are made of a review's own words."""
+    parts = parts_of(spoken_words(found[: TOO_LONG + 1]))
+    return [part for part in parts if review and not _strange(part, review, frozenset())]
+
+
+def quotes(found: str, review: str) -> bool:
+    """Return whether a complaint is made of a review's own words alone."""
+    return len(said_parts(found, review)) == len(parts_of(spoken_words(found[: TOO_LONG + 1])))
 
 
 def _strange(part: str, review: str, topics: frozenset[str]) -> int:
@@ -178,10 +160,8 @@ def _strange(part: str, review: str, topics: frozenset[str]) -> int:
 
 def _turned_round(said: Sequence[str], review: str, about: bool) -> int:
     """Count the words that a part denies and a review does not, or only the review: of a topic, what was done alone."""
-    if not _OPEN.isdisjoint(said):
-        return 0
     theirs, light = _denials_in(review), _matter()[BESIDE]
-    if about and not _NEGATIONS.isdisjoint(said):
+    if (about and not _NEGATIONS.isdisjoint(said)) or not _matter()[OPEN].isdisjoint(map(root, said)):
         return 0
     checked = [word for word in said if not about or (word.endswith(_DONE) and root(word) not in light)]
     return sum(
@@ -250,12 +230,14 @@ def _denied_names() -> re.Pattern[str]:
 
 @lru_cache(maxsize=KEPT_PROMPTS)
 def _heard(review: str) -> str:
-    return spoken_words(review[:MAX_REVIEW])
+    return spoken_words(review[:MAX_READ])
 
 
 def _says_the_end(spoken: str, review: str, topics: frozenset[str]) -> bool:
     """Return whether it says that the trouble is over, or was none, and the review does not."""
-    ends = (_SETTLED, *([_ARRIVED] if LOST in topics else []), *([_ON_TIME] if LATE in topics and topics <= {LATE, LOST} else []))
+    ends = [_ARRIVED] if LOST in topics else []
+    if LATE in topics and topics <= {LATE, LOST}:
+        ends.append(ON_TIME)
     return any(_affirmed(end, spoken) and not _affirmed(end, _heard(review)) for end in ends)
 
 
@@ -280,8 +262,7 @@ def _blames(spoken: str, review: str, topics: frozenset[str]) -> bool:
     if OWN_ERROR in topics:
         return False
     theirs = f" {_heard(review)} "
-    kept = _SHOPPER_OF.sub("loja", spoken)
-    return any(found[0] not in theirs for found in _BLAMED.finditer(kept))
+    return any(found[0] not in theirs for found in _BLAMED.finditer(spoken))
 
 
 def _has_other_numbers(spoken: str, review: str, topics: frozenset[str]) -> bool:
@@ -289,11 +270,7 @@ def _has_other_numbers(spoken: str, review: str, topics: frozenset[str]) -> bool
     known = theirs | ({one - other for one in theirs for other in theirs} if INCOMPLETE in topics else frozenset())
     words = spoken.split()
     mine = {number for word in words if word not in _VAGUE and (number := _number(word)) is not None}
-    if mine - known:
-        return True
-    turned = _PAID_AND_CAME.search(spoken)
-    paid, came = (_number(turned[1]), _number(turned[2])) if turned else (None, None)
-    return paid is not None and came is not None and paid < came
+    return not mine <= known
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
@@ -310,18 +287,18 @@ def _is_repeated(said: list[str], review: str) -> bool:
     content = [word for word in said if word not in CLOSED_CLASS and word.isalpha()]
     different = set(content)
     again = sum(content.count(word) > 1 for word in different)
-    heard = " ".join(folded_words(fold(review[:MAX_REVIEW])))
+    heard = " ".join(folded_words(fold(review[:MAX_READ])))
     return again > 0 and again >= REPEATED * len(different) and " ".join(said) not in heard
 
 
 def _is_pasted(said: list[str], text: str, review: str) -> bool:
-    return len(text) > SHORT and " ".join(said) in " ".join(folded_words(fold(review[:MAX_REVIEW])))
+    return len(text) > SHORT and " ".join(said) in " ".join(folded_words(fold(review[:MAX_READ])))
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
 def _words_of(review: str) -> frozenset[str]:
     """Return a review's words, their roots, and those of their synonyms."""
-    theirs = frozenset(folded_words(fold(review[:MAX_REVIEW])))
+    theirs = frozenset(folded_words(fold(review[:MAX_READ])))
     theirs |= roots(theirs) | {word[:SAME] for word in theirs if len(word) > SAME}
     return theirs.union(*(line for line in _synonyms() if not line.isdisjoint(theirs)))
 

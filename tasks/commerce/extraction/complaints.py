@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Final
 
-from tasks.commerce.extraction.complaint_signs import MAX_READ, read_complaints, spoken_words
+from tasks.commerce.extraction.complaint_signs import MAX_READ, read_complaints
 from tasks.commerce.extraction.complaint_wording import (
     KEPT,
     LATE,
@@ -13,8 +13,8 @@ from tasks.commerce.extraction.complaint_wording import (
     SHORT,
     TOO_LONG,
     is_denied,
-    is_said,
-    parts_of,
+    quotes,
+    said_parts,
 )
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, overlap, ramp
@@ -68,19 +68,12 @@ def same_complaint(found: str, wanted: str, review: str = "") -> float:
         if not named or is_denied(found, review):
             return 0.0
         if wanted not in named:
-            return kept * ANOTHER if review and _quotes_another(found, named, review) else 0.0
+            plain = not named.isdisjoint(read_complaints(review).plain)
+            return kept * ANOTHER if plain and quotes(found, review) else 0.0
     beside = named - {wanted} - ({LATE} if wanted == LOST else set())
-    if beside:
-        beside -= heard_in(review)
-    if beside:
-        parts = parts_of(spoken_words(found[: TOO_LONG + 1]))
-        beside -= said_complaints(" , ".join(part for part in parts if is_said(part, review)))
+    if beside and (beside := beside - heard_in(review)):
+        beside -= said_complaints(" , ".join(said_parts(found, review)))
     return grade / (1 + len(beside)) * kept
-
-
-def _quotes_another(found: str, named: frozenset[str], review: str) -> bool:
-    parts = parts_of(spoken_words(found[: TOO_LONG + 1]))
-    return not named.isdisjoint(read_complaints(review).plain) and all(is_said(part, review) for part in parts)
 
 
 @lru_cache(maxsize=KEPT)

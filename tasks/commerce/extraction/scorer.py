@@ -228,9 +228,7 @@ def _complaint(found: str, rating: int | None, review: str, wanted: str | None) 
     if found == wanted:
         return 1.0
     found = found[: TOO_LONG + 1]
-    agreement = (
-        unknown_complaint(found, review, rating) if wanted is None else same_complaint(found, wanted, review)
-    )
+    agreement = unknown_complaint(found, review, rating) if wanted is None else same_complaint(found, wanted, review)
     if not found.strip() or not agreement or (wanted is None and not review):
         return agreement
     topics = rightly_named(found, wanted or "", review) & (heard_in(review) | {wanted})
@@ -284,8 +282,6 @@ def _contradictions(*values: Any) -> tuple[Contradiction, ...]:
 def field_agreement(name: str, found: Any, wanted: Any) -> float:
     """Grade a field that differs from the reference's."""
     if found is None:
-        return 0.0
-    if name == "main_complaint":
         return 0.0
     if name == "churn_risk":
         return ramp(abs((read_share(found) or 0.0) - wanted), 0.5, RISK_TOLERANCE)
