@@ -40,7 +40,7 @@ ANY, BESIDE, OPEN = "any", "beside", "open"
 _PART_END: Final = re.compile(r" ?[.!?;:,]+ ?| (?:e|mas|porem|pois|porque|embora|apesar) ")
 _NEGATIONS: Final = frozenset(("nao", "nunca", "nem", "jamais", "sem", "nenhum", "nenhuma", "ninguem"))
 _AFFIRMED, _DENIED_WORD, _EITHER = frozenset((False,)), frozenset((True,)), frozenset((False, True))
-_DID: Final = roots(("fazer", "realizar", "ocorrer", "acontecer", "dar"))
+_DID: Final = roots(("fazer", "realizar", "ocorrer", "acontecer", "dar", "saber"))
 """Verbs without a meaning of their own: `a troca não foi feita`."""
 _DONE: Final = ("ou", "eu", "iu", "ram")
 _NOT: Final = r"(?:nao|nem|nunca|jamais|sem|nenhum\w?|nada|ninguem)"
