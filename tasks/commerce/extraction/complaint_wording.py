@@ -80,7 +80,7 @@ ON_TIME: Final = re.compile(
 )
 _BLAMED: Final = re.compile(
     r"\b(?:pel[oa]s?|por|(?:culpa|causa|erro|falha) d[oae]s?) (?:propri[oa] )?"
-    r"(?:client|comprador|consumidor|usuari|fregue)"
+    r"(?:client|comprador|consumidor|usuari|fregue)|cliente (?:nao|nunca) (?:respond|atend|retorn|entreg|envi|mand)"
 )
 _NUMBERS: Final[Mapping[str, int]] = {
     word: number
@@ -146,7 +146,9 @@ def _strange(part: str, review: str, topics: frozenset[str]) -> int:
     lists = [theirs, matter[ANY]]
     about = any(stem in words for stem in map(root, said) for words in own)
     if about:
-        lists += [*own, matter[BESIDE]]
+        lists += own
+    if about or any(stem in theirs and stem not in matter[ANY] for stem in map(root, said) if stem not in CLOSED_CLASS):
+        lists.append(matter[BESIDE])
     # The beginning of a word that is said too is one that was cut off, and its slip of a letter no other word.
     strange = sum(
         not _is_misspelt(word, theirs)
@@ -161,7 +163,8 @@ def _strange(part: str, review: str, topics: frozenset[str]) -> int:
 def _turned_round(said: Sequence[str], review: str, about: bool) -> int:
     """Count the words that a part denies and a review does not, or only the review: of a topic, what was done alone."""
     theirs, light = _denials_in(review), _matter()[BESIDE]
-    if (about and not _NEGATIONS.isdisjoint(said)) or not _matter()[OPEN].isdisjoint(map(root, said)):
+    denies = not _NEGATIONS.isdisjoint(said)
+    if denies if about else not (denies or _matter()[OPEN].isdisjoint(map(root, said))):
         return 0
     checked = [word for word in said if not about or (word.endswith(_DONE) and root(word) not in light)]
     return sum(
