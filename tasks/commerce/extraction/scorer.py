@@ -18,9 +18,12 @@
   the rating and the reference does not. Where stars are all that is known of the mood, of a real review, one star off
   costs a tenth of the field, and the next mood with it a quarter. A complaint that the reference does not have leaves a
   fifth of all values, and a missing one 0.6: it is what a reader acts on. One that names the reference's topic and
-  another is right where the review has a sign of both. Each word of it beyond the review's, their synonyms' and the
-  topic's costs half, a number that is not the review's, a repetition, a pasted review or a `but` without one in the
-  review 0.6; a denial, an end or a shopper to blame all (`complaint_wording`). An issue that is none, or of which the
+  another is right where the review has a sign of both or says it in these words; one that names only another which the
+  review plainly makes, in its own words, has 0.6. It is read by parts, from one mark or `e`, `mas`, `pois` to the next:
+  a part that names the topic may have the topic's words, another has to be the review's, and either what the review
+  denies or affirms. Each word beyond, of the review's, their synonyms and the lists, costs half, a number that is not
+  the review's, a repetition or a pasted review 0.6; a denial, an end or a shopper to blame all; length is free up to
+  100 characters and leaves nothing at 200 (`complaint_wording`). An issue that is none, or of which the
   review has no word, leaves 0.85, a contradiction with an unknown field 0.7. Gamed by the likeliest values, which is
   worth only what the store's habits are: one fixed object of praise earns 0.68 a review on a simulated store, where
   half of the reviews are praise alone, and 0.45 on a real sample, where unread prompts earn 0.48; and by a risk
