@@ -40,6 +40,8 @@ ANY, BESIDE, OPEN = "any", "beside", "open"
 _PART_END: Final = re.compile(r" ?[.!?;:,]+ ?| (?:e|mas|porem|pois|porque|embora|apesar) ")
 _NEGATIONS: Final = frozenset(("nao", "nunca", "nem", "jamais", "sem", "nenhum", "nenhuma", "ninguem"))
 _AFFIRMED, _DENIED_WORD, _EITHER = frozenset((False,)), frozenset((True,)), frozenset((False, True))
+_BINDING: Final = CLOSED_CLASS - {"quer"}
+"""Words without a meaning of their own; `quer` has one where it is no conjunction."""
 _DID: Final = roots(("fazer", "realizar", "ocorrer", "acontecer", "dar", "saber"))
 """Verbs without a meaning of their own: `a troca não foi feita`."""
 _DONE: Final = ("ou", "eu", "iu", "ram")
@@ -147,7 +149,7 @@ def _strange(part: str, review: str, topics: frozenset[str]) -> int:
     about = any(stem in words for stem in map(root, said) for words in own)
     if about:
         lists += own
-    if about or any(stem in theirs and stem not in matter[ANY] for stem in map(root, said) if stem not in CLOSED_CLASS):
+    if about or any(stem in theirs and stem not in matter[ANY] for stem in map(root, said) if stem not in _BINDING):
         lists.append(matter[BESIDE])
     # The beginning of a word that is said too is one that was cut off, and its slip of a letter no other word.
     strange = sum(
@@ -155,7 +157,7 @@ def _strange(part: str, review: str, topics: frozenset[str]) -> int:
         and not _is_misspelt(word, frozenset(said) - {word})
         and not any(other.startswith(word) for other in said if other != word)
         for word in said
-        if len(word) > 2 and word not in CLOSED_CLASS and word.isalpha() and not _is_listed(word, lists)
+        if len(word) > 2 and word not in _BINDING and word.isalpha() and not _is_listed(word, lists)
     )
     return strange + (_turned_round(said, review, about) if review else 0)
 
@@ -195,7 +197,7 @@ def _denials(said: Sequence[str]) -> dict[str, frozenset[bool]]:
     for word in said:
         if word in _NEGATIONS:
             how = _DENIED_WORD
-        elif word not in CLOSED_CLASS and word.isalpha():
+        elif word not in _BINDING and word.isalpha():
             stem = root(word)
             found[stem] = found.get(stem, frozenset()) | how
             how = how if how is _AFFIRMED else _EITHER
@@ -287,7 +289,7 @@ def _number(word: str) -> int | None:
 
 
 def _is_repeated(said: list[str], review: str) -> bool:
-    content = [word for word in said if word not in CLOSED_CLASS and word.isalpha()]
+    content = [word for word in said if word not in _BINDING and word.isalpha()]
     different = set(content)
     again = sum(content.count(word) > 1 for word in different)
     heard = " ".join(folded_words(fold(review[:MAX_READ])))
