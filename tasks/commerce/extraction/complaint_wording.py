@@ -26,11 +26,14 @@ SAME: Final = 6
 LONG_WORD: Final = 5
 """Fewest letters of a word that a review may have misspelt."""
 LOST, LATE, INCOMPLETE, OWN_ERROR = "produto não entregue", "atraso na entrega", "pedido incompleto", "compra errada"
+UNANSWERED = "vendedor não responde"
 SHORT, TOO_LONG = 100, 200
 """Maximum characters of a short complaint, and the length from which it counts as a text."""
 KEPT: Final = 4_096
 FOREIGN_WORDS: Final = 2
 """Words that neither the review nor the lists have from which on a complaint is worth nothing."""
+ALIKE: Final = 0.25
+"""Share of such a word that a single one counts among the review's own."""
 SAID_BESIDE: Final = 0.4
 """Grade that a number, a repetition or a copy leaves."""
 REPEATED: Final = 0.4
@@ -44,6 +47,8 @@ _BINDING: Final = CLOSED_CLASS - {"quer"}
 """Words without a meaning of their own; `quer` has one where it is no conjunction."""
 _DID: Final = roots(("fazer", "realizar", "ocorrer", "acontecer", "dar", "saber"))
 """Verbs without a meaning of their own: `a troca não foi feita`."""
+_CAUSES: Final = frozenset(("por", "pelo", "pela", "devido", "causa", "motivo", "culpa", "ja"))
+_CAME: Final = roots(("receber", "chegar", "vir", "entregar", "mandar", "enviar"))
 _DONE: Final = ("ou", "eu", "iu", "ram")
 _NOT: Final = r"(?:nao|nem|nunca|jamais|sem|nenhum\w?|nada|ninguem)"
 _BAD: Final = (
@@ -75,6 +80,7 @@ _MAY_DENY: Final = re.compile(
 _ARRIVED: Final = re.compile(
     r"\b(?:entregue|entregues|entregaram|entregou|chegou|chegaram|chegando|recebeu|recebi|receberam|recebid\w+|veio|vieram)\b"
 )
+_ANSWERED: Final = re.compile(r"\b(?:respond|atend|retorn)(?:eu|ou|eram|aram)\b")
 ON_TIME: Final = re.compile(
     r"\b(?:no prazo|dentro d[oe] (?:\w+ )?prazo|antes d[oae] (?:\w+ )?(?:prazo|data|dia|tempo)|na data|em dia|a tempo"
     r"|pontual\w*|adiantad\w+|(?:prazo|data) (?:foi )?(?:cumprid|respeitad|certo|certa)\w*"
@@ -137,7 +143,7 @@ def quotes(found: str, review: str) -> bool:
     return len(said_parts(found, review)) == len(parts_of(spoken_words(found[: TOO_LONG + 1])))
 
 
-def _strange(part: str, review: str, topics: frozenset[str]) -> int:
+def _strange(part: str, review: str, topics: frozenset[str]) -> float:
     """Count the words that neither a review nor the lists have, and those that it has the other way round.
 
     A part that names a topic has the topic's words and those that go with any; another has to be the review's.
@@ -149,22 +155,28 @@ def _strange(part: str, review: str, topics: frozenset[str]) -> int:
     about = any(stem in words for stem in map(root, said) for words in own)
     if about:
         lists += own
-    if about or any(stem in theirs and stem not in matter[ANY] for stem in map(root, said) if stem not in _BINDING):
+    owned = any(root(word) in theirs and root(word) not in matter[ANY] for word in said if word not in _BINDING)
+    if about or owned:
         lists.append(matter[BESIDE])
-    # The beginning of a word that is said too is one that was cut off, and its slip of a letter no other word.
-    strange = sum(
-        not _is_misspelt(word, theirs)
-        and not _is_misspelt(word, frozenset(said) - {word})
-        and not any(other.startswith(word) for other in said if other != word)
+    strange = [
+        word
         for word in said
         if len(word) > 2 and word not in _BINDING and word.isalpha() and not _is_listed(word, lists)
-    )
-    return strange + (_turned_round(said, review, about) if review else 0)
+        # The beginning of a word that is said too is one that was cut off, and its slip of a letter no other word.
+        and not _is_misspelt(word, theirs)
+        and not _is_misspelt(word, frozenset(said) - {word})
+        and not any(other.startswith(word) for other in said if other != word)
+    ]
+    if not strange:
+        return _turned_round(said, review, about) if review else 0
+    # Among the review's own words a single other one is more often a synonym than a claim, unless it is a cause.
+    like = len(strange) == 1 and review and owned and _CAUSES.isdisjoint(said)
+    return ALIKE if like else len(strange)
 
 
 def _turned_round(said: Sequence[str], review: str, about: bool) -> int:
     """Count the words that a part denies and a review does not, or only the review: of a topic, what was done alone."""
-    theirs, light = _denials_in(review), _matter()[BESIDE]
+    theirs, light = _denials_in(review), _CAME
     denies = not _NEGATIONS.isdisjoint(said)
     if denies if about else not (denies or _matter()[OPEN].isdisjoint(map(root, said))):
         return 0
@@ -195,7 +207,7 @@ def _denials(said: Sequence[str]) -> dict[str, frozenset[bool]]:
     found: dict[str, frozenset[bool]] = {}
     how = _AFFIRMED
     for word in said:
-        if word in _NEGATIONS:
+        if word in _NEGATIONS or (word == "qualquer" and how is not _AFFIRMED):
             how = _DENIED_WORD
         elif word not in _BINDING and word.isalpha():
             stem = root(word)
@@ -241,6 +253,8 @@ def _heard(review: str) -> str:
 def _says_the_end(spoken: str, review: str, topics: frozenset[str]) -> bool:
     """Return whether it says that the trouble is over, or was none, and the review does not."""
     ends = [_ARRIVED] if LOST in topics else []
+    if UNANSWERED in topics:
+        ends.append(_ANSWERED)
     if LATE in topics and topics <= {LATE, LOST}:
         ends.append(ON_TIME)
     return any(_affirmed(end, spoken) and not _affirmed(end, _heard(review)) for end in ends)
