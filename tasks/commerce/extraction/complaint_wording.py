@@ -32,7 +32,7 @@ SHORT, TOO_LONG = 100, 200
 KEPT: Final = 4_096
 FOREIGN_WORDS: Final = 2
 """Words that neither the review nor the lists have from which on a complaint is worth nothing."""
-ALIKE: Final = 0.25
+ALIKE: Final = 0.2
 """Share of such a word that a single one counts among the review's own."""
 SAID_BESIDE: Final = 0.4
 """Grade that a number, a repetition or a copy leaves."""
@@ -161,7 +161,10 @@ def _strange(part: str, review: str, topics: frozenset[str]) -> float:
     strange = [
         word
         for word in said
-        if len(word) > 2 and word not in _BINDING and word.isalpha() and not _is_listed(word, lists)
+        if len(word) > 2
+        and word not in _BINDING
+        and word.isalpha()
+        and not _is_listed(word, lists)
         # The beginning of a word that is said too is one that was cut off, and its slip of a letter no other word.
         and not _is_misspelt(word, theirs)
         and not _is_misspelt(word, frozenset(said) - {word})

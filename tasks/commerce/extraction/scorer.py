@@ -21,7 +21,8 @@
   another is right where the review has a sign of both or says it in these words; one that names only another which the
   review plainly makes, in its own words, has 0.6. It is read by parts, from one mark or `e`, `mas`, `pois` to the next:
   a part that names the topic may have the topic's words, another has to be the review's, and either what the review
-  denies or affirms. Each word beyond, of the review's, their synonyms and the lists, costs half, a number that is not
+  denies or affirms. Each word beyond, of the review's, their synonyms and the lists, costs half, and a tenth where it
+  stands alone among the review's own and gives no cause; a number that is not
   the review's, a repetition or a pasted review 0.6; a denial, an end or a shopper to blame all; length is free up to
   100 characters and leaves nothing at 200 (`complaint_wording`). An issue that is none, or of which the
   review has no word, leaves 0.85, a contradiction with an unknown field 0.7. Gamed by the likeliest values, which is
@@ -162,7 +163,8 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     """Score the form of the object and its agreement with the known facts."""
     parsed = parse_object(completion)
     fields = parsed.value or {}
-    trust = parsed.trust_alone(READABLE)
+    alone = not parsed.needed and fields.keys() <= READABLE.keys()
+    trust = float(parsed.value is not None) if alone else parsed.trust_alone(READABLE)
     check_of = READABLE.get
     readable = {name: value for name, value in fields.items() if (check := check_of(name)) and check(value)}
     types = (len(readable) - ("main_complaint" in readable)) / len(CHECKS)
@@ -194,8 +196,8 @@ def _values(readable: Mapping[str, Any], reference: Reference, review: str) -> f
     if wanted.get("churn_risk") is None:
         agreements |= _by_the_stars_alone(readable, wanted)
     complaint = _complaint(readable.get("main_complaint", ""), rating, review, wanted.get("main_complaint"))
-    if complaint < 1 or "main_complaint" in readable:
-        agreements |= {"main_complaint": complaint} if complaint < 1 or "main_complaint" in agreements else {}
+    if complaint < 1 or ("main_complaint" in readable and "main_complaint" in agreements):
+        agreements["main_complaint"] = complaint
     total, kept_of_all = _discounted(agreements, readable, wanted)
     contradicts = sentiment_contradicts(readable.get("sentiment"), rating) and not sentiment_contradicts(
         wanted.get("sentiment"), rating

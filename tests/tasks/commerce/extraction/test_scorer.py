@@ -308,10 +308,14 @@ REAL: dict[str, Any] = {
 }
 
 
-def real(review: str, complaint: str, **changes: Any) -> float:
+def real(review: str, complaint: str, main: str = "produto não entregue", **changes: Any) -> float:
     """Return the reward of a complaint about a review of which its words alone are known."""
     completion = json.dumps(FIELDS | {"sentiment_score": 1, "main_complaint": complaint} | changes)
-    return score("extraction", completion, {"rating": 1, "fields": REAL}, f"Extraia.\nAvaliação: {review}").reward
+    reference = {"rating": 1, "fields": REAL | {"main_complaint": main}}
+    return score("extraction", completion, reference, f"Extraia.\nAvaliação: {review}").reward
+
+
+BROKEN = "produto com defeito"
 
 
 @pytest.mark.parametrize(
@@ -369,6 +373,12 @@ def test_a_complaint_that_says_more_or_less_than_the_review_costs(complaint: str
 )
 def test_what_the_review_says_the_other_way_round_costs(complaint: str) -> None:
     assert real("Paguei, não recebi e a loja não responde minhas mensagens", complaint) < 0.7
+
+
+def test_one_other_word_among_the_reviews_own_costs_little_and_a_clause_of_them_much() -> None:
+    review = "A porta da geladeira não fecha direito, veio com defeito"
+    assert 0.85 < real(review, "Porta da geladeira não veda, defeito", main=BROKEN) < 0.97
+    assert real(review, "Geladeira com defeito, técnico cobrou visita", main=BROKEN) < 0.7
 
 
 def test_another_plain_complaint_of_the_review_earns_a_part() -> None:
