@@ -27,7 +27,7 @@
   100 characters and leaves nothing at 200 (`complaint_wording`). An issue that is none, or of which the
   review has no word, leaves 0.85, a contradiction with an unknown field 0.7. Gamed by the likeliest values, which is
   worth only what the store's habits are: one fixed object of praise earns 0.68 a review on a simulated store, where
-  half of the reviews are praise alone, and 0.45 on a real sample, where unread prompts earn 0.48; and by a risk
+  half of the reviews are praise alone, and 0.49 on a real sample, as unread prompts do; and by a risk
   that no real reference knows. Source: V4.2 report, sentiment mismatch.
 
 The first three are paid in full only as far as the `values` are right, and a quarter at least: a well-formed answer to
