@@ -55,7 +55,12 @@ EXTRACTION: Final = (
         "extraction: any complaint will do",
         "A complaint agrees with any other complaint.",
         ("extraction",),
-        (edit("extraction.complaints:same_complaint", ("    known = wanted", "    return 1.0\n    known = wanted")),),
+        (
+            edit(
+                "extraction.complaints:same_complaint",
+                ("    kept = ramp", "    return 1.0\n    kept = ramp"),
+            ),
+        ),
     ),
     Mutant(
         "extraction: narrow list of complaints",
