@@ -4,8 +4,8 @@ A push says its offer in one clause, or in a few that commas join; what it says 
 """
 
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 EMOJI_BREAK: Final = "|"
 """The sign that stands for emoji and dashes, which end a clause as a stop does."""
@@ -22,8 +22,15 @@ _TOKEN: Final = re.compile(r"r\$|%|\d+(?:[.,]\d+)*|[^\W\d_]+|[.!?;()\n|]|[:,](?!
 _ASCII_TOKEN: Final = re.compile(r"r\$|[a-z]+|%|\d+(?:[.,]\d+)*|[.!?;()\n|]|[:,](?!\d)")
 
 
-Clause = tuple[list[str], str]
-"""Words between two signs, and the sign that ends them."""
+class Clause(NamedTuple):
+    """Words between two signs."""
+
+    words: list[str]
+    kinds: list[int]
+    kind: int
+    """The flags of all its words."""
+    end: str
+    """The sign that ends it."""
 
 
 def mark_breaks(text: str) -> str:
@@ -36,22 +43,23 @@ def tokens(folded: str) -> list[str]:
     return (_ASCII_TOKEN if folded.isascii() else _TOKEN).findall(folded)[:MAX_TOKENS]
 
 
-def sentences(spelled: Sequence[str]) -> list[list[Clause]]:
-    """Return the clauses, by sentence, of words in uniform notation with their breaks."""
+def sentences(spelled: Sequence[str], kinds: Mapping[str, int]) -> list[list[Clause]]:
+    """Return the clauses, by sentence, of words in uniform notation with their breaks, and the flags of each word."""
     read: list[list[Clause]] = []
     sentence: list[Clause] = []
-    clause: list[str] = []
-    for word in spelled:
+    start = 0
+    for place, word in enumerate([*spelled, END]):
         if word not in BREAKS:
-            clause.append(word)
-        elif clause:
-            sentence.append((clause, word))
-            clause = []
-            if word != COMMA:
-                read.append(sentence)
-                sentence = []
-    if clause:
-        sentence.append((clause, END))
-    if sentence:
-        read.append(sentence)
-    return read
+            continue
+        if place > start:
+            words = list(spelled[start:place])
+            of_words = [kinds[each] for each in words]
+            kind = 0
+            for flags in of_words:
+                kind |= flags
+            sentence.append(Clause(words, of_words, kind, word))
+        if sentence and (place > start and word != COMMA):
+            read.append(sentence)
+            sentence = []
+        start = place + 1
+    return [*read, sentence] if sentence else read

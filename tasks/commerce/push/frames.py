@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Final
 
+from tasks.commerce.push.clauses import Clause
 from tasks.commerce.text.text_form import fold
 
 DATA_FILES: Final = ("data/campaigns/frames.toml",)
@@ -38,8 +39,7 @@ TRIGGERS: Final = frozenset(_WITH_OBJECT) | _OWNED["possessives"] | _DELIVERY["p
 
 
 def wrong_frames(
-    clause: Sequence[str],
-    triggers: AbstractSet[str],
+    clause: Clause,
     opens: bool,
     fits: Callable[[str], bool],
     sold: Callable[[str], bool],
@@ -47,19 +47,19 @@ def wrong_frames(
     """Count the frames of a clause that say what no push may.
 
     Args:
-        clause: Its words in uniform notation.
-        triggers: The `TRIGGERS` among them.
+        clause: Its words in uniform notation, with their flags.
         opens: Whether it stands before the offer or asks: it may call people by what they are, and promises nothing.
         fits: Whether a word is the product's or the audience's, or fits one of them.
         sold: Whether a word is the product's or the offer's: what merely fits the product is a gift that nobody offers.
     """
     count = 0
-    if not opens and not _DELIVERY["places"].isdisjoint(triggers):
-        count += not _DELIVERY["times"].isdisjoint(clause)
-    for place, word in enumerate(clause):
-        if word not in triggers:
+    words = clause.words
+    if not opens and not _DELIVERY["places"].isdisjoint(words):
+        count += not _DELIVERY["times"].isdisjoint(words)
+    for place, word in enumerate(words):
+        if word not in TRIGGERS:
             continue
-        after = clause[place + 1 :]
+        after = words[place + 1 :]
         if word in _WITH_OBJECT:
             frame = _WITH_OBJECT[word]
             count += not _ends_in(
@@ -68,7 +68,7 @@ def wrong_frames(
         elif word in _OWNED["possessives"]:
             count += _says_of_owned(after, fits)
         elif word in _PEOPLE["nouns"]:
-            count += not opens and not fits(word) and not _may_be_named(clause, place)
+            count += not opens and not fits(word) and not _may_be_named(words, place)
         elif word == _OR:
             count += not _ends_in(after, _CHOICE["between"], _CHOICE["objects"], fits)
         elif word == _IF:

@@ -7,7 +7,9 @@ from tasks.commerce.push.notation import PART, uniform
 from tasks.commerce.push.offers import Offer, read_offer
 from tasks.commerce.push.senses import ANY_PRODUCT, address_of, sense_of
 from tasks.commerce.push.synonyms import names_of
+from tasks.commerce.push.word_kinds import kind_of
 from tasks.commerce.text.portuguese_numbers import numbers_among
+from tasks.commerce.text.remembered import Remembered
 from tasks.commerce.text.text_form import KEPT_PROMPTS, content_words, fold, words
 from tasks.commerce.text.vocabulary import CLOSED_CLASS, root, roots
 
@@ -43,6 +45,8 @@ class Campaign(NamedTuple):
     of_audience: Sayable
     segment: str
     """The audience as the prompt has it, folded."""
+    kinds: Remembered[int]
+    """The flags of words in uniform notation (`word_kinds`)."""
 
     def fits(self, word: str) -> bool:
         """Return whether a word is said by a line of the campaign, or fits one."""
@@ -136,7 +140,7 @@ def read_campaign(product: str | None, offer: str | None, prompt: str = "") -> C
     segment = _line(prompt, "Público: ")
     said_product = _line(prompt, "Produto: ") if product is None else product
     said_offer = _line(prompt, "Oferta: ") if offer is None else offer
-    return Campaign(
+    campaign = Campaign(
         product=_short(_content(product or "")),
         offer=read_offer(said_offer),
         offer_words=_content(offer or ""),
@@ -147,7 +151,9 @@ def read_campaign(product: str | None, offer: str | None, prompt: str = "") -> C
         of_offer=_offer(said_offer),
         of_audience=_audience(segment),
         segment=fold(segment),
+        kinds=Remembered(lambda word: kind_of(campaign, word)),
     )
+    return campaign
 
 
 def _line(prompt: str, label: str) -> str:
