@@ -10,7 +10,6 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Final
 
-from tasks.commerce.push.clauses import Clause
 from tasks.commerce.text.text_form import fold
 
 DATA_FILES: Final = ("data/campaigns/frames.toml",)
@@ -39,7 +38,7 @@ TRIGGERS: Final = frozenset(_WITH_OBJECT) | _OWNED["possessives"] | _DELIVERY["p
 
 
 def wrong_frames(
-    clause: Clause,
+    clause: Sequence[str],
     opens: bool,
     fits: Callable[[str], bool],
     sold: Callable[[str], bool],
@@ -47,19 +46,18 @@ def wrong_frames(
     """Count the frames of a clause that say what no push may.
 
     Args:
-        clause: Its words in uniform notation, with their flags.
+        clause: Its words in uniform notation.
         opens: Whether it stands before the offer or asks: it may call people by what they are, and promises nothing.
         fits: Whether a word is the product's or the audience's, or fits one of them.
         sold: Whether a word is the product's or the offer's: what merely fits the product is a gift that nobody offers.
     """
     count = 0
-    words = clause.words
-    if not opens and not _DELIVERY["places"].isdisjoint(words):
-        count += not _DELIVERY["times"].isdisjoint(words)
-    for place, word in enumerate(words):
+    if not opens and not _DELIVERY["places"].isdisjoint(clause):
+        count += not _DELIVERY["times"].isdisjoint(clause)
+    for place, word in enumerate(clause):
         if word not in TRIGGERS:
             continue
-        after = words[place + 1 :]
+        after = clause[place + 1 :]
         if word in _WITH_OBJECT:
             frame = _WITH_OBJECT[word]
             count += not _ends_in(
@@ -68,7 +66,7 @@ def wrong_frames(
         elif word in _OWNED["possessives"]:
             count += _says_of_owned(after, fits)
         elif word in _PEOPLE["nouns"]:
-            count += not opens and not fits(word) and not _may_be_named(words, place)
+            count += not opens and not fits(word) and not _may_be_named(clause, place)
         elif word == _OR:
             count += not _ends_in(after, _CHOICE["between"], _CHOICE["objects"], fits)
         elif word == _IF:

@@ -52,11 +52,12 @@ from tasks.commerce.push.lines import Campaign, read_campaign
 from tasks.commerce.push.notation import PART, uniform
 from tasks.commerce.push.offers import FALSE_OFFER, amounts_among, grade_offer
 from tasks.commerce.push.statements import CLAIMED, grade_statements, speaks
-from tasks.commerce.push.synonyms import synonyms_among
+from tasks.commerce.push.synonyms import SYNONYMS, synonyms_among
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.manner import manner
 from tasks.commerce.text.text_form import (
+    APOLOGIES,
     CHATTER,
     FUNCTION_WORDS,
     MAX_CHARACTERS,
@@ -113,6 +114,12 @@ _LABELS: Final = frozenset(("produto", "oferta", "publico"))
 _MAY_END: Final = frozenset(
     ("hoje", "agora", "aqui", "ja", "voce", "tambem", "sim", "nao", "ainda", "muito", "mais", "sua", "seu")
 )  # fmt: skip
+_TELLING: Final = frozenset(
+    folded_words(phrase)[0]
+    for listed in (FORMAL.phrases, _TALK.phrases, CHATTER.phrases, APOLOGIES.phrases, _CALLS, _LABELS, SYNONYMS, ("nao", "recuso", "impossivel"))
+    for phrase in listed
+)
+"""Words without which a text is of none of these kinds, as most are."""
 _JOINING: Final = FUNCTION_WORDS - _MAY_END
 """Words with which no push ends, unless it was cut."""
 _INSTRUCTIONS: Final = (WORDING.system, *WORDING.instructions)
@@ -120,6 +127,8 @@ _INSTRUCTIONS: Final = (WORDING.system, *WORDING.instructions)
 _GREETING: Final = re.compile(r"[^.!?\n]{3,24}[.!?\n]")
 _CODE: Final = re.compile(r"(?<![a-z])[a-z]{2,}\d+")
 """A voucher's code or a model's name: letters and digits in one word, which a customer would type in."""
+_PERHAPS_CODE: Final = re.compile(r"\d(?<=[a-z][a-z]\d)")
+"""The digit first, which is found faster than what is before it."""
 _UNFINISHED: Final = (",", ";", ":", "-", "(")
 _RUDE_SIGNS: Final = frozenset("🖕🍆🍑🔫🔪💣💩🤮💀☠🪦🩸🚬")
 """Emoji that no shop sends."""
@@ -157,28 +166,30 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     read = tokens(folded)
     text_words = [word for word in read if word not in BREAKS]
     present = set(text_words)
+    telling = present & _TELLING
     message = size * _fluent(folded, text_words) * originality(text_words, *_INSTRUCTIONS)
     message *= manner(text, folded, text_words)
-    if not message or _talks(folded, present):
+    if not message or _talks(folded, telling):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     product, offer = (reference or {}).get("product"), (reference or {}).get("offer")
     campaign = read_campaign(product, offer, prompt)
     spelled = uniform(read)
-    said = set(spelled)
     amounts = amounts_among([word for word in spelled if word not in BREAKS])
-    present |= synonyms_among(present)
+    if not telling.isdisjoint(SYNONYMS):
+        present |= synonyms_among(telling)
     named = None if product is None else share_present(campaign.product, present)
-    offered = None if offer is None else grade_offer(campaign.offer, said, amounts)
-    if declines(folded, present, bool(named and (offered is None or offered > FALSE_OFFER))):
+    offered = None if offer is None else grade_offer(campaign.offer, set(spelled), amounts)
+    if declines(folded, telling, bool(named and (offered is None or offered > FALSE_OFFER))):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
-    message *= grade_statements(campaign, spelled, amounts)
-    if _CODE.search(folded) and any(code not in fold(prompt) for code in _CODE.findall(folded)):
+    kinds = [*map(campaign.kinds.__getitem__, spelled)]
+    message *= grade_statements(campaign, spelled, kinds, amounts)
+    if _PERHAPS_CODE.search(folded) and any(code not in fold(prompt) for code in _CODE.findall(folded)):
         message *= CLAIMED
     lines = text.split("\n")
     if has_several_messages(lines, text_words, campaign):
         message *= SEVERAL_MESSAGES
-    calls = not _CALLS.isdisjoint(present)
-    style = _style(lines, folded, text_words, present, calls)
+    calls = not _CALLS.isdisjoint(telling)
+    style = _style(lines, folded, text_words, telling, calls)
     if not style:
         message *= FORMAL_LETTER
     ground = 0.2 + 0.8 * (1.0 if named is None else named) * (1.0 if offered is None else offered)
@@ -187,7 +198,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         "product": None if named is None else message * named,
         "offer": None if offered is None else message * offered,
         "style": message * ground * style,
-        "appeal": None if product is None else message * ground * _appeal(campaign, folded, said, calls),
+        "appeal": None if product is None else message * ground * speaks(campaign, folded, spelled, kinds) * (1.0 if calls else UNINVITED),
     }
     return Score(fill_unknown(components, WEIGHTS))
 
@@ -199,15 +210,11 @@ def _fluent(folded: str, text_words: Sequence[str]) -> float:
     return whole if greeting is None else max(whole, fluency(folded_words(folded[greeting.end() :])))
 
 
-def _appeal(campaign: Campaign, folded: str, said: AbstractSet[str], calls: bool) -> float:
-    return speaks(campaign, folded, said) * (1.0 if calls else UNINVITED)
-
-
 def _short(shown: int) -> float:
     return ramp(shown, HOPELESS_GRAPHEMES, MAX_GRAPHEMES) ** 2
 
 
-def _talks(folded: str, present: set[str]) -> bool:
+def _talks(folded: str, present: AbstractSet[str]) -> bool:
     """Return whether a text talks about a push, or repeats the prompt's labels."""
     return len(present & _LABELS) > 1 or _TALK.are_in(folded, present)
 
@@ -225,7 +232,7 @@ def _offers(line: Sequence[str], campaign: Campaign) -> bool:
     return any(word[0] == PART for word in uniform(line)) or not set(campaign.offer_words).isdisjoint(line)
 
 
-def _style(lines: Sequence[str], folded: str, text_words: Sequence[str], present: set[str], calls: bool) -> float:
+def _style(lines: Sequence[str], folded: str, text_words: Sequence[str], present: AbstractSet[str], calls: bool) -> float:
     if FORMAL.are_in(folded, present):
         return 0.0
     one_message = sum(map(bool, lines)) <= TITLE_AND_BODY and not lines[0].startswith(_MARKUP) and "**" not in folded

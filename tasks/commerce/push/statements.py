@@ -9,9 +9,9 @@ frame of `frames`), or a denial of the offer, costs at once; a rare word costs n
 
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final
+from typing import Final, NamedTuple
 
-from tasks.commerce.push.clauses import QUESTION, Clause, sentences
+from tasks.commerce.push.clauses import QUESTION
 from tasks.commerce.push.frames import (
     AFTER_COMMA,
     AFTER_STOP,
@@ -24,9 +24,11 @@ from tasks.commerce.push.lines import Campaign
 from tasks.commerce.push.notation import CLAIM, NEUTRAL, PART
 from tasks.commerce.push.offers import Amount, invented_amounts
 from tasks.commerce.push.word_kinds import (
+    BREAK,
     CALLS,
     CLAIMS,
     DENIES,
+    ENDS,
     FITS_AUDIENCE,
     FITS_OTHERS,
     FITS_PRODUCT,
@@ -40,11 +42,12 @@ from tasks.commerce.push.word_kinds import (
     SOFT,
     STRAY,
     TAILS,
+    TELLING,
     THING,
     TRIGGER,
 )
 from tasks.commerce.text.text_form import ramp
-from tasks.commerce.text.vocabulary import CLOSED_CLASS, roots
+from tasks.commerce.text.vocabulary import CLOSED_CLASS, root
 
 CLAIMED: Final = 0.45
 """Share of the reward that each claim leaves."""
@@ -64,12 +67,47 @@ _GOES_ON: Final = FRAMES["act"]["verbs"] | FRAMES["gift"]["verbs"] | {"esta", "e
 _LIMITING: Final = frozenset((f"{CLAIM}so ate", f"{CLAIM}so no", f"{CLAIM}so em", "ate"))
 
 
-def grade_statements(campaign: Campaign, spelled: Sequence[str], amounts: AbstractSet[Amount]) -> float:
+class Clause(NamedTuple):
+    """Words between two signs."""
+
+    words: Sequence[str]
+    kinds: Sequence[int]
+    kind: int
+    """The flags of all its words."""
+    asks: bool
+
+
+def sentences(spelled: Sequence[str], kinds: Sequence[int]) -> list[list[Clause]]:
+    """Return the clauses, by sentence, of words in uniform notation with their breaks, and the flags of each word."""
+    read: list[list[Clause]] = []
+    sentence: list[Clause] = []
+    start = place = kind = 0
+    for flags in (*kinds, BREAK | ENDS):
+        if flags < BREAK:
+            kind |= flags
+        else:
+            if place > start:
+                asks = place < len(spelled) and spelled[place] == QUESTION
+                sentence.append(Clause(spelled[start:place], kinds[start:place], kind, asks))
+                if flags & ENDS:
+                    read.append(sentence)
+                    sentence = []
+            start, kind = place + 1, 0
+        place += 1
+    if sentence:
+        read.append(sentence)
+    return read
+
+
+def grade_statements(
+    campaign: Campaign, spelled: Sequence[str], kinds: Sequence[int], amounts: AbstractSet[Amount]
+) -> float:
     """Grade what is said beyond product, offer, audience and harmless words, in [0, 1]: 1 if nothing is.
 
     Args:
         campaign: Of the prompt.
         spelled: The push's words and breaks in uniform notation.
+        kinds: The flags of each in the campaign.
         amounts: The amounts among them.
     """
     claims = denials = 0
@@ -78,41 +116,42 @@ def grade_statements(campaign: Campaign, spelled: Sequence[str], amounts: Abstra
         claims = invented_amounts(campaign.offer, amounts, given)
     rare: set[str] = set()
     named = offered = asked = False
-    for sentence in sentences(spelled, campaign.kinds):
+    for sentence in sentences(spelled, kinds):
         said = 0
         for clause in sentence:
             said |= clause.kind
-        lenient = not said & NAMES and (not named or sentence[-1].end == QUESTION)
+        lenient = not said & NAMES and (not named or sentence[-1].asks)
         bound = False
         for place, clause in enumerate(sentence):
             words, kind = clause.words, clause.kind
-            here = kind & OFFERS
+            here = bool(kind & OFFERS)
             if asked and not here:
                 claims += _mocks(campaign, words)
-            asked = here and clause.end == QUESTION
+            asked = here and clause.asks
             bound = (bound or (offered and not place and not said & NAMES)) and _goes_on(words, bound)
             if kind & (STRAY | LEADS):
                 claims += _strays(campaign, clause, bound, offered)
             if lenient and "%" in words:
                 claims -= min(claims, _measures(words, campaign.suits))
             if kind & TRIGGER:
-                claims += wrong_frames(clause, lenient, campaign.suits, campaign.sells)
+                claims += wrong_frames(words, lenient, campaign.suits, campaign.sells)
             bound = bound or here
             offered = offered or here
             if kind & ODD:
                 denied, claimed = _weigh(campaign, clause, lenient, rare)
                 denials += denied
                 claims += claimed
-        named = named or said & NAMES
-    claims += _names_too_often(campaign, spelled)
+        named = named or bool(said & NAMES)
+    claims += _names_too_often(spelled, kinds)
     unknown = len(rare)
     return CLAIMED**claims * DENIED**denials * UNKNOWN[min(unknown, len(UNKNOWN) - 1)]
 
 
-def _names_too_often(campaign: Campaign, spelled: Sequence[str]) -> bool:
-    kinds = campaign.kinds
-    names = [word for word in spelled if kinds[word] & NAMES and (word.isalpha() or word[0] == PART)]
-    return len(names) > MOST_NAMED and any(names.count(word) > MOST_NAMED for word in names)
+def _names_too_often(spelled: Sequence[str], kinds: Sequence[int]) -> bool:
+    names = [word for word, kind in zip(spelled, kinds, strict=True) if kind & NAMES]
+    return len(names) > MOST_NAMED and any(
+        names.count(word) > MOST_NAMED for word in names if word.isalpha() or word[0] == PART
+    )
 
 
 def _mocks(campaign: Campaign, clause: Sequence[str]) -> bool:
@@ -225,17 +264,16 @@ def _limits_itself(word: str, clause: Sequence[str], own: AbstractSet[str]) -> b
     return first[:1] == PART and first in own
 
 
-def speaks(campaign: Campaign, folded: str, said: AbstractSet[str]) -> float:
+def speaks(campaign: Campaign, folded: str, spelled: Sequence[str], kinds: Sequence[int]) -> float:
     """Grade whether words fit this product or speak to this audience, in [0, 1].
 
     Words that fit other products alone count against it: a form that names an occasion for each fits none. Who quotes
     the audience's line addresses nobody.
     """
-    kinds = campaign.kinds
-    telling = [(word, kinds[word]) for word in said if kinds[word] >= FITS_PRODUCT]
-    apt = len(roots(word for word, kind in telling if kind & FITS_PRODUCT))
+    telling = [(root(word), kind) for word, kind in zip(spelled, kinds, strict=True) if kind & TELLING]
+    apt = len({own for own, kind in telling if kind & FITS_PRODUCT})
     if not apt and (campaign.segment in folded or not any(kind & FITS_AUDIENCE for _, kind in telling)):
         return 0.0
-    astray = len(roots(word for word, kind in telling if kind & FITS_OTHERS))
+    astray = len({own for own, kind in telling if kind & FITS_OTHERS})
     apt = max(apt, 1)
     return ramp(astray, apt + ASTRAY, apt)

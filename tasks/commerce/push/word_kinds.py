@@ -1,12 +1,13 @@
 """Kinds of a push's words: what each word says in a campaign, as flags that are found once for all answers to it."""
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tasks.commerce.push.clauses import BREAKS
+from tasks.commerce.push.clauses import BREAKS, COMMA
 from tasks.commerce.push.frames import FRAMES, SHOP, TRIGGERS
 from tasks.commerce.push.notation import CLAIM, DENIAL, NEUTRAL, NEUTRAL_TAIL, PART
 from tasks.commerce.push.senses import any_sense, product_stems
 from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.remembered import Remembered
 from tasks.commerce.text.text_form import fold, stem
 from tasks.commerce.text.vocabulary import CLOSED_CLASS, Vocabulary, root
 
@@ -28,7 +29,10 @@ DENIES, CLAIMS, THING, RARE, SOFT = (1 << place for place in range(6, 11))
 """Denies; claims; names a thing of shops, a claim unless lenient; is in no list; claims nothing where lenient."""
 FITS_PRODUCT, FITS_AUDIENCE, FITS_OTHERS = (1 << place for place in range(11, 14))
 """Fits this product; speaks to this audience; fits other products alone."""
+BREAK, ENDS = 1 << 14, 1 << 15
+"""Ends a clause; ends a sentence too."""
 ODD: Final = DENIES | CLAIMS | THING | RARE
+TELLING: Final = FITS_PRODUCT | FITS_AUDIENCE | FITS_OTHERS
 
 _VOCABULARY: Final = Vocabulary("push_words", "calls_to_action")
 _DENIALS: Final = frozenset(fold(word) for word in read_lexicon("push_denials") if " " not in word)
@@ -59,25 +63,53 @@ _ANY_SENSE: Final = any_sense()
 _SIGNS: Final = (PART, CLAIM, DENIAL)
 
 
+class _Word(NamedTuple):
+    """A word as every campaign has it."""
+
+    kind: int
+    """Its flags in any campaign."""
+    foreign: int
+    """Those that it has where no line of the campaign says or fits it."""
+    unsaid: int
+    """Those that it has where none says it."""
+    root: str
+
+
+def _read(word: str) -> _Word:
+    kind = LEADS * (word in _LEADS) | TRIGGER * (word in TRIGGERS) | OF_SHOP * (word in SHOP) | SOFT * (word in _SOFT)
+    kind |= STRAY * (word in _QUOTED)
+    foreign = 0
+    if word not in _EVERYWHERE:
+        foreign = STRAY * (word not in _BESIDE and not word[0].isdigit()) | _says(word) * (word not in _PLAIN_SIGNS)
+    return _Word(kind, foreign, _says(word) * (word in _CLAIMS), root(word))
+
+
+_WORDS: Final = Remembered(_read)
+
+
 def kind_of(campaign: "Campaign", word: str) -> int:
     """Return the flags of a word in uniform notation."""
-    kind = (
-        OFFERS * (word in campaign.made)
-        | LEADS * (word in _LEADS)
-        | TRIGGER * (word in TRIGGERS)
-        | OF_SHOP * (word in SHOP)
-        | SOFT * (word in _SOFT)
-    )
-    if kind & OFFERS or word in campaign.named or (word not in _EVERYWHERE and root(word) in campaign.named):
-        kind |= NAMES
+    if word in BREAKS:
+        return BREAK | ENDS * (word != COMMA)
+    kind, foreign, unsaid, own = _WORDS[word]
     product, audience = campaign.of_product, campaign.of_audience
-    said = word in campaign.of_offer.words or word in product.words or word in audience.words
-    foreign = not said and word not in _EVERYWHERE and not campaign.fits(word)
-    if (foreign and word not in _BESIDE and not word[0].isdigit()) or word in _QUOTED:
-        kind |= STRAY
-    if (foreign and word not in _PLAIN_SIGNS) or (not said and word in _CLAIMS):
-        kind |= _says(word)
-    return kind if word in CLOSED_CLASS else kind | _sense(campaign, word)
+    if word in campaign.made:
+        kind |= OFFERS | NAMES
+    elif word in campaign.named or (own in campaign.named and word not in _EVERYWHERE):
+        kind |= NAMES
+    if word not in campaign.of_offer.words and word not in product.words and word not in audience.words:
+        kind |= unsaid
+        if foreign and own not in product.roots and own not in audience.roots and own not in campaign.of_offer.roots:
+            kind |= foreign
+    if word in CLOSED_CLASS:
+        return kind
+    if own in product.apt:
+        kind |= FITS_PRODUCT
+    elif own in audience.apt:
+        kind |= FITS_AUDIENCE
+    elif word in _ANY_SENSE and own not in product.roots and own not in audience.roots:
+        kind |= FITS_OTHERS
+    return kind
 
 
 def _says(word: str) -> int:
@@ -90,9 +122,3 @@ def _says(word: str) -> int:
     if not word.isalpha():
         return 0
     return THING * (stem(word) in _PRODUCTS and word not in _SCENES) | RARE * (word not in _VOCABULARY)
-
-
-def _sense(campaign: "Campaign", word: str) -> int:
-    own, product, audience = root(word), campaign.of_product, campaign.of_audience
-    others = word in _ANY_SENSE and own not in product.roots and own not in audience.roots
-    return FITS_PRODUCT * (own in product.apt) | FITS_AUDIENCE * (own in audience.apt) | FITS_OTHERS * others
