@@ -51,7 +51,7 @@ from tasks.commerce.push.clauses import BREAKS, mark_breaks, tokens
 from tasks.commerce.push.lines import Campaign, read_campaign
 from tasks.commerce.push.notation import PART, uniform
 from tasks.commerce.push.offers import FALSE_OFFER, amounts_among, grade_offer
-from tasks.commerce.push.statements import CLAIMED, grade_statements, speaks
+from tasks.commerce.push.statements import CLAIMED, grade_statements, read, speaks
 from tasks.commerce.push.synonyms import SYNONYMS, synonyms_among
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.lexicons import read_lexicon
@@ -163,8 +163,8 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
             return Score(dict.fromkeys(WEIGHTS, 0.0))
         text = marked
     folded = fold(text)
-    read = tokens(folded)
-    text_words = [word for word in read if word not in BREAKS]
+    signs = tokens(folded)
+    text_words = [word for word in signs if word not in BREAKS]
     present = set(text_words)
     telling = present & _TELLING
     message = size * _fluent(folded, text_words) * originality(text_words, *_INSTRUCTIONS)
@@ -173,7 +173,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     product, offer = (reference or {}).get("product"), (reference or {}).get("offer")
     campaign = read_campaign(product, offer, prompt)
-    spelled = uniform(read)
+    spelled = uniform(signs)
     amounts = amounts_among([word for word in spelled if word not in BREAKS])
     if not telling.isdisjoint(SYNONYMS):
         present |= synonyms_among(telling)
@@ -181,8 +181,8 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     offered = None if offer is None else grade_offer(campaign.offer, set(spelled), amounts)
     if declines(folded, telling, bool(named and (offered is None or offered > FALSE_OFFER))):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
-    kinds = [*map(campaign.kinds.__getitem__, spelled)]
-    message *= grade_statements(campaign, spelled, kinds, amounts)
+    reading = read(campaign, spelled)
+    message *= grade_statements(campaign, reading, amounts)
     if _PERHAPS_CODE.search(folded) and any(code not in fold(prompt) for code in _CODE.findall(folded)):
         message *= CLAIMED
     lines = text.split("\n")
@@ -198,7 +198,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         "product": None if named is None else message * named,
         "offer": None if offered is None else message * offered,
         "style": message * ground * style,
-        "appeal": None if product is None else message * ground * speaks(campaign, folded, spelled, kinds) * (1.0 if calls else UNINVITED),
+        "appeal": None if product is None else message * ground * speaks(campaign, folded, reading.noted) * (1.0 if calls else UNINVITED),
     }
     return Score(fill_unknown(components, WEIGHTS))
 

@@ -34,6 +34,7 @@ from tasks.commerce.push.word_kinds import (
     FITS_PRODUCT,
     LEADS,
     NAMES,
+    NOTED,
     ODD,
     OF_SHOP,
     OFFERS,
@@ -42,7 +43,6 @@ from tasks.commerce.push.word_kinds import (
     SOFT,
     STRAY,
     TAILS,
-    TELLING,
     THING,
     TRIGGER,
 )
@@ -77,37 +77,47 @@ class Clause(NamedTuple):
     asks: bool
 
 
-def sentences(spelled: Sequence[str], kinds: Sequence[int]) -> list[list[Clause]]:
-    """Return the clauses, by sentence, of words in uniform notation with their breaks, and the flags of each word."""
-    read: list[list[Clause]] = []
+class Reading(NamedTuple):
+    """A push as its campaign reads it."""
+
+    sentences: Sequence[Sequence[Clause]]
+    noted: Sequence[tuple[str, int]]
+    """The words that name product or offer, or fit one, with their flags."""
+
+
+def read(campaign: Campaign, spelled: Sequence[str]) -> Reading:
+    """Read words in uniform notation with their breaks, by sentence and clause."""
+    kinds = [*map(campaign.kinds.__getitem__, spelled), BREAK | ENDS]
+    sentences: list[list[Clause]] = []
     sentence: list[Clause] = []
+    noted: list[tuple[str, int]] = []
     start = place = kind = 0
-    for flags in (*kinds, BREAK | ENDS):
-        if flags < BREAK:
+    for flags in kinds:
+        if flags < NOTED:
             kind |= flags
+        elif flags < BREAK:
+            kind |= flags
+            noted.append((spelled[place], flags))
         else:
             if place > start:
                 asks = place < len(spelled) and spelled[place] == QUESTION
                 sentence.append(Clause(spelled[start:place], kinds[start:place], kind, asks))
                 if flags & ENDS:
-                    read.append(sentence)
+                    sentences.append(sentence)
                     sentence = []
             start, kind = place + 1, 0
         place += 1
     if sentence:
-        read.append(sentence)
-    return read
+        sentences.append(sentence)
+    return Reading(sentences, noted)
 
 
-def grade_statements(
-    campaign: Campaign, spelled: Sequence[str], kinds: Sequence[int], amounts: AbstractSet[Amount]
-) -> float:
+def grade_statements(campaign: Campaign, reading: Reading, amounts: AbstractSet[Amount]) -> float:
     """Grade what is said beyond product, offer, audience and harmless words, in [0, 1]: 1 if nothing is.
 
     Args:
         campaign: Of the prompt.
-        spelled: The push's words and breaks in uniform notation.
-        kinds: The flags of each in the campaign.
+        reading: The push.
         amounts: The amounts among them.
     """
     claims = denials = 0
@@ -116,7 +126,7 @@ def grade_statements(
         claims = invented_amounts(campaign.offer, amounts, given)
     rare: set[str] = set()
     named = offered = asked = False
-    for sentence in sentences(spelled, kinds):
+    for sentence in reading.sentences:
         said = 0
         for clause in sentence:
             said |= clause.kind
@@ -142,13 +152,13 @@ def grade_statements(
                 denials += denied
                 claims += claimed
         named = named or bool(said & NAMES)
-    claims += _names_too_often(spelled, kinds)
+    claims += _names_too_often(reading.noted)
     unknown = len(rare)
     return CLAIMED**claims * DENIED**denials * UNKNOWN[min(unknown, len(UNKNOWN) - 1)]
 
 
-def _names_too_often(spelled: Sequence[str], kinds: Sequence[int]) -> bool:
-    names = [word for word, kind in zip(spelled, kinds, strict=True) if kind & NAMES]
+def _names_too_often(noted: Sequence[tuple[str, int]]) -> bool:
+    names = [word for word, kind in noted if kind & NAMES]
     return len(names) > MOST_NAMED and any(
         names.count(word) > MOST_NAMED for word in names if word.isalpha() or word[0] == PART
     )
@@ -264,16 +274,15 @@ def _limits_itself(word: str, clause: Sequence[str], own: AbstractSet[str]) -> b
     return first[:1] == PART and first in own
 
 
-def speaks(campaign: Campaign, folded: str, spelled: Sequence[str], kinds: Sequence[int]) -> float:
+def speaks(campaign: Campaign, folded: str, noted: Sequence[tuple[str, int]]) -> float:
     """Grade whether words fit this product or speak to this audience, in [0, 1].
 
     Words that fit other products alone count against it: a form that names an occasion for each fits none. Who quotes
     the audience's line addresses nobody.
     """
-    telling = [(root(word), kind) for word, kind in zip(spelled, kinds, strict=True) if kind & TELLING]
-    apt = len({own for own, kind in telling if kind & FITS_PRODUCT})
-    if not apt and (campaign.segment in folded or not any(kind & FITS_AUDIENCE for _, kind in telling)):
+    apt = len({root(word) for word, kind in noted if kind & FITS_PRODUCT})
+    if not apt and (campaign.segment in folded or not any(kind & FITS_AUDIENCE for _, kind in noted)):
         return 0.0
-    astray = len({own for own, kind in telling if kind & FITS_OTHERS})
+    astray = len({root(word) for word, kind in noted if kind & FITS_OTHERS})
     apt = max(apt, 1)
     return ramp(astray, apt + ASTRAY, apt)

@@ -8,8 +8,8 @@ from tasks.commerce.push.notation import CLAIM, DENIAL, NEUTRAL, NEUTRAL_TAIL, P
 from tasks.commerce.push.senses import any_sense, product_stems
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.remembered import Remembered
-from tasks.commerce.text.text_form import fold, stem
-from tasks.commerce.text.vocabulary import CLOSED_CLASS, Vocabulary, root
+from tasks.commerce.text.text_form import fold, folded_words, stem
+from tasks.commerce.text.vocabulary import CLOSED_CLASS, root, roots
 
 if TYPE_CHECKING:
     from tasks.commerce.push.lines import Campaign
@@ -23,18 +23,24 @@ DATA_FILES: Final = (
     "data/lexicons/push_tails.txt",
     "data/lexicons/push_words.txt",
 )
-NAMES, OFFERS, STRAY, LEADS, TRIGGER, OF_SHOP = (1 << place for place in range(6))
-"""Names product or offer; makes the offer; may stand beside neither; leads to a receiver; frames; the shop's name."""
-DENIES, CLAIMS, THING, RARE, SOFT = (1 << place for place in range(6, 11))
+OFFERS, STRAY, LEADS, TRIGGER, OF_SHOP = (1 << place for place in range(5))
+"""Makes the offer; may stand beside neither it nor the product; leads to a receiver; opens a frame; names the shop."""
+DENIES, CLAIMS, THING, RARE, SOFT = (1 << place for place in range(5, 10))
 """Denies; claims; names a thing of shops, a claim unless lenient; is in no list; claims nothing where lenient."""
-FITS_PRODUCT, FITS_AUDIENCE, FITS_OTHERS = (1 << place for place in range(11, 14))
-"""Fits this product; speaks to this audience; fits other products alone."""
+FITS_PRODUCT, FITS_AUDIENCE, FITS_OTHERS, NAMES = (1 << place for place in range(10, 14))
+"""Fits this product; speaks to this audience; fits other products alone; names product or offer."""
 BREAK, ENDS = 1 << 14, 1 << 15
 """Ends a clause; ends a sentence too."""
+NOTED: Final = FITS_PRODUCT
+"""Flags from which on a word is noted: it names product or offer, or fits one."""
 ODD: Final = DENIES | CLAIMS | THING | RARE
-TELLING: Final = FITS_PRODUCT | FITS_AUDIENCE | FITS_OTHERS
 
-_VOCABULARY: Final = Vocabulary("push_words", "calls_to_action")
+_KNOWN: Final = roots(
+    word
+    for lexicon in ("push_words", "calls_to_action")
+    for entry in read_lexicon(lexicon)
+    for word in folded_words(fold(entry))
+)
 _DENIALS: Final = frozenset(fold(word) for word in read_lexicon("push_denials") if " " not in word)
 _CLAIMS: Final = frozenset(fold(word) for word in read_lexicon("push_claims") if " " not in word) | _DENIALS
 PLAIN: Final = (
@@ -76,12 +82,14 @@ class _Word(NamedTuple):
 
 
 def _read(word: str) -> _Word:
+    own = root(word)
     kind = LEADS * (word in _LEADS) | TRIGGER * (word in TRIGGERS) | OF_SHOP * (word in SHOP) | SOFT * (word in _SOFT)
     kind |= STRAY * (word in _QUOTED)
+    says = _says(word, own)
     foreign = 0
     if word not in _EVERYWHERE:
-        foreign = STRAY * (word not in _BESIDE and not word[0].isdigit()) | _says(word) * (word not in _PLAIN_SIGNS)
-    return _Word(kind, foreign, _says(word) * (word in _CLAIMS), root(word))
+        foreign = STRAY * (word not in _BESIDE and not word[0].isdigit()) | says * (word not in _PLAIN_SIGNS)
+    return _Word(kind, foreign, says * (word in _CLAIMS), own)
 
 
 _WORDS: Final = Remembered(_read)
@@ -112,7 +120,7 @@ def kind_of(campaign: "Campaign", word: str) -> int:
     return kind
 
 
-def _says(word: str) -> int:
+def _says(word: str, own: str) -> int:
     """Return what a word says that is not the campaign's: a denial, a claim, a thing, something rare, or nothing."""
     sign = word[0]
     if sign == DENIAL or word in _DENIALS:
@@ -121,4 +129,4 @@ def _says(word: str) -> int:
         return CLAIMS
     if not word.isalpha():
         return 0
-    return THING * (stem(word) in _PRODUCTS and word not in _SCENES) | RARE * (word not in _VOCABULARY)
+    return THING * (stem(word) in _PRODUCTS and word not in _SCENES) | RARE * (own not in _KNOWN and word not in CLOSED_CLASS)
