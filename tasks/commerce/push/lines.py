@@ -1,15 +1,15 @@
 """Lines of a campaign: what its product, offer and audience let a push say."""
 
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from tasks.commerce.push.notation import PART, uniform
 from tasks.commerce.push.offers import Offer, read_offer
 from tasks.commerce.push.senses import ANY_PRODUCT, address_of, sense_of
 from tasks.commerce.push.synonyms import names_of
-from tasks.commerce.push.word_kinds import kind_of
+from tasks.commerce.push.word_kinds import Kinds
 from tasks.commerce.text.portuguese_numbers import numbers_among
-from tasks.commerce.text.remembered import Remembered
 from tasks.commerce.text.text_form import KEPT_PROMPTS, content_words, fold, words
 from tasks.commerce.text.vocabulary import CLOSED_CLASS, root, roots
 
@@ -25,9 +25,12 @@ class Sayable(NamedTuple):
     numbers: frozenset[float]
     apt: frozenset[str]
     """Roots of the words that fit the line without being its own."""
+    known: frozenset[str]
+    """Its words and roots."""
 
 
-class Campaign(NamedTuple):
+@dataclass(frozen=True)
+class Campaign:
     """What a push must and may say, parsed once for all answers to a prompt."""
 
     product: tuple[str, ...]
@@ -45,8 +48,11 @@ class Campaign(NamedTuple):
     of_audience: Sayable
     segment: str
     """The audience as the prompt has it, folded."""
-    kinds: Remembered[int]
-    """The flags of words in uniform notation (`word_kinds`)."""
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        """The flags of words in uniform notation."""
+        return Kinds(self)
 
     def fits(self, word: str) -> bool:
         """Return whether a word is said by a line of the campaign, or fits one."""
@@ -71,7 +77,8 @@ def _sayable(line: str, more: frozenset[str], apt: frozenset[str]) -> Sayable:
     own_roots = roots(own - CLOSED_CLASS)
     apt_roots = roots(apt - CLOSED_CLASS)
     numbers = frozenset(numbers_among(uniform(read)))
-    return Sayable(own | apt, own_roots | apt_roots, numbers, apt_roots - own_roots)
+    said, said_roots = own | apt, own_roots | apt_roots
+    return Sayable(said, said_roots, numbers, apt_roots - own_roots, said | said_roots)
 
 
 # A campaign's lines are few, and meet in many prompts.
@@ -89,9 +96,8 @@ def _offer(offer: str) -> Sayable:
 def _audience(segment: str) -> Sayable:
     address = address_of(segment)
     read = words(segment)
-    return Sayable(
-        address.union(read), _roots(address).union(map(root, read)), frozenset(numbers_among(read)), _roots(address)
-    )
+    said, said_roots = address.union(read), _roots(address).union(map(root, read))
+    return Sayable(said, said_roots, frozenset(numbers_among(read)), _roots(address), said | said_roots)
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
@@ -140,7 +146,7 @@ def read_campaign(product: str | None, offer: str | None, prompt: str = "") -> C
     segment = _line(prompt, "Público: ")
     said_product = _line(prompt, "Produto: ") if product is None else product
     said_offer = _line(prompt, "Oferta: ") if offer is None else offer
-    campaign = Campaign(
+    return Campaign(
         product=_short(_content(product or "")),
         offer=read_offer(said_offer),
         offer_words=_content(offer or ""),
@@ -151,9 +157,7 @@ def read_campaign(product: str | None, offer: str | None, prompt: str = "") -> C
         of_offer=_offer(said_offer),
         of_audience=_audience(segment),
         segment=fold(segment),
-        kinds=Remembered(lambda word: kind_of(campaign, word)),
     )
-    return campaign
 
 
 def _line(prompt: str, label: str) -> str:

@@ -101,14 +101,15 @@ def amounts_among(spelled: Sequence[str]) -> set[Amount]:
 
 
 def _amounts(spelled: Sequence[str]) -> Iterator[Amount]:
-    for place, word in enumerate(spelled):
-        # Digits sort before letters: one comparison skips most words.
-        if word < ":" and word[0] >= "0":
-            unit = _unit(spelled, place)
-            for number in numbers_of(word):
-                yield number, unit
-        elif word == "um" and _PAID.intersection(spelled[max(place - 2, 0) : place]):
-            yield 1.0, "pague"
+    # Digits sort before letters: one comparison skips most words.
+    for place in [place for place, word in enumerate(spelled) if word < ":" and word[0] >= "0"]:
+        unit = _unit(spelled, place)
+        for number in numbers_of(spelled[place]):
+            yield number, unit
+    if "um" in spelled and not _PAID.isdisjoint(spelled):
+        for place, word in enumerate(spelled):
+            if word == "um" and not _PAID.isdisjoint(spelled[max(place - 2, 0) : place]):
+                yield 1.0, "pague"
 
 
 def _unit(spelled: Sequence[str], place: int) -> str:

@@ -175,8 +175,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     campaign = read_campaign(product, offer, prompt)
     spelled = uniform(signs)
     amounts = amounts_among([word for word in spelled if word not in BREAKS])
-    if not telling.isdisjoint(SYNONYMS):
-        present |= synonyms_among(telling)
+    present |= synonyms_among(telling)
     named = None if product is None else share_present(campaign.product, present)
     offered = None if offer is None else grade_offer(campaign.offer, set(spelled), amounts)
     if declines(folded, telling, bool(named and (offered is None or offered > FALSE_OFFER))):
@@ -225,7 +224,7 @@ def has_several_messages(lines: Sequence[str], text_words: Sequence[str], campai
         long_lines = [folded_words(fold(line)) for line in lines if len(line) >= ENOUGH_GRAPHEMES]
         if len(long_lines) > 2 or sum(bool(_offers(line, campaign)) for line in long_lines) > 1:
             return True
-    return bool(campaign.offer_words) and min(map(text_words.count, campaign.offer_words)) > 1
+    return bool(campaign.offer_words) and all(text_words.count(word) > 1 for word in campaign.offer_words)
 
 
 def _offers(line: Sequence[str], campaign: Campaign) -> bool:
