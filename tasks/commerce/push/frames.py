@@ -8,9 +8,13 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from tasks.commerce.push.notation import PART
 from tasks.commerce.text.text_form import fold
+
+if TYPE_CHECKING:
+    from tasks.commerce.push.lines import Campaign
 
 DATA_FILES: Final = ("data/campaigns/frames.toml",)
 _FILE: Final = Path(__file__).resolve().parents[3] / "data" / "campaigns" / "frames.toml"
@@ -25,6 +29,8 @@ FRAMES: Final = _read()
 _OWNED, _CHOICE, _DELIVERY, _PEOPLE = FRAMES["owned"], FRAMES["choice"], FRAMES["delivery"], FRAMES["people"]
 _WITH_OBJECT: Final = {verb: FRAMES[name] for name in ("act", "gift") for verb in FRAMES[name]["verbs"]}
 _GIVES: Final = FRAMES["gift"]["verbs"]
+_WINS: Final = frozenset(("ganhe", "ganha", "ganham", "ganhar"))
+_GIFT: Final = f"{PART}brinde"
 SHOP: Final = FRAMES["shop"]["nouns"]
 AFTER_COMMA: Final = FRAMES["limit"]["after_comma"]
 AFTER_STOP: Final = FRAMES["limit"]["after_stop"]
@@ -33,23 +39,31 @@ _IF: Final = "se"
 _IF_REACH: Final = 4
 """Words after `se` among which the verb of a condition is looked for."""
 _CONDITION_ENDS: Final = ("ar", "er", "ir", "or", "sse")
-TRIGGERS: Final = frozenset(_WITH_OBJECT) | _OWNED["possessives"] | _DELIVERY["places"] | _PEOPLE["nouns"] | {_OR, _IF}
+_ENDORSING, _PAYING = FRAMES["endorsement"], FRAMES["payment"]
+_MEANT: Final = frozenset(f"{PART}{part}" for part in ("desconto", "cashback", "cupom"))
+"""Parts that have an amount."""
+_OTHERWISE_PAID: Final = frozenset(f"{PART}{part}" for part in ("acima_de", "metade", "leve_pague", "sem_juros"))
+TRIGGERS: Final = _ENDORSING["verbs"].union(_WITH_OBJECT) | _OWNED["possessives"] | _DELIVERY["places"] | _PEOPLE["nouns"] | {_OR, _IF}
 """Words without which no frame is there."""
 
 
 def wrong_frames(
     clause: Sequence[str],
     opens: bool,
+    asks: bool,
     fits: Callable[[str], bool],
     sold: Callable[[str], bool],
+    offered: Callable[[str], bool],
 ) -> int:
     """Count the frames of a clause that say what no push may.
 
     Args:
         clause: Its words in uniform notation.
         opens: Whether it stands before the offer or asks: it may call people by what they are, and promises nothing.
+        asks: Whether it is of a question.
         fits: Whether a word is the product's or the audience's, or fits one of them.
         sold: Whether a word is the product's or the offer's: what merely fits the product is a gift that nobody offers.
+        offered: Whether a word is the offer's: what is won is no product.
     """
     count = 0
     if not opens and not _DELIVERY["places"].isdisjoint(clause):
@@ -60,9 +74,10 @@ def wrong_frames(
         after = clause[place + 1 :]
         if word in _WITH_OBJECT:
             frame = _WITH_OBJECT[word]
-            count += not _ends_in(
-                after, frame["between"], frame["objects"] | frame["leads"], sold if word in _GIVES else fits
-            )
+            allowed = offered if word in _WINS else sold if word in _GIVES else fits
+            count += not _ends_in(after, frame["between"], frame["objects"] | frame["leads"], allowed)
+        elif word in _ENDORSING["verbs"]:
+            count += not asks and _endorses(clause, place, fits)
         elif word in _OWNED["possessives"]:
             count += _says_of_owned(after, fits)
         elif word in _PEOPLE["nouns"]:
@@ -71,6 +86,33 @@ def wrong_frames(
             count += not _ends_in(after, _CHOICE["between"], _CHOICE["objects"], fits)
         elif word == _IF:
             count += any(each.endswith(_CONDITION_ENDS) for each in after[:_IF_REACH])
+    return count
+
+
+def _endorses(clause: Sequence[str], place: int, fits: Callable[[str], bool]) -> bool:
+    """Return whether somebody else than the shopper, or what belongs to them, uses or praises something."""
+    before = [word for word in clause[:place] if word not in _ENDORSING["between"]]
+    return bool(before) and before[-1] not in _ENDORSING["who"] | _OWNED["nouns"] and not fits(before[-1])
+
+
+def inverts(clause: Sequence[str], campaign: "Campaign") -> int:
+    """Count what a clause makes of the offer's own words against it.
+
+    The shopper pays what is taken off (`pague R$ 10`), gets the benefit for its amount (`com R$ 10 você ganha
+    desconto`), or the product as the gift (`ganhe panelas`, `panelas de brinde`).
+    """
+    own = campaign.of_offer.words
+    amounts = [place for place, word in enumerate(clause) if word[0].isdigit() and word in own]
+    count = 0
+    if amounts and _OTHERWISE_PAID.isdisjoint(own):
+        before = [word for word in clause[: amounts[0]] if word not in _PAYING["between"]]
+        count += before[-1:] != [] and before[-1] in _PAYING["verbs"]
+        parts = [place for place, word in enumerate(clause) if word in _MEANT]
+        if parts and parts[0] > amounts[0]:
+            count += not _GIVES.isdisjoint(clause[amounts[0] : parts[0]])
+    for place, word in enumerate(clause):
+        if word == _GIFT and place > 1 and clause[place - 1] in ("de", "como"):
+            count += campaign.sells(clause[place - 2]) and clause[place - 2] not in own
     return count
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from tasks.commerce.push.notation import PART, parts, uniform
+from tasks.commerce.push.notation import CLAIM, PART, parts, uniform
 from tasks.commerce.text.portuguese_numbers import numbers_of
 from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, share_present, words
 
@@ -84,7 +84,7 @@ def read_offer(offer: str) -> Offer:
         parts=tuple(sorted(f"{PART}{part}" for part in needed)),
         words=tuple(dict.fromkeys(others)),
         also=frozenset((f"{PART}{part}", word) for part in needed for word in parts()[part]["also"]),
-        allowed=frozenset(free | beside | set(words(offer))),
+        allowed=frozenset(free | beside | {f"{CLAIM}{word}" for word in beside if " " in word} | set(words(offer))),
     )
 
 

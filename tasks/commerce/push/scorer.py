@@ -127,6 +127,9 @@ _INSTRUCTIONS: Final = (WORDING.system, *WORDING.instructions)
 _GREETING: Final = re.compile(r"[^.!?\n]{3,24}[.!?\n]")
 _CODE: Final = re.compile(r"(?<![a-z])[a-z]{2,}\d+")
 """A voucher's code or a model's name: letters and digits in one word, which a customer would type in."""
+_MARKUP_SIGNS: Final = re.compile(r"[{}\[\]\\`^~|=_]|<(?!3)|(?<!-)>|//|--|&[a-z#]+;|\(\W*\)|[\"'“‘«]\s*[\"'”’»]")
+"""Markup, code, a comment, and brackets with nothing that a customer reads."""
+MARKED_UP: Final = 0.4
 _PERHAPS_CODE: Final = re.compile(r"\d(?<=[a-z][a-z]\d)")
 """The digit first, which is found faster than what is before it."""
 _UNFINISHED: Final = (",", ";", ":", "-", "(")
@@ -184,6 +187,8 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     message *= grade_statements(campaign, reading, amounts)
     if _PERHAPS_CODE.search(folded) and any(code not in fold(prompt) for code in _CODE.findall(folded)):
         message *= CLAIMED
+    if _MARKUP_SIGNS.search(completion):
+        message *= MARKED_UP
     lines = text.split("\n")
     if has_several_messages(lines, text_words, campaign):
         message *= SEVERAL_MESSAGES

@@ -16,6 +16,7 @@ from tasks.commerce.push.frames import (
     AFTER_COMMA,
     AFTER_STOP,
     FRAMES,
+    inverts,
     is_infinitive,
     receives,
     wrong_frames,
@@ -24,6 +25,7 @@ from tasks.commerce.push.lines import Campaign
 from tasks.commerce.push.notation import CLAIM, NEUTRAL, PART
 from tasks.commerce.push.offers import Amount, invented_amounts
 from tasks.commerce.push.word_kinds import (
+    ASKED,
     BREAK,
     CALLS,
     CLAIMS,
@@ -54,8 +56,10 @@ CLAIMED: Final = 0.45
 DENIED: Final = 0.3
 ASTRAY: Final = 3
 """Words of other products, beyond those of its own, with which a push speaks of none."""
+LATE: Final = 0.65
+"""Share that each rare word after the offer leaves, unless it is asked: it says what the goods or the shopper are."""
 UNKNOWN: Final = (1.0, 1.0, 0.93, 0.8, 0.55, 0.35, 0.2, 0.1)
-"""Shares that so many rare words leave, unknown ones and those of scenes that do not fit; more leave the last."""
+"""Shares that so many rare words before the offer or in questions leave: unknown ones and scenes that do not fit."""
 MOST_STRAYS: Final = 2
 MOST_NAMED: Final = 2
 """Times that product and offer are named at most."""
@@ -64,7 +68,12 @@ _ASKING: Final = CALLS | {"sim", "tem", "temos", "e", "isso", "so", "leve", "use
 """Words one of which begins what follows a question that holds the offer."""
 _GOES_ON: Final = FRAMES["act"]["verbs"] | FRAMES["gift"]["verbs"] | {"esta", "estao", "fica", "ficam", "vai", "vao"}
 """Verbs with which, after `e`, a clause goes on to something else."""
-_LIMITING: Final = frozenset((f"{CLAIM}so ate", f"{CLAIM}so no", f"{CLAIM}so em", "ate"))
+_LIMITING: Final = frozenset((*(f"{CLAIM}so {word}" for word in ("ate", "no", "na", "nos", "nas", "em")), "ate"))
+_UNTIL: Final = _LIMITING | {"so", "neste", "nesse"}
+_AFFIRMS: Final = frozenset(("sim", "claro", "sempre", "exato", "positivo", "certeza", "pode", "isso", "obvio", "garantimos"))
+"""Words with which who asked says that it is so."""
+_OWNING: Final = frozenset(("seu", "sua", "seus", "suas", "teu", "tua", "aquele", "aquela", "aqueles", "aquelas"))
+_OLD: Final = frozenset(("ai", "velho", "velha", "velhos", "velhas", "antigo", "antiga", "antigos", "antigas"))
 
 
 class Clause(NamedTuple):
@@ -125,36 +134,57 @@ def grade_statements(campaign: Campaign, reading: Reading, amounts: AbstractSet[
         given = campaign.of_product.numbers | campaign.of_offer.numbers | campaign.of_audience.numbers
         claims = invented_amounts(campaign.offer, amounts, given)
     rare: set[str] = set()
-    named = offered = asked = False
+    late: set[str] = set()
+    named = offered = asked = invites = False
     for sentence in reading.sentences:
         said = 0
         for clause in sentence:
             said |= clause.kind
-        lenient = not said & NAMES and (not named or sentence[-1].asks)
+        asks = sentence[-1].asks
+        # The shopper's own thing is no offer, and nor is what somebody asks.
+        own = said & NAMES and not said & OFFERS and not offered and (asks or any(map(_is_own, sentence)))
+        free = bool(own) or (not said & NAMES and (not named or asks))
         bound = False
         for place, clause in enumerate(sentence):
             words, kind = clause.words, clause.kind
             here = bool(kind & OFFERS)
+            lenient = free and (clause.asks or not offered)
             if asked and not here:
                 claims += _mocks(campaign, words)
+            claims += invites and words[0] in _AFFIRMS
             asked = here and clause.asks
             bound = (bound or (offered and not place and not said & NAMES)) and _goes_on(words, bound)
-            if kind & (STRAY | LEADS):
+            if kind & (STRAY | LEADS) and not own:
                 claims += _strays(campaign, clause, bound, offered)
             if lenient and "%" in words:
                 claims -= min(claims, _measures(words, campaign.suits))
             if kind & TRIGGER:
-                claims += wrong_frames(words, lenient, campaign.suits, campaign.sells)
+                claims += wrong_frames(words, lenient, asks, campaign.suits, campaign.sells, campaign.of_offer.words.__contains__)
+            if here:
+                claims += inverts(words, campaign)
             bound = bound or here
-            offered = offered or here
             if kind & ODD:
-                denied, claimed = _weigh(campaign, clause, lenient, rare)
+                soft = SOFT * lenient | ASKED * (lenient and asks)
+                denied, claimed = _weigh(campaign, clause, soft, late if offered and not lenient else rare)
                 denials += denied
                 claims += claimed
-        named = named or bool(said & NAMES)
+            offered = offered or here
+            invites = clause.asks and kind & ASKED and not kind & SOFT
+        named = named or bool(said & NAMES and not own)
     claims += _names_too_often(reading.noted)
-    unknown = len(rare)
-    return CLAIMED**claims * DENIED**denials * UNKNOWN[min(unknown, len(UNKNOWN) - 1)]
+    unknown = UNKNOWN[min(len(rare), len(UNKNOWN) - 1)] * LATE ** len(late)
+    return CLAIMED**claims * DENIED**denials * unknown
+
+
+def _is_own(clause: Clause) -> bool:
+    """Return whether a clause names the product as a thing that the shopper has: `sua toalha`, `o fogão aí`."""
+    if not clause.kind & NAMES:
+        return False
+    words = ["", *clause.words, ""]
+    return any(
+        kind & NAMES and (words[place] in _OWNING or words[place + 2] in _OLD)
+        for place, kind in enumerate(clause.kinds)
+    )
 
 
 def _names_too_often(noted: Sequence[tuple[str, int]]) -> bool:
@@ -173,19 +203,24 @@ def _goes_on(clause: Sequence[str], after_comma: bool) -> bool:
     return clause[0] in (AFTER_COMMA if after_comma else AFTER_STOP) and CALLS.isdisjoint(clause)
 
 
-def _weigh(campaign: Campaign, clause: Clause, lenient: bool, rare: set[str]) -> tuple[int, int]:
-    """Return the denials and claims among the words of no list, and put the rare ones with the others."""
+def _weigh(campaign: Campaign, clause: Clause, soft: int, rare: set[str]) -> tuple[int, int]:
+    """Return the denials and claims among the words of no list but the soft ones, and put the rare with the others."""
     denials = claims = 0
     for word, kind in zip(clause.words, clause.kinds, strict=True):
-        if not kind & ODD or (lenient and kind & SOFT):
+        if not kind & ODD or (kind & soft and not _is_deadline(word, clause.words)):
             continue
         if kind & DENIES:
             denials += 1
-        elif kind & CLAIMS or (kind & THING and not lenient):
+        elif kind & CLAIMS or (kind & THING and not soft):
             claims += not _limits_itself(word, clause.words, campaign.of_offer.words)
         elif kind & RARE:
             rare.add(word)
     return denials, claims
+
+
+def _is_deadline(word: str, clause: Sequence[str]) -> bool:
+    """Return whether a day is what a clause limits something to: `até domingo`, and not `domingo de sol`."""
+    return word[0] == PART and not _UNTIL.isdisjoint(clause)
 
 
 def _measures(clause: Sequence[str], apt: Callable[[str], bool]) -> int:

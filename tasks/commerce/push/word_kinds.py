@@ -25,11 +25,12 @@ DATA_FILES: Final = (
 )
 OFFERS, STRAY, LEADS, TRIGGER, OF_SHOP = (1 << place for place in range(5))
 """Makes the offer; may stand beside neither it nor the product; leads to a receiver; opens a frame; names the shop."""
-DENIES, CLAIMS, THING, RARE, SOFT = (1 << place for place in range(5, 10))
-"""Denies; claims; names a thing of shops, a claim unless lenient; is in no list; claims nothing where lenient."""
-FITS_PRODUCT, FITS_AUDIENCE, FITS_OTHERS, NAMES = (1 << place for place in range(10, 14))
+DENIES, CLAIMS, THING, RARE, SOFT, ASKED = (1 << place for place in range(5, 11))
+"""Denies; claims; names a thing of shops, a claim unless lenient; is in no list; claims nothing where lenient, or in a
+question."""
+FITS_PRODUCT, FITS_AUDIENCE, FITS_OTHERS, NAMES = (1 << place for place in range(11, 15))
 """Fits this product; speaks to this audience; fits other products alone; names product or offer."""
-BREAK, ENDS = 1 << 14, 1 << 15
+BREAK, ENDS = 1 << 15, 1 << 16
 """Ends a clause; ends a sentence too."""
 NOTED: Final = FITS_PRODUCT
 """Flags from which on a word is noted: it names product or offer, or fits one."""
@@ -51,11 +52,12 @@ TAILS: Final = frozenset(map(fold, read_lexicon("push_tails"))) | {NEUTRAL_TAIL}
 CALLS: Final = frozenset(map(fold, read_lexicon("calls_to_action"))) - {"volta", "parcela", "parcele", "use", "leve"}
 _PRODUCTS: Final = product_stems()
 _SCENES: Final = frozenset(map(fold, read_lexicon("push_scenes")))
-_SOFT: Final = frozenset(
-    form
+_SOFT: Final = {
+    form: ASKED if entry.endswith("?") else SOFT | ASKED
     for entry in map(fold, read_lexicon("push_soft"))
-    for form in ((f"{CLAIM}{entry}", f"{DENIAL}{entry}") if " " in entry else (entry,))
-)
+    for word in (entry.removesuffix("?"),)
+    for form in ((f"{CLAIM}{word}", f"{DENIAL}{word}") if " " in word else (word,))
+}
 _LEADS: Final = FRAMES["receiver"]["leads"]
 _BESIDE: Final = TAILS | CALLS | BREAKS | _LEADS
 _PLAIN_SIGNS: Final = PLAIN | BREAKS | {"%", "r$", NEUTRAL, NEUTRAL_TAIL}
@@ -88,7 +90,7 @@ def _read(word: str) -> _Word:
     if word not in _LISTED and word.isalpha():
         says = _says(word, own)
         return _Word(0, STRAY | says, 0, 0, own)
-    kind = LEADS * (word in _LEADS) | TRIGGER * (word in TRIGGERS) | OF_SHOP * (word in SHOP) | SOFT * (word in _SOFT)
+    kind = LEADS * (word in _LEADS) | TRIGGER * (word in TRIGGERS) | OF_SHOP * (word in SHOP) | _SOFT.get(word, 0)
     says = _says(word, own)
     foreign = 0
     if word not in _EVERYWHERE:
