@@ -79,7 +79,7 @@ def wrong_frames(
         elif word in _ENDORSING["verbs"]:
             count += not asks and _endorses(clause, place, fits)
         elif word in _OWNED["possessives"]:
-            count += _says_of_owned(after, fits)
+            count += not (asks and after and sold(after[0])) and _says_of_owned(after, fits)
         elif word in _PEOPLE["nouns"]:
             count += not opens and not fits(word) and not _may_be_named(clause, place)
         elif word == _OR:

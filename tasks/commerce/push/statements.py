@@ -70,6 +70,7 @@ _GOES_ON: Final = FRAMES["act"]["verbs"] | FRAMES["gift"]["verbs"] | {"esta", "e
 """Verbs with which, after `e`, a clause goes on to something else."""
 _LIMITING: Final = frozenset((*(f"{CLAIM}so {word}" for word in ("ate", "no", "na", "nos", "nas", "em")), "ate"))
 _UNTIL: Final = _LIMITING | {"so", "neste", "nesse"}
+"""Words with which a clause limits something to a day."""
 _AFFIRMS: Final = frozenset(("sim", "claro", "sempre", "exato", "positivo", "certeza", "pode", "isso", "obvio", "garantimos"))
 """Words with which who asked says that it is so."""
 _OWNING: Final = frozenset(("seu", "sua", "seus", "suas", "teu", "tua", "aquele", "aquela", "aqueles", "aquelas"))
@@ -165,7 +166,8 @@ def grade_statements(campaign: Campaign, reading: Reading, amounts: AbstractSet[
             bound = bound or here
             if kind & ODD:
                 soft = SOFT * lenient | ASKED * (lenient and asks)
-                denied, claimed = _weigh(campaign, clause, soft, late if offered and not lenient else rare)
+                days = not offered and not said & OFFERS and _UNTIL.isdisjoint(words)
+                denied, claimed = _weigh(campaign, clause, soft, days, late if offered and not lenient else rare)
                 denials += denied
                 claims += claimed
             offered = offered or here
@@ -203,11 +205,14 @@ def _goes_on(clause: Sequence[str], after_comma: bool) -> bool:
     return clause[0] in (AFTER_COMMA if after_comma else AFTER_STOP) and CALLS.isdisjoint(clause)
 
 
-def _weigh(campaign: Campaign, clause: Clause, soft: int, rare: set[str]) -> tuple[int, int]:
-    """Return the denials and claims among the words of no list but the soft ones, and put the rare with the others."""
+def _weigh(campaign: Campaign, clause: Clause, soft: int, days: bool, rare: set[str]) -> tuple[int, int]:
+    """Return the denials and claims among the words of no list, and put the rare ones with the others.
+
+    Those with a flag of `soft` are left out, and the days of the week (`domingo de sol`) where `days`.
+    """
     denials = claims = 0
     for word, kind in zip(clause.words, clause.kinds, strict=True):
-        if not kind & ODD or (kind & soft and not _is_deadline(word, clause.words)):
+        if not kind & ODD or (days if kind & SOFT and word[0] == PART else kind & soft):
             continue
         if kind & DENIES:
             denials += 1
@@ -216,11 +221,6 @@ def _weigh(campaign: Campaign, clause: Clause, soft: int, rare: set[str]) -> tup
         elif kind & RARE:
             rare.add(word)
     return denials, claims
-
-
-def _is_deadline(word: str, clause: Sequence[str]) -> bool:
-    """Return whether a day is what a clause limits something to: `até domingo`, and not `domingo de sol`."""
-    return word[0] == PART and not _UNTIL.isdisjoint(clause)
 
 
 def _measures(clause: Sequence[str], apt: Callable[[str], bool]) -> int:
@@ -261,7 +261,7 @@ def _strays(campaign: Campaign, clause: Clause, bound: bool, offered: bool) -> i
         elif not offers and place > last and (word in CLOSED_CLASS or word in TAILS):
             # Beside the product alone, what it is like counts, and not what a shopper does with it.
             break
-        elif kind & STRAY and (named or word != NEUTRAL):
+        elif kind & STRAY and (kind & ODD if not offers else named or word != NEUTRAL):
             count += 1
             if not offers:
                 break

@@ -50,6 +50,8 @@ PLAIN: Final = (
 ) - _CLAIMS
 TAILS: Final = frozenset(map(fold, read_lexicon("push_tails"))) | {NEUTRAL_TAIL}
 CALLS: Final = frozenset(map(fold, read_lexicon("calls_to_action"))) - {"volta", "parcela", "parcele", "use", "leve"}
+_GUARDED: Final = CLOSED_CLASS | FRAMES["owned"]["nouns"] | FRAMES["endorsement"]["who"]
+"""Words that frames read, or that need no list."""
 _PRODUCTS: Final = product_stems()
 _SCENES: Final = frozenset(map(fold, read_lexicon("push_scenes")))
 _SOFT: Final = {
@@ -162,4 +164,4 @@ def _says(word: str, own: str) -> int:
         return CLAIMS
     if not word.isalpha():
         return 0
-    return THING * (stem(word) in _PRODUCTS and word not in _SCENES) | RARE * (own not in _KNOWN and word not in CLOSED_CLASS)
+    return THING * (stem(word) in _PRODUCTS and word not in _SCENES) | RARE * (own not in _KNOWN and word not in _GUARDED)
