@@ -36,6 +36,8 @@ AFTER_COMMA: Final = FRAMES["limit"]["after_comma"]
 AFTER_STOP: Final = FRAMES["limit"]["after_stop"]
 _OR: Final = "ou"
 _IF: Final = "se"
+_BEFORE_SELF: Final = frozenset(("vai", "vao", "para", "pra", "pode", "quer", "de"))
+"""Words after which `se` is the shopper's own: `vai se apaixonar`."""
 _IF_REACH: Final = 4
 """Words after `se` among which the verb of a condition is looked for."""
 _CONDITION_ENDS: Final = ("ar", "er", "ir", "or", "sse")
@@ -84,7 +86,7 @@ def wrong_frames(
             count += not opens and not fits(word) and not _may_be_named(clause, place)
         elif word == _OR:
             count += not _ends_in(after, _CHOICE["between"], _CHOICE["objects"], fits)
-        elif word == _IF:
+        elif word == _IF and (not place or clause[place - 1] not in _BEFORE_SELF):
             count += any(each.endswith(_CONDITION_ENDS) for each in after[:_IF_REACH])
     return count
 

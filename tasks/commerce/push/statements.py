@@ -73,6 +73,8 @@ _UNTIL: Final = _LIMITING | {"so", "neste", "nesse"}
 """Words with which a clause limits something to a day."""
 _AFFIRMS: Final = frozenset(("sim", "claro", "sempre", "exato", "positivo", "certeza", "pode", "isso", "obvio", "garantimos"))
 """Words with which who asked says that it is so."""
+_WHOLE: Final = frozenset(("toda", "todo", "inteira", "inteiro"))
+"""Words for all of who gets something: `para a turma toda`."""
 _OWNING: Final = frozenset(("seu", "sua", "seus", "suas", "teu", "tua", "aquele", "aquela", "aqueles", "aquelas"))
 _OLD: Final = frozenset(("ai", "velho", "velha", "velhos", "velhas", "antigo", "antiga", "antigos", "antigas"))
 
@@ -262,7 +264,7 @@ def _strays(campaign: Campaign, clause: Clause, bound: bool, offered: bool) -> i
             # Beside the product alone, what it is like counts, and not what a shopper does with it.
             break
         elif kind & STRAY and (kind & ODD if not offers else named or word != NEUTRAL):
-            count += 1
+            count += not (aims and word in _WHOLE) and not _limits_itself(word, words, campaign.of_offer.words)
             if not offers:
                 break
     return min(count, MOST_STRAYS)

@@ -61,7 +61,7 @@ _SOFT: Final = {
     for form in ((f"{CLAIM}{word}", f"{DENIAL}{word}") if " " in word else (word,))
 }
 _LEADS: Final = FRAMES["receiver"]["leads"]
-_BESIDE: Final = TAILS | CALLS | BREAKS | _LEADS
+_BESIDE: Final = TAILS | CALLS | BREAKS | _LEADS | {"%"}
 _PLAIN_SIGNS: Final = PLAIN | BREAKS | {"%", "r$", NEUTRAL, NEUTRAL_TAIL}
 _EVERYWHERE: Final = _BESIDE & _PLAIN_SIGNS
 """Words that are free beside the offer and elsewhere."""
