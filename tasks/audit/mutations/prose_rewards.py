@@ -290,7 +290,7 @@ PUSH: Final = (
         "Words that no list of harmless ones has cost nothing, and no manner does.",
         ("push",),
         (
-            edit("push.statements:grade_statements", (" * UNKNOWN[min(unknown, len(UNKNOWN) - 1)]", "")),
+            edit("push.statements:grade_statements", (" * unknown", "")),
             edit("push.scorer:score", ("    message *= manner(text, folded, text_words)\n", "")),
             edit(
                 "text.text_form:_portuguese", ("ramp(foreign / len(kinds), 0.2, 0.08) if foreign > 1 else 1.0", "1.0")

