@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tasks.commerce.push.notation import PART
+from tasks.commerce.push.notation import NEUTRAL, PART
 from tasks.commerce.text.text_form import fold
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def wrong_frames(
         elif word in _PEOPLE["nouns"]:
             count += not opens and not fits(word) and not _may_be_named(clause, place)
         elif word == _OR:
-            count += not _ends_in(after, _CHOICE["between"], _CHOICE["objects"], fits)
+            count += after[:1] == [NEUTRAL] or not _ends_in(after, _CHOICE["between"], _CHOICE["objects"], fits)
         elif word == _IF and (not place or clause[place - 1] not in _BEFORE_SELF):
             count += any(each.endswith(_CONDITION_ENDS) for each in after[:_IF_REACH])
     return count
