@@ -68,7 +68,7 @@ def wrong_frames(
         offered: Whether a word is the offer's: what is won is no product.
     """
     count = 0
-    if not opens and not _DELIVERY["places"].isdisjoint(clause):
+    if not _DELIVERY["places"].isdisjoint(clause) and not (asks or (opens and _DELIVERY["verbs"].isdisjoint(clause))):
         count += not _DELIVERY["times"].isdisjoint(clause)
     for place, word in enumerate(clause):
         if word not in TRIGGERS:
