@@ -45,6 +45,7 @@ an endorsement in harmless words (`o mundo inteiro usa e ama`), by guilt, and by
 import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from tasks.commerce.push.clauses import BREAKS, mark_breaks, tokens
@@ -69,6 +70,7 @@ from tasks.commerce.text.text_form import (
     originality,
     ramp,
     share_present,
+    words,
 )
 from tasks.commerce.text.wordings import read_wording
 
@@ -124,6 +126,8 @@ _JOINING: Final = FUNCTION_WORDS - _MAY_END
 """Words with which no push ends, unless it was cut."""
 _INSTRUCTIONS: Final = (WORDING.system, *WORDING.instructions)
 """What a push may not copy; the campaign's lines, which `_LABELS` tell, are what it is to say."""
+_INSTRUCTED: Final = frozenset(pair for text in _INSTRUCTIONS for pair in pairwise(words(text)))
+"""Neighbours without which nothing is copied from them."""
 _GREETING: Final = re.compile(r"[^.!?\n]{3,24}[.!?\n]")
 _CODE: Final = re.compile(r"(?<![a-z])[a-z]{2,}\d+")
 """A voucher's code or a model's name: letters and digits in one word, which a customer would type in."""
@@ -170,7 +174,9 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     text_words = [word for word in signs if word not in BREAKS]
     present = set(text_words)
     telling = present & _TELLING
-    message = size * _fluent(folded, text_words) * originality(text_words, *_INSTRUCTIONS)
+    message = size * _fluent(folded, text_words)
+    if not _INSTRUCTED.isdisjoint(pairwise(text_words)):
+        message *= originality(text_words, *_INSTRUCTIONS)
     message *= manner(text, folded, text_words)
     if not message or _talks(folded, telling):
         return Score(dict.fromkeys(WEIGHTS, 0.0))

@@ -182,7 +182,7 @@ def grade_statements(campaign: Campaign, reading: Reading, amounts: AbstractSet[
 
 def _is_own(clause: Clause) -> bool:
     """Return whether a clause names the product as a thing that the shopper has: `sua toalha`, `o fogão aí`."""
-    if not clause.kind & NAMES:
+    if not clause.kind & NAMES or (_OWNING.isdisjoint(clause.words) and _OLD.isdisjoint(clause.words)):
         return False
     words = ["", *clause.words, ""]
     return any(
@@ -193,7 +193,7 @@ def _is_own(clause: Clause) -> bool:
 
 def _names_too_often(noted: Sequence[tuple[str, int]]) -> bool:
     names = [word for word, kind in noted if kind & NAMES]
-    return len(names) > MOST_NAMED and any(
+    return len(names) - len(set(names)) >= MOST_NAMED and any(
         names.count(word) > MOST_NAMED for word in names if word.isalpha() or word[0] == PART
     )
 
