@@ -45,7 +45,13 @@ _ENDORSING, _PAYING = FRAMES["endorsement"], FRAMES["payment"]
 _MEANT: Final = frozenset(f"{PART}{part}" for part in ("desconto", "cashback", "cupom"))
 """Parts that have an amount."""
 _OTHERWISE_PAID: Final = frozenset(f"{PART}{part}" for part in ("acima_de", "metade", "leve_pague", "sem_juros"))
-TRIGGERS: Final = _ENDORSING["verbs"].union(_WITH_OBJECT) | _OWNED["possessives"] | _DELIVERY["places"] | _PEOPLE["nouns"] | {_OR, _IF}
+TRIGGERS: Final = (
+    _ENDORSING["verbs"].union(_WITH_OBJECT)
+    | _OWNED["possessives"]
+    | _DELIVERY["places"]
+    | _PEOPLE["nouns"]
+    | {_OR, _IF}
+)
 """Words without which no frame is there."""
 
 

@@ -27,11 +27,14 @@ clause of product and offer is closed: between and after them stand their words,
 hundred listed ones; each other word there (`em toda a loja`, `roubados`, `para quem`, `depois de`) leaves 0.45, up to
 two of them. Elsewhere each claim that a customer could rely on (an amount, a benefit, a deadline, a condition, stock,
 another product, a voucher's code) leaves 0.45, and so does each frame that no push has (`frames`: a gift, a threat, a
-tale of the shopper's people, home or account, of the shop's state, a mocked offer); each denial 0.3. Before the offer,
-and in questions, words that claim or deny nothing of it are free. Rare words, unknown or of scenes that do not fit,
-leave 1, 0.93, 0.8, 0.55, 0.35, 0.2, then 0.1. Of 40 good and 40 bad pushes by a blind writer, 19 and 30 were graded
-right before, 40 and 39 now, after they were read; so they say little of texts by another hand. Gamed by an effect or
-an endorsement in harmless words (`o mundo inteiro usa e ama`), by guilt, and by a tale of two rare words.
+tale of the shopper's people, home or account, of the shop's state, an endorsement, a mocked offer, one turned round by
+its own words as in `pague R$ 10 e ganhe desconto`); each denial 0.3. After the offer, each rare word, unknown or of a
+scene that does not fit, leaves 0.65. Before it, and in questions that nobody answers, words that claim or deny nothing
+of it are free, the shopper's old thing too (`sua toalha já não seca?`), and rare ones leave 1, 0.93, 0.8, 0.55, 0.35,
+0.2, then 0.1. Markup, code and brackets with nothing to read leave 0.4. Of 40 good and 40 bad pushes by a blind writer,
+19 and 30 were graded right before the clauses were read, all now, after they were read; so they say little of texts by
+another hand. Gamed by what is said before the offer (`A TV mostrou`, `Cheira mal, mas é barato`: of 106 bad remarks 3
+are free after the offer, and 49 before it), by a question nobody answers, and by guilt.
 
 `v4.2` (the V4.2 report's appendix, continuous where a part can be; it knows no reference):
 
@@ -118,7 +121,16 @@ _MAY_END: Final = frozenset(
 )  # fmt: skip
 _TELLING: Final = frozenset(
     folded_words(phrase)[0]
-    for listed in (FORMAL.phrases, _TALK.phrases, CHATTER.phrases, APOLOGIES.phrases, _CALLS, _LABELS, SYNONYMS, ("nao", "recuso", "impossivel"))
+    for listed in (
+        FORMAL.phrases,
+        _TALK.phrases,
+        CHATTER.phrases,
+        APOLOGIES.phrases,
+        _CALLS,
+        _LABELS,
+        SYNONYMS,
+        ("nao", "recuso", "impossivel"),
+    )
     for phrase in listed
 )
 """Words without which a text is of none of these kinds, as most are."""
@@ -208,7 +220,9 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         "product": None if named is None else message * named,
         "offer": None if offered is None else message * offered,
         "style": message * ground * style,
-        "appeal": None if product is None else message * ground * speaks(campaign, folded, reading.noted) * (1.0 if calls else UNINVITED),
+        "appeal": None
+        if product is None
+        else message * ground * speaks(campaign, folded, reading.noted) * (1.0 if calls else UNINVITED),
     }
     return Score(fill_unknown(components, WEIGHTS))
 
@@ -242,7 +256,9 @@ def _offers(line: Sequence[str], campaign: Campaign) -> bool:
     return any(word[0] == PART for word in uniform(line)) or not set(campaign.offer_words).isdisjoint(line)
 
 
-def _style(lines: Sequence[str], folded: str, text_words: Sequence[str], present: AbstractSet[str], calls: bool) -> float:
+def _style(
+    lines: Sequence[str], folded: str, text_words: Sequence[str], present: AbstractSet[str], calls: bool
+) -> float:
     if FORMAL.are_in(folded, present):
         return 0.0
     one_message = sum(map(bool, lines)) <= TITLE_AND_BODY and not lines[0].startswith(_MARKUP) and "**" not in folded

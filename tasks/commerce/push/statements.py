@@ -4,7 +4,8 @@ A push is read by clause. The clause that says product and offer is closed: from
 their words, what fits the product, and the words of `push_tails`; all else is a claim of what kind, for whom, when or
 how far. Elsewhere it may say the few hundred words and phrases of `push_words` and `push_phrases`, which promise
 nothing. A claim that a customer could rely on (a benefit, an amount, a date, a stock, an effect, another product, a
-frame of `frames`), or a denial of the offer, costs at once; a rare word costs nothing, and several much.
+frame of `frames`), or a denial of the offer, costs at once. A rare word after the offer costs a third; before it, and
+in a question, one costs nothing, and several much.
 """
 
 from collections.abc import Callable, Sequence
@@ -71,7 +72,9 @@ _GOES_ON: Final = FRAMES["act"]["verbs"] | FRAMES["gift"]["verbs"] | {"esta", "e
 _LIMITING: Final = frozenset((*(f"{CLAIM}so {word}" for word in ("ate", "no", "na", "nos", "nas", "em")), "ate"))
 _UNTIL: Final = _LIMITING | {"so", "neste", "nesse"}
 """Words with which a clause limits something to a day."""
-_AFFIRMS: Final = frozenset(("sim", "claro", "sempre", "exato", "positivo", "certeza", "pode", "isso", "obvio", "garantimos"))
+_AFFIRMS: Final = frozenset(
+    ("sim", "claro", "sempre", "exato", "positivo", "certeza", "pode", "isso", "obvio", "garantimos")
+)
 """Words with which who asked says that it is so."""
 _WHOLE: Final = frozenset(("toda", "todo", "inteira", "inteiro"))
 """Words for all of who gets something: `para a turma toda`."""
@@ -162,7 +165,9 @@ def grade_statements(campaign: Campaign, reading: Reading, amounts: AbstractSet[
             if lenient and "%" in words:
                 claims -= min(claims, _measures(words, campaign.suits))
             if kind & TRIGGER:
-                claims += wrong_frames(words, lenient, asks, campaign.suits, campaign.sells, campaign.of_offer.words.__contains__)
+                claims += wrong_frames(
+                    words, lenient, asks, campaign.suits, campaign.sells, campaign.of_offer.words.__contains__
+                )
             if here:
                 claims += inverts(words, campaign)
             bound = bound or here
@@ -287,9 +292,7 @@ def _leaves_offer(clause: Sequence[str], place: int, aims: bool) -> bool:
     """Return whether a clause turns from the offer to what a shopper does: a call, a second verb, a purpose."""
     word = clause[place]
     return (
-        word in CALLS
-        or (place > 0 and clause[place - 1] == "e" and word in _GOES_ON)
-        or (aims and is_infinitive(word))
+        word in CALLS or (place > 0 and clause[place - 1] == "e" and word in _GOES_ON) or (aims and is_infinitive(word))
     )
 
 

@@ -164,4 +164,6 @@ def _says(word: str, own: str) -> int:
         return CLAIMS
     if not word.isalpha():
         return 0
-    return THING * (stem(word) in _PRODUCTS and word not in _SCENES) | RARE * (own not in _KNOWN and word not in _GUARDED)
+    return THING * (stem(word) in _PRODUCTS and word not in _SCENES) | RARE * (
+        own not in _KNOWN and word not in _GUARDED
+    )
