@@ -55,24 +55,16 @@ TRIGGERS: Final = (
 """Words without which no frame is there."""
 
 
-def wrong_frames(
-    clause: Sequence[str],
-    opens: bool,
-    asks: bool,
-    fits: Callable[[str], bool],
-    sold: Callable[[str], bool],
-    offered: Callable[[str], bool],
-) -> int:
+def wrong_frames(clause: Sequence[str], opens: bool, asks: bool, campaign: "Campaign") -> int:
     """Count the frames of a clause that say what no push may.
 
     Args:
         clause: Its words in uniform notation.
         opens: Whether it stands before the offer or asks: it may call people by what they are, and promises nothing.
         asks: Whether it is of a question.
-        fits: Whether a word is the product's or the audience's, or fits one of them.
-        sold: Whether a word is the product's or the offer's: what merely fits the product is a gift that nobody offers.
-        offered: Whether a word is the offer's: what is won is no product.
+        campaign: What fits its lines may be had; of them, what is sold is given, and what is offered is won.
     """
+    fits, sold = campaign.suits, campaign.sells
     count = 0
     if not _DELIVERY["places"].isdisjoint(clause) and not (asks or (opens and _DELIVERY["verbs"].isdisjoint(clause))):
         count += not _DELIVERY["times"].isdisjoint(clause)
@@ -82,7 +74,7 @@ def wrong_frames(
         after = clause[place + 1 :]
         if word in _WITH_OBJECT:
             frame = _WITH_OBJECT[word]
-            allowed = offered if word in _WINS else sold if word in _GIVES else fits
+            allowed = campaign.of_offer.words.__contains__ if word in _WINS else sold if word in _GIVES else fits
             count += not _ends_in(after, frame["between"], frame["objects"] | frame["leads"], allowed)
         elif word in _ENDORSING["verbs"]:
             count += not asks and _endorses(clause, place, fits)

@@ -1,15 +1,16 @@
 """Lines of a campaign: what its product, offer and audience let a push say."""
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Final, NamedTuple
 
 from tasks.commerce.push.notation import PART, uniform
 from tasks.commerce.push.offers import Offer, read_offer
 from tasks.commerce.push.senses import ANY_PRODUCT, address_of, sense_of
 from tasks.commerce.push.synonyms import names_of
-from tasks.commerce.push.word_kinds import Kinds
+from tasks.commerce.push.word_kinds import kind_of
 from tasks.commerce.text.portuguese_numbers import numbers_among
+from tasks.commerce.text.remembered import Remembered
 from tasks.commerce.text.text_form import KEPT_PROMPTS, content_words, fold, words
 from tasks.commerce.text.vocabulary import CLOSED_CLASS, root, roots
 
@@ -25,8 +26,6 @@ class Sayable(NamedTuple):
     numbers: frozenset[float]
     apt: frozenset[str]
     """Roots of the words that fit the line without being its own."""
-    known: frozenset[str]
-    """Its words and roots."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +49,9 @@ class Campaign:
     """The audience as the prompt has it, folded."""
 
     @cached_property
-    def kinds(self) -> Kinds:
-        """The flags of words in uniform notation."""
-        return Kinds(self)
+    def kinds(self) -> Remembered[int]:
+        """The flags of words in uniform notation, each found once for all answers."""
+        return Remembered(partial(kind_of, self))
 
     def fits(self, word: str) -> bool:
         """Return whether a word is said by a line of the campaign, or fits one."""
@@ -77,8 +76,7 @@ def _sayable(line: str, more: frozenset[str], apt: frozenset[str]) -> Sayable:
     own_roots = roots(own - CLOSED_CLASS)
     apt_roots = roots(apt - CLOSED_CLASS)
     numbers = frozenset(numbers_among(uniform(read)))
-    said, said_roots = own | apt, own_roots | apt_roots
-    return Sayable(said, said_roots, numbers, apt_roots - own_roots, said | said_roots)
+    return Sayable(own | apt, own_roots | apt_roots, numbers, apt_roots - own_roots)
 
 
 # A campaign's lines are few, and meet in many prompts.
@@ -96,8 +94,9 @@ def _offer(offer: str) -> Sayable:
 def _audience(segment: str) -> Sayable:
     address = address_of(segment)
     read = words(segment)
-    said, said_roots = address.union(read), _roots(address).union(map(root, read))
-    return Sayable(said, said_roots, frozenset(numbers_among(read)), _roots(address), said | said_roots)
+    return Sayable(
+        address.union(read), _roots(address).union(map(root, read)), frozenset(numbers_among(read)), _roots(address)
+    )
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)

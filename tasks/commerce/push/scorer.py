@@ -203,10 +203,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     reading = read(campaign, spelled)
     message *= grade_statements(campaign, reading, amounts)
-    if _PERHAPS_CODE.search(folded) and any(code not in fold(prompt) for code in _CODE.findall(folded)):
-        message *= CLAIMED
-    if _MARKUP_SIGNS.search(completion):
-        message *= MARKED_UP
+    message *= _of_words(completion, folded, prompt)
     lines = text.split("\n")
     if has_several_messages(lines, text_words, campaign):
         message *= SEVERAL_MESSAGES
@@ -215,6 +212,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     if not style:
         message *= FORMAL_LETTER
     ground = 0.2 + 0.8 * (1.0 if named is None else named) * (1.0 if offered is None else offered)
+    appeal = speaks(campaign, folded, reading.noted) * (1.0 if calls else UNINVITED)
     components = {
         "length": message * ground * ramp(shown, 0, ENOUGH_GRAPHEMES) * _short(shown),
         "product": None if named is None else message * named,
@@ -232,6 +230,14 @@ def _fluent(folded: str, text_words: Sequence[str]) -> float:
     whole = fluency(text_words)
     greeting = _GREETING.match(folded) if whole < 1.0 else None
     return whole if greeting is None else max(whole, fluency(folded_words(folded[greeting.end() :])))
+
+
+def _of_words(text: str, folded: str, prompt: str) -> float:
+    """Return the share that a text keeps by being words that a customer reads, and not markup or another's code."""
+    kept = MARKED_UP if _MARKUP_SIGNS.search(text) else 1.0
+    if _PERHAPS_CODE.search(folded) and any(code not in fold(prompt) for code in _CODE.findall(folded)):
+        kept *= CLAIMED
+    return kept
 
 
 def _short(shown: int) -> float:
@@ -256,16 +262,14 @@ def _offers(line: Sequence[str], campaign: Campaign) -> bool:
     return any(word[0] == PART for word in uniform(line)) or not set(campaign.offer_words).isdisjoint(line)
 
 
-def _style(
-    lines: Sequence[str], folded: str, text_words: Sequence[str], present: AbstractSet[str], calls: bool
-) -> float:
-    if FORMAL.are_in(folded, present):
+def _style(lines: Sequence[str], folded: str, text_words: Sequence[str], there: AbstractSet[str], calls: bool) -> float:
+    if FORMAL.are_in(folded, there):
         return 0.0
     one_message = sum(map(bool, lines)) <= TITLE_AND_BODY and not lines[0].startswith(_MARKUP) and "**" not in folded
     breaks_off = lines[-1].endswith(_UNFINISHED) or (
         lines[-1][-1].isalnum() and not _JOINING.isdisjoint(text_words[-1:])
     )
-    faults = (not one_message) + breaks_off + CHATTER.are_in(folded, present)
+    faults = (not one_message) + breaks_off + CHATTER.are_in(folded, there)
     return (1.0 if calls else WITHOUT_CALL) * 0.5**faults
 
 

@@ -106,8 +106,8 @@ def read(campaign: Campaign, spelled: Sequence[str]) -> Reading:
     sentences: list[list[Clause]] = []
     sentence: list[Clause] = []
     noted: list[tuple[str, int]] = []
-    start = place = kind = 0
-    for flags in kinds:
+    start = kind = 0
+    for place, flags in enumerate(kinds):
         if flags < NOTED:
             kind |= flags
         elif flags < BREAK:
@@ -121,7 +121,6 @@ def read(campaign: Campaign, spelled: Sequence[str]) -> Reading:
                     sentences.append(sentence)
                     sentence = []
             start, kind = place + 1, 0
-        place += 1
     if sentence:
         sentences.append(sentence)
     return Reading(sentences, noted)
@@ -135,54 +134,78 @@ def grade_statements(campaign: Campaign, reading: Reading, amounts: AbstractSet[
         reading: The push.
         amounts: The amounts among them.
     """
-    claims = denials = 0
+    claims = int(_names_too_often(reading.noted))
     if not amounts <= campaign.offer.amounts:
         given = campaign.of_product.numbers | campaign.of_offer.numbers | campaign.of_audience.numbers
-        claims = invented_amounts(campaign.offer, amounts, given)
-    rare: set[str] = set()
-    late: set[str] = set()
-    named = offered = asked = invites = False
+        claims += invented_amounts(campaign.offer, amounts, given)
+    found = _Found(campaign, claims)
     for sentence in reading.sentences:
+        found.read_sentence(sentence)
+    unknown = UNKNOWN[min(len(found.rare), len(UNKNOWN) - 1)] * LATE ** len(found.late)
+    return CLAIMED**found.claims * DENIED**found.denials * unknown
+
+
+class _Found:
+    """What is found in a push, sentence by sentence.
+
+    Args:
+        campaign: Of the prompt.
+        claims: Those found before.
+    """
+
+    def __init__(self, campaign: Campaign, claims: int) -> None:
+        self.campaign = campaign
+        self.claims = claims
+        self.denials = 0
+        self.rare: set[str] = set()
+        self.late: set[str] = set()
+        """Rare words after the offer."""
+        self.named = self.offered = self.asked = self.invited = False
+        """Whether the product stands before, the offer does, a question holds it, and one claims what may be so."""
+
+    def read_sentence(self, sentence: Sequence[Clause]) -> None:
+        """Find what a sentence says."""
         said = 0
         for clause in sentence:
             said |= clause.kind
-        asks = sentence[-1].asks
+        named, asks = bool(said & NAMES), sentence[-1].asks
         # The shopper's own thing is no offer, and nor is what somebody asks.
-        own = said & NAMES and not said & OFFERS and not offered and (asks or any(map(_is_own, sentence)))
-        free = bool(own) or (not said & NAMES and (not named or asks))
+        own = named and not self.offered and not said & OFFERS and (asks or any(map(_is_own, sentence)))
+        free = own or not (named or (self.named and not asks))
         bound = False
         for place, clause in enumerate(sentence):
             words, kind = clause.words, clause.kind
-            here = bool(kind & OFFERS)
-            lenient = free and (clause.asks or not offered)
-            if asked and not here:
-                claims += _mocks(campaign, words)
-            claims += invites and words[0] in _AFFIRMS
-            asked = here and clause.asks
-            bound = (bound or (offered and not place and not said & NAMES)) and _goes_on(words, bound)
+            here, lenient = bool(kind & OFFERS), free and (clause.asks or not self.offered)
+            self.claims += self.asked and not here and _mocks(self.campaign, words)
+            self.claims += self.invited and words[0] in _AFFIRMS
+            bound = (bound or (self.offered and not place and not named)) and _goes_on(words, bound)
             if kind & (STRAY | LEADS) and not own:
-                claims += _strays(campaign, clause, bound, offered)
+                self.claims += _strays(self.campaign, clause, bound, self.offered)
             if lenient and "%" in words:
-                claims -= min(claims, _measures(words, campaign.suits))
+                self.claims -= min(self.claims, _measures(words, self.campaign.suits))
             if kind & TRIGGER:
-                claims += wrong_frames(
-                    words, lenient, asks, campaign.suits, campaign.sells, campaign.of_offer.words.__contains__
-                )
-            if here:
-                claims += inverts(words, campaign)
-            bound = bound or here
+                self.claims += wrong_frames(words, lenient, asks, self.campaign)
             if kind & ODD:
-                soft = SOFT * lenient | ASKED * (lenient and asks)
-                days = not offered and not said & OFFERS and _UNTIL.isdisjoint(words)
-                denied, claimed = _weigh(campaign, clause, soft, days, late if offered and not lenient else rare)
-                denials += denied
-                claims += claimed
-            offered = offered or here
-            invites = clause.asks and kind & ASKED and not kind & SOFT
-        named = named or bool(said & NAMES and not own)
-    claims += _names_too_often(reading.noted)
-    unknown = UNKNOWN[min(len(rare), len(UNKNOWN) - 1)] * LATE ** len(late)
-    return CLAIMED**claims * DENIED**denials * unknown
+                self._weigh(clause, SOFT * lenient | ASKED * (lenient and asks), not self.offered and not said & OFFERS)
+            if here:
+                self.claims += inverts(words, self.campaign)
+                bound = self.offered = True
+            self.asked = here and clause.asks
+            self.invited = clause.asks and bool(kind & ASKED) and not kind & SOFT
+        self.named = self.named or (named and not own)
+
+    def _weigh(self, clause: Clause, soft: int, early: bool) -> None:
+        """Find denials, claims and rare words of no list; those with a flag of `soft` are none, nor are days `early`."""
+        days = early and _UNTIL.isdisjoint(clause.words)
+        for word, kind in zip(clause.words, clause.kinds, strict=True):
+            if not kind & ODD or (days if kind & SOFT and word[0] == PART else kind & soft):
+                continue
+            if kind & DENIES:
+                self.denials += 1
+            elif kind & CLAIMS or (kind & THING and not soft):
+                self.claims += not _limits_itself(word, clause.words, self.campaign.of_offer.words)
+            elif kind & RARE:
+                (self.late if self.offered and not soft else self.rare).add(word)
 
 
 def _is_own(clause: Clause) -> bool:
@@ -210,24 +233,6 @@ def _mocks(campaign: Campaign, clause: Sequence[str]) -> bool:
 
 def _goes_on(clause: Sequence[str], after_comma: bool) -> bool:
     return clause[0] in (AFTER_COMMA if after_comma else AFTER_STOP) and CALLS.isdisjoint(clause)
-
-
-def _weigh(campaign: Campaign, clause: Clause, soft: int, days: bool, rare: set[str]) -> tuple[int, int]:
-    """Return the denials and claims among the words of no list, and put the rare ones with the others.
-
-    Those with a flag of `soft` are left out, and the days of the week (`domingo de sol`) where `days`.
-    """
-    denials = claims = 0
-    for word, kind in zip(clause.words, clause.kinds, strict=True):
-        if not kind & ODD or (days if kind & SOFT and word[0] == PART else kind & soft):
-            continue
-        if kind & DENIES:
-            denials += 1
-        elif kind & CLAIMS or (kind & THING and not soft):
-            claims += not _limits_itself(word, clause.words, campaign.of_offer.words)
-        elif kind & RARE:
-            rare.add(word)
-    return denials, claims
 
 
 def _measures(clause: Sequence[str], apt: Callable[[str], bool]) -> int:

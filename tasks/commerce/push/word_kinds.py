@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tasks.commerce.push.clauses import BREAKS, COMMA, STOPS
+from tasks.commerce.push.clauses import BREAKS, COMMA
 from tasks.commerce.push.frames import FRAMES, SHOP, TRIGGERS
 from tasks.commerce.push.notation import CLAIM, DENIAL, NEUTRAL, NEUTRAL_TAIL, PART
 from tasks.commerce.push.senses import any_sense, product_stems
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.remembered import MAX_KEPT_WORDS, Remembered
+from tasks.commerce.text.remembered import Remembered
 from tasks.commerce.text.text_form import fold, folded_words, stem
 from tasks.commerce.text.vocabulary import CLOSED_CLASS, root, roots
 
@@ -74,70 +74,33 @@ _SIGNS: Final = (PART, CLAIM, DENIAL)
 
 
 class _Word(NamedTuple):
-    """A word as every campaign has it."""
+    """A word as every campaign has it: its flags in any, where no line fits it, where none says it, and its root."""
 
     kind: int
-    """Its flags in any campaign."""
     foreign: int
-    """Those that it has where no line of the campaign says or fits it."""
     unsaid: int
-    """Those that it has where none says it."""
-    fits: int
-    """That it fits other products."""
     root: str
 
 
 def _read(word: str) -> _Word:
     own = root(word)
-    if word not in _LISTED and word.isalpha():
-        says = _says(word, own)
-        return _Word(0, STRAY | says, 0, 0, own)
     kind = LEADS * (word in _LEADS) | TRIGGER * (word in TRIGGERS) | OF_SHOP * (word in SHOP) | _SOFT.get(word, 0)
+    kind |= STRAY * (word in _QUOTED)
     says = _says(word, own)
     foreign = 0
     if word not in _EVERYWHERE:
         foreign = STRAY * (word not in _BESIDE and not word[0].isdigit()) | says * (word not in _PLAIN_SIGNS)
-    fits = FITS_OTHERS * (word in _ANY_SENSE and word not in CLOSED_CLASS)
-    return _Word(kind | STRAY * (word in _QUOTED), foreign, says * (word in _CLAIMS), fits, own)
+    return _Word(kind, foreign, says * (word in _CLAIMS), own)
 
 
-_LISTED: Final = frozenset().union(
-    _LEADS, TRIGGERS, SHOP, _SOFT, _QUOTED, _BESIDE, _PLAIN_SIGNS, _CLAIMS, _ANY_SENSE, _SCENES
-)
 _WORDS: Final = Remembered(_read)
 
 
-_BREAK_KINDS: Final = dict.fromkeys(STOPS, BREAK | ENDS) | {COMMA: BREAK}
-
-
-class Kinds(dict[str, int]):
-    """The flags of words in uniform notation in a campaign, each found once for all its answers.
-
-    Args:
-        campaign: Of the prompt.
-    """
-
-    def __init__(self, campaign: "Campaign") -> None:
-        super().__init__(_BREAK_KINDS)
-        self._campaign = campaign
-        self._known = (campaign.of_product.known, campaign.of_offer.known, campaign.of_audience.known)
-
-    def __missing__(self, word: str) -> int:
-        """Find the flags of a new word."""
-        read = _WORDS[word]
-        own = read.root
-        kind = read.kind | read.foreign | read.unsaid | read.fits
-        for known in self._known:
-            if word in known or own in known:
-                kind = _kind_of(self._campaign, word, read)
-                break
-        if len(self) < MAX_KEPT_WORDS:
-            self[word] = kind
-        return kind
-
-
-def _kind_of(campaign: "Campaign", word: str, read: _Word) -> int:
-    kind, foreign, unsaid, fits, own = read
+def kind_of(campaign: "Campaign", word: str) -> int:
+    """Return the flags of a word in uniform notation."""
+    if word in BREAKS:
+        return BREAK | ENDS * (word != COMMA)
+    kind, foreign, unsaid, own = _WORDS[word]
     product, audience = campaign.of_product, campaign.of_audience
     theirs = own in product.roots or own in audience.roots
     if word in campaign.made:
@@ -152,7 +115,7 @@ def _kind_of(campaign: "Campaign", word: str, read: _Word) -> int:
         return kind
     if own in product.apt:
         return kind | FITS_PRODUCT
-    return kind | FITS_AUDIENCE if own in audience.apt else kind | fits * (not theirs)
+    return kind | FITS_AUDIENCE if own in audience.apt else kind | FITS_OTHERS * (word in _ANY_SENSE and not theirs)
 
 
 def _says(word: str, own: str) -> int:
@@ -164,6 +127,5 @@ def _says(word: str, own: str) -> int:
         return CLAIMS
     if not word.isalpha():
         return 0
-    return THING * (stem(word) in _PRODUCTS and word not in _SCENES) | RARE * (
-        own not in _KNOWN and word not in _GUARDED
-    )
+    thing = stem(word) in _PRODUCTS and word not in _SCENES
+    return THING * thing | RARE * (own not in _KNOWN and word not in _GUARDED)
