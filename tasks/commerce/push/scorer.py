@@ -8,9 +8,9 @@
 - `product`: share of the product's words that are there, in any form. Gamed by a list of products.
 - `offer`: share of the offer's amounts and parts that are made, in any faithful notation (`offers`); 0.3 times if an
   amount, its unit, a deadline or a condition is another or was dropped. Gamed by naming the parts without joining them.
-- `style`: 0 for the style of an e-mail, which also leaves 0.6 of all; otherwise 0.9, and 1 with a call to action, each
-  halved by more lines than a title and a body or markup, by chatter and by a truncated text: one that ends with a comma
-  or a preposition. Counts like `length`. Source: V4.2 report, formal penalty.
+- `style`: 0 for the style of an e-mail, which also leaves 0.6 of all, as chatter does; otherwise 0.9, and 1 with a call
+  to action, each halved by more lines than a title and a body or markup, by chatter and by a truncated text: one that
+  ends with a comma or a preposition. Counts like `length`. Source: V4.2 report, formal penalty.
 - `appeal`: 1 if a word fits this product and few others (`para a criançada`) or speaks to this audience (`saudade`), 0
   otherwise, and down to 0 the more words fit other products alone; 0.6 times without a call to action. So a form filled
   with product and offer earns 0.86 on every campaign, and those that name many occasions earned 0.86 to 0.89 in the
@@ -99,7 +99,7 @@ FAR_TOO_LONG: Final = 400
 """Code points from which on the exact number of graphemes does not matter."""
 SEVERAL_MESSAGES: Final = 0.2
 FORMAL_LETTER: Final = 0.6
-"""Share of all that the style of an e-mail leaves."""
+"""Share of all that the style of an e-mail, or an answer to who asked for a push, leaves."""
 WITHOUT_CALL: Final = 0.9
 """Share of the style that a push without a call to action keeps."""
 UNINVITED: Final = 0.6
@@ -143,8 +143,10 @@ _INSTRUCTED: Final = frozenset(pair for text in _INSTRUCTIONS for pair in pairwi
 _GREETING: Final = re.compile(r"[^.!?\n]{3,24}[.!?\n]")
 _CODE: Final = re.compile(r"(?<![a-z])[a-z]{2,}\d+")
 """A voucher's code or a model's name: letters and digits in one word, which a customer would type in."""
-_MARKUP_SIGNS: Final = re.compile(r"[{}\[\]\\`^~|=_]|<(?!3)|(?<!-)>|//|--|&[a-z#]+;|\(\W*\)|[\"'“‘«]\s*[\"'”’»]")
-"""Markup, code, a comment, and brackets with nothing that a customer reads."""
+_MARKUP_SIGNS: Final = re.compile(
+    r"^\s*#+\s|\*\*|^\s*[\"'“‘«](?=.*[\"'”’»]\s*$)|[{}\[\]\\`^~|=_]|<(?!3)|(?<!-)>|//|--|&[a-z#]+;|\(\W*\)|[\"'“‘«]\s*[\"'”’»]"
+)
+"""Markup, code, a comment, quotation marks around all, and brackets with nothing that a customer reads."""
 MARKED_UP: Final = 0.4
 _PERHAPS_CODE: Final = re.compile(r"\d(?<=[a-z][a-z]\d)")
 """The digit first, which is found faster than what is before it."""
@@ -209,7 +211,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         message *= SEVERAL_MESSAGES
     calls = not _CALLS.isdisjoint(telling)
     style = _style(lines, folded, text_words, telling, calls)
-    if not style:
+    if not style or CHATTER.are_in(folded, telling):
         message *= FORMAL_LETTER
     ground = 0.2 + 0.8 * (1.0 if named is None else named) * (1.0 if offered is None else offered)
     appeal = speaks(campaign, folded, reading.noted) * (1.0 if calls else UNINVITED)
@@ -218,9 +220,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         "product": None if named is None else message * named,
         "offer": None if offered is None else message * offered,
         "style": message * ground * style,
-        "appeal": None
-        if product is None
-        else message * ground * speaks(campaign, folded, reading.noted) * (1.0 if calls else UNINVITED),
+        "appeal": None if product is None else message * ground * appeal,
     }
     return Score(fill_unknown(components, WEIGHTS))
 

@@ -178,6 +178,7 @@ class _Found:
             here, lenient = bool(kind & OFFERS), free and (clause.asks or not self.offered)
             self.claims += self.asked and not here and _mocks(self.campaign, words)
             self.claims += self.invited and words[0] in _AFFIRMS
+            self.claims += len(words) == 1 and words[0][0].isdigit()
             bound = (bound or (self.offered and not place and not named)) and _goes_on(words, bound)
             if kind & (STRAY | LEADS) and not own:
                 self.claims += _strays(self.campaign, clause, bound, self.offered)
@@ -195,7 +196,7 @@ class _Found:
         self.named = self.named or (named and not own)
 
     def _weigh(self, clause: Clause, soft: int, early: bool) -> None:
-        """Find denials, claims and rare words of no list; those with a flag of `soft` are none, nor are days `early`."""
+        """Find denials, claims and rare words; those with a flag of `soft` are none, nor are days where `early`."""
         days = early and _UNTIL.isdisjoint(clause.words)
         for word, kind in zip(clause.words, clause.kinds, strict=True):
             if not kind & ODD or (days if kind & SOFT and word[0] == PART else kind & soft):

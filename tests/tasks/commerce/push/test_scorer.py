@@ -284,7 +284,8 @@ def test_good_pushes_that_resemble_bad_ones_earn_what_they_are_worth(text: str, 
 
 
 @pytest.mark.parametrize("marked", [
-    "{} {{}}", "{} <!-- Sim. -->", "{} []", "{} ()", "{} <br>", "{} // fim", "`{}`", "{} \"\"", "{} &nbsp;",
+    "{} {{}}", "{} <!-- Sim. -->", "{} []", "{} ()", "{} <br>", "{} // fim", "`{}`", "## Resumo\n{}", "**{}**", '"{}"',
+    "{} 20", '{} ""', "{} &nbsp;",
 ])  # fmt: skip
 def test_markup_and_brackets_with_nothing_in_them_cost_half(marked: str) -> None:
     assert reward(marked.format(GOOD)) <= 0.5 * reward(GOOD)
