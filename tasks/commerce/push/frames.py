@@ -26,7 +26,7 @@ def _read() -> Mapping[str, Mapping[str, frozenset[str]]]:
 
 
 FRAMES: Final = _read()
-_OWNED, _CHOICE, _DELIVERY, _PEOPLE = FRAMES["owned"], FRAMES["choice"], FRAMES["delivery"], FRAMES["people"]
+_OWNED, _CHOICE, _DELIVERY = FRAMES["owned"], FRAMES["choice"], FRAMES["delivery"]
 _WITH_OBJECT: Final = {verb: FRAMES[name] for name in ("act", "gift") for verb in FRAMES[name]["verbs"]}
 _GIVES: Final = FRAMES["gift"]["verbs"]
 _WINS: Final = frozenset(("ganhe", "ganha", "ganham", "ganhar"))
@@ -45,13 +45,7 @@ _ENDORSING, _PAYING = FRAMES["endorsement"], FRAMES["payment"]
 _MEANT: Final = frozenset(f"{PART}{part}" for part in ("desconto", "cashback", "cupom"))
 """Parts that have an amount."""
 _OTHERWISE_PAID: Final = frozenset(f"{PART}{part}" for part in ("acima_de", "metade", "leve_pague", "sem_juros"))
-TRIGGERS: Final = (
-    _ENDORSING["verbs"].union(_WITH_OBJECT)
-    | _OWNED["possessives"]
-    | _DELIVERY["places"]
-    | _PEOPLE["nouns"]
-    | {_OR, _IF}
-)
+TRIGGERS: Final = _ENDORSING["verbs"].union(_WITH_OBJECT) | _OWNED["possessives"] | _DELIVERY["places"] | {_OR, _IF}
 """Words without which no frame is there."""
 
 
@@ -60,7 +54,7 @@ def wrong_frames(clause: Sequence[str], opens: bool, asks: bool, campaign: "Camp
 
     Args:
         clause: Its words in uniform notation.
-        opens: Whether it stands before the offer or asks: it may call people by what they are, and promises nothing.
+        opens: Whether it stands before the offer or asks: it promises nothing.
         asks: Whether it is of a question.
         campaign: What fits its lines may be had; of them, what is sold is given, and what is offered is won.
     """
@@ -80,8 +74,6 @@ def wrong_frames(clause: Sequence[str], opens: bool, asks: bool, campaign: "Camp
             count += not asks and _endorses(clause, place, fits)
         elif word in _OWNED["possessives"]:
             count += not (asks and after and sold(after[0])) and _says_of_owned(after, fits)
-        elif word in _PEOPLE["nouns"]:
-            count += not opens and not fits(word) and not _may_be_named(clause, place)
         elif word == _OR:
             count += after[:1] == [NEUTRAL] or not _ends_in(after, _CHOICE["between"], _CHOICE["objects"], fits)
         elif word == _IF and (not place or clause[place - 1] not in _BEFORE_SELF):
@@ -114,15 +106,6 @@ def inverts(clause: Sequence[str], campaign: "Campaign") -> int:
         if word == _GIFT and place > 1 and clause[place - 1] in ("de", "como"):
             count += campaign.sells(clause[place - 2]) and clause[place - 2] not in own
     return count
-
-
-def _may_be_named(clause: Sequence[str], place: int) -> bool:
-    """Return whether a person is who the product is for, or one of whom a push may say what follows."""
-    before = next((word for word in reversed(clause[:place]) if word not in _PEOPLE["between"]), "")
-    if before in _PEOPLE["leads"]:
-        return True
-    said = next((word for word in clause[place + 1 :] if word not in _OWNED["before"]), "")
-    return said in _OWNED["says"] and not before
 
 
 def receives(after: Sequence[str], fits: Callable[[str], bool]) -> bool:

@@ -41,7 +41,6 @@ from tasks.commerce.push.word_kinds import (
     ODD,
     OF_SHOP,
     OFFERS,
-    PLAIN,
     RARE,
     SOFT,
     STRAY,
@@ -65,8 +64,6 @@ MOST_STRAYS: Final = 2
 MOST_NAMED: Final = 2
 """Times that product and offer are named at most."""
 
-_ASKING: Final = CALLS | {"sim", "tem", "temos", "e", "isso", "so", "leve", "use", "vai", "da", "aqui", "agora"}
-"""Words one of which begins what follows a question that holds the offer."""
 _GOES_ON: Final = FRAMES["act"]["verbs"] | FRAMES["gift"]["verbs"] | {"esta", "estao", "fica", "ficam", "vai", "vao"}
 """Verbs with which, after `e`, a clause goes on to something else."""
 _LIMITING: Final = frozenset((*(f"{CLAIM}so {word}" for word in ("ate", "no", "na", "nos", "nas", "em")), "ate"))
@@ -160,8 +157,8 @@ class _Found:
         self.rare: set[str] = set()
         self.late: set[str] = set()
         """Rare words after the offer."""
-        self.named = self.offered = self.asked = self.invited = False
-        """Whether the product stands before, the offer does, a question holds it, and one claims what may be so."""
+        self.named = self.offered = self.invited = False
+        """Whether the product stands before, the offer does, and a question asks what would be a claim."""
 
     def read_sentence(self, sentence: Sequence[Clause]) -> None:
         """Find what a sentence says."""
@@ -176,7 +173,6 @@ class _Found:
         for place, clause in enumerate(sentence):
             words, kind = clause.words, clause.kind
             here, lenient = bool(kind & OFFERS), free and (clause.asks or not self.offered)
-            self.claims += self.asked and not here and _mocks(self.campaign, words)
             self.claims += self.invited and words[0] in _AFFIRMS
             self.claims += len(words) == 1 and words[0][0].isdigit()
             bound = (bound or (self.offered and not place and not named)) and _goes_on(words, bound)
@@ -191,7 +187,6 @@ class _Found:
             if here:
                 self.claims += inverts(words, self.campaign)
                 bound = self.offered = True
-            self.asked = here and clause.asks
             self.invited = clause.asks and bool(kind & ASKED) and not kind & SOFT
         self.named = self.named or (named and not own)
 
@@ -227,11 +222,6 @@ def _names_too_often(noted: Sequence[tuple[str, int]]) -> bool:
     )
 
 
-def _mocks(campaign: Campaign, clause: Sequence[str]) -> bool:
-    """Return whether a clause after a question that holds the offer neither calls to action nor speaks of it."""
-    return _ASKING.isdisjoint(clause[:2]) and not any(map(campaign.fits, clause))
-
-
 def _goes_on(clause: Sequence[str], after_comma: bool) -> bool:
     return clause[0] in (AFTER_COMMA if after_comma else AFTER_STOP) and CALLS.isdisjoint(clause)
 
@@ -262,7 +252,7 @@ def _strays(campaign: Campaign, clause: Clause, bound: bool, offered: bool) -> i
         return 0
     named = clause.kind & NAMES
     offers = bound or not named or clause.kind & OFFERS
-    count = int(bool(named) and _is_kind_of(clause, start))
+    count = 0
     aims = False
     for place in range(start, len(words)):
         word, kind = words[place], kinds[place]
@@ -300,15 +290,6 @@ def _leaves_offer(clause: Sequence[str], place: int, aims: bool) -> bool:
     return (
         word in CALLS or (place > 0 and clause[place - 1] == "e" and word in _GOES_ON) or (aims and is_infinitive(word))
     )
-
-
-def _is_kind_of(clause: Clause, place: int) -> bool:
-    """Return whether a clause names another thing `de` the product, as `réplicas de bolsas`."""
-    words = clause.words
-    if place < 2 or words[place - 1] not in ("de", "dos", "das", "do", "da"):
-        return False
-    head = words[place - 2]
-    return bool(clause.kinds[place - 2] & STRAY) and head.isalpha() and head not in CLOSED_CLASS and head not in PLAIN
 
 
 def _limits_itself(word: str, clause: Sequence[str], own: AbstractSet[str]) -> bool:
