@@ -271,7 +271,7 @@ PUSH: Final = (
         "push: denial is free",
         "An offer that is denied counts as made.",
         ("push",),
-        (edit("push.statements:_weigh", ("denials += 1", "pass")),),
+        (edit("push.statements:grade_statements", (" * DENIED**found.denials", "")),),
     ),
     Mutant(
         "push: several pushes are free",
@@ -283,7 +283,7 @@ PUSH: Final = (
         "push: invented offers are free",
         "Numbers and benefits that nobody offers cost nothing.",
         ("push",),
-        (edit("push.statements:grade_statements", ("CLAIMED**claims * ", "")),),
+        (edit("push.statements:grade_statements", ("CLAIMED**found.claims * ", "")),),
     ),
     Mutant(
         "push: any words",

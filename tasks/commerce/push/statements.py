@@ -89,7 +89,7 @@ class Clause(NamedTuple):
     asks: bool
 
 
-class Reading(NamedTuple):
+class ReadPush(NamedTuple):
     """A push as its campaign reads it."""
 
     sentences: Sequence[Sequence[Clause]]
@@ -97,7 +97,7 @@ class Reading(NamedTuple):
     """The words that name product or offer, or fit one, with their flags."""
 
 
-def read(campaign: Campaign, spelled: Sequence[str]) -> Reading:
+def read(campaign: Campaign, spelled: Sequence[str]) -> ReadPush:
     """Read words in uniform notation with their breaks, by sentence and clause."""
     kinds = [*map(campaign.kinds.__getitem__, spelled), BREAK | ENDS]
     sentences: list[list[Clause]] = []
@@ -120,10 +120,10 @@ def read(campaign: Campaign, spelled: Sequence[str]) -> Reading:
             start, kind = place + 1, 0
     if sentence:
         sentences.append(sentence)
-    return Reading(sentences, noted)
+    return ReadPush(sentences, noted)
 
 
-def grade_statements(campaign: Campaign, reading: Reading, amounts: AbstractSet[Amount]) -> float:
+def grade_statements(campaign: Campaign, reading: ReadPush, amounts: AbstractSet[Amount]) -> float:
     """Grade what is said beyond product, offer, audience and harmless words, in [0, 1]: 1 if nothing is.
 
     Args:
