@@ -9,7 +9,8 @@ from functools import reduce
 from operator import or_
 from typing import Final
 
-from tasks.commerce.churn.claims import TAKEN, Read
+from tasks.commerce.churn.claims import TAKEN, Read, needs_met_by
+from tasks.commerce.churn.pattern_keys import KEY
 from tasks.commerce.churn.shopper import ProfiledShopper
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.remembered import Remembered
@@ -85,10 +86,11 @@ _ARRIVED: Final = re.compile(
 _NOT: Final = re.compile(r"(?:nao|nunca|nem|sem)(?: [a-z]+){0,3} $")
 _LED_BY: Final[Mapping[str, str]] = {
     "noun": "client pesso consumid comprad shopper sujeit figur loj produt mercadori item iten encomend atendiment",
+    "shop": "loja",
     "other": "outr",
     "advice": (
         "convem cabe vale compensa melhor basta recomend sugir sugeri aconselh bom preciso hora necess importan "
-        "prudent urgent precisamos devemos podemos vamos deve temos tem"
+        "prudent urgent precisamos devemos podemos vamos temos tem"
     ),
     "cause": "porque pois ja visto vez causa devido razao conta gracas por",
     "change": (
@@ -110,34 +112,38 @@ OF_ORDERS: Final = _BITS["orders"]
 """Words that say of which orders a claim is said, or deny it."""
 TURNS: Final = _BITS["turns"]
 """Words that concede or turn."""
-_LONGEST: Final = max(len(word) for words in _LED_BY.values() for word in words.split())
 
 
 def _beginnings() -> dict[str, int]:
     found: dict[str, int] = {}
     for frame, words in _LED_BY.items():
         for word in words.split():
-            found[word] = found.get(word, 0) | _BITS[frame]
+            found[word[:KEY]] = found.get(word[:KEY], 0) | _BITS[frame]
     return found
 
 
 _ADVISED: Final = frozenset(map(fold, read_lexicon("churn_advice")))
 _JUDGING: Final = frozenset(root(fold(word)) for word in read_lexicon("churn_judgements"))
 _JUDGES: Final = 1 << len(_LED_BY)
+_FRAMES: Final = len(_LED_BY) + 1
+ALL_FRAMES: Final = (1 << _FRAMES) - 1
 _BEGINNINGS: Final = _beginnings()
 
 
-def _frames_of(word: str) -> int:
+def _leads_of(word: str) -> int:
     frames = _JUDGES if root(word) in _JUDGING else 0
-    return reduce(or_, [_BEGINNINGS.get(word[:length], 0) for length in range(2, _LONGEST + 1)], frames)
+    for length in range(2, KEY + 1):
+        frames |= _BEGINNINGS.get(word[:length], 0)
+    return needs_met_by(word) << _FRAMES | frames
 
 
-_FRAMES_OF: Final = Remembered(_frames_of)
+_LEADS_OF: Final = Remembered(_leads_of)
 
 
-def frames_of(said: str) -> int:
-    """Return the frames to which the words of a text lead, as bits."""
-    return reduce(or_, map(_FRAMES_OF.__getitem__, said.split(" ")), 0)
+def leads_of(said: str) -> tuple[int, int]:
+    """Return the frames to which the words of a text lead, and the needs of claims that they meet, as bits."""
+    leads = reduce(or_, map(_LEADS_OF.__getitem__, said.split(" ")), 0)
+    return leads & ALL_FRAMES, leads >> _FRAMES
 
 
 def count_faults(frames: int, said: str, rest: str, claims: Sequence[Read], shopper: ProfiledShopper) -> int:
@@ -173,7 +179,8 @@ def count_faults(frames: int, said: str, rest: str, claims: Sequence[Read], shop
 def _judgements(frames: int, rest: str) -> int:
     """Count what is said of the person, the shop or a product that only a profile of them could bear."""
     found = sum(map(_judges, _BEHIND_A_NOUN.findall(rest)))
-    found += sum(word not in _SHOP_MAY for word in _SHOP_ACTS.findall(rest))
+    if frames & _BITS["shop"]:
+        found += sum(word not in _SHOP_MAY for word in _SHOP_ACTS.findall(rest))
     if frames & _JUDGES:
         found += sum(root(word) in _JUDGING for word in _BEFORE_A_NOUN.findall(rest))
     return found

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from tasks.commerce.churn.claims import OPPOSITE, TAKEN, Read, Sign, find_claims, said_value
-from tasks.commerce.churn.faults import HARMLESS, OF_ORDERS, TURNS, count_faults, frames_of
+from tasks.commerce.churn.faults import HARMLESS, OF_ORDERS, TURNS, count_faults, leads_of
 from tasks.commerce.churn.scopes import scope_of
 from tasks.commerce.churn.shopper import ProfiledShopper, read_shopper
 from tasks.commerce.churn.spoken import PAUSE, STOP, spoken
@@ -120,8 +120,8 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
         return Grade(0.0, 0.0)
     shopper = read_shopper(prompt)
     said = spoken(folded)
-    frames = frames_of(said)
-    claims, rest = find_claims(said)
+    frames, met = leads_of(said)
+    claims, rest = find_claims(said, met)
     true: list[Read] = []
     for read in claims:
         if not read.holds(shopper):

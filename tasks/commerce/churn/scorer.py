@@ -84,8 +84,10 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     churn = churn if is_boolean(churn) else None
     reason = reason if is_text(reason) else None
     risk = read_share(fields.get("risk_score"))
-    types = sum(value is not None for value in (churn, risk, reason)) / len(fields.keys() | CHECKS.keys())
-    trust = parsed.trust_alone(CHECKS)
+    right = (churn is not None) + (risk is not None) + (reason is not None)
+    alone = not parsed.needed and fields.keys() == CHECKS.keys()
+    types = right / (len(CHECKS) if alone else len(fields.keys() | CHECKS.keys()))
+    trust = 1.0 if alone else parsed.trust_alone(CHECKS)
     contradicts = churn is not None and risk is not None and risk != 0.5 and (risk > 0.5) != churn
     grade = NO_REASON if reason is None else grade_reason(reason, prompt, churn)
     usable = USELESS + (1 - USELESS) * grade.use
