@@ -54,7 +54,7 @@ LOOSE: Final = frozenset(
 
 _WRITTEN: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+(?:[.,]\d+)?", re.ASCII)
 _DIGIT: Final = re.compile(r"\d")
-_DENIES: Final = re.compile(r"(?<![a-z])(?:nao|nenhuma?|sem|nunca)(?![a-z])")
+_DENIES: Final = re.compile(r"(?<![a-z])(?:nao|nenhuma?|nada|sem|nunca)(?![a-z])")
 _DENIES_END: Final = re.compile(r"(?<![a-z_])(?:nao|nem|nunca|sem)(?: [a-z]+){0,5} $")
 _DENIES_FACT: Final = re.compile(r"(?<![a-z_])(?:nao|nem|nunca)(?: [a-z]+)? $")
 _start: Final = attrgetter("start")
@@ -67,6 +67,7 @@ _ABOUT: Final = (
 )
 _MACROS: Final = {
     "{about}": _ABOUT,
+    "{of}": r"(?: d[oa]s(?: (?:seus|suas))?(?: (?P<of>\d+))?)?",
     "{n2}": r"(?P<n2>\d[\d.,]*)",
     "{n}": r"(?P<n>\d[\d.,]*)",
     "{unit}": r"(?P<unit>dias?|semanas?|mes|meses|anos?)",
@@ -151,8 +152,16 @@ class Claim:
         """Return whether it bears on the answer: what was spent, and in how many instalments, speaks for no side."""
         return self.number not in MONEY and not (self.bounds.keys() and self.bounds.keys() <= MONEY)
 
+    @cached_property
+    def pays(self) -> bool:
+        """Return whether it says only in how many instalments was paid, which is no cause."""
+        return self.number == "instalments" or self.bounds.keys() == {"instalments"}
+
     def holds(self, shopper: ProfiledShopper, read: "Read") -> bool:
-        """Return whether the profile bears it out."""
+        """Return whether the profile bears it out; of `2 dos 3 pedidos` both numbers must be right."""
+        of = read.match.groupdict().get("of")
+        if of and said_value(of) != shopper.values.get("orders"):
+            return False
         if self.number:
             return _number_holds(self.number, read.match, shopper, negative=read.negative)
         held = (shopper.within(name, least, most) for name, (least, most) in self.bounds.items())

@@ -39,7 +39,7 @@ _PURPOSE: Final = re.compile(
 )
 _CAUSE: Final = re.compile(
     r"(?<![a-z])(?:porque|pois|ja que|visto que|uma vez que|por causa d[aeo]s?|devido aos?|devido a|em razao d[aeo]s?|"
-    r"por conta d[aeo]s?|gracas aos?|por ser|por ter|por estar)(?![a-z])"
+    r"por conta d[aeo]s?|gracas aos?|por ser|por ter|por estar|(?P<so>por isso|por isto|portanto|por conseguinte))(?![a-z])"
 )
 _CHANGE: Final = re.compile(
     r"(?<![a-z])(?:(?P<up>aument[a-z]+|cresc[a-z]+|subi[a-z]*|sobem?|melhor(?:ou|a|am|aram|ando)|ascen[a-z]+|"
@@ -84,7 +84,7 @@ def count_faults(frames: int, said: str, rest: str, claims: Sequence[Read], shop
     if frames & FRAMES["advice"]:
         found += sum(bool(denies or denied) or verb not in ADVISED for denies, denied, verb in _ADVICE.findall(rest))
     if frames & FRAMES["cause"]:
-        found += _empty_causes(rest)
+        found += _empty_causes(rest, claims)
     if frames & FRAMES["change"]:
         found += _false_changes(said, shopper)
     if frames & FRAMES["habit"]:
@@ -98,13 +98,18 @@ def count_faults(frames: int, said: str, rest: str, claims: Sequence[Read], shop
     return found
 
 
-def _empty_causes(rest: str) -> int:
-    """Count the causes that hold no claim: between `porque` and the end of its sentence."""
-    ends = [rest.find(" .", cause.end()) for cause in _CAUSE.finditer(rest)]
-    causes = [
-        rest[cause.end() : end if end > 0 else None] for cause, end in zip(_CAUSE.finditer(rest), ends, strict=True)
-    ]
-    return sum(TAKEN not in cause and len(cause) > 1 for cause in causes)
+def _empty_causes(rest: str, claims: Sequence[Read]) -> int:
+    """Count the causes, behind `porque` or before `por isso`, that claim nothing, or only how it was paid."""
+    found = 0
+    for cause in _CAUSE.finditer(rest):
+        if cause["so"]:
+            begin, end = rest.rfind(" .", 0, cause.start()) + 1, cause.start()
+        else:
+            begin, end = cause.end(), rest.find(" .", cause.end())
+            end = end if end > 0 else len(rest)
+        paid = [read.claim.pays for read in claims if begin <= read.start < end]
+        found += all(paid) if paid else not cause["so"] and TAKEN not in rest[begin:end] and end > begin + 1
+    return found
 
 
 def _false_changes(said: str, shopper: ProfiledShopper) -> int:

@@ -59,12 +59,14 @@ def left_of(rest: str, shopper: ProfiledShopper) -> Left:
         elif notes & SPLITS:
             if clause_claims:
                 others += strange
-            elif weighs or place - clause < FEWEST_WORDS:
+            elif place - clause < FEWEST_WORDS:
                 others += 2 * strange
-            elif strange:
-                faults += 1
             elif states:
-                others += STATED_COSTS
+                others += STATED_COSTS + strange
+            elif weighs:
+                others += 2 * strange
+            else:
+                faults += strange > 0
             strange = states = 0
             clause, clause_claims, weighs = place + 1, False, 0
             if word == STOP:

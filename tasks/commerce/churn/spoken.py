@@ -25,6 +25,8 @@ _NUMERALS: Final = {
 }
 _COUNTED: Final = frozenset(("dia", "semana", "mes", "ano", "parcela", "estrela", "real"))
 """Nouns before which `um` and `uma` count."""
+_OF: Final = ("dos", "das")
+"""Words before which they count too: `um dos três pedidos`."""
 _HALF_A_YEAR: Final = ("6", "meses")
 _CHANGED: Final = frozenset((*_NUMERALS, "ano", "um", "uma"))
 """Words without which only marks change."""
@@ -42,7 +44,8 @@ def spoken(folded: str) -> str:
         elif word == "ano" and said and said[-1] == "meio":
             said[-1:] = _HALF_A_YEAR
         else:
-            if word in _COUNTED and said and said[-1] in ("um", "uma"):
+            counts = word in _COUNTED or (word in _OF and said[-2:-1] != ["cada"])
+            if counts and said and said[-1] in ("um", "uma"):
                 said[-1] = "1"
             said.append(word if word.isalpha() else _mark(word))
     return " ".join(said)

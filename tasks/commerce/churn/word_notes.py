@@ -62,7 +62,7 @@ _LED_BY: Final[Mapping[str, str]] = {
         "convem cabe vale compensa melhor basta recomend sugir sugeri aconselh bom preciso hora necess importan "
         "prudent urgent precisamos devemos podemos vamos temos tem"
     ),
-    "cause": "porque pois ja visto vez causa devido razao conta gracas por",
+    "cause": "porque pois ja visto vez causa devido razao conta gracas por portanto",
     "change": (
         "aument cresc subi sobe melhor ascen ampli evolu diminu cai queda reduz reduc pior baix despenc declin cada "
         "dobr triplic"
@@ -111,7 +111,7 @@ def _notes_of(word: str) -> int:
         notes |= _BEGINNINGS.get(word[:length], 0)
     for note, holds in (
         (WEIGHS, stem in _WEIGHING),
-        (STATES, stem in _STATING),
+        (STATES, stem in _STATING and word[-1:] != "r"),
         (NOUN, word in _PERSONS or word.startswith(_NOUNS)),
         (LINKS, word in _LINKING),
         (JUDGES, stem in _JUDGING),
