@@ -13,6 +13,9 @@ FEWEST_WORDS: Final = 3
 """Words of a clause or sentence that states something."""
 STATED_COSTS: Final = 3
 """Words of no analyst as which it counts where all its words are listed."""
+_GIVES: Final = frozenset(("oferecer", "enviar", "mandar", "dar", "apresentar", "propor"))
+_GIFTS: Final = frozenset(("cupom", "desconto", "brinde", "oferta", "promocao"))
+"""What a manager may be advised to give, though no profile tells of it."""
 
 
 class Left(NamedTuple):
@@ -39,8 +42,11 @@ def left_of(rest: str, shopper: ProfiledShopper) -> Left:
             before = judged = 0
             continue
         notes = NOTES[word]
-        if notes & (OTHER | TELLS) and (_is_of_profile(word, shopper) or _is_rating(words_left, place, shopper)):
-            notes = WEIGHS
+        if notes & (OTHER | TELLS):
+            if _is_of_profile(word, shopper) or _is_rating(words_left, place, shopper):
+                notes, states = WEIGHS, -1
+            elif word in _GIFTS and not _GIVES.isdisjoint(words_left[clause:place]):
+                notes = WEIGHS
         weighs |= notes & WEIGHS
         states |= notes & STATES
         if judged and not notes & LINKS:
@@ -61,7 +67,7 @@ def left_of(rest: str, shopper: ProfiledShopper) -> Left:
                 others += strange
             elif place - clause < FEWEST_WORDS:
                 others += 2 * strange
-            elif states:
+            elif states > 0:
                 others += STATED_COSTS + strange
             elif weighs:
                 others += 2 * strange
