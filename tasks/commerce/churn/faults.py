@@ -39,7 +39,8 @@ _PURPOSE: Final = re.compile(
 )
 _CAUSE: Final = re.compile(
     r"(?<![a-z])(?:porque|pois|ja que|visto que|uma vez que|por causa d[aeo]s?|devido aos?|devido a|em razao d[aeo]s?|"
-    r"por conta d[aeo]s?|gracas aos?|por ser|por ter|por estar|(?P<so>por isso|por isto|portanto|por conseguinte))(?![a-z])"
+    r"por conta d[aeo]s?|gracas aos?|por ser|por ter|por estar|"
+    r"(?P<so>por isso|por isto|portanto|por conseguinte))(?![a-z])"
 )
 _CHANGE: Final = re.compile(
     r"(?<![a-z])(?:(?P<up>aument[a-z]+|cresc[a-z]+|subi[a-z]*|sobem?|melhor(?:ou|a|am|aram|ando)|ascen[a-z]+|"
@@ -68,6 +69,8 @@ _ARRIVED: Final = re.compile(
     r"(?<![a-z_])(?:chegou|chegaram|recebeu|receberam|recebid[oa]s?|entregues?|entregamos|entregou|em maos)(?![a-z])"
 )
 _NOT: Final = re.compile(r"(?:nao|nunca|nem|sem)(?: [a-z]+){0,3} $")
+
+
 def count_faults(frames: int, said: str, rest: str, claims: Sequence[Read], shopper: ProfiledShopper) -> int:
     """Count the frames of a text that say what no profile bears.
 

@@ -2,8 +2,8 @@
 
 Credit comes from claims (`claims`) that are true and speak for the answer. What costs are faults: a claim that is false
 or said of other orders than the profile knows (`scopes`), a number without a claim, a frame that says what no profile
-bears (`faults`), a word of a field that none speaks of. Ordinary words cost next to nothing beside a claim, and a
-clause of nothing else costs more with each.
+bears (`faults`), a word of a field that none speaks of, a clause without a claim that states something (`leftovers`).
+Ordinary words cost next to nothing beside a claim.
 """
 
 import re
@@ -26,7 +26,7 @@ FAULT_KEEPS: Final = 0.25
 """Share of its use that a reason keeps for each false claim, number without a claim, frame that no profile bears, and
 word of a field that none speaks of."""
 OTHER_KEEPS: Final = (1.0, 0.94, 0.85, 0.5, 0.35, 0.25, 0.15)
-"""Share by the ordinary words that are none of an analyst: beside a claim each counts once, elsewhere twice."""
+"""Share by the ordinary words that are none of an analyst: beside a claim each counts once, where it weighs twice."""
 AGAINST_KEEPS: Final = 0.1
 """Share for a reason that concludes against the answer beside it, or both ways."""
 OPPOSED_KEEPS: Final = 0.25

@@ -26,9 +26,7 @@ ADVISED: Final = frozenset(map(fold, read_lexicon("churn_advice")))
 """What a manager may be advised to do."""
 SHORTEST_ROOT: Final = 4
 """Letters of a root that words of one meaning share alone."""
-BINDS, OTHER, TELLS, WEIGHS, NOUN, LINKS, JUDGES, SPLITS, NEGATES, ORDERS, STATES = (
-    1 << place for place in range(11)
-)
+BINDS, OTHER, TELLS, WEIGHS, NOUN, LINKS, JUDGES, SPLITS, NEGATES, ORDERS, STATES = (1 << place for place in range(11))
 """A function word or mark; a word that is none of an analyst; one that says what no profile does; one that weighs; a
 person or thing; one between it and what is said of it; an adjective that judges; a clause's end; a denial; a verb in
 the place of an advice that is not in the list; a word that says what a shopper wants, says or does."""
@@ -45,14 +43,18 @@ _TELLING_ROOTS: Final = frozenset(
     found for line in _TOLD if line[0] != _ONLY for word in words(line) if len(found := root(word)) >= SHORTEST_ROOT
 )
 _JUDGING: Final = frozenset(root(fold(word)) for word in read_lexicon("churn_judgements"))
-_NOUNS: Final = tuple(
-    "client pesso consumid comprad shopper sujeit figur loj produt mercadori item iten encomend atendiment".split()
+_NOUNS: Final = (
+    *("client", "pesso", "consumid", "comprad", "shopper", "sujeit", "figur", "loj", "produt", "mercadori", "item"),
+    *("iten", "encomend", "atendiment"),
 )
 _PERSONS: Final = frozenset(("ele", "ela"))
 _LINKING: Final = frozenset(
-    "e era foi esta estava parece veio vem chegou saiu ficou muito muita bem tao meio um uma mais bastante pouco que sem "
-    "tambem ser se mostra mostrou do tipo".split()
-) | {IS}
+    (
+        *("e", "era", "foi", "esta", "estava", "parece", "veio", "vem", "chegou", "saiu", "ficou", "muito", "muita"),
+        *("bem", "tao", "meio", "um", "uma", "mais", "bastante", "pouco", "que", "sem", "tambem", "ser", "se"),
+        *("mostra", "mostrou", "do", "tipo", IS),
+    )
+)
 _SPLITTING: Final = frozenset((STOP, PAUSE, "e", "mas", "porem", "porque", "pois"))
 _NEGATIONS: Final = frozenset(("nao", "nunca", "jamais", "nem"))
 _LED_BY: Final[Mapping[str, str]] = {
