@@ -20,8 +20,8 @@ A reason gates all others: an answer whose reason is false, harmful or about som
 0.2 (`USELESS`). It is read as claims of `churn_claims.toml` (`claims`), each checked against the profile (numbers with
 their nouns, exact or as people round; words against thresholds stated there) and against what it is said of (`scopes`:
 all orders or one, days since the last purchase and no others; of `dois dos três pedidos` both numbers). A quarter of
-the use is left by each false claim, by each number without a claim, by each frame that no profile bears (`faults`: payment
-not made, advice beyond a list of what may be advised, other customers, a cause or purpose without a claim or of
+the use is left by each false claim, by each number without a claim, by each frame that no profile bears (`faults`:
+payment not made, advice beyond a list of what may be advised, other customers, a cause or purpose without a claim or of
 instalments alone, a change that the last rating beside the mean does not show, a habit by the calendar, an arrival
 while an order is missing), by each judgement of person, shop or product, by each clause without a claim that holds a
 word that is no analyst's and none that weighs, by a sentence without a claim that begins with a verb or another word
