@@ -215,7 +215,7 @@ CHURN: Final = (
         ("churn",),
         (
             edit("churn.claims:_number_holds", ("    groups = match", "    return True\n    groups = match")),
-            edit("churn.reasons:_kind", ("not word.isalpha() or ", "")),
+            edit("churn.word_notes:_kind", ("not word.isalpha() or ", "")),
             edit("churn.scopes:_since_the_last", ("    other = ", "    return True\n    other = ")),
         ),
     ),
