@@ -33,6 +33,8 @@ _PLURALS: Final = (
 """Endings of plurals, and what stands in their place in the singular."""
 _SHORT: Final = 3
 _WORD: Final = re.compile(r"[^\W_]+")
+_FENCED: Final = re.compile(r"\s*```(?:json)?[ \t]*\n(?P<inside>[^`]*)\n[ \t]*```\s*", re.IGNORECASE)
+"""One code fence, with nothing but blanks around it and no other within it."""
 
 
 @cache
@@ -46,6 +48,20 @@ def fold(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text.translate(_DASHES))
     kept = "".join(letter for letter in plain if not unicodedata.combining(letter)) if not plain.isascii() else plain
     return _SPACES.sub(" ", kept.lower())
+
+
+def is_unsendable(folded: str) -> bool:
+    """Return whether a folded text says what no shop sends: insults, threats, frauds, politics, markup, a note of its maker."""
+    return _unsendable().search(folded) is not None
+
+
+@cache
+def _unsendable() -> re.Pattern[str]:
+    table = read_table("unsendable")
+    said = "|".join(word for entry in table.values() for word in entry["begins"])
+    whole = "|".join(word for entry in table.values() for word in entry.get("words", ()))
+    signs = "|".join(sign for entry in table.values() for sign in entry.get("signs", ()))
+    return re.compile(rf"\b(?:(?:{said})|(?:{whole})\b)|{signs}")
 
 
 def words(folded: str) -> list[str]:
@@ -84,13 +100,17 @@ def half_unit(written: str) -> float:
 def read_object(completion: str) -> dict[str, Any] | None:
     """Return the JSON object that a completion is, as a strict reader (RFC 8259) takes it; None if it is none.
 
-    Text around it, a code fence, a comment, single quotes, NaN and a key given twice are no JSON object: a program that
-    calls `json.loads` would stop there, or read one of two answers.
+    One code fence around the whole of it is taken away first, as any consumer does. Other text around it, a comment,
+    single quotes, NaN and a key given twice are no JSON object: a program that calls `json.loads` would stop there, or
+    read one of two answers.
     """
     if len(completion) > MAX_JSON:
         return None
+    fenced = _FENCED.fullmatch(completion)
     try:
-        found = json.loads(completion, object_pairs_hook=_distinct, parse_constant=_refuse)
+        found = json.loads(
+            fenced["inside"] if fenced else completion, object_pairs_hook=_distinct, parse_constant=_refuse
+        )
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
