@@ -18,9 +18,9 @@ from schemas.documents import Rollout
 from tasks.commerce.push.truth_clauses import AGAIN, OFFER, mark_product, other_names, read_clauses, unmarked
 from tasks.commerce.reward import Reference
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.commerce.truth_text import MAX_TEXT, NUMBER, fold, read_table, stem, value_of, words
+from tasks.commerce.truth_text import MAX_TEXT, NUMBER, fold, is_unsendable, read_table, stem, value_of, words
 
-DATA_FILES: Final = ("data/truth/push_claims.toml",)
+DATA_FILES: Final = ("data/truth/push_claims.toml", "data/truth/unsendable.toml")
 MOST_GRAPHEMES: Final = 120
 """What a phone shows of a push, and what the instruction asks for."""
 MOST_LINES: Final = 2
@@ -45,6 +45,8 @@ _UNITS: Final = {"por cento": "%", "reais": "r$", "vezes": "x", "parcelas": "x"}
 _CODE: Final = re.compile(r"\b(?!\d+OFF\b)(?=[A-Z]*\d)(?=\d*[A-Z]{2})[A-Z0-9]{5,20}\b")
 """A coupon's code, which no offer has."""
 _QUESTION: Final = re.compile(r"(?:^|(?<=[.!?\n]))[^.!?\n]{0,200}\?")
+_NAME: Final = re.compile(r"(?<=[a-zà-ú,] )[A-ZÀ-Ú][a-zà-ú]+")
+_SPOKEN: Final = re.compile(r"[^\W\d_]{2,}")
 _BLANKS: Final = re.compile(r" +")
 _SHOUTS: Final = re.compile(r"!{4,}")
 
@@ -93,18 +95,38 @@ def claims_kept(completion: str, reference: Reference, prompt: str = "") -> dict
     return {
         "within_length": 0 < _graphemes(shown) <= MOST_GRAPHEMES,
         "names_product": (all(present[word] for word in thing) or _is_named(folded, names)) and not said.is_other_thing,
-        "names_offer": stated and not said.is_denied,
+        "names_offer": stated and not said.is_denied and not _is_inverted(folded, rest, offer),
         "nothing_added": not _figures(folded, product)
         - _figures(offer, "")
         - _same_figures(offer)
         - {figure for figure in _figures(said.opener, product) if figure[0] in ("", "%")}
         and not said.is_added
-        and not _CODE.search(text),
+        and not _CODE.search(text)
+        and not is_unsendable(folded)
+        and not _is_of_another(text, product),
         "informal": not written["formal"].search(folded) and not _shouts(text),
         "in_portuguese": sum(present[stem(word)] for word in _foreign() if stem(word) not in thing) <= 1
         and not written["european"].search(folded),
         "one_message": bool(shown) and said.mentions < TOO_OFTEN and not _is_several(text, folded, offer, thing),
     }
+
+
+def _is_inverted(folded: str, rest: str, offer: str) -> bool:
+    """Return whether the shopper pays what the offer gives."""
+    return "pague" not in offer and any(_written()["inverted"].search(each) for each in (folded, rest))
+
+
+def _is_of_another(text: str, product: str) -> bool:
+    """Return whether a name stands within a sentence that is no product's: of a person, a brand or a place."""
+    known = {*read_table("push_claims")["capitals"]["words"], *words(product)}
+    found = [word for match in _NAME.finditer(text) for word in words(fold(match[0]))]
+    return not _is_titled(text) and any(word not in known for word in found)
+
+
+def _is_titled(text: str) -> bool:
+    """Return whether most words have a capital, as in a title, so that it marks no name."""
+    spoken = _SPOKEN.findall(text)
+    return 2 * sum(word[:1].isupper() for word in spoken) > len(spoken)
 
 
 def _graphemes(text: str) -> int:
@@ -257,7 +279,7 @@ def _is_several(text: str, folded: str, offer: str, thing: frozenset[str]) -> bo
 def _written() -> Mapping[str, re.Pattern[str]]:
     table = read_table("push_claims")
     return {name: re.compile("|".join(f"(?:{each})" for each in table[name]["said"])) for name in (
-        "before", "within", "formal", "talk", "european",
+        "before", "within", "formal", "talk", "european", "inverted",
     )}  # fmt: skip
 
 

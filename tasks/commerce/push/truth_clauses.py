@@ -8,7 +8,7 @@ opener before it, without a word of the shop, claims little.
 import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -80,8 +80,35 @@ def read_clauses(text: str) -> Said:
         or any(_pattern("bare").search(each) for each in openers)
         or _goes_on(sentences)
         or any(_pattern("attached", "later").search(each) for each in sentences[first + 1 :])
+        or _pattern("claims").search(text) is not None
+        or not all(map(_is_appeal, words(_from_offer(sentences[first:]))))
     )
     return Said(opener, is_added, _is_denied(text, claims), _is_other_thing(text), text.count(THING))
+
+
+def _from_offer(sentences: Sequence[str]) -> str:
+    """Return what is said from the offer on, or from the product before it in its clause."""
+    if not sentences:
+        return ""
+    before, offer, after = sentences[0].partition(OFFER)
+    clause = _SEGMENT.split(before)[-1]
+    return " ".join((clause[clause.find(THING) :] if THING in clause else "", offer, after, *sentences[1:]))
+
+
+@lru_cache(maxsize=16_384)
+def _is_appeal(word: str) -> bool:
+    """Return whether a word is one of those that harmless appeals are made of."""
+    return not word.isalpha() or stem(word) in _appeals() or _appeals_begin().match(word) is not None
+
+
+@cache
+def _appeals() -> frozenset[str]:
+    return frozenset(map(stem, read_table("push_claims")["appeal"]["words"]))
+
+
+@cache
+def _appeals_begin() -> re.Pattern[str]:
+    return re.compile("|".join(read_table("push_claims")["appeal"]["begins"]))
 
 
 def _openers(sentences: Sequence[str]) -> tuple[list[str], list[str]]:
