@@ -45,7 +45,7 @@ _UNITS: Final = {"por cento": "%", "reais": "r$", "vezes": "x", "parcelas": "x"}
 _CODE: Final = re.compile(r"\b(?!\d+OFF\b)(?=[A-Z]*\d)(?=\d*[A-Z]{2})[A-Z0-9]{5,20}\b")
 """A coupon's code, which no offer has."""
 _QUESTION: Final = re.compile(r"(?:^|(?<=[.!?\n]))[^.!?\n]{0,200}\?")
-_NAME: Final = re.compile(r"(?<=[a-zà-ú,] )[A-ZÀ-Ú][a-zà-ú]+")
+_NAME: Final = re.compile(r"(?:(?<=[a-zà-ú,] )|(?<=\b[AO] ))[A-ZÀ-Ú][a-zà-ú]+")
 _SPOKEN: Final = re.compile(r"[^\W\d_]{2,}")
 _BLANKS: Final = re.compile(r" +")
 _SHOUTS: Final = re.compile(r"!{4,}")
