@@ -2,26 +2,41 @@
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from tasks.commerce.insights.truth_table import Name, SaidSentence, TruthTable, state_names
-from tasks.commerce.truth_text import fold, read_table, words
+from tasks.commerce.truth_text import fold, is_unsendable, read_table, stem, words
 
 _CLAUSE: Final = re.compile(r"; |, (?:mas|porem|ja|enquanto|e(?= ))|\bmas\b|\bporem\b|\benquanto\b| → ")
 _MULTIPLE: Final = re.compile(r"\b(?P<times>dobro|triplo|metade) d[eoa]s? ")
+_COMPARAND: Final = re.compile(
+    r"\b(?:dobro|triplo|metade|vezes|que|contra|acima|abaixo|frente|atras|ante|perto)\b[^.;,\d]{0,14}$"
+)
+"""Before a row that another is compared to."""
 _MORE_BEFORE: Final = re.compile(r"mais (?:que|do que|de) o $")
 _TIMES: Final = {"dobro": 2.0, "triplo": 3.0, "metade": 0.5}
 _TIMES_OFF: Final = 0.2
 """Share of itself that a ratio said in a word may be off."""
 _COMMON: Final = frozenset(("para",))
 """Names of states that folded are small words."""
+_NAME: Final = re.compile(r"(?<=[a-zà-ú,] )[A-ZÀ-Ú][a-zà-ú]+")
+_CLAUSES: Final = re.compile(r"[,;:.](?= )|(?<= )e(?= )|\b(?:mas|porem|enquanto)\b")
+_BESIDE: Final = re.compile(r"(?: (?!e\b)\w+){0,2} ")
+"""Between a word of an end and the column that it is of: `the lowest rate of`."""
+_BEHIND: Final = re.compile(r"[\s,(]*(?:(?:e|foi|tambem|com) )?(?:[oa]s? )?")
+_OF_VERBS: Final = (("vend", ("revenue", "orders")), ("fatur", ("revenue",)), ("atras", ("late",)), ("gast", ("ticket",)))
+_INFINITIVE: Final = re.compile(r"(?!lugar|valor|popular|familiar|apesar)[a-z]+[aei]r\b")
+_ASKS: Final = re.compile(r"(?:nao|antes de|para|sem) [a-z]+[aei]r\b|[a-z]{3,}(?:am|em)(?:os)?\b")
+_RARE: Final = 2
+"""Words of a statement that neither a table nor its readers use."""
 _STATE: Final = re.compile(r"\b[A-Z]{2}\b")
 
 
 def false_claims(sentences: list[SaidSentence], text: str, table: TruthTable) -> list[str]:
     """Return the sentences that claim what the table denies or does not have."""
-    found = [sentence.text for sentence in sentences if not all(_hold(sentence, table))]
+    found = [sentence.text for sentence in sentences if not all(_hold(sentence, table)) or not is_stated(sentence, table)]
+    found += [text] if is_unsendable(fold(text)) or _names_another(text, table) else []
     states = state_names()
     rows = set(table.rows) | {code for code, name in states.items() if name in table.rows}
     # A state that is no row: the table says nothing of it. Only among states can two capitals be one.
@@ -32,6 +47,13 @@ def false_claims(sentences: list[SaidSentence], text: str, table: TruthTable) ->
         if codes - rows or any(f" {states[code]} " in spoken for code in named if not _is_inside(states[code], rows)):
             found.append(text)
     return found
+
+
+def _names_another(text: str, table: TruthTable) -> bool:
+    """Return whether a name stands within a sentence that is none of the table's: of a person, a rival or an event."""
+    known = set(read_table("insights_claims")["capitals"]["words"])
+    known |= {word for name in (*table.rows, *table.titles, *state_names().values()) for word in words(name)}
+    return any(word not in known for match in _NAME.finditer(text) for word in words(fold(match[0])))
 
 
 def _is_inside(name: str, rows: set[str]) -> bool:
@@ -51,16 +73,13 @@ def _hold(sentence: SaidSentence, table: TruthTable) -> list[bool]:
         # No sum is below a part of it.
         parts = {name.value for name in sentence.named("row") if name.end <= less.start()}
         held.append(not any(name.value in parts for name in sentence.named("row") if name.start >= less.end()))
-    cause = patterns["cause"].search(text)
-    if cause and not any(name.start >= cause.end() and name.kind != "row" for name in sentence.names):
-        held.append(False)
     if len(set(rows)) > 1 and len(columns) == 1 and (judged := _compared(sentence, columns[0], table)) is not None:
         held.append(judged)
-    elif rows and len(columns) == 1:
-        held += _extremes(sentence, columns[0], table)
-    moved = _moved(text)
-    if moved and columns and not patterns["advised"].search(text):
-        held.append(_is_trend(moved, rows, columns[0], table))
+    elif rows:
+        held += _extremes(sentence, columns, table)
+    if columns and not patterns["advised"].search(text):
+        held += _trends(sentence, rows, columns, table)
+    held += _labelled(sentence, table)
     held += _ratios(sentence, table)
     if patterns["tie"].search(text) and len(set(rows)) > 1 and columns:
         held.append(_are_equal(rows, columns[0], table))
@@ -81,26 +100,127 @@ def _columns(sentence: SaidSentence, table: TruthTable) -> list[str]:
     return list(dict.fromkeys(fitting))
 
 
-def _extremes(sentence: SaidSentence, column: str, table: TruthTable) -> list[bool]:
+def _extremes(sentence: SaidSentence, columns: list[str], table: TruthTable) -> list[bool]:
     """Return, for each word of the highest or the lowest, whether the row that it is said of is that."""
-    cells = table.column(column)
-    if not cells:
-        return []
-    values = {row: cell.value for row, cell in cells.items()}
-    high, low = max(values.values()), min(values.values())
     held = []
-    for name, end in (("highest", high), ("lowest", low)):
+    for name in ("highest", "lowest", "best", "worst"):
         for word in _patterns()[name].finditer(sentence.text):
             row = _nearest(sentence, word.start(), word.end())
-            if row in values and not _denied(sentence.text, word.start()):
-                held.append(values[row] == end)
-    better = read_table("insights_claims")["column"].get(column, {}).get("best", "highest")
-    for name, end in (("best", high if better == "highest" else low), ("worst", low if better == "highest" else high)):
-        for word in _patterns()[name].finditer(sentence.text):
-            row = _nearest(sentence, word.start(), word.end())
-            if row in values:
-                held.append(values[row] == end)
+            named = _columns_of(word, sentence, columns, table)
+            if named and row and not _denied(sentence.text, word.start()):
+                judged = [values[row] == _end(name, column, values) for column in named
+                          if row in (values := {each: cell.value for each, cell in table.column(column).items()})]  # fmt: skip
+                held += [any(judged)] if judged else []
     return held
+
+
+def _end(name: str, column: str, values: Mapping[str, float]) -> float:
+    """Return the value that a word of an end says, such as the lowest freight for the best."""
+    best = read_table("insights_claims")["column"].get(column, {}).get("best", "highest")
+    end = {"best": best, "worst": "lowest" if best == "highest" else "highest"}.get(name, name)
+    return max(values.values()) if end == "highest" else min(values.values())
+
+
+def _columns_of(word: re.Match[str], sentence: SaidSentence, columns: list[str], table: TruthTable) -> list[str]:
+    """Return the columns that a word of an end may be of: the one beside it, the only one, or those of its verb."""
+    after = [name for name in sentence.named("column") if name.start >= word.end()]
+    if after and _BESIDE.fullmatch(sentence.text, word.end(), after[0].start):
+        return [after[0].value]
+    if len(columns) == 1:
+        return columns
+    before = [name for name in sentence.names if name.kind != "row" and name.end <= word.start()]
+    if before and _BEHIND.fullmatch(sentence.text, before[-1].end, word.start()):
+        name = before[-1]
+        if name.kind == "column":
+            return [name.value]
+        return [cell.column for cell in table.cells.values() if abs(cell.value - name.number) <= name.off
+                and name.unit in ("", cell.unit)]  # fmt: skip
+    if not columns:
+        return [column for verb, names in _OF_VERBS if verb in word[0] for column in names if column in table.columns]
+    return []
+
+
+def _trends(sentence: SaidSentence, rows: list[str], columns: list[str], table: TruthTable) -> list[bool]:
+    """Return, for each word of a rise or a fall, whether the column that it is said of in its clause did so."""
+    held = []
+    ends = [0, *(found.start() for found in _CLAUSES.finditer(sentence.text)), len(sentence.text)]
+    for moved in ("rose", "fell"):
+        for word in _patterns()[moved].finditer(sentence.text):
+            start = max(end for end in ends if end <= word.start())
+            stop = min((end for end in ends if end >= word.end()), default=len(sentence.text))
+            named = [name for name in sentence.named("column") if start <= name.start < stop]
+            before = [name.value for name in named if name.end <= word.start()]
+            column = (before[-1:] or [name.value for name in named] or columns)[0]
+            mine = [name.value for name in sentence.named("row") if start <= name.start < stop]
+            earlier = [name.value for name in sentence.named("row") if name.start < start]
+            held.append(_is_trend(moved, (earlier[-1:] if len(set(mine)) == 1 else []) + mine or rows, column, table))
+    return held
+
+
+def _labelled(sentence: SaidSentence, table: TruthTable) -> list[bool]:
+    """Return whether a label that judges an item well or ill (`Bem:`) fits the first figure that it names."""
+    for label, opposite in (("well", "worst"), ("ill", "best")):
+        if not _labels(label).match(sentence.text):
+            continue
+        for name in sentence.named("number"):
+            for cell in table.cells.values():
+                judged = read_table("insights_claims")["column"].get(cell.column, {})
+                values = {row: each.value for row, each in table.column(cell.column).items()}
+                is_said = cell.row in {each.value for each in sentence.named("row")} and abs(cell.value - name.number) <= name.off
+                if is_said and judged and len(set(values.values())) > 1:
+                    return [cell.value != _end(opposite, cell.column, values)]
+    return []
+
+
+def is_stated(sentence: SaidSentence, table: TruthTable) -> bool:
+    """Return whether a sentence is advice by a known verb, or states what a table can show, in the words of one."""
+    text = sentence.text
+    if _patterns()["unfair"].search(text):
+        return False
+    is_advice = text.startswith("#") or _advises().search(text) or _INFINITIVE.match(text) or _ASKS.match(text)
+    if cause := _patterns()["cause"].search(text):
+        clause = _CLAUSES.split(text[cause.end() :], maxsplit=1)[0]
+        if len(_rare(clause, table)) > bool(is_advice):
+            return False
+    if first := _INFINITIVE.match(text.strip("# *")):
+        return _verbs().match(first[0]) is not None
+    return bool(is_advice) or len(_rare(text, table)) <= _RARE
+
+
+def _rare(text: str, table: TruthTable) -> set[str]:
+    """Return the words of a text that neither the table has nor statements of one."""
+    mine = {word for name in (*table.rows, *table.titles, *table.aliases) for word in words(name)}
+    return {word for word in words(text) if not _is_common(word) and word not in mine}
+
+
+@lru_cache(maxsize=16_384)
+def _is_common(word: str) -> bool:
+    return not word.isalpha() or stem(word) in _stems() or _begins().match(word) is not None
+
+
+@cache
+def _stems() -> frozenset[str]:
+    return frozenset(map(stem, read_table("insights_claims")["vocabulary"]["words"]))
+
+
+@cache
+def _begins() -> re.Pattern[str]:
+    return re.compile("|".join(read_table("insights_claims")["vocabulary"]["begins"]))
+
+
+@cache
+def _verbs() -> re.Pattern[str]:
+    return re.compile("|".join(read_table("insights_claims")["vocabulary"]["verbs"]))
+
+
+@cache
+def _advises() -> re.Pattern[str]:
+    return re.compile("|".join(rf"\b(?:{each})" for each in read_table("insights_claims")["advice"]["said"]))
+
+
+@cache
+def _labels(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:{'|'.join(read_table('insights_claims')['labels'][name])})\s?[:.-] ?")
 
 
 def _nearest(sentence: SaidSentence, start: int, end: int) -> str:
@@ -112,6 +232,8 @@ def _nearest(sentence: SaidSentence, start: int, end: int) -> str:
         return rows[0].value
     clause = max((found.end() for found in _CLAUSE.finditer(sentence.text) if found.end() <= start), default=0)
     before = [row for row in rows if clause <= row.start and row.end <= start]
+    subjects = [row for row in rows if row.end <= start and not _COMPARAND.search(sentence.text[: row.start])]
+    before = [row for row in before if row in subjects] or before or (subjects if clause else [])
     after = [row for row in rows if row.start >= end]
     return before[-1].value if before else after[0].value if after else rows[-1].value
 
@@ -132,7 +254,7 @@ def _compared(sentence: SaidSentence, column: str, table: TruthTable) -> bool | 
                 if _patterns()["together"].search(sentence.text[: word.start()]):
                     one = sum(values[row] for row in {name.value for name in rows if name.end <= word.start()})
                 return one > other if kind == "above" else one < other
-    held = _extremes(sentence, column, table)
+    held = _extremes(sentence, [column], table)
     return all(held) if held else None
 
 
@@ -168,11 +290,6 @@ def _are_equal(rows: list[str], column: str, table: TruthTable) -> bool:
     return len(values) <= 1
 
 
-def _moved(text: str) -> str:
-    patterns = _patterns()
-    return "rose" if patterns["rose"].search(text) else "fell" if patterns["fell"].search(text) else ""
-
-
 def _is_trend(moved: str, rows: list[str], column: str, table: TruthTable) -> bool:
     """Return whether a column rose or fell between the months that are named, or from the first to the last."""
     months = table.months()
@@ -188,5 +305,6 @@ def _is_trend(moved: str, rows: list[str], column: str, table: TruthTable) -> bo
 
 @cache
 def _patterns() -> Mapping[str, re.Pattern[str]]:
-    claims: Mapping[str, list[str]] = read_table("insights_claims")["claims"]
+    table = read_table("insights_claims")
+    claims: Mapping[str, list[str]] = {**table["claims"], "unfair": table["unfair"]["said"]}
     return {name: re.compile("|".join(rf"\b(?:{each})" for each in said)) for name, said in claims.items()}

@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import Final
 
 from tasks.commerce.insights.truth_table import MOST_NAMES, Cell, Name, SaidSentence, TruthTable
-from tasks.commerce.truth_text import read_table
+from tasks.commerce.truth_text import read_table, value_of
 
 _TO_A_ROW: Final = re.compile(r"\s?\(|[\s,]{0,3}\(?(?:de|do|da|em|no|na|para|pra)\b\s?(?:a |o )?")
 _OF_THE: Final = re.compile(r"\s?d[ao]s? ")
@@ -26,6 +26,9 @@ _MORE_THAN: Final = re.compile(r"(?:mais|acima) de $")
 _COMPARES: Final = re.compile(
     r"\b(?:metade|terco|quarto|dobro|triplo|vezes|que|acima|abaixo|frente|contra|mesm[oa]s?)\b[^.;]{0,25}$"
 )
+_OTHERS: Final = re.compile(r"[^.;\d]{0,20}\b(?:outr[oa]s|demais|restantes?)\b")
+_SERIES: Final = re.compile(r"\b(?:entre|de|vai de|varia de|oscila entre|fica entre) (?:r\$ ?)?$|\b(?:entre|de) (?:r\$ ?)?[\d.,]+ ?%? (?:e|a) (?:r\$ ?)?$")
+_PART: Final = re.compile(r"\b(?P<part>\d{1,3}) (?:pedidos? )?(?:em|de|em cada|a cada) (?P<whole>\d{1,3})\b(?! dias| mes|%)")
 _YEARS: Final = (1900, 2100)
 _SPAN: Final = re.compile(r"\s?(?:dias?|horas?|semanas?|mes(?:es)?|minutos?|anos?)\b")
 _COUNTED: Final = re.compile(
@@ -38,7 +41,7 @@ _GOAL_BEFORE: Final = re.compile(
     r"|atingir|crescer|melhorar|ficar)\b[^.;]{0,60}?\b(?:para|ate|em|a|abaixo de|acima de|de)\s)[^.;]{0,30}$"
 )
 _DERIVED: Final = re.compile(
-    r"juntos|juntas|somad|somam|\bsoma\b|soman|\btotal|ao todo|conjunto|diferenca|distancia|a mais|a menos|acima|abaixo"
+    r"juntos|juntas|mais (?:que|do que)|menos (?:que|do que)|entre |contra |somad|somam|\bsoma\b|soman|\btotal|ao todo|conjunto|diferenca|distancia|a mais|a menos|acima|abaixo"
     r"|vezes|razao|proporcao|\bx\b|dobro|maior|menor|pontos|p\.?p\.?|superior|inferior|participacao|responde|represent"
     r"|fatia|media|cresceu|subiu|caiu|aumentou|diminuiu|\bdos \d"
 )
@@ -70,6 +73,8 @@ def read_figures(sentences: list[SaidSentence], table: TruthTable) -> KnownFigur
                     false.append(sentence.text)
                 elif rows or sentence.named("column"):
                     quoted.add((cell.row, cell.column))
+            elif _is_a_part(name, sentence, table):
+                continue
             elif _may_follow(name, sentence) and _is_derived(name, sentence, table):
                 quoted.add((sentence.text, str(name.start)))
             elif not _GOAL_BEFORE.search(sentence.text[: name.start]):
@@ -177,6 +182,13 @@ def _is_behind(column: Name, number: Name, text: str) -> bool:
 def _is_derived(name: Name, sentence: SaidSentence, table: TruthTable) -> bool:
     """Return whether a number is a sum, difference, ratio or share of cells of a column."""
     columns = {column.value for column in sentence.named("column")} or set(table.columns)
+    if name.unit == "r$":
+        # `15 pedidos e R$ 2.300`: an amount is of a column of amounts.
+        amounts = {cell.column for cell in table.cells.values() if cell.unit == "r$"}
+        columns = columns & amounts or amounts
+    if _is_of_the_others(name, sentence, table, columns):
+        return True
+    named = {row.value for row in sentence.named("row")}
     rows = {row.value for row in sentence.named("row")} or set(sentence.carried)
     off = name.off * (1 + 1e-9) + 1e-9
     if name.unit == "%" and _ABOUT.search(sentence.text[: name.start]):
@@ -193,8 +205,14 @@ def _is_derived(name: Name, sentence: SaidSentence, table: TruthTable) -> bool:
             # Each cell of a sum is itself rounded.
             if any(abs(each - name.number) <= off + len(chosen) * 0.5 for each in sums if each > 0):
                 return True
-        values = [cell.value for cell in cells.values()] if len(chosen) < 2 else chosen
+        values = [cell.value for cell in cells.values()] if len(rows) < 2 else chosen
+        mine = {cells[row].value for row in named if row in cells} if len(named) == 1 else set(values)
+        if name.unit == "%" and _OF_THE.match(sentence.text, name.end):
+            # A share of the whole is no difference.
+            values = []
         for one, other in combinations(values, 2):
+            if not {one, other} & mine:
+                continue
             high, low = max(one, other), min(one, other)
             found = [high - low] if name.unit != "times" else []
             if low > 0:
@@ -202,7 +220,32 @@ def _is_derived(name: Name, sentence: SaidSentence, table: TruthTable) -> bool:
                 found += [100 * (high / low - 1), 100 * (1 - low / high)] if name.unit == "%" else []
             if any(abs(each - name.number) <= off + 0.1 * (name.unit == "times") for each in found):
                 return True
-        shares = [100 * cell.value / total for cell in cells.values()] if total > 0 and name.unit == "%" else []
+        parts = [cells[row].value for row in rows if row in cells] or [cell.value for cell in cells.values()]
+        parts += [sum(parts)] if named else []
+        shares = [100 * part / total for part in parts] if total > 0 and name.unit == "%" else []
         if any(-_SHARE_OFF <= share - name.number <= max(off, more) for share in shares):
             return True
+    return False
+
+
+def _is_of_the_others(name: Name, sentence: SaidSentence, table: TruthTable, columns: set[str]) -> bool:
+    """Return whether a number is what all rows but the named have (`contra R$ 16 nos outros`), or an end of a series."""
+    others = _OTHERS.match(sentence.text, name.end) is not None
+    if not others and not _SERIES.search(sentence.text[: name.start]):
+        return False
+    named = {row.value for row in sentence.named("row")} or set(sentence.carried)
+    for column in columns:
+        values = [cell.value for row, cell in table.column(column).items() if not others or row not in named]
+        ends = set(values) if others and len(set(values)) == 1 else set() if others else {min(values), max(values)}
+        if any(abs(end - name.number) <= name.off for end in ends):
+            return True
+    return False
+
+
+def _is_a_part(name: Name, sentence: SaidSentence, table: TruthTable) -> bool:
+    """Return whether a number is one of `1 pedido em 6`, which is a share that the table has."""
+    for found in _PART.finditer(sentence.text):
+        if found.start() <= name.start < found.end() and (whole := value_of(found["whole"])) > 0:
+            share = 100 * value_of(found["part"]) / whole
+            return any(cell.unit == "%" and abs(cell.value - share) <= _SHARE_OFF for cell in table.cells.values())
     return False

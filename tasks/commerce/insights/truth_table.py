@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from tasks.commerce.truth_text import MAX_DIGITS, MAX_TEXT, NUMBER, fold, half_unit, read_table, value_of, words
 
-DATA_FILES: Final = ("data/truth/insights_claims.toml",)
+DATA_FILES: Final = ("data/truth/insights_claims.toml", "data/truth/unsendable.toml")
 
 _FACT: Final = re.compile(r"(?P<row>.{1,80}?): (?P<statement>.{1,160})", re.DOTALL)
 _NUMBER: Final = re.compile(NUMBER)
