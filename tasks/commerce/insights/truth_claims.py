@@ -26,6 +26,10 @@ _BESIDE: Final = re.compile(r"(?: (?!e\b)\w+){0,2} ")
 """Between a word of an end and the column that it is of: `the lowest rate of`."""
 _BEHIND: Final = re.compile(r"[\s,(]*(?:(?:e|foi|tambem|com) )?(?:[oa]s? )?")
 _OF_VERBS: Final = (("vend", ("revenue", "orders")), ("fatur", ("revenue",)), ("atras", ("late",)), ("gast", ("ticket",)))
+_VERB_BEHIND: Final = 12
+"""Characters behind a word of an end in which its verb or noun stands: `champion of sales`."""
+_SUMMIT: Final = re.compile(r"(?:pico|recorde|topo|piso|minimo)[^.;,]*")
+_GENERAL: Final = re.compile(r"(?:onde|quanto)\b")
 _INFINITIVE: Final = re.compile(r"(?!lugar|valor|popular|familiar|apesar)[a-z]+[aei]r\b")
 _ASKS: Final = re.compile(r"(?:nao|antes de|para|sem) [a-z]+[aei]r\b|[a-z]{3,}(?:am|em)(?:os)?\b")
 _RARE: Final = 2
@@ -73,11 +77,11 @@ def _hold(sentence: SaidSentence, table: TruthTable) -> list[bool]:
         # No sum is below a part of it.
         parts = {name.value for name in sentence.named("row") if name.end <= less.start()}
         held.append(not any(name.value in parts for name in sentence.named("row") if name.start >= less.end()))
-    if len(set(rows)) > 1 and len(columns) == 1 and (judged := _compared(sentence, columns[0], table)) is not None:
+    if len(set(rows)) > 1 and (judged := _compared(sentence, columns, table)) is not None:
         held.append(judged)
     elif rows:
         held += _extremes(sentence, columns, table)
-    if columns and not patterns["advised"].search(text):
+    if columns and not patterns["advised"].search(text) and not _GENERAL.match(text):
         held += _trends(sentence, rows, columns, table)
     held += _labelled(sentence, table)
     held += _ratios(sentence, table)
@@ -136,7 +140,8 @@ def _columns_of(word: re.Match[str], sentence: SaidSentence, columns: list[str],
         return [cell.column for cell in table.cells.values() if abs(cell.value - name.number) <= name.off
                 and name.unit in ("", cell.unit)]  # fmt: skip
     if not columns:
-        return [column for verb, names in _OF_VERBS if verb in word[0] for column in names if column in table.columns]
+        said = sentence.text[word.start() : word.end() + _VERB_BEHIND]
+        return [column for verb, names in _OF_VERBS if verb in said for column in names if column in table.columns]
     return []
 
 
@@ -230,6 +235,9 @@ def _nearest(sentence: SaidSentence, start: int, end: int) -> str:
         return sentence.carried[-1] if sentence.carried else ""
     if len({row.value for row in rows}) == 1:
         return rows[0].value
+    if after := [row for row in rows if row.start >= end and _SUMMIT.fullmatch(sentence.text, start, row.start)]:
+        # `com pico de R$ 131 em março`: what a summit is of stands behind it.
+        return after[0].value
     clause = max((found.end() for found in _CLAUSE.finditer(sentence.text) if found.end() <= start), default=0)
     before = [row for row in rows if clause <= row.start and row.end <= start]
     subjects = [row for row in rows if row.end <= start and not _COMPARAND.search(sentence.text[: row.start])]
@@ -242,19 +250,25 @@ def _denied(text: str, start: int) -> bool:
     return bool(re.search(r"\b(?:nao|sem|nem|nunca)\s(?:\w+\s){0,2}$", text[:start]))
 
 
-def _compared(sentence: SaidSentence, column: str, table: TruthTable) -> bool | None:
+def _compared(sentence: SaidSentence, columns: list[str], table: TruthTable) -> bool | None:
     """Return whether the comparison of two rows holds; None where a sentence makes none."""
-    values = {row: cell.value for row, cell in table.column(column).items()}
-    rows = [name for name in sentence.named("row") if name.value in values]
     for kind in ("above", "below"):
         for word in _patterns()[kind].finditer(sentence.text):
-            pair = _pair(rows, word.start(), word.end())
-            if pair and not _denied(sentence.text, word.start()):
-                one, other = (values[name.value] for name in pair)
-                if _patterns()["together"].search(sentence.text[: word.start()]):
-                    one = sum(values[row] for row in {name.value for name in rows if name.end <= word.start()})
-                return one > other if kind == "above" else one < other
-    held = _extremes(sentence, [column], table)
+            for column in _columns_of(word, sentence, columns, table)[:1]:
+                values = {row: cell.value for row, cell in table.column(column).items()}
+                rows = [name for name in sentence.named("row") if name.value in values]
+                pair = _pair(rows, word.start(), word.end())
+                if pair and not _denied(sentence.text, word.start()):
+                    one, other = (values[name.value] for name in pair)
+                    if _patterns()["together"].search(sentence.text[: word.start()]):
+                        one = sum(values[row] for row in {name.value for name in rows if name.end <= word.start()})
+                    if not (one > other if kind == "above" else one < other):
+                        return False
+                    return _all_or_none(_extremes(sentence, columns, table)) is not False
+    return _all_or_none(_extremes(sentence, columns, table))
+
+
+def _all_or_none(held: list[bool]) -> bool | None:
     return all(held) if held else None
 
 
@@ -265,12 +279,14 @@ def _ratios(sentence: SaidSentence, table: TruthTable) -> list[bool]:
     for word in _MULTIPLE.finditer(sentence.text):
         if pair := _pair(rows, word.start(), word.end() - 1):
             said = _TIMES[word["times"]]
+            mine = {row.value for row in rows if row.end <= word.start()}
+            together = mine if _patterns()["together"].search(sentence.text[: word.start()]) else {pair[0].value}
             more = _MORE_BEFORE.search(sentence.text[: word.start()]) is not None
             cells = [table.column(column) for column in table.columns]
             ratios = [
-                each[pair[0].value].value / each[pair[1].value].value
+                sum(each[row].value for row in together) / each[pair[1].value].value
                 for each in cells
-                if all(row.value in each for row in pair) and each[pair[1].value].value
+                if together <= each.keys() and pair[1].value in each and each[pair[1].value].value
             ]
             held.append(any(said <= ratio if more else abs(ratio - said) <= _TIMES_OFF * said for ratio in ratios))
     return held

@@ -24,10 +24,13 @@ _SHARE_OFF, _SHARE_MORE = 1.0, 8.0
 """Points that a share of a column may be off, and that it may be above `mais de 90 %`."""
 _MORE_THAN: Final = re.compile(r"(?:mais|acima) de $")
 _COMPARES: Final = re.compile(
-    r"\b(?:metade|terco|quarto|dobro|triplo|vezes|que|acima|abaixo|frente|contra|mesm[oa]s?)\b[^.;]{0,25}$"
+    r"\b(?:relacao|ante|comparad[oa]s?|metade|terco|quarto|dobro|triplo|vezes|que|acima|abaixo|frente|contra|mesm[oa]s?)\b[^.;]{0,25}$"
 )
 _OTHERS: Final = re.compile(r"[^.;\d]{0,20}\b(?:outr[oa]s|demais|restantes?)\b")
 _SERIES: Final = re.compile(r"\b(?:entre|de|vai de|varia de|oscila entre|fica entre) (?:r\$ ?)?$|\b(?:entre|de) (?:r\$ ?)?[\d.,]+ ?%? (?:e|a) (?:r\$ ?)?$")
+_MOVES_ON: Final = re.compile(r" ?(?:pedidos )?para (?:r\$ ?)?\d")
+_MOVED: Final = re.compile(r"\d ?(?:%|pedidos)? ?para (?:r\$ ?)?$")
+_PLACE: Final = re.compile(r"\b(?:prioridade|passo|acao|ponto|item|frente|numero|top|n\.) $")
 _PART: Final = re.compile(r"\b(?P<part>\d{1,3}) (?:pedidos? )?(?:em|de|em cada|a cada) (?P<whole>\d{1,3})\b(?! dias| mes|%)")
 _YEARS: Final = (1900, 2100)
 _SPAN: Final = re.compile(r"\s?(?:dias?|horas?|semanas?|mes(?:es)?|minutos?|anos?)\b")
@@ -41,9 +44,9 @@ _GOAL_BEFORE: Final = re.compile(
     r"|atingir|crescer|melhorar|ficar)\b[^.;]{0,60}?\b(?:para|ate|em|a|abaixo de|acima de|de)\s)[^.;]{0,30}$"
 )
 _DERIVED: Final = re.compile(
-    r"juntos|juntas|mais (?:que|do que)|menos (?:que|do que)|entre |contra |somad|somam|\bsoma\b|soman|\btotal|ao todo|conjunto|diferenca|distancia|a mais|a menos|acima|abaixo"
+    r"juntos|juntas|mais (?:que|do que)|menos (?:que|do que)|entre |contra |perd|ganh|relacao|recuou|avancou|encolh|soma|extra|somad|somam|\bsoma\b|soman|\btotal|ao todo|conjunto|diferenca|distancia|a mais|a menos|acima|abaixo"
     r"|vezes|razao|proporcao|\bx\b|dobro|maior|menor|pontos|p\.?p\.?|superior|inferior|participacao|responde|represent"
-    r"|fatia|media|cresceu|subiu|caiu|aumentou|diminuiu|\bdos \d"
+    r"|fatia|media|cresc|subi(?:u|ram|ndo)|cai(?:u|ram|ndo)|aument|diminu|reduz|\bdos \d"
 )
 
 
@@ -68,6 +71,9 @@ def read_figures(sentences: list[SaidSentence], table: TruthTable) -> KnownFigur
         numbers = [name for name in sentence.named("number") if not _is_no_figure(name, sentence, table)]
         for name, rows in _bound(sentence, numbers):
             cell = _cell_of(name, rows, sentence, table) or _cell_of_subject(name, rows, sentence, table)
+            if cell is None and (_MOVES_ON.match(sentence.text, name.end) or _MOVED.search(sentence.text[: name.start])):
+                # `Of fevereiro and março: 380 para 450`.
+                cell = _cell_of(name, tuple(row.value for row in sentence.named("row")), sentence, table)
             if cell is not None:
                 if _DENIES.search(sentence.text[: name.start]):
                     false.append(sentence.text)
@@ -108,7 +114,8 @@ def _is_no_figure(name: Name, sentence: SaidSentence, table: TruthTable) -> bool
         if _YEARS[0] <= name.number < _YEARS[1] and name.off == 0.5 and not after.startswith(" pedidos"):
             known = not table.years or name.number in table.years
             return known and not any(cell.value == name.number for cell in table.cells.values())
-        if name.number <= max(len(table.rows), len(table.columns), 4) and _COUNTED.match(after):
+        counts = _COUNTED.match(after) or _PLACE.search(sentence.text[: name.start])
+        if name.number <= max(len(table.rows), len(table.columns), 4) and counts:
             return True
     return bool(_SPAN.match(after) and re.search(read_table("insights_claims")["advice"]["goal"], sentence.text))
 
@@ -160,8 +167,10 @@ def _cell_of(name: Name, rows: tuple[str, ...], sentence: SaidSentence, table: T
         and (not name.unit or name.unit == cell.unit or (name.unit == "points" and not cell.unit))
     ]
     columns = _columns_near(name, sentence)
-    if name.unit == "r$" and not any(cell.unit == "r$" for cell in table.cells.values() if cell.column in columns):
-        # `Nota 4,2 e R$ 5.058`: an amount is of no column without amounts.
+    if name.unit in ("r$", "%") and not any(
+        cell.unit == name.unit for cell in table.cells.values() if cell.column in columns
+    ):
+        # `Nota 4,2 e R$ 5.058`: an amount is of no column without amounts, and no share of one without shares.
         columns = set()
     return next((cell for cell in fitting if cell.column in columns), None) if columns else next(iter(fitting), None)
 

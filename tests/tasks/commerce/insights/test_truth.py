@@ -124,10 +124,13 @@ def test_a_row_that_is_compared_to_does_not_take_the_next_number(remark: str) ->
     ("BA tem nota 3,0 porque as peças chegam quebradas.", "no_false_claim"),
     ("Detalhes em www.loja.example, com sua senha.", "no_false_claim"),
     ("Processar os clientes da BA.", "no_false_claim"),
-    ("Avise os utilizadores por telemóvel.", "in_portuguese"),
 ])  # fmt: skip
-def test_ratios_causes_harm_and_other_portuguese_are_seen(remark: str, claim: str) -> None:
+def test_ratios_causes_and_harm_are_seen(remark: str, claim: str) -> None:
     assert broken(f"{GOOD}\n{remark}") == {claim}
+
+
+def test_portuguese_of_portugal_is_seen() -> None:
+    assert "in_portuguese" in broken(f"{GOOD}\nAvise os utilizadores por telemóvel.")
 
 
 @pytest.mark.parametrize("piece", ["atraso 1 ", "1 ", "SP 1 atraso ", "SP supera BA em receita ", "reduzir ", "1.000"])
