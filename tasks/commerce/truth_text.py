@@ -25,6 +25,7 @@ NUMBER: Final = r"\d{1,3}(?:\.\d{3})+(?:,\d+)?(?!\d)|\d+(?:[.,]\d+)?"
 """A number in Brazilian notation, or with a decimal point."""
 _THOUSANDS: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?", re.ASCII)
 _SPACES: Final = re.compile(r"[ \t\r\f\v\u00a0\u2000-\u200b\u202f]+")
+_COMBINING: Final = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
 _DASHES: Final = {ord(dash): "-" for dash in "‐‑‒–—−"} | {ord(quote): "'" for quote in "’‘´`"}
 _PLURALS: Final = (
     *(("oes", "ao"), ("aes", "ao"), ("eis", "el"), ("ais", "al"), ("ois", "ol"), ("ns", "m")),
@@ -46,8 +47,7 @@ def read_table(name: str) -> Mapping[str, Any]:
 def fold(text: str) -> str:
     """Return a text in small letters without accents, with plain dashes and single blanks; line breaks are kept."""
     plain = unicodedata.normalize("NFKD", text.translate(_DASHES))
-    kept = "".join(letter for letter in plain if not unicodedata.combining(letter)) if not plain.isascii() else plain
-    return _SPACES.sub(" ", kept.lower())
+    return _SPACES.sub(" ", (plain if plain.isascii() else _COMBINING.sub("", plain)).lower())
 
 
 def is_unsendable(folded: str) -> bool:

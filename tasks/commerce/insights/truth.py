@@ -73,11 +73,15 @@ def claims_kept(completion: str, table: TruthTable) -> dict[str, bool]:
     return {
         "quotes_facts": len(figures.quoted) >= min(ENOUGH, len(table.cells) or len(table.facts)),
         "no_false_number": bool(shown) and not figures.false,
-        "no_false_claim": bool(shown) and not false_claims(sentences, text, table),
+        "no_false_claim": bool(shown) and not _shouts(text) and not false_claims(sentences, text, folded, table),
         "within_length": LENGTHS[0] <= len(shown) <= LENGTHS[1],
         "recommends": bool(_advice().search(folded)) or any(_INFINITIVE.match(each.text) for each in sentences),
         "in_portuguese": sum(word in foreign for word in spoken) <= 2 and not _european().search(folded),
     }
+
+
+def _shouts(text: str) -> bool:
+    return 2 * sum(map(str.isupper, text)) > sum(map(str.isalpha, text))
 
 
 @cache

@@ -37,17 +37,17 @@ _RARE: Final = 2
 _STATE: Final = re.compile(r"\b[A-Z]{2}\b")
 
 
-def false_claims(sentences: list[SaidSentence], text: str, table: TruthTable) -> list[str]:
+def false_claims(sentences: list[SaidSentence], text: str, folded: str, table: TruthTable) -> list[str]:
     """Return the sentences that claim what the table denies or does not have."""
     found = [sentence.text for sentence in sentences if not all(_hold(sentence, table)) or not is_stated(sentence, table)]
-    found += [text] if is_unsendable(fold(text)) or _names_another(text, table) else []
+    found += [text] if is_unsendable(folded) or _names_another(text, table) else []
     states = state_names()
     rows = set(table.rows) | {code for code, name in states.items() if name in table.rows}
     # A state that is no row: the table says nothing of it. Only among states can two capitals be one.
     if rows & states.keys():
         codes = {code.lower() for code in _STATE.findall(text)} & states.keys()
         named = {code for code, name in states.items() if code not in rows and name not in _COMMON}
-        spoken = f" {' '.join(words(fold(text)))} "
+        spoken = f" {' '.join(words(folded))} "
         if codes - rows or any(f" {states[code]} " in spoken for code in named if not _is_inside(states[code], rows)):
             found.append(text)
     return found
@@ -55,9 +55,17 @@ def false_claims(sentences: list[SaidSentence], text: str, table: TruthTable) ->
 
 def _names_another(text: str, table: TruthTable) -> bool:
     """Return whether a name stands within a sentence that is none of the table's: of a person, a rival or an event."""
-    known = set(read_table("insights_claims")["capitals"]["words"])
-    known |= {word for name in (*table.rows, *table.titles, *state_names().values()) for word in words(name)}
-    return any(word not in known for match in _NAME.finditer(text) for word in words(fold(match[0])))
+    return any(
+        word not in _capitals() and word not in table.own_words
+        for match in _NAME.finditer(text)
+        for word in words(fold(match[0]))
+    )
+
+
+@cache
+def _capitals() -> frozenset[str]:
+    states = (word for name in state_names().values() for word in words(name))
+    return frozenset((*read_table("insights_claims")["capitals"]["words"], *states))
 
 
 def _is_inside(name: str, rows: set[str]) -> bool:
@@ -194,8 +202,7 @@ def is_stated(sentence: SaidSentence, table: TruthTable) -> bool:
 
 def _rare(text: str, table: TruthTable) -> set[str]:
     """Return the words of a text that neither the table has nor statements of one."""
-    mine = {word for name in (*table.rows, *table.titles, *table.aliases) for word in words(name)}
-    return {word for word in words(text) if not _is_common(word) and word not in mine}
+    return {word for word in words(text) if not _is_common(word) and word not in table.own_words}
 
 
 @lru_cache(maxsize=16_384)

@@ -13,7 +13,7 @@ _OF_THE: Final = re.compile(r"\s?d[ao]s? ")
 _DENIES: Final = re.compile(
     r"\bnao (?:tem|teve|ha|houve|registr\w+|alcanc\w+|e|foi|foram|sao) (?:\w+ ){0,2}(?:r\$ ?)?$"
 )
-_OF: Final = re.compile(r"\s?(?:d[eo]s? |em )?")
+_OF: Final = re.compile(r"\s?(?:d[oa]s [\d.]+ |d[eo]s? |em )?")
 _ABOUT: Final = re.compile(
     r"(?:cerca de|quase|mais de|menos de|perto de|aproximadamente|em torno de|por volta de|uns|umas"
     r"|acima de|abaixo de|passa d[eo]s?|beira)[^\d]{0,12}$"
@@ -39,14 +39,14 @@ _COUNTED: Final = re.compile(
     r"|regioes|destaques|maiores|menores|primeir|ultim|frentes|meios)"
 )
 _GOAL_BEFORE: Final = re.compile(
-    r"(?:\bmeta\b|objetivo|\balvo\b|limite|teto"
+    r"(?:^[a-z]+[aei]r\b[^.;]*\b(?:a partir de|acima de|minim\w+ de|valor de|ate|por)\s(?:r\$ ?)?$|\bmeta\b|objetivo|\balvo\b|limite|teto"
     r"|(?:reduzir|baixar|diminuir|cortar|elevar|subir|aumentar|levar|chegar|ampliar|manter|trazer|recuperar|alcancar"
     r"|atingir|crescer|melhorar|ficar)\b[^.;]{0,60}?\b(?:para|ate|em|a|abaixo de|acima de|de)\s)[^.;]{0,30}$"
 )
 _DERIVED: Final = re.compile(
     r"juntos|juntas|mais (?:que|do que)|menos (?:que|do que)|entre |contra |perd|ganh|relacao|recuou|avancou|encolh|soma|extra|somad|somam|\bsoma\b|soman|\btotal|ao todo|conjunto|diferenca|distancia|a mais|a menos|acima|abaixo"
     r"|vezes|razao|proporcao|\bx\b|dobro|maior|menor|pontos|p\.?p\.?|superior|inferior|participacao|responde|represent"
-    r"|fatia|media|cresc|subi(?:u|ram|ndo)|cai(?:u|ram|ndo)|aument|diminu|reduz|\bdos \d"
+    r"|fatia|media|cresc|subi(?:u|ram|ndo)|cai(?:u|ram|ndo)|aument|diminu|reduz|alta |queda |salt|\bdos \d"
 )
 
 
