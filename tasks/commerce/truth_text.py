@@ -7,7 +7,7 @@ import json
 import re
 import tomllib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from math import isfinite
 from pathlib import Path
@@ -26,6 +26,7 @@ NUMBER: Final = r"\d{1,3}(?:\.\d{3})+(?:,\d+)?(?!\d)|\d+(?:[.,]\d+)?"
 _THOUSANDS: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?", re.ASCII)
 _SPACES: Final = re.compile(r"[ \t\r\f\v\u00a0\u2000-\u200b\u202f]+")
 _COMBINING: Final = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
+_GROUPED: Final = r"\[[^\]]*\]|\((?:[^()]|\([^()]*\))*\)"
 _DASHES: Final = {ord(dash): "-" for dash in "‐‑‒–—−"} | {ord(quote): "'" for quote in "’‘´`"}
 _PLURALS: Final = (
     *(("oes", "ao"), ("aes", "ao"), ("eis", "el"), ("ais", "al"), ("ois", "ol"), ("ns", "m")),
@@ -58,10 +59,20 @@ def is_unsendable(folded: str) -> bool:
 @cache
 def _unsendable() -> re.Pattern[str]:
     table = read_table("unsendable")
-    said = "|".join(word for entry in table.values() for word in entry["begins"])
-    whole = "|".join(word for entry in table.values() for word in entry.get("words", ()))
+    said = [word for entry in table.values() for word in entry["begins"]]
+    whole = [rf"{word}\b" for entry in table.values() for word in entry.get("words", ())]
     signs = "|".join(sign for entry in table.values() for sign in entry.get("signs", ()))
-    return re.compile(rf"\b(?:(?:{said})|(?:{whole})\b)|{signs}")
+    return re.compile(rf"{beginnings((*said, *whole))}|{signs}")
+
+
+def beginnings(patterns: Sequence[str]) -> str:
+    """Return one pattern of many that begin a word, sorted by their first letters, so that few are tried at each word."""
+    by_letter: dict[str, list[str]] = {}
+    for each in patterns:
+        is_plain = each[:1].isalpha() and each[1:2] not in ("?", "*", "+", "{", "|") and "|" not in re.sub(_GROUPED, "", each)
+        by_letter.setdefault(each[0] if is_plain else "", []).append(each[1:] if is_plain else each)
+    found = [rf"{letter}(?:{'|'.join(rest)})" for letter, rest in by_letter.items()]
+    return rf"\b(?:{'|'.join(found)})"
 
 
 def words(folded: str) -> list[str]:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Final
 
 from schemas.documents import Rollout
-from tasks.commerce.insights.truth_claims import false_claims
+from tasks.commerce.insights.truth_claims import advises, false_claims
 from tasks.commerce.insights.truth_figures import read_figures
 from tasks.commerce.insights.truth_table import TruthTable, read_facts, read_sentences
 from tasks.commerce.sql_qa.sandbox import Databases
@@ -25,8 +25,6 @@ MOST_READ: Final = 1_500
 ENOUGH: Final = 3
 """Facts that an analysis quotes, one for each item."""
 
-_INFINITIVE: Final = re.compile(r"(?!lugar|valor|popular|familiar)[a-z]{3,}[aei]r\b")
-"""A sentence that begins with a verb says what to do: `Buscar outro envio.`"""
 _LIST_MARK: Final = re.compile(r"^[ \t]*(?:[-*•>]+|\d{1,2}[.)])[ \t]+", re.MULTILINE)
 
 
@@ -75,18 +73,13 @@ def claims_kept(completion: str, table: TruthTable) -> dict[str, bool]:
         "no_false_number": bool(shown) and not figures.false,
         "no_false_claim": bool(shown) and not _shouts(text) and not false_claims(sentences, text, folded, table),
         "within_length": LENGTHS[0] <= len(shown) <= LENGTHS[1],
-        "recommends": bool(_advice().search(folded)) or any(_INFINITIVE.match(each.text) for each in sentences),
+        "recommends": any(advises(each.text) for each in sentences),
         "in_portuguese": sum(word in foreign for word in spoken) <= 2 and not _european().search(folded),
     }
 
 
 def _shouts(text: str) -> bool:
     return 2 * sum(map(str.isupper, text)) > sum(map(str.isalpha, text))
-
-
-@cache
-def _advice() -> re.Pattern[str]:
-    return re.compile("|".join(rf"\b(?:{each})" for each in read_table("insights_claims")["advice"]["said"]))
 
 
 @cache

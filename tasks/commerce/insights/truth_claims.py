@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from tasks.commerce.insights.truth_table import Name, SaidSentence, TruthTable, state_names
-from tasks.commerce.truth_text import fold, is_unsendable, read_table, stem, words
+from tasks.commerce.truth_text import beginnings, fold, is_unsendable, read_table, stem, words
 
 _CLAUSE: Final = re.compile(r"; |, (?:mas|porem|ja|enquanto|e(?= ))|\bmas\b|\bporem\b|\benquanto\b| → ")
 _MULTIPLE: Final = re.compile(r"\b(?P<times>dobro|triplo|metade) d[eoa]s? ")
@@ -79,8 +79,7 @@ def _hold(sentence: SaidSentence, table: TruthTable) -> list[bool]:
     rows = [name.value for name in sentence.named("row")] or list(sentence.carried)
     columns = _columns(sentence, table)
     held: list[bool] = []
-    for kind in ("elsewhere", "future", "denied", "harmful"):
-        held += [False] if patterns[kind].search(text) else []
+    held += [False] if patterns["refused"].search(text) else []
     if (less := patterns["below"].search(text)) and patterns["together"].search(text[: less.start()]):
         # No sum is below a part of it.
         parts = {name.value for name in sentence.named("row") if name.end <= less.start()}
@@ -188,9 +187,7 @@ def _labelled(sentence: SaidSentence, table: TruthTable) -> list[bool]:
 def is_stated(sentence: SaidSentence, table: TruthTable) -> bool:
     """Return whether a sentence is advice by a known verb, or states what a table can show, in the words of one."""
     text = sentence.text
-    if _patterns()["unfair"].search(text):
-        return False
-    is_advice = text.startswith("#") or _advises().search(text) or _INFINITIVE.match(text) or _ASKS.match(text)
+    is_advice = text.startswith("#") or advises(text) or _ASKS.match(text)
     if cause := _patterns()["cause"].search(text):
         clause = _CLAUSES.split(text[cause.end() :], maxsplit=1)[0]
         if len(_rare(clause, table)) > bool(is_advice):
@@ -225,9 +222,14 @@ def _verbs() -> re.Pattern[str]:
     return re.compile("|".join(read_table("insights_claims")["vocabulary"]["verbs"]))
 
 
+def advises(text: str) -> bool:
+    """Return whether a sentence has a word of advice, or begins with what is to be done (`Buscar outro envio.`)."""
+    return _advice().search(text) is not None or _INFINITIVE.match(text) is not None
+
+
 @cache
-def _advises() -> re.Pattern[str]:
-    return re.compile("|".join(rf"\b(?:{each})" for each in read_table("insights_claims")["advice"]["said"]))
+def _advice() -> re.Pattern[str]:
+    return re.compile(beginnings(read_table("insights_claims")["advice"]["said"]))
 
 
 @cache
@@ -329,5 +331,7 @@ def _is_trend(moved: str, rows: list[str], column: str, table: TruthTable) -> bo
 @cache
 def _patterns() -> Mapping[str, re.Pattern[str]]:
     table = read_table("insights_claims")
-    claims: Mapping[str, list[str]] = {**table["claims"], "unfair": table["unfair"]["said"]}
-    return {name: re.compile("|".join(rf"\b(?:{each})" for each in said)) for name, said in claims.items()}
+    claims: Mapping[str, list[str]] = table["claims"]
+    refused = [each for kind in ("elsewhere", "future", "denied", "harmful") for each in claims[kind]]
+    claims = {**claims, "refused": refused + table["unfair"]["said"]}
+    return {name: re.compile(beginnings(said)) for name, said in claims.items()}
