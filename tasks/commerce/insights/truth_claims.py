@@ -20,7 +20,7 @@ _TIMES_OFF: Final = 0.2
 """Share of itself that a ratio said in a word may be off."""
 _COMMON: Final = frozenset(("para",))
 """Names of states that folded are small words."""
-_NAME: Final = re.compile(r"(?<=[a-zà-ú,] )[A-ZÀ-Ú][a-zà-ú]+")
+_NAME: Final = re.compile(r"(?:(?<=[a-zà-ú,] )|(?<=\b[AO] ))[A-ZÀ-Ú][a-zà-ú]+")
 _CLAUSES: Final = re.compile(r"[,;:.](?= )|(?<= )e(?= )|\b(?:mas|porem|enquanto)\b")
 _BESIDE: Final = re.compile(r"(?: (?!e\b)\w+){0,2} ")
 """Between a word of an end and the column that it is of: `the lowest rate of`."""
@@ -137,6 +137,9 @@ def _columns_of(word: re.Match[str], sentence: SaidSentence, columns: list[str],
     after = [name for name in sentence.named("column") if name.start >= word.end()]
     if after and _BESIDE.fullmatch(sentence.text, word.end(), after[0].start):
         return [after[0].value]
+    for verb, names in _OF_VERBS:
+        if verb in sentence.text[max(0, word.start() - _VERB_BEHIND) : word.start()]:
+            return [column for column in names if column in table.columns]
     if len(columns) == 1:
         return columns
     before = [name for name in sentence.names if name.kind != "row" and name.end <= word.start()]

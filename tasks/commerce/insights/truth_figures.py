@@ -31,6 +31,17 @@ _SERIES: Final = re.compile(r"\b(?:entre|de|vai de|varia de|oscila entre|fica en
 _MOVES_ON: Final = re.compile(r" ?(?:pedidos )?para (?:r\$ ?)?\d")
 _MOVED: Final = re.compile(r"\d ?(?:%|pedidos)? ?para (?:r\$ ?)?$")
 _PLACE: Final = re.compile(r"\b(?:prioridade|passo|acao|ponto|item|frente|numero|top|n\.) $")
+_LIMIT: Final = re.compile(
+    r"(?P<equal>igual ou )?\b(?:(?P<above>acima|mais|passam?|superior|superam?|ultrapassam?)|abaixo|menos|inferior)"
+    r" ?(?:d[eo]s?|a|que|os?)? (?:r\$ ?)?$"
+)
+_NO_LIMIT: Final = re.compile(rf"{read_table('insights_claims')['advice']['goal']}|^[a-z]+[aei]r\b|total|junt|som[ae]|compras acima")
+_COUNTS: Final = ("duas", "tres", "quatro", "cinco")
+_QUANTITY: Final = re.compile(
+    rf"(?:(?P<none>nenhum)|(?P<all>tod[oa]s)|(?:dois|(?P<count>{'|'.join(_COUNTS)})))\w* (?:[oa]s )?(?:tres |quatro )?"
+    r"(?:categorias?|estados?|meses|mes|dias?|formas?|grupos?)\b"
+)
+_ONLY: Final = re.compile(r"(?:nas? \w+, )?(?:so|apenas|somente)\b")
 _PART: Final = re.compile(r"\b(?P<part>\d{1,3}) (?:pedidos? )?(?:em|de|em cada|a cada) (?P<whole>\d{1,3})\b(?! dias| mes|%)")
 _YEARS: Final = (1900, 2100)
 _SPAN: Final = re.compile(r"\s?(?:dias?|horas?|semanas?|mes(?:es)?|minutos?|anos?)\b")
@@ -46,7 +57,7 @@ _GOAL_BEFORE: Final = re.compile(
 _DERIVED: Final = re.compile(
     r"juntos|juntas|mais (?:que|do que)|menos (?:que|do que)|entre |contra |perd|ganh|relacao|recuou|avancou|encolh|soma|extra|somad|somam|\bsoma\b|soman|\btotal|ao todo|conjunto|diferenca|distancia|a mais|a menos|acima|abaixo"
     r"|vezes|razao|proporcao|\bx\b|dobro|maior|menor|pontos|p\.?p\.?|superior|inferior|participacao|responde|represent"
-    r"|fatia|media|cresc|subi(?:u|ram|ndo)|cai(?:u|ram|ndo)|aument|diminu|reduz|alta |queda |salt|\bdos \d"
+    r"|fatia|media|cresc|subi(?:u|ram|ndo)|cai(?:u|ram|ndo)|aument|diminu|reduz|\bde \d[\d.]* pedidos|alta |queda |salt|\bdos \d"
 )
 
 
@@ -70,6 +81,10 @@ def read_figures(sentences: list[SaidSentence], table: TruthTable) -> KnownFigur
             continue
         numbers = [name for name in sentence.named("number") if not _is_no_figure(name, sentence, table)]
         for name, rows in _bound(sentence, numbers):
+            if (holds := _holds_as_a_limit(name, sentence, table)) is not None:
+                false += [] if holds else [sentence.text]
+                quoted |= {(row, str(name.start)) for row in rows if holds}
+                continue
             cell = _cell_of(name, rows, sentence, table) or _cell_of_subject(name, rows, sentence, table)
             if cell is None and (_MOVES_ON.match(sentence.text, name.end) or _MOVED.search(sentence.text[: name.start])):
                 # `Of fevereiro and março: 380 para 450`.
@@ -249,6 +264,30 @@ def _is_of_the_others(name: Name, sentence: SaidSentence, table: TruthTable, col
         if any(abs(end - name.number) <= name.off for end in ends):
             return True
     return False
+
+
+def _holds_as_a_limit(name: Name, sentence: SaidSentence, table: TruthTable) -> bool | None:
+    """Return whether the rows that are said to be above or below a number are; None where none are.
+
+    `Só A passa de 10 %` says so of no other row, `nenhuma` of none, `todas` of all, `três categorias` of three.
+    """
+    text = sentence.text
+    limit = _LIMIT.search(text[: name.start])
+    if limit is None or _OF_THE.match(text, name.end) or _NO_LIMIT.search(text):
+        return None
+    columns = [name.value for name in sentence.named("column") if table.columns] or list(table.columns)
+    cells = [cell for column in columns for cell in table.column(column).values() if name.unit in ("", cell.unit)]
+    if len({cell.column for cell in cells}) != 1:
+        return None
+    beyond = {cell.row for cell in cells if (cell.value > name.number if limit["above"] else cell.value < name.number)}
+    if limit["equal"]:
+        beyond |= {cell.row for cell in cells if cell.value == name.number}
+    rows = {row.value for row in sentence.named("row") if row.end <= limit.start()}
+    if quantity := _QUANTITY.match(text):
+        said = quantity["count"]
+        count = _COUNTS.index(said) + 2 if said else 2
+        return len(beyond) == (0 if quantity["none"] else len(cells) if quantity["all"] else count)
+    return rows == beyond if _ONLY.match(text) else rows <= beyond if rows else None
 
 
 def _is_a_part(name: Name, sentence: SaidSentence, table: TruthTable) -> bool:
