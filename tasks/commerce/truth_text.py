@@ -21,7 +21,7 @@ MAX_TEXT: Final = 4_000
 MAX_DIGITS: Final = 15
 """Digits of a number that is read; longer ones are no amounts."""
 
-NUMBER: Final = r"\d{1,3}(?:\.\d{3})+(?:,\d+)?(?!\d)|\d+(?:[.,]\d+)?"
+NUMBER: Final = r"[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]+)?(?![0-9])|[0-9]+(?:[.,][0-9]+)?"
 """A number in Brazilian notation, or with a decimal point."""
 _THOUSANDS: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?", re.ASCII)
 _SPACES: Final = re.compile(r"[ \t\r\f\v\u00a0\u2000-\u200b\u202f]+")
@@ -52,7 +52,7 @@ def fold(text: str) -> str:
 
 
 def is_unsendable(folded: str) -> bool:
-    """Return whether a folded text says what no shop sends: insults, threats, frauds, politics, markup, a note of its maker."""
+    """Return whether a folded text says what no shop sends: insults, threats, frauds, politics, markup."""
     return _unsendable().search(folded) is not None
 
 
@@ -66,10 +66,12 @@ def _unsendable() -> re.Pattern[str]:
 
 
 def beginnings(patterns: Sequence[str]) -> str:
-    """Return one pattern of many that begin a word, sorted by their first letters, so that few are tried at each word."""
+    """Return one pattern of many that begin a word, by their first letters, so that few are tried at each word."""
     by_letter: dict[str, list[str]] = {}
     for each in patterns:
-        is_plain = each[:1].isalpha() and each[1:2] not in ("?", "*", "+", "{", "|") and "|" not in re.sub(_GROUPED, "", each)
+        is_plain = (
+            each[:1].isalpha() and each[1:2] not in ("?", "*", "+", "{", "|") and "|" not in re.sub(_GROUPED, "", each)
+        )
         by_letter.setdefault(each[0] if is_plain else "", []).append(each[1:] if is_plain else each)
     found = [rf"{letter}(?:{'|'.join(rest)})" for letter, rest in by_letter.items()]
     return rf"\b(?:{'|'.join(found)})"

@@ -32,11 +32,9 @@ MAX_REASON: Final = 400
 """Characters of a reason: a longer one is no short sentence."""
 
 _LINE: Final = re.compile(r"^([^:\n]{1,40}): (.{1,80})$", re.MULTILINE)
-_SPELLED: Final = tuple(
-    (
-        "um dois tres quatro cinco seis sete oito nove dez onze doze treze quatorze quinze dezesseis dezessete dezoito "
-        "dezenove vinte"
-    ).split()
+_SPELLED: Final = (
+    *("um", "dois", "tres", "quatro", "cinco", "seis", "sete", "oito", "nove", "dez", "onze", "doze", "treze"),
+    *("quatorze", "quinze", "dezesseis", "dezessete", "dezoito", "dezenove", "vinte"),
 )
 _AS_DIGITS: Final = {word: str(number) for number, word in enumerate(_SPELLED, 1)} | {"uma": "1", "duas": "2"}
 _SPELLED_WORD: Final = re.compile(rf"\b(?:{'|'.join(_AS_DIGITS)})\b")
@@ -62,12 +60,14 @@ _FIELDS: Final = frozenset(("risk_score", "churn", "reasoning"))
 _SENTENCE: Final = re.compile(r"[.;!?](?!\d)")
 _CONTRADICTS: Final = 0.7
 """Risk from which on an answer that the shopper stays contradicts itself; 1 minus it where the shopper leaves."""
-_LEAVING: Final = frozenset(
-    "once late always_late missing discontent worst_rating unrated silent year_silent falls flawed".split()
-)
-_STAYING: Final = frozenset(
-    "often never_late all_delivered content best_rating recent last_days rises arrived flawless fine".split()
-)
+_LEAVING: Final = frozenset((
+    *("once", "late", "always_late", "missing", "discontent", "worst_rating", "unrated", "silent", "year_silent"),
+    *("falls", "flawed"),
+))  # fmt: skip
+_STAYING: Final = frozenset((
+    *("often", "never_late", "all_delivered", "content", "best_rating", "recent", "last_days", "rises", "arrived"),
+    *("flawless", "fine"),
+))  # fmt: skip
 """Claims that speak for either answer."""
 _OLD, _RECENT = 60, 150
 """Days from which on a last purchase speaks for leaving, and up to which for staying."""
@@ -212,7 +212,9 @@ def _speaks(folded: str, profile: ShopperLines, leaves: bool) -> bool:
         fits = {leaves} if said & {"leaves", "stays"} else {True, False}
         # What is before `therefore` may stand in the sentence before.
         causes = [sentence[each.end() :] for each in _tables("cause", "before").finditer(sentence)]
-        causes += [folded[: folded.index(sentence) + each.start()] for each in _tables("cause", "behind").finditer(sentence)]
+        causes += [
+            folded[: folded.index(sentence) + each.start()] for each in _tables("cause", "behind").finditer(sentence)
+        ]
         if not all(fits & _bearings(cause, profile) for cause in causes):
             return False
     return True

@@ -14,7 +14,7 @@ from typing import Final
 from schemas.documents import Rollout
 from tasks.commerce.insights.truth_claims import advises, false_claims
 from tasks.commerce.insights.truth_figures import read_figures
-from tasks.commerce.insights.truth_table import TruthTable, read_facts, read_sentences
+from tasks.commerce.insights.truth_table import SaidSentence, TruthTable, read_facts, read_sentences
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.truth_text import fold, read_table, words
 
@@ -73,9 +73,15 @@ def claims_kept(completion: str, table: TruthTable) -> dict[str, bool]:
         "no_false_number": bool(shown) and not figures.false,
         "no_false_claim": bool(shown) and not _shouts(text) and not false_claims(sentences, text, folded, table),
         "within_length": LENGTHS[0] <= len(shown) <= LENGTHS[1],
-        "recommends": any(advises(each.text) for each in sentences),
+        "recommends": _advises(sentences),
         "in_portuguese": sum(word in foreign for word in spoken) <= 2 and not _european().search(folded),
     }
+
+
+def _advises(sentences: Sequence[SaidSentence]) -> bool:
+    """Return whether there is advice, and not the same for everything."""
+    said = Counter(sentence.text for sentence in sentences if advises(sentence.text))
+    return bool(said) and max(said.values()) < ENOUGH
 
 
 def _shouts(text: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Final
 
-from tasks.commerce.insights.truth_table import Name, SaidSentence, TruthTable, state_names
+from tasks.commerce.insights.truth_table import Cell, Name, SaidSentence, TruthTable, state_names
 from tasks.commerce.truth_text import beginnings, fold, is_unsendable, read_table, stem, words
 
 _CLAUSE: Final = re.compile(r"; |, (?:mas|porem|ja|enquanto|e(?= ))|\bmas\b|\bporem\b|\benquanto\b| → ")
@@ -25,7 +25,12 @@ _CLAUSES: Final = re.compile(r"[,;:.](?= )|(?<= )e(?= )|\b(?:mas|porem|enquanto)
 _BESIDE: Final = re.compile(r"(?: (?!e\b)\w+){0,2} ")
 """Between a word of an end and the column that it is of: `the lowest rate of`."""
 _BEHIND: Final = re.compile(r"[\s,(]*(?:(?:e|foi|tambem|com) )?(?:[oa]s? )?")
-_OF_VERBS: Final = (("vend", ("revenue", "orders")), ("fatur", ("revenue",)), ("atras", ("late",)), ("gast", ("ticket",)))
+_OF_VERBS: Final = (
+    ("vend", ("revenue", "orders")),
+    ("fatur", ("revenue",)),
+    ("atras", ("late",)),
+    ("gast", ("ticket",)),
+)
 _VERB_BEHIND: Final = 12
 """Characters behind a word of an end in which its verb or noun stands: `champion of sales`."""
 _SUMMIT: Final = re.compile(r"(?:pico|recorde|topo|piso|minimo)[^.;,]*")
@@ -39,7 +44,9 @@ _STATE: Final = re.compile(r"\b[A-Z]{2}\b")
 
 def false_claims(sentences: list[SaidSentence], text: str, folded: str, table: TruthTable) -> list[str]:
     """Return the sentences that claim what the table denies or does not have."""
-    found = [sentence.text for sentence in sentences if not all(_hold(sentence, table)) or not is_stated(sentence, table)]
+    found = [
+        sentence.text for sentence in sentences if not all(_hold(sentence, table)) or not is_stated(sentence, table)
+    ]
     found += [text] if is_unsendable(folded) or _names_another(text, table) else []
     states = state_names()
     rows = set(table.rows) | {code for code, name in states.items() if name in table.rows}
@@ -119,17 +126,18 @@ def _extremes(sentence: SaidSentence, columns: list[str], table: TruthTable) -> 
             row = _nearest(sentence, word.start(), word.end())
             named = _columns_of(word, sentence, columns, table)
             if named and row and not _denied(sentence.text, word.start()):
-                judged = [values[row] == _end(name, column, values) for column in named
-                          if row in (values := {each: cell.value for each, cell in table.column(column).items()})]  # fmt: skip
+                cells = [table.column(column) for column in named]
+                judged = [_is_end(name, each, row) for each in cells if row in each]
                 held += [any(judged)] if judged else []
     return held
 
 
-def _end(name: str, column: str, values: Mapping[str, float]) -> float:
-    """Return the value that a word of an end says, such as the lowest freight for the best."""
-    best = read_table("insights_claims")["column"].get(column, {}).get("best", "highest")
+def _is_end(name: str, cells: Mapping[str, Cell], row: str) -> bool:
+    """Return whether a row is the end of a column that a word says, such as the lowest freight for the best."""
+    best = read_table("insights_claims")["column"].get(cells[row].column, {}).get("best", "highest")
     end = {"best": best, "worst": "lowest" if best == "highest" else "highest"}.get(name, name)
-    return max(values.values()) if end == "highest" else min(values.values())
+    values = [cell.value for cell in cells.values()]
+    return cells[row].value == (max(values) if end == "highest" else min(values))
 
 
 def _columns_of(word: re.Match[str], sentence: SaidSentence, columns: list[str], table: TruthTable) -> list[str]:
@@ -143,16 +151,18 @@ def _columns_of(word: re.Match[str], sentence: SaidSentence, columns: list[str],
     if len(columns) == 1:
         return columns
     before = [name for name in sentence.names if name.kind != "row" and name.end <= word.start()]
+    said = sentence.text[word.start() : word.end() + _VERB_BEHIND]
     if before and _BEHIND.fullmatch(sentence.text, before[-1].end, word.start()):
         name = before[-1]
         if name.kind == "column":
             return [name.value]
         return [cell.column for cell in table.cells.values() if abs(cell.value - name.number) <= name.off
                 and name.unit in ("", cell.unit)]  # fmt: skip
-    if not columns:
-        said = sentence.text[word.start() : word.end() + _VERB_BEHIND]
-        return [column for verb, names in _OF_VERBS if verb in said for column in names if column in table.columns]
-    return []
+    return (
+        []
+        if columns
+        else [name for verb, names in _OF_VERBS if verb in said for name in names if name in table.columns]
+    )
 
 
 def _trends(sentence: SaidSentence, rows: list[str], columns: list[str], table: TruthTable) -> list[bool]:
@@ -174,16 +184,16 @@ def _trends(sentence: SaidSentence, rows: list[str], columns: list[str], table: 
 
 def _labelled(sentence: SaidSentence, table: TruthTable) -> list[bool]:
     """Return whether a label that judges an item well or ill (`Bem:`) fits the first figure that it names."""
+    rows = {name.value for name in sentence.named("row")}
     for label, opposite in (("well", "worst"), ("ill", "best")):
         if not _labels(label).match(sentence.text):
             continue
         for name in sentence.named("number"):
             for cell in table.cells.values():
-                judged = read_table("insights_claims")["column"].get(cell.column, {})
-                values = {row: each.value for row, each in table.column(cell.column).items()}
-                is_said = cell.row in {each.value for each in sentence.named("row")} and abs(cell.value - name.number) <= name.off
-                if is_said and judged and len(set(values.values())) > 1:
-                    return [cell.value != _end(opposite, cell.column, values)]
+                cells = table.column(cell.column)
+                is_ranked = len({each.value for each in cells.values()}) > 1
+                if cell.row in rows and is_ranked and abs(cell.value - name.number) <= name.off:
+                    return [not _is_end(opposite, cells, cell.row)]
     return []
 
 

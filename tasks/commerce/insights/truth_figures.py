@@ -27,7 +27,7 @@ _COMPARES: Final = re.compile(
     r"\b(?:relacao|ante|comparad[oa]s?|metade|terco|quarto|dobro|triplo|vezes|que|acima|abaixo|frente|contra|mesm[oa]s?)\b[^.;]{0,25}$"
 )
 _OTHERS: Final = re.compile(r"[^.;\d]{0,20}\b(?:outr[oa]s|demais|restantes?)\b")
-_SERIES: Final = re.compile(r"\b(?:entre|de|vai de|varia de|oscila entre|fica entre) (?:r\$ ?)?$|\b(?:entre|de) (?:r\$ ?)?[\d.,]+ ?%? (?:e|a) (?:r\$ ?)?$")
+_SERIES: Final = re.compile(r"\b(?:entre|de) (?:r\$ ?)?$|\b(?:entre|de) (?:r\$ ?)?[\d.,]+ ?%? (?:e|a) (?:r\$ ?)?$")
 _MOVES_ON: Final = re.compile(r" ?(?:pedidos )?para (?:r\$ ?)?\d")
 _MOVED: Final = re.compile(r"\d ?(?:%|pedidos)? ?para (?:r\$ ?)?$")
 _PLACE: Final = re.compile(r"\b(?:prioridade|passo|acao|ponto|item|frente|numero|top|n\.) $")
@@ -35,14 +35,18 @@ _LIMIT: Final = re.compile(
     r"(?P<equal>igual ou )?\b(?:(?P<above>acima|mais|passam?|superior|superam?|ultrapassam?)|abaixo|menos|inferior)"
     r" ?(?:d[eo]s?|a|que|os?)? (?:r\$ ?)?$"
 )
-_NO_LIMIT: Final = re.compile(rf"{read_table('insights_claims')['advice']['goal']}|^[a-z]+[aei]r\b|total|junt|som[ae]|compras acima")
+_NO_LIMIT: Final = re.compile(
+    rf"{read_table('insights_claims')['advice']['goal']}|^[a-z]+[aei]r\b|total|junt|som[ae]|compras acima"
+)
 _COUNTS: Final = ("duas", "tres", "quatro", "cinco")
 _QUANTITY: Final = re.compile(
     rf"(?:(?P<none>nenhum)|(?P<all>tod[oa]s)|(?:dois|(?P<count>{'|'.join(_COUNTS)})))\w* (?:[oa]s )?(?:tres |quatro )?"
     r"(?:categorias?|estados?|meses|mes|dias?|formas?|grupos?)\b"
 )
 _ONLY: Final = re.compile(r"(?:nas? \w+, )?(?:so|apenas|somente)\b")
-_PART: Final = re.compile(r"\b(?P<part>\d{1,3}) (?:pedidos? )?(?:em|de|em cada|a cada) (?P<whole>\d{1,3})\b(?! dias| mes|%)")
+_PART: Final = re.compile(
+    r"\b(?P<part>\d{1,3}) (?:pedidos? )?(?:em|de|em cada|a cada) (?P<whole>\d{1,3})\b(?! dias| mes|%)"
+)
 _YEARS: Final = (1900, 2100)
 _SPAN: Final = re.compile(r"\s?(?:dias?|horas?|semanas?|mes(?:es)?|minutos?|anos?)\b")
 _COUNTED: Final = re.compile(
@@ -50,14 +54,17 @@ _COUNTED: Final = re.compile(
     r"|regioes|destaques|maiores|menores|primeir|ultim|frentes|meios)"
 )
 _GOAL_BEFORE: Final = re.compile(
-    r"(?:^[a-z]+[aei]r\b[^.;]*\b(?:a partir de|acima de|minim\w+ de|valor de|ate|por)\s(?:r\$ ?)?$|\bmeta\b|objetivo|\balvo\b|limite|teto"
+    r"^[a-z]+[aei]r\b[^.;]*\b(?:a partir de|acima de|minim\w+ de|valor de|ate|por)\s(?:r\$ ?)?$"
+    r"|(?:\bmeta\b|objetivo|\balvo\b|limite|teto"
     r"|(?:reduzir|baixar|diminuir|cortar|elevar|subir|aumentar|levar|chegar|ampliar|manter|trazer|recuperar|alcancar"
     r"|atingir|crescer|melhorar|ficar)\b[^.;]{0,60}?\b(?:para|ate|em|a|abaixo de|acima de|de)\s)[^.;]{0,30}$"
 )
 _DERIVED: Final = re.compile(
-    r"juntos|juntas|mais (?:que|do que)|menos (?:que|do que)|entre |contra |perd|ganh|relacao|recuou|avancou|encolh|soma|extra|somad|somam|\bsoma\b|soman|\btotal|ao todo|conjunto|diferenca|distancia|a mais|a menos|acima|abaixo"
-    r"|vezes|razao|proporcao|\bx\b|dobro|maior|menor|pontos|p\.?p\.?|superior|inferior|participacao|responde|represent"
-    r"|fatia|media|cresc|subi(?:u|ram|ndo)|cai(?:u|ram|ndo)|aument|diminu|reduz|\bde \d[\d.]* pedidos|alta |queda |salt|\bdos \d"
+    r"junt[oa]s|mais (?:que|do que)|menos (?:que|do que)|entre |contra |perd|ganh|relacao|recuou|avancou|encolh|extra"
+    r"|soma|soman|\btotal|ao todo|conjunto|diferenca|distancia|a mais|a menos|acima|abaixo|alta |queda |salt"
+    r"|vezes|razao|proporcao|\bx\b|dobro|maior|menor|pontos|p\.?p\.?|superior|inferior|participacao|responde"
+    r"|represent|fatia|media|cresc|subi(?:u|ram|ndo)|cai(?:u|ram|ndo)|aument|diminu|reduz|\bde \d[\d.]* pedidos"
+    r"|\bdos \d"
 )
 
 
@@ -81,26 +88,31 @@ def read_figures(sentences: list[SaidSentence], table: TruthTable) -> KnownFigur
             continue
         numbers = [name for name in sentence.named("number") if not _is_no_figure(name, sentence, table)]
         for name, rows in _bound(sentence, numbers):
-            if (holds := _holds_as_a_limit(name, sentence, table)) is not None:
-                false += [] if holds else [sentence.text]
-                quoted |= {(row, str(name.start)) for row in rows if holds}
-                continue
-            cell = _cell_of(name, rows, sentence, table) or _cell_of_subject(name, rows, sentence, table)
-            if cell is None and (_MOVES_ON.match(sentence.text, name.end) or _MOVED.search(sentence.text[: name.start])):
-                # `Of fevereiro and março: 380 para 450`.
-                cell = _cell_of(name, tuple(row.value for row in sentence.named("row")), sentence, table)
-            if cell is not None:
-                if _DENIES.search(sentence.text[: name.start]):
-                    false.append(sentence.text)
-                elif rows or sentence.named("column"):
-                    quoted.add((cell.row, cell.column))
-            elif _is_a_part(name, sentence, table):
-                continue
-            elif _may_follow(name, sentence) and _is_derived(name, sentence, table):
-                quoted.add((sentence.text, str(name.start)))
-            elif not _GOAL_BEFORE.search(sentence.text[: name.start]):
-                false.append(sentence.text)
+            said = _quoted(name, rows, sentence, table)
+            quoted |= said or set()
+            false += [sentence.text] if said is None else []
     return KnownFigures(frozenset(quoted), tuple(false))
+
+
+def _quoted(
+    name: Name, rows: tuple[str, ...], sentence: SaidSentence, table: TruthTable
+) -> set[tuple[str, str]] | None:
+    """Return what a number quotes of the table, nothing where it need not; None where it is false."""
+    before, own = sentence.text[: name.start], (sentence.text, str(name.start))
+    if (holds := _holds_as_a_limit(name, sentence, table)) is not None:
+        return {own} if holds and rows else set() if holds else None
+    cell = _cell_of(name, rows, sentence, table) or _cell_of_subject(name, rows, sentence, table)
+    if cell is None and (_MOVES_ON.match(sentence.text, name.end) or _MOVED.search(before)):
+        # `Of fevereiro and março: 380 para 450`.
+        cell = _cell_of(name, tuple(row.value for row in sentence.named("row")), sentence, table)
+    if cell is not None:
+        is_said = rows or sentence.named("column")
+        return None if _DENIES.search(before) else {(cell.row, cell.column)} if is_said else set()
+    if _is_a_part(name, sentence, table):
+        return set()
+    if _may_follow(name, sentence) and _is_derived(name, sentence, table):
+        return {own}
+    return set() if _GOAL_BEFORE.search(before) else None
 
 
 def _cell_of_subject(name: Name, rows: tuple[str, ...], sentence: SaidSentence, table: TruthTable) -> Cell | None:
@@ -193,8 +205,8 @@ def _cell_of(name: Name, rows: tuple[str, ...], sentence: SaidSentence, table: T
 def _columns_near(name: Name, sentence: SaidSentence) -> set[str]:
     """Return the column that a number is said to be of: `430 pedidos`, or the last before it that is of no number."""
     columns, numbers = sentence.named("column"), sentence.named("number")
-    behind = {column: number for column in columns for number in numbers if _is_behind(column, number, sentence.text)}
-    mine = {column.value for column, number in behind.items() if number == name}
+    behind = {column for column in columns for number in numbers if _is_behind(column, number, sentence.text)}
+    mine = {column.value for column in columns if _is_behind(column, name, sentence.text)}
     free = [column.value for column in columns if column.end <= name.start and column not in behind]
     return mine or set(free[-1:])
 
@@ -213,47 +225,62 @@ def _is_derived(name: Name, sentence: SaidSentence, table: TruthTable) -> bool:
     if _is_of_the_others(name, sentence, table, columns):
         return True
     named = {row.value for row in sentence.named("row")}
-    rows = {row.value for row in sentence.named("row")} or set(sentence.carried)
-    off = name.off * (1 + 1e-9) + 1e-9
-    if name.unit == "%" and _ABOUT.search(sentence.text[: name.start]):
-        off += _SHARE_OFF * 2
-    more = _SHARE_MORE if _MORE_THAN.search(sentence.text[: name.start]) else _SHARE_OFF
+    rows = named or set(sentence.carried)
     for column in columns:
         cells = table.column(column)
-        chosen = [cells[row].value for row in rows if row in cells] if len(rows) > 1 else [
-            cell.value for cell in cells.values()]  # fmt: skip
-        total = sum(cell.value for cell in cells.values())
-        if name.unit in ("", "r$"):
-            sums = [sum(each) for size in range(2, len(chosen) + 1) for each in combinations(chosen, size)]
-            sums += [total, total / len(cells)] if cells else []
-            # Each cell of a sum is itself rounded.
-            if any(abs(each - name.number) <= off + len(chosen) * 0.5 for each in sums if each > 0):
-                return True
-        values = [cell.value for cell in cells.values()] if len(rows) < 2 else chosen
-        mine = {cells[row].value for row in named if row in cells} if len(named) == 1 else set(values)
-        if name.unit == "%" and _OF_THE.match(sentence.text, name.end):
-            # A share of the whole is no difference.
-            values = []
-        for one, other in combinations(values, 2):
-            if not {one, other} & mine:
-                continue
-            high, low = max(one, other), min(one, other)
-            found = [high - low] if name.unit != "times" else []
-            if low > 0:
-                found += [high / low] if name.unit in ("times", "") else []
-                found += [100 * (high / low - 1), 100 * (1 - low / high)] if name.unit == "%" else []
-            if any(abs(each - name.number) <= off + 0.1 * (name.unit == "times") for each in found):
-                return True
-        parts = [cells[row].value for row in rows if row in cells] or [cell.value for cell in cells.values()]
-        parts += [sum(parts)] if named else []
-        shares = [100 * part / total for part in parts] if total > 0 and name.unit == "%" else []
-        if any(-_SHARE_OFF <= share - name.number <= max(off, more) for share in shares):
+        values = [cell.value for cell in cells.values()]
+        chosen = [cells[row].value for row in rows if row in cells]
+        some = chosen if len(rows) > 1 else values
+        own = set(chosen) if len(named) == 1 else set(values)
+        if _is_sum(name, some, values) or _is_gap(name, sentence, some, own):
+            return True
+        if _is_share(name, sentence, [*(chosen or values), *([sum(chosen)] if named else [])], sum(values)):
             return True
     return False
 
 
+def _slack(name: Name, sentence: SaidSentence) -> float:
+    """Return what a derived number may be off."""
+    about = name.unit == "%" and _ABOUT.search(sentence.text[: name.start])
+    return name.off * (1 + 1e-9) + 1e-9 + (_SHARE_OFF * 2 if about else 0.0)
+
+
+def _is_sum(name: Name, chosen: list[float], values: list[float]) -> bool:
+    """Return whether a number is a sum of cells, or all of them or their mean; each of a sum is itself rounded."""
+    if name.unit not in ("", "r$") or not values:
+        return False
+    sums = [sum(each) for size in range(2, len(chosen) + 1) for each in combinations(chosen, size)]
+    sums += [sum(values), sum(values) / len(values)]
+    off = name.off * (1 + 1e-9) + 1e-9 + len(chosen) * 0.5
+    return any(abs(each - name.number) <= off for each in sums if each > 0)
+
+
+def _is_gap(name: Name, sentence: SaidSentence, values: list[float], own: set[float]) -> bool:
+    """Return whether a number is a difference or ratio of two cells, one of them the row's own; a share is none."""
+    if name.unit == "%" and _OF_THE.match(sentence.text, name.end):
+        return False
+    off = _slack(name, sentence) + 0.1 * (name.unit == "times")
+    for one, other in combinations(values, 2):
+        high, low = max(one, other), min(one, other)
+        found = [high - low] if name.unit != "times" else []
+        if low > 0:
+            found += [high / low] if name.unit in ("times", "") else []
+            found += [100 * (high / low - 1), 100 * (1 - low / high)] if name.unit == "%" else []
+        if {one, other} & own and any(abs(each - name.number) <= off for each in found):
+            return True
+    return False
+
+
+def _is_share(name: Name, sentence: SaidSentence, parts: list[float], total: float) -> bool:
+    if name.unit != "%" or total <= 0:
+        return False
+    more = _SHARE_MORE if _MORE_THAN.search(sentence.text[: name.start]) else _SHARE_OFF
+    most = max(_slack(name, sentence), more)
+    return any(-_SHARE_OFF <= 100 * part / total - name.number <= most for part in parts)
+
+
 def _is_of_the_others(name: Name, sentence: SaidSentence, table: TruthTable, columns: set[str]) -> bool:
-    """Return whether a number is what all rows but the named have (`contra R$ 16 nos outros`), or an end of a series."""
+    """Return whether a number is what all rows but the named have (`contra R$ 16 nos outros`), or a series' end."""
     others = _OTHERS.match(sentence.text, name.end) is not None
     if not others and not _SERIES.search(sentence.text[: name.start]):
         return False

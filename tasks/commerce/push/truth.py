@@ -113,7 +113,8 @@ def claims_kept(completion: str, reference: Reference, prompt: str = "") -> dict
 
 def _is_inverted(folded: str, rest: str, offer: str) -> bool:
     """Return whether the shopper pays what the offer gives."""
-    return "pague" not in offer and any(_written()["inverted"].search(each) for each in (folded, rest))
+    inverted = _written()["inverted"]
+    return "pague" not in offer and any(inverted.search(each) is not None for each in (folded, rest))
 
 
 def _is_of_another(text: str, product: str) -> bool:

@@ -107,7 +107,9 @@ def _are_appeals(sentences: Sequence[str]) -> bool:
     for sentence in said:
         found = rare.intersection(spoken := words(sentence))
         # Folded, `é` is `e`: what stands behind it is what something is.
-        is_state = found and re.search(rf"\be (?:(?:um|uma|o|a|tudo|muito|mais|bem|so) )*(?:{'|'.join(found)})\b", sentence)
+        is_state = found and re.search(
+            rf"\be (?:(?:um|uma|o|a|tudo|muito|mais|bem|so) )*(?:{'|'.join(found)})\b", sentence
+        )
         endorses = found and spoken[0] in found and _pattern("endorses").search(sentence)
         if found and (is_state or endorses or _pattern("states").search(sentence)):
             return False

@@ -52,7 +52,8 @@ LOYAL = (
 
 @pytest.mark.parametrize("reason", [
     "Um ano e quatro meses sem comprar.", "Mais de 15 meses longe da loja.",
-    "Média 4,5 e nota 5 na última compra, mas 476 dias de silêncio.", "A nota subiu, e ainda assim 476 dias parados preocupam um pouco.",
+    "Média 4,5 e nota 5 na última compra, mas 476 dias de silêncio.",
+    "A nota subiu, e ainda assim 476 dias parados preocupam um pouco.",
     "Dois pedidos e nenhum atraso, mas sumiu.",
 ])  # fmt: skip
 def test_a_figure_is_read_of_what_it_counts(reason: str) -> None:
