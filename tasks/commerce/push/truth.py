@@ -2,9 +2,11 @@
 
 What is said of the offer is marked part by part (`data/truth/push_claims.toml`), then the text is read by clause: an
 opener claims little, and a clause that holds the offer goes on with the app, the shopper, the product, what it is for,
-its deadline or a call, and with nothing else. Unseen: insults, obscenity, discrimination, harm, guilt, slander,
-surveillance and politics in clauses of their own that claim nothing; what a product is or does (`never fades`); a
-condition that reads as a purpose (`for your family`); a salad of the right words; whether it would open the app.
+its deadline or a call, and with nothing else. What follows it is made of the words of harmless appeals, two others
+aside, and what no shop sends (`data/truth/unsendable.toml`) stands nowhere. A good push in rarer words is lost by that.
+Unseen: what an opener claims or slanders in words that no list has; two rare words in a call (`run until you drop`); a
+name that begins a sentence; a condition that reads as a purpose (`for your family`); a salad of the right words; guilt
+and irony in everyday words; whether it would open the app.
 """
 
 import re
@@ -58,9 +60,10 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
     - `names_product`: every word of the product, in either number, or another name of it; and nothing that makes it
       another kind, a used one or a copy.
     - `names_offer`: every part of the offer, in figures or words: amount with its unit, object, condition, deadline;
-      each in its relation (`until`, not `after`); and nothing that denies, mocks or ends it.
+      each in its relation (`until`, not `after`); nothing that denies, mocks or ends it; and nobody pays what it gives.
     - `nothing_added`: no figure but the offer's, with its unit, and no benefit, price, deadline, stock, condition,
-      delivery, gift, code, award or address that it does not have, and nothing but an offer's tail behind it.
+      delivery, gift, code, award, name or address that it does not have; nothing but an offer's tail and harmless
+      appeals behind it; and nothing that no shop sends.
     - `informal`: neither a letter's greeting or closing, nor shouting.
     - `in_portuguese`: at most one of the small words of English and Spanish, and none that only Portugal uses.
     - `one_message`: one push of a title and a body at most, and no talk about it.
@@ -126,8 +129,9 @@ def _is_of_another(text: str, product: str) -> bool:
 
 def _is_titled(text: str) -> bool:
     """Return whether most words have a capital, as in a title, so that it marks no name."""
-    spoken = _SPOKEN.findall(text)
-    return 2 * sum(word[:1].isupper() for word in spoken) > len(spoken)
+    spoken = [str(word) for word in _SPOKEN.findall(text)]
+    capitals = sum(word[:1].isupper() for word in spoken)
+    return 2 * capitals > len(spoken)
 
 
 def _graphemes(text: str) -> int:

@@ -1,8 +1,8 @@
 """Clauses of a push, for its ground truth: what is said of the offer, and what is no claim at all.
 
 The offer is marked before the clauses are read. A clause that holds it may go on with what
-`data/truth/push_claims.toml` lists as its tail, and with nothing else; an
-opener before it, without a word of the shop, claims little.
+`data/truth/push_claims.toml` lists as its tail, and with nothing else; an opener before it, without a word of the shop,
+claims little; from it on, the words are those of harmless appeals, but for two.
 """
 
 import re
