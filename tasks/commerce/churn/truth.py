@@ -308,7 +308,9 @@ def _ratings(before: str, after: str, profile: ShopperLines) -> tuple[float | No
         r"^\S+ (?:estrelas? )?(?:n[ao] )(?:\w+ )?ultim", after
     ):
         return (profile.last,)
-    if re.search(r"^\S+ (?:estrelas? )?(?:em|n[ao]s|para) tod", after):
+    if re.search(r"^\S+ (?:estrelas? )?(?:em|n[ao]s|para) (?:tod|amb)", after) or re.search(
+        r"\b(?:tod[oa]s|amb[oa]s|[ao]s \d+)\b[^.;,]*$", before
+    ):
         return (profile.mean if profile.mean == profile.last else None,)
     if re.search(r"\bmedia\b[^.;,\d]{0,12}$", before):
         return (profile.mean,)
