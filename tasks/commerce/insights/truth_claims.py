@@ -36,7 +36,11 @@ _VERB_BEHIND: Final = 12
 _SUMMIT: Final = re.compile(r"(?:pico|recorde|topo|piso|minimo)[^.;,]*")
 _GENERAL: Final = re.compile(r"(?:onde|quanto)\b")
 _INFINITIVE: Final = re.compile(r"(?!lugar|valor|popular|familiar|apesar)[a-z]+[aei]r\b")
-_ASKS: Final = re.compile(r"(?:nao|antes de|para|sem) [a-z]+[aei]r\b|[a-z]{3,}(?:am|em)(?:os)?\b")
+_ASKS: Final = re.compile(
+    r"(?:nao|antes de|para|sem) [a-z]+[aei]r\b|[a-z]{3,}(?:am|em)(?:os)?\b|[^:,]+[:,] (?!lugar|valor)[a-z]+[aei]r\b"
+)
+_RANKED: Final = re.compile(r"\b(?:segund|terceir|quart|quint|penultim)[oa]s? (?:\w+ )?$")
+"""Before a word of an end that is then none: `the second best`."""
 _RARE: Final = 2
 """Words of a statement that neither a table nor its readers use."""
 _STATE: Final = re.compile(r"\b[A-Z]{2}\b")
@@ -125,7 +129,10 @@ def _extremes(sentence: SaidSentence, columns: list[str], table: TruthTable) -> 
         for word in _patterns()[name].finditer(sentence.text):
             row = _nearest(sentence, word.start(), word.end())
             named = _columns_of(word, sentence, columns, table)
-            if named and row and not _denied(sentence.text, word.start()):
+            is_ranked = _RANKED.search(sentence.text[: word.start()])
+            # A summit in a sentence without a row is of the row that has it.
+            is_general = not sentence.named("row") and _SUMMIT.match(sentence.text, word.start())
+            if named and row and not (is_ranked or is_general or _denied(sentence.text, word.start())):
                 cells = [table.column(column) for column in named]
                 judged = [_is_end(name, each, row) for each in cells if row in each]
                 held += [any(judged)] if judged else []

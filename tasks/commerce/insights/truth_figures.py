@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, cycle
 from typing import Final
 
 from tasks.commerce.insights.truth_table import MOST_NAMES, Cell, Name, SaidSentence, TruthTable
@@ -29,7 +29,13 @@ _COMPARES: Final = re.compile(
 _OTHERS: Final = re.compile(r"[^.;\d]{0,20}\b(?:outr[oa]s|demais|restantes?)\b")
 _SERIES: Final = re.compile(r"\b(?:entre|de) (?:r\$ ?)?$|\b(?:entre|de) (?:r\$ ?)?[\d.,]+ ?%? (?:e|a) (?:r\$ ?)?$")
 _MOVES_ON: Final = re.compile(r" ?(?:pedidos )?para (?:r\$ ?)?\d")
-_MOVED: Final = re.compile(r"\d ?(?:%|pedidos)? ?para (?:r\$ ?)?$")
+_MOVED: Final = re.compile(r"\d[^.;]{0,25}\bpara (?:r\$ ?)?$")
+_AGAINST: Final = re.compile(r"^\([^()]*\d[^()]*\bcontra\b[^()]*\d[^()]*\)")
+_OF_AN_END: Final = re.compile(r"\b(?:maior|menor|mais|menos|pico|recorde|melhor|pior|topo)\b")
+_OFFERED: Final = re.compile(r" ?(?:de (?:desconto|cashback)|off\b|sem juros)")
+_IN_SOME: Final = re.compile(
+    r" (?:em|nos|nas) (?P<count>dois|duas|tres|quatro|cinco) (?:dias|estados|meses|categorias|formas|deles|delas)\b"
+)
 _PLACE: Final = re.compile(r"\b(?:prioridade|passo|acao|ponto|item|frente|numero|top|n\.) $")
 _LIMIT: Final = re.compile(
     r"(?P<equal>igual ou )?\b(?:(?P<above>acima|mais|passam?|superior|superam?|ultrapassam?)|abaixo|menos|inferior)"
@@ -102,17 +108,43 @@ def _quoted(
     if (holds := _holds_as_a_limit(name, sentence, table)) is not None:
         return {own} if holds and rows else set() if holds else None
     cell = _cell_of(name, rows, sentence, table) or _cell_of_subject(name, rows, sentence, table)
-    if cell is None and (_MOVES_ON.match(sentence.text, name.end) or _MOVED.search(before)):
-        # `Of fevereiro and março: 380 para 450`.
-        cell = _cell_of(name, tuple(row.value for row in sentence.named("row")), sentence, table)
+    cell = cell or _cell_by_words(name, sentence, table)
     if cell is not None:
         is_said = rows or sentence.named("column")
         return None if _DENIES.search(before) else {(cell.row, cell.column)} if is_said else set()
-    if _is_a_part(name, sentence, table):
+    if (
+        _is_a_part(name, sentence, table)
+        or _is_of_some(name, sentence, table)
+        or _OFFERED.match(sentence.text, name.end)
+    ):
         return set()
     if _may_follow(name, sentence) and _is_derived(name, sentence, table):
         return {own}
     return set() if _GOAL_BEFORE.search(before) else None
+
+
+def _cell_by_words(name: Name, sentence: SaidSentence, table: TruthTable) -> Cell | None:
+    """Return the cell of a number that is said of two rows at once, of where a column moved to, or of who has most."""
+    before, text = sentence.text[: name.start], sentence.text
+    rows = tuple(row.value for row in sentence.named("row"))
+    if _MOVES_ON.match(text, name.end) or _AGAINST.search(text[before.rfind("(") :] if before.rfind("(") >= 0 else ""):
+        # `Of fevereiro and março: 380 para 450`, `five times papelaria's (220 contra 41)`.
+        return _cell_of(name, rows, sentence, table)
+    if _MOVED.search(before):
+        return _cell_of(name, (), sentence, table)
+    cell = None if rows or not _OF_AN_END.search(text) else _cell_of(name, (), sentence, table)
+    values = [each.value for each in table.column(cell.column).values()] if cell else []
+    return cell if cell and cell.value in (max(values), min(values)) else None
+
+
+def _is_of_some(name: Name, sentence: SaidSentence, table: TruthTable) -> bool:
+    """Return whether a number is what as many rows have as are said to: `4,1 em três dias`."""
+    found = _IN_SOME.match(sentence.text, name.end)
+    if found is None:
+        return False
+    count = _COUNTS.index(found["count"]) + 2 if found["count"] in _COUNTS else 2
+    columns = (table.column(column).values() for column in table.columns)
+    return any(sum(abs(cell.value - name.number) <= name.off for cell in cells) == count for cells in columns)
 
 
 def _cell_of_subject(name: Name, rows: tuple[str, ...], sentence: SaidSentence, table: TruthTable) -> Cell | None:
@@ -153,9 +185,9 @@ def _bound(sentence: SaidSentence, numbers: list[Name]) -> list[tuple[Name, tupl
     if not rows:
         return [(name, sentence.carried) for name in numbers]
     ahead = [row for row in rows if not numbers or row.end <= numbers[0].start]
-    if 1 < len(rows) == len(ahead) == len(numbers):
+    if 1 < len(rows) == len(ahead) <= len(numbers) and len(numbers) % len(rows) == 0:
         # First all rows, then all numbers: respectively.
-        return [(name, (row.value,)) for name, row in zip(numbers, rows, strict=True)]
+        return [(name, (row.value,)) for name, row in zip(numbers, cycle(rows), strict=False)]
     found: list[tuple[Name, tuple[str, ...]]] = []
     for place, name in enumerate(numbers):
         following = next((row for row in rows if row.start >= name.end), None)
