@@ -183,10 +183,18 @@ def _trends(sentence: SaidSentence, rows: list[str], columns: list[str], table: 
             named = [name for name in sentence.named("column") if start <= name.start < stop]
             before = [name.value for name in named if name.end <= word.start()]
             column = (before[-1:] or [name.value for name in named] or columns)[0]
+            went = _went(word[0], moved, column)
             mine = [name.value for name in sentence.named("row") if start <= name.start < stop]
             earlier = [name.value for name in sentence.named("row") if name.start < start]
-            held.append(_is_trend(moved, (earlier[-1:] if len(set(mine)) == 1 else []) + mine or rows, column, table))
+            held.append(_is_trend(went, (earlier[-1:] if len(set(mine)) == 1 else []) + mine or rows, column, table))
     return held
+
+
+def _went(word: str, moved: str, column: str) -> str:
+    """Return whether a column rose or fell; one that is best when low falls where it gets better."""
+    is_low = read_table("insights_claims")["column"].get(column, {}).get("best") == "lowest"
+    turns = is_low and word.startswith(("melhor", "pior"))
+    return {"rose": "fell", "fell": "rose"}[moved] if turns else moved
 
 
 def _labelled(sentence: SaidSentence, table: TruthTable) -> list[bool]:
@@ -213,7 +221,7 @@ def is_stated(sentence: SaidSentence, table: TruthTable) -> bool:
         if len(_rare(clause, table)) > bool(is_advice):
             return False
     if first := _INFINITIVE.match(text.strip("# *")):
-        return _verbs().match(first[0]) is not None
+        return _verbs().match(first[0]) is not None or len(_rare(text, table)) <= _RARE
     return bool(is_advice) or len(_rare(text, table)) <= _RARE
 
 

@@ -67,7 +67,7 @@ _GOAL_BEFORE: Final = re.compile(
 )
 _DERIVED: Final = re.compile(
     r"junt[oa]s|mais (?:que|do que)|menos (?:que|do que)|entre |contra |perd|ganh|relacao|recuou|avancou|encolh|extra"
-    r"|soma|soman|\btotal|ao todo|conjunto|diferenca|distancia|a mais|a menos|acima|abaixo|alta |queda |salt"
+    r"|superou|supera |soma|soman|\btotal|ao todo|conjunto|diferenca|distancia|a mais|a menos|acima|abaixo|alta |queda |salt"
     r"|vezes|razao|proporcao|\bx\b|dobro|maior|menor|pontos|p\.?p\.?|superior|inferior|participacao|responde"
     r"|represent|fatia|media|cresc|subi(?:u|ram|ndo)|cai(?:u|ram|ndo)|aument|diminu|reduz|\bde \d[\d.]* pedidos"
     r"|\bdos \d"
@@ -93,7 +93,13 @@ def read_figures(sentences: list[SaidSentence], table: TruthTable) -> KnownFigur
             false.append(sentence.text)
             continue
         numbers = [name for name in sentence.named("number") if not _is_no_figure(name, sentence, table)]
-        for name, rows in _bound(sentence, numbers):
+        limits = {name: _holds_as_a_limit(name, sentence, table) for name in numbers}
+        rest = [name for name in numbers if limits[name] is None]
+        false += [sentence.text for holds in limits.values() if holds is False]
+        quoted |= {
+            (sentence.text, str(name.start)) for name, holds in limits.items() if holds and sentence.named("row")
+        }
+        for name, rows in _bound(sentence, rest):
             said = _quoted(name, rows, sentence, table)
             quoted |= said or set()
             false += [sentence.text] if said is None else []
@@ -105,8 +111,6 @@ def _quoted(
 ) -> set[tuple[str, str]] | None:
     """Return what a number quotes of the table, nothing where it need not; None where it is false."""
     before, own = sentence.text[: name.start], (sentence.text, str(name.start))
-    if (holds := _holds_as_a_limit(name, sentence, table)) is not None:
-        return {own} if holds and rows else set() if holds else None
     cell = _cell_of(name, rows, sentence, table) or _cell_of_subject(name, rows, sentence, table)
     cell = cell or _cell_by_words(name, sentence, table)
     if cell is not None:
@@ -171,8 +175,8 @@ def _is_no_figure(name: Name, sentence: SaidSentence, table: TruthTable) -> bool
     after = sentence.text[name.end :]
     if not name.unit and name.number.is_integer():
         if _YEARS[0] <= name.number < _YEARS[1] and name.off == 0.5 and not after.startswith(" pedidos"):
-            known = not table.years or name.number in table.years
-            return known and not any(cell.value == name.number for cell in table.cells.values())
+            known = not table.years or {name.number, name.number - 1} & table.years
+            return bool(known) and not any(cell.value == name.number for cell in table.cells.values())
         counts = _COUNTED.match(after) or _PLACE.search(sentence.text[: name.start])
         if name.number <= max(len(table.rows), len(table.columns), 4) and counts:
             return True
