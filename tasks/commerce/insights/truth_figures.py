@@ -28,6 +28,8 @@ _COMPARES: Final = re.compile(
 )
 _OTHERS: Final = re.compile(r"[^.;\d]{0,20}\b(?:outr[oa]s|demais|restantes?)\b")
 _SERIES: Final = re.compile(r"\b(?:entre|de) (?:r\$ ?)?$|\b(?:entre|de) (?:r\$ ?)?[\d.,]+ ?%? (?:e|a) (?:r\$ ?)?$")
+_NO_SUMS: Final = frozenset(("ticket", "freight", "late", "rating"))
+"""Columns whose cells have a mean but no sum."""
 _MOVES_ON: Final = re.compile(r" ?(?:pedidos )?para (?:r\$ ?)?\d")
 _MOVED: Final = re.compile(r"\d[^.;]{0,25}\bpara (?:r\$ ?)?$")
 _AGAINST: Final = re.compile(r"^\([^()]*\d[^()]*\bcontra\b[^()]*\d[^()]*\)")
@@ -67,7 +69,7 @@ _GOAL_BEFORE: Final = re.compile(
 )
 _DERIVED: Final = re.compile(
     r"junt[oa]s|mais (?:que|do que)|menos (?:que|do que)|entre |contra |perd|ganh|relacao|recuou|avancou|encolh|extra"
-    r"|superou|supera |soma|soman|\btotal|ao todo|conjunto|diferenca|distancia|a mais|a menos|acima|abaixo|alta |queda |salt"
+    r"|superou|supera |soma|\btotal|ao todo|conjunto|diferenca|distancia|a mais|a menos|acima|abaixo|alta |queda |salt"
     r"|vezes|razao|proporcao|\bx\b|dobro|maior|menor|pontos|p\.?p\.?|superior|inferior|participacao|responde"
     r"|represent|fatia|media|cresc|subi(?:u|ram|ndo)|cai(?:u|ram|ndo)|aument|diminu|reduz|\bde \d[\d.]* pedidos"
     r"|\bdos \d"
@@ -268,7 +270,7 @@ def _is_derived(name: Name, sentence: SaidSentence, table: TruthTable) -> bool:
         chosen = [cells[row].value for row in rows if row in cells]
         some = chosen if len(rows) > 1 else values
         own = set(chosen) if len(named) == 1 else set(values)
-        if _is_sum(name, some, values) or _is_gap(name, sentence, some, own):
+        if _is_sum(name, some if column not in _NO_SUMS else [], values) or _is_gap(name, sentence, some, own):
             return True
         if _is_share(name, sentence, [*(chosen or values), *([sum(chosen)] if named else [])], sum(values)):
             return True
@@ -286,9 +288,12 @@ def _is_sum(name: Name, chosen: list[float], values: list[float]) -> bool:
     if name.unit not in ("", "r$") or not values:
         return False
     sums = [sum(each) for size in range(2, len(chosen) + 1) for each in combinations(chosen, size)]
-    sums += [sum(values), sum(values) / len(values)]
-    off = name.off * (1 + 1e-9) + 1e-9 + len(chosen) * 0.5
-    return any(abs(each - name.number) <= off for each in sums if each > 0)
+    sums += [sum(values)] if chosen else []
+    off = name.off * (1 + len(chosen)) + 1e-9
+    mean = sum(values) / len(values)
+    return abs(mean - name.number) <= name.off + 1e-9 or any(
+        abs(each - name.number) <= off for each in sums if each > 0
+    )
 
 
 def _is_gap(name: Name, sentence: SaidSentence, values: list[float], own: set[float]) -> bool:
