@@ -24,6 +24,10 @@ def test_what_is_no_whole_star_is_as_wrong_as_can_be(stars: str) -> None:
     assert answered(f'{{"polarity":"positive","score":{stars}}}', score=3 if stars == "true" else 5)["stars"] == 0.0
 
 
+def test_an_answer_with_another_field_is_none() -> None:
+    assert answered('{"polarity":"positive","score":5,"note":"idiota"}')["accuracy"] == 0.0
+
+
 def test_a_polarity_among_words_or_unclosed_is_none() -> None:
     right = '{"polarity":"positive","score":5}'
     assert answered(right)["accuracy"] == 1.0
