@@ -1,6 +1,6 @@
 """Ground truth of insights, claim by claim, from the reference's facts, which give the whole table.
 
-A statement is made of the words of a table, two others aside, the clause of a cause of no other, and an advice begins
+A statement is made of the words of a table, three others aside, the clause of a cause of no other, and an advice begins
 with a known verb; a good analysis in rarer words is lost by that. Unseen: causes of listed words that no connective
 marks, forecasts without a verb of the future, whether an advice makes sense or fits its fact, harm and insults in other
 words than those of `data/truth`, a name that begins a sentence, numbers in words, broken agreement.

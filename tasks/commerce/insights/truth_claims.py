@@ -41,7 +41,7 @@ _ASKS: Final = re.compile(
 )
 _RANKED: Final = re.compile(r"\b(?:segund|terceir|quart|quint|penultim)[oa]s? (?:\w+ )?$")
 """Before a word of an end that is then none: `the second best`."""
-_RARE: Final = 2
+_RARE: Final = 3
 """Words of a statement that neither a table nor its readers use."""
 _STATE: Final = re.compile(r"\b[A-Z]{2}\b")
 

@@ -68,7 +68,8 @@ _GOAL_BEFORE: Final = re.compile(
     r"|atingir|crescer|melhorar|ficar)\b[^.;]{0,60}?\b(?:para|ate|em|a|abaixo de|acima de|de)\s)[^.;]{0,30}$"
 )
 _DERIVED: Final = re.compile(
-    r"junt[oa]s|mais (?:que|do que)|menos (?:que|do que)|entre |contra |perd|ganh|relacao|recuou|avancou|encolh|extra"
+    r"junt[oa]s|mais (?:que|do que|car[oa]|barat[oa]|alt[oa]|baix[oa])|menos (?:que|do que)"
+    r"|entre |contra |perd|ganh|relacao|recuou|avancou|encolh|extra"
     r"|superou|supera |soma|\btotal|ao todo|conjunto|diferenca|distancia|a mais|a menos|acima|abaixo|alta |queda |salt"
     r"|vezes|razao|proporcao|\bx\b|dobro|maior|menor|pontos|p\.?p\.?|superior|inferior|participacao|responde"
     r"|represent|fatia|media|cresc|subi(?:u|ram|ndo)|cai(?:u|ram|ndo)|aument|diminu|reduz|\bde \d[\d.]* pedidos"
@@ -137,6 +138,10 @@ def _cell_by_words(name: Name, sentence: SaidSentence, table: TruthTable) -> Cel
         # `Of fevereiro and março: 380 para 450`, `five times papelaria's (220 contra 41)`.
         return _cell_of(name, rows, sentence, table)
     if _MOVED.search(before):
+        return _cell_of(name, (), sentence, table)
+    first = next((row.start for row in sentence.named("row")), 0)
+    if name.end <= first and any(name.end <= each.start < first for each in sentence.named("number")):
+        # `14,3% atrasaram, o dobro dos 6,4% de outubro`: the row behind is of the second number.
         return _cell_of(name, (), sentence, table)
     cell = None if rows or not _OF_AN_END.search(text) else _cell_of(name, (), sentence, table)
     values = [each.value for each in table.column(cell.column).values()] if cell else []
