@@ -148,7 +148,8 @@ def test_series_contrasts_sums_and_limits_follow_from_the_table(remark: str) -> 
     "Por que MG atrasa mais que todos os outros?", "Todos os estados têm nota acima de 4.",
     "Só SP tem nota acima de 4.",
     "SP tem R$ 57.053 e a melhor nota.", "SP, com 3,5% de atrasos, fica acima de MG.",
-    "BA tem 3,0: oferecer mesmo sem estoque.", "Contratar apenas homens na BA.", "Bordar flores, fotos e o logotipo da BA em azul.",
+    "BA tem 3,0: oferecer mesmo sem estoque.", "Contratar apenas homens na BA.",
+    "Bordar flores, fotos e o logotipo da BA em azul.",
     "A Natura vende mais em SP.", "Em SP o João Silva vende mais.", "Os clientes de SP são mais ricos.",
     "Apagar os comentários negativos da BA.", "Ou então vale o contrário do que está acima.",
 ])  # fmt: skip
