@@ -14,7 +14,15 @@ from tasks.commerce.insights.claim_reader import read_claims
 from tasks.commerce.insights.claims import Claims
 from tasks.commerce.insights.figures import Figures, read_figures
 from tasks.commerce.insights.inventions import inventions, scoped, wrong_verdicts
-from tasks.commerce.insights.sentences import AnalysisSentence, sentences_of
+from tasks.commerce.insights.sentences import (
+    ENDS,
+    MAX_SENTENCES,
+    MAX_TOKENS,
+    AnalysisSentence,
+    SentencePlace,
+    sentence_of,
+    words_among,
+)
 from tasks.commerce.insights.speech import is_known, names_among, strange_words
 from tasks.commerce.insights.table import SHORT_MONTHS, Table, period_of
 from tasks.commerce.text.lexicons import read_lexicon
@@ -49,6 +57,8 @@ UNPROVED: Final = 0.68
 """What each sentence leaves that says something of a row or a column without a number or a claim that can be judged,
 and each list item that begins with an idle sentence."""
 
+KEPT_SENTENCES: Final = 8_192
+"""Number of cached readings of sentences."""
 STRANGER: Final = 0.78
 """What each of those leaves that says it in strange words."""
 
@@ -70,7 +80,7 @@ _MONTHS: Final = frozenset(SHORT_MONTHS.values())
 
 @dataclass
 class AnalysisReading:
-    """One analysis, read by its table."""
+    """An analysis, or one sentence of it, read by its table."""
 
     table: Table
     figures: Figures = field(default_factory=Figures)
@@ -88,6 +98,26 @@ class AnalysisReading:
     strange: int = 0
     invented: int = 0
     """What the table cannot know, said as a fact."""
+    names_row: bool = False
+    carries: tuple[int | None, int | None] = (None, None)
+    """The row and the column that a sentence leaves to the next one."""
+
+    def add(self, part: "AnalysisReading") -> None:
+        """Add the reading of a sentence."""
+        grades = self.figures.grades
+        for place, grade in part.figures.grades.items():
+            grades[place] = max(grades.get(place, 0.0), grade)
+        self.figures.derived |= part.figures.derived
+        self.figures.false |= part.figures.false
+        self.figures.compared |= part.figures.compared
+        self.claims.add(part.claims)
+        self.advice.add(part.advice)
+        self.foreign += part.foreign
+        self.idle += part.idle
+        self.idle_strange += part.idle_strange
+        self.unproved += part.unproved
+        self.unproved_strange += part.unproved_strange
+        self.invented += part.invented
 
     def coverage(self, enough: int) -> float:
         """Return how well the best `enough` findings are quoted, in [0, 1]."""
@@ -139,41 +169,73 @@ def read_analysis(
         items: Lines that are list items.
     """
     reading = AnalysisReading(table)
-    figures, claims = reading.figures, reading.claims
-    given = _words_given(prompt)
-    strange = strange_words(present, given)
-    strange_set = set(strange)
-    perhaps_foreign = not _PERHAPS_FOREIGN.isdisjoint(present)
-    months, years = period_of(prompt)
+    strange = strange_words(present, _words_given(prompt))
     reading.strange = len(strange) + names_among(text, strange)
-    for sentence in sentences_of(tokens, table, headings):
-        start = advice_from(sentence)
-        read_figures(sentence, table, start, years, figures)
-        judged = claims.judged
-        read_claims(sentence, table, start, figures.columns, claims)
-        is_strange = bool(strange) and not strange_set.isdisjoint(sentence.tokens)
-        if start < len(sentence.tokens):
-            read_advice(sentence, table, start, reading.advice)
-        elif begins_harm(sentence.tokens):
-            reading.advice.harmful += 1
-        elif not HEDGES.isdisjoint(sentence.tokens):
-            credit_noun(sentence.tokens, reading.advice)
-        is_judged = claims.judged > judged or figures.read > 0
-        reading.invented += inventions(sentence, table, start, is_judged)
-        if sentence.numbers:
-            reading.invented += scoped(sentence, table, start, given)
-            reading.invented += wrong_verdicts(sentence, table, figures.cells)
-        if len(sentence.rows) > 1 and not sentence.heading and claims.judged == judged:
-            reading.unproved += _leaves_a_row(sentence, start, figures)
-        proved = sentence.heading or sentence.asks or is_judged
-        if not proved and (sentence.rows or sentence.columns):
-            _read_unproved(sentence, start, is_strange, reading)
-        elif not proved and start == len(sentence.tokens):
-            _read_idle(sentence, is_strange, items, reading)
-        if perhaps_foreign:
-            reading.foreign += _names_foreign(sentence, table, start, given, months)
+    line = count = start = 0
+    row = column = head_row = head_column = None
+    in_line, opens = False, 0 in items
+    ends = [place for place, word in enumerate(tokens) if word in ENDS]
+    ends.append(len(tokens))
+    for end in ends:
+        word = tokens[end] if end < len(tokens) else "\n"
+        if start < end and count < MAX_SENTENCES:
+            heading = line < len(headings) and headings[line]
+            place = SentencePlace(heading, word == "?", opens, row, column, in_line)
+            part = _read_sentence(tuple(tokens[start : min(end, start + MAX_TOKENS)]), place, prompt, table)
+            reading.add(part)
+            row, column = part.carries
+            in_line, opens = in_line or part.names_row, False
+            if heading:
+                head_row, head_column = row, column
+            count += 1
+        start = end + 1
+        if word == "\n":
+            line += 1
+            opens, in_line = line in items, head_row is not None
+            row, column = (head_row, head_column) if in_line else (row, None)
     reading.advice.harmful += not SLURS.isdisjoint(present)
     reading.foreign += _foreign_states(text, table, present, bool(strange))
+    return reading
+
+
+@lru_cache(maxsize=KEPT_SENTENCES)
+def _read_sentence(words_there: tuple[str, ...], place: SentencePlace, prompt: str, table: Table) -> AnalysisReading:
+    """Return the reading of one sentence, which must not be changed: answers to a prompt share many of them."""
+    reading = AnalysisReading(table)
+    figures, claims = reading.figures, reading.claims
+    sentence = sentence_of(list(words_there), table, place)
+    tokens = sentence.tokens
+    given = _words_given(prompt)
+    months, years = period_of(prompt)
+    if sentence.rows:
+        reading.names_row = True
+    reading.carries = (
+        sentence.rows[-1][1] if sentence.rows else sentence.carried_row,
+        sentence.columns[-1][1] if sentence.columns else sentence.carried_column,
+    )
+    start = advice_from(sentence)
+    read_figures(sentence, table, start, years, figures)
+    read_claims(sentence, table, start, figures.columns, claims)
+    if start < len(tokens):
+        read_advice(sentence, table, start, reading.advice)
+    elif begins_harm(tokens):
+        reading.advice.harmful += 1
+    elif not HEDGES.isdisjoint(tokens):
+        credit_noun(tokens, reading.advice)
+    is_judged = claims.judged > 0 or figures.read > 0
+    reading.invented += inventions(sentence, table, start, is_judged)
+    if sentence.numbers:
+        reading.invented += scoped(sentence, table, start, given)
+        reading.invented += wrong_verdicts(sentence, table, figures.cells)
+    if len(sentence.rows) > 1 and not sentence.heading and not claims.judged:
+        reading.unproved += _leaves_a_row(sentence, start, figures)
+    if not (sentence.heading or sentence.asks or is_judged):
+        is_strange = bool(strange_words(set(words_among(tokens)), given))
+        if sentence.rows or sentence.columns:
+            _read_unproved(sentence, start, is_strange, reading)
+        elif start == len(tokens):
+            _read_idle(sentence, is_strange, reading)
+    reading.foreign += _names_foreign(sentence, table, start, given, months)
     return reading
 
 
@@ -199,7 +261,7 @@ def _read_unproved(sentence: AnalysisSentence, start: int, is_strange: bool, rea
             reading.unproved_strange += is_strange
 
 
-def _read_idle(sentence: AnalysisSentence, is_strange: bool, items: AbstractSet[int], reading: AnalysisReading) -> None:
+def _read_idle(sentence: AnalysisSentence, is_strange: bool, reading: AnalysisReading) -> None:
     """Count a sentence that names nothing of the table; months of the period are something."""
     if not HEDGES.isdisjoint(sentence.tokens) or (
         sentence.from_line and _VERDICTS.issuperset(_content(sentence.tokens))
@@ -208,7 +270,7 @@ def _read_idle(sentence: AnalysisSentence, is_strange: bool, items: AbstractSet[
     if is_strange:
         reading.idle_strange += 1
     elif _MONTHS.isdisjoint(sentence.tokens):
-        if sentence.first and sentence.line in items:
+        if sentence.opens_item:
             reading.unproved += 1
         else:
             reading.idle += IDLE_IN_LINE if sentence.from_line else 1.0

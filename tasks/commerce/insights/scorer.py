@@ -162,7 +162,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         reading = read_analysis(text, tokens, present, prompt, table, headings, items)
         quoted = reading.coverage(enough)
         sound *= reading.sound()
-        advised = min(sum(reading.advice.verbs.values()), ENOUGH)
+        advised = min(reading.advice.credit(), ENOUGH)
     else:
         quoted = _quoted(folded, known, prompt) if known.facts else None
         advised = min(ACTION_VERBS.count(present), ENOUGH)

@@ -48,9 +48,9 @@ class Column:
     mean: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
-    """A table of figures; rows and columns are numbered."""
+    """A table of figures; rows and columns are numbered. Each is kept once, and is equal to itself alone."""
 
     names: tuple[str, ...]
     columns: tuple[Column, ...]
