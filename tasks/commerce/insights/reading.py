@@ -99,19 +99,19 @@ class AnalysisReading:
     invented: int = 0
     """What the table cannot know, said as a fact."""
     names_row: bool = False
+    claims_something: bool = False
+    recommends: bool = False
     carries: tuple[int | None, int | None] = (None, None)
     """The row and the column that a sentence leaves to the next one."""
 
     def add(self, part: "AnalysisReading") -> None:
         """Add the reading of a sentence."""
-        grades = self.figures.grades
-        for place, grade in part.figures.grades.items():
-            grades[place] = max(grades.get(place, 0.0), grade)
-        self.figures.derived |= part.figures.derived
-        self.figures.false |= part.figures.false
-        self.figures.compared |= part.figures.compared
-        self.claims.add(part.claims)
-        self.advice.add(part.advice)
+        if part.figures.read or part.figures.false:
+            self.figures.add(part.figures)
+        if part.claims_something:
+            self.claims.add(part.claims)
+        if part.recommends:
+            self.advice.add(part.advice)
         self.foreign += part.foreign
         self.idle += part.idle
         self.idle_strange += part.idle_strange
@@ -169,7 +169,7 @@ def read_analysis(
         items: Lines that are list items.
     """
     reading = AnalysisReading(table)
-    strange = strange_words(present, _words_given(prompt))
+    strange = strange_words(list(present), _words_given(prompt))
     reading.strange = len(strange) + names_among(text, strange)
     line = count = start = 0
     row = column = head_row = head_column = None
@@ -230,13 +230,18 @@ def _read_sentence(words_there: tuple[str, ...], place: SentencePlace, prompt: s
     if len(sentence.rows) > 1 and not sentence.heading and not claims.judged:
         reading.unproved += _leaves_a_row(sentence, start, figures)
     if not (sentence.heading or sentence.asks or is_judged):
-        is_strange = bool(strange_words(set(words_among(tokens)), given))
         if sentence.rows or sentence.columns:
-            _read_unproved(sentence, start, is_strange, reading)
+            _read_unproved(sentence, start, given, reading)
         elif start == len(tokens):
-            _read_idle(sentence, is_strange, reading)
+            _read_idle(sentence, given, reading)
     reading.foreign += _names_foreign(sentence, table, start, given, months)
+    reading.claims_something = claims != _NO_CLAIMS
+    reading.recommends = reading.advice != _NO_ADVICE
     return reading
+
+
+_NO_CLAIMS: Final = Claims()
+_NO_ADVICE: Final = Advice()
 
 
 def _leaves_a_row(sentence: AnalysisSentence, start: int, figures: Figures) -> bool:
@@ -249,7 +254,11 @@ def _leaves_a_row(sentence: AnalysisSentence, start: int, figures: Figures) -> b
     return bool(cells) and len(cells) < figures.read + 1 and len(figures.cells) == figures.read and bool(named)
 
 
-def _read_unproved(sentence: AnalysisSentence, start: int, is_strange: bool, reading: AnalysisReading) -> None:
+def _is_strange(sentence: AnalysisSentence, given: frozenset[str]) -> bool:
+    return bool(strange_words(words_among(sentence.tokens), given))
+
+
+def _read_unproved(sentence: AnalysisSentence, start: int, given: frozenset[str], reading: AnalysisReading) -> None:
     """Count a sentence that says something of a row or a column, unless it only gives a verdict."""
     own = _own_words(sentence, reading.table, start)
     enough = OWN_WORDS if len({row for _, row in sentence.rows}) < 2 else 1
@@ -258,16 +267,16 @@ def _read_unproved(sentence: AnalysisSentence, start: int, is_strange: bool, rea
             reading.idle += IDLE_IN_LINE
         else:
             reading.unproved += 1
-            reading.unproved_strange += is_strange
+            reading.unproved_strange += _is_strange(sentence, given)
 
 
-def _read_idle(sentence: AnalysisSentence, is_strange: bool, reading: AnalysisReading) -> None:
+def _read_idle(sentence: AnalysisSentence, given: frozenset[str], reading: AnalysisReading) -> None:
     """Count a sentence that names nothing of the table; months of the period are something."""
     if not HEDGES.isdisjoint(sentence.tokens) or (
         sentence.from_line and _VERDICTS.issuperset(_content(sentence.tokens))
     ):
         return
-    if is_strange:
+    if _is_strange(sentence, given):
         reading.idle_strange += 1
     elif _MONTHS.isdisjoint(sentence.tokens):
         if sentence.opens_item:
