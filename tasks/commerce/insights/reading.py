@@ -1,7 +1,6 @@
 """Reading of an analysis, sentence by sentence: what it quotes of the table, what it claims, and what it recommends."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -123,11 +122,10 @@ class AnalysisReading:
         """Return how well the best `enough` findings are quoted, in [0, 1]."""
         table = self.table
         compared = {table.places[cell] for cell in self.claims.true | self.figures.compared if cell in table.places}
-        columns = Counter(column for (_, column), place in table.places.items() if place in self.figures.grades)
-        series = {place for (_, column), place in table.places.items() if columns[column] > 1}
+        columns = [table.columns_of_facts[place] for place in self.figures.grades]
         grades = [
-            max(grade * (1.0 if place in compared else table.worths[place]), grade * IN_SERIES * (place in series))
-            for place, grade in self.figures.grades.items()
+            max(grade * (1.0 if place in compared else table.worths[place]), grade * IN_SERIES * (columns.count(column) > 1))
+            for (place, grade), column in zip(self.figures.grades.items(), columns, strict=True)
         ]
         grades += [1.0] * len(self.figures.derived) + [RELATED] * (self.claims.related > 0)
         return min(sum(sorted(grades)[-enough:]) / enough, 1.0)
@@ -150,6 +148,7 @@ class AnalysisReading:
 
 def read_analysis(
     text: str,
+    folded: str,
     tokens: list[str],
     present: set[str],
     prompt: str,
@@ -161,6 +160,7 @@ def read_analysis(
 
     Args:
         text: The analysis, with the table's states by their codes.
+        folded: The analysis in `lower_case`.
         tokens: Its `tokens_of`.
         present: Its words.
         prompt: The prompt.
@@ -170,7 +170,7 @@ def read_analysis(
     """
     reading = AnalysisReading(table)
     strange = strange_words(list(present), _words_given(prompt))
-    reading.strange = len(strange) + names_among(text, strange)
+    reading.strange = len(strange) + names_among(text, folded, strange)
     line = count = start = 0
     row = column = head_row = head_column = None
     in_line, opens = False, 0 in items
@@ -358,11 +358,14 @@ def lower_case(text: str) -> str:
     folded = fold(text)
     if "-l" in folded:
         folded = _ENCLITIC.sub(r"\1r", folded)
-    return _PHRASE.sub(_name_column, folded) if any(map(folded.__contains__, _RARE_WORDS)) else folded
+    for beginning, pattern in _PHRASES.items():
+        if beginning in folded:
+            folded = pattern.sub(_name_column, folded)
+    return folded
 
 
 def _name_column(match: re.Match[str]) -> str:
-    return _COLUMN_PHRASES[match[0]]
+    return match[0] if match.string[match.start() - 1 : match.start()].isalnum() else _COLUMN_PHRASES[match[0]]
 
 
 _ENCLITIC: Final = re.compile(r"([aei])-l[oa]s?\b")
@@ -371,6 +374,11 @@ _MARKS: Final = {" – ": " , ", " — ": " , ", "→": " : ", "⇒": " : "}
 _COLUMN_PHRASES: Final = {
     fold(phrase): fold(name) for phrase, _, name in (line.partition(" = ") for line in read_lexicon("column_phrases"))
 }
-_PHRASE: Final = re.compile(rf"\b(?:{'|'.join(sorted(_COLUMN_PHRASES, key=len, reverse=True))})\b")
-_RARE_WORDS: Final = tuple(sorted({" ".join(phrase.split()[:2]) for phrase in _COLUMN_PHRASES}))
-"""Beginnings of the phrases: few texts have any."""
+_LONGEST: Final = sorted(_COLUMN_PHRASES, key=len, reverse=True)
+_PHRASES: Final = {
+    beginning: re.compile(
+        # The beginning first, which is found faster than a choice.
+        rf"{beginning}(?:{'|'.join(p.removeprefix(beginning) for p in _LONGEST if p.startswith(beginning))})\b"
+    )
+    for beginning in sorted({" ".join(phrase.split()[:2]) for phrase in _COLUMN_PHRASES})
+}

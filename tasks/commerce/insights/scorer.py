@@ -160,7 +160,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     quoted: float | None
     advised: float
     if table:
-        reading = read_analysis(text, tokens, present, prompt, table, headings, items)
+        reading = read_analysis(text, folded, tokens, present, prompt, table, headings, items)
         quoted = reading.coverage(enough)
         sound *= reading.sound()
         advised = min(reading.advice.credit(), ENOUGH)

@@ -19,7 +19,7 @@ MAX_MARKS: Final = 24
 """Numbers, rows and columns that are read in a sentence."""
 
 _TOKEN: Final = re.compile(
-    r"r\$|\d{1,2}[oa]\b|\d+(?:[.,]\d+)*|[a-z]+|%|\n|[.!?;](?=\s|$)|[,:()/]|(?<=\s)-(?=\s)|[^\W\d_a-z]+"
+    r"r\$|[a-z]+|\d{1,2}[oa]\b|\d+(?:[.,]\d+)*|%|\n|[.!?;](?=\s|$)|[,:()/]|(?<=\s)-(?=\s)|[^\W\d_a-z]+"
 )
 ENDS: Final = frozenset("\n.!?;")
 PARTS: Final = frozenset(",:()-/")

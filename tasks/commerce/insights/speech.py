@@ -127,11 +127,11 @@ def strange_words(text_words: Sequence[str], allowed: AbstractSet[str]) -> list[
     return _ALL_WORDS.unknown(text_words, allowed)
 
 
-def names_among(text: str, strange: Sequence[str]) -> int:
+def names_among(text: str, folded: str, strange: Sequence[str]) -> int:
     """Count the strange words that a text writes with a capital letter inside a sentence."""
-    if not strange:
+    wanted = {word for word in strange if text.count(word) != folded.count(word)}
+    if not wanted:
         return 0
-    wanted = set(strange)
     found = set()
     pieces = text.split()
     for place in [place for place, word in enumerate(pieces) if place and not word.islower()]:

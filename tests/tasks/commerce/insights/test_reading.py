@@ -19,8 +19,9 @@ def table(place: int) -> Table:
 
 
 def read(text: str, place: int) -> AnalysisReading:
-    tokens = tokens_of(lower_case(text))
-    return read_analysis(text, tokens, set(words_among(tokens)), TABLES[place]["prompt"], table(place), [], set())
+    folded = lower_case(text)
+    tokens = tokens_of(folded)
+    return read_analysis(text, folded, tokens, set(words_among(tokens)), TABLES[place]["prompt"], table(place), [], set())
 
 
 def test_a_table_is_read_from_its_facts() -> None:
