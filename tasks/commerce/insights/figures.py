@@ -78,6 +78,7 @@ class Figures:
         """Add the numbers of a sentence."""
         for place, grade in other.grades.items():
             self.grades[place] = max(self.grades.get(place, 0.0), grade)
+        self.read += other.read
         self.derived |= other.derived
         self.false |= other.false
         self.compared |= other.compared

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from tasks.commerce.insights.advice import SLURS, Advice, advice_from, begins_harm, credit_noun, read_advice
 from tasks.commerce.insights.assertions import HEDGES
@@ -14,12 +14,14 @@ from tasks.commerce.insights.claims import Claims
 from tasks.commerce.insights.figures import Figures, read_figures
 from tasks.commerce.insights.inventions import inventions, scoped, wrong_verdicts
 from tasks.commerce.insights.sentences import (
-    ENDS,
+    LONGEST_KEPT,
     MAX_SENTENCES,
     MAX_TOKENS,
+    AnalysisLine,
     AnalysisSentence,
     SentencePlace,
     sentence_of,
+    split_line,
     words_among,
 )
 from tasks.commerce.insights.speech import is_known, names_among, strange_words
@@ -97,9 +99,8 @@ class AnalysisReading:
     strange: int = 0
     invented: int = 0
     """What the table cannot know, said as a fact."""
+    sentences: int = 0
     names_row: bool = False
-    claims_something: bool = False
-    recommends: bool = False
     carries: tuple[int | None, int | None] = (None, None)
     """The row and the column that a sentence leaves to the next one."""
 
@@ -107,10 +108,8 @@ class AnalysisReading:
         """Add the reading of a sentence."""
         if part.figures.read or part.figures.false:
             self.figures.add(part.figures)
-        if part.claims_something:
-            self.claims.add(part.claims)
-        if part.recommends:
-            self.advice.add(part.advice)
+        self.claims.add(part.claims)
+        self.advice.add(part.advice)
         self.foreign += part.foreign
         self.idle += part.idle
         self.idle_strange += part.idle_strange
@@ -149,7 +148,7 @@ class AnalysisReading:
 def read_analysis(
     text: str,
     folded: str,
-    tokens: list[str],
+    lines: Sequence[AnalysisLine],
     present: set[str],
     prompt: str,
     table: Table,
@@ -161,7 +160,7 @@ def read_analysis(
     Args:
         text: The analysis, with the table's states by their codes.
         folded: The analysis in `lower_case`.
-        tokens: Its `tokens_of`.
+        lines: Its lines.
         present: Its words.
         prompt: The prompt.
         table: The table of the reference.
@@ -171,30 +170,59 @@ def read_analysis(
     reading = AnalysisReading(table)
     strange = strange_words(list(present), _words_given(prompt))
     reading.strange = len(strange) + names_among(text, folded, strange)
-    line = count = start = 0
-    row = column = head_row = head_column = None
-    in_line, opens = False, 0 in items
-    ends = [place for place, word in enumerate(tokens) if word in ENDS]
-    ends.append(len(tokens))
-    for end in ends:
-        word = tokens[end] if end < len(tokens) else "\n"
-        if start < end and count < MAX_SENTENCES:
-            heading = line < len(headings) and headings[line]
-            place = SentencePlace(heading, word == "?", opens, row, column, in_line)
-            part = _read_sentence(tuple(tokens[start : min(end, start + MAX_TOKENS)]), place, prompt, table)
-            reading.add(part)
-            row, column = part.carries
-            in_line, opens = in_line or part.names_row, False
-            if heading:
-                head_row, head_column = row, column
-            count += 1
-        start = end + 1
-        if word == "\n":
-            line += 1
-            opens, in_line = line in items, head_row is not None
-            row, column = (head_row, head_column) if in_line else (row, None)
+    count = 0
+    heading_row = heading_column = row = None
+    for number, line in enumerate(lines):
+        heading = number < len(headings) and headings[number]
+        of_line = LinePlace(
+            heading,
+            number in items,
+            heading_row if heading_row is not None else row,
+            heading_column if heading_row is not None else None,
+            heading_row is not None,
+            min(MAX_SENTENCES - count, len(line.ends)),
+        )
+        part = (_read_line if len(line.text) <= LONGEST_KEPT else _read_line.__wrapped__)(line.text, of_line, prompt, table)
+        reading.add(part)
+        row = part.carries[0]
+        if heading:
+            heading_row, heading_column = part.carries
+        count += part.sentences
     reading.advice.harmful += not SLURS.isdisjoint(present)
     reading.foreign += _foreign_states(text, table, present, bool(strange))
+    return reading
+
+
+class LinePlace(NamedTuple):
+    """What a line needs to know of its text."""
+
+    heading: bool
+    item: bool
+    row: int | None
+    """The row that it begins with, of a heading or the line before."""
+    column: int | None
+    from_heading: bool
+    limit: int
+    """Sentences that are read."""
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _read_line(text: str, of_line: LinePlace, prompt: str, table: Table) -> AnalysisReading:
+    """Return the reading of one line, which must not be changed: answers to a prompt share many of them."""
+    reading = AnalysisReading(table)
+    line = split_line(text)
+    reading.carries = of_line.row, of_line.column
+    in_line, opens, start = of_line.from_heading, of_line.item, 0
+    for end in line.ends:
+        if start < end and reading.sentences < of_line.limit:
+            asks = end < len(line.tokens) and line.tokens[end] == "?"
+            place = SentencePlace(of_line.heading, asks, opens, *reading.carries, in_line)
+            part = _read_sentence(tuple(line.tokens[start : min(end, start + MAX_TOKENS)]), place, prompt, table)
+            reading.add(part)
+            reading.carries = part.carries
+            in_line, opens = in_line or part.names_row, False
+            reading.sentences += 1
+        start = end + 1
     return reading
 
 
@@ -235,13 +263,7 @@ def _read_sentence(words_there: tuple[str, ...], place: SentencePlace, prompt: s
         elif start == len(tokens):
             _read_idle(sentence, given, reading)
     reading.foreign += _names_foreign(sentence, table, start, given, months)
-    reading.claims_something = claims != _NO_CLAIMS
-    reading.recommends = reading.advice != _NO_ADVICE
     return reading
-
-
-_NO_CLAIMS: Final = Claims()
-_NO_ADVICE: Final = Advice()
 
 
 def _leaves_a_row(sentence: AnalysisSentence, start: int, figures: Figures) -> bool:

@@ -61,7 +61,7 @@ from tasks.commerce.insights.quotations import (
 )
 from tasks.commerce.insights.quotations import tokens_of as tokens_with_ends
 from tasks.commerce.insights.reading import lower_case, read_analysis
-from tasks.commerce.insights.sentences import tokens_of, words_among
+from tasks.commerce.insights.sentences import lines_of, tokens_of, words_among
 from tasks.commerce.insights.table import table_of
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.lexicons import read_lexicon
@@ -148,8 +148,8 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         text, polite = alone, TALKATIVE
     items, headings, ordinals = _lines(text)
     folded = lower_case(ORDINAL.sub("", text) if ordinals else text)
-    tokens = tokens_of(folded)
-    text_words = words_among(tokens)
+    lines = lines_of(folded)
+    text_words = [word for line in lines for word in line.words]
     present = set(text_words)
     own = originality(text_words, prompt, WORDING.system)
     if not text_words or not own:
@@ -160,7 +160,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     quoted: float | None
     advised: float
     if table:
-        reading = read_analysis(text, folded, tokens, present, prompt, table, headings, items)
+        reading = read_analysis(text, folded, lines, present, prompt, table, headings, items)
         quoted = reading.coverage(enough)
         sound *= reading.sound()
         advised = min(reading.advice.credit(), ENOUGH)

@@ -7,14 +7,18 @@ line, and what a heading or an earlier sentence of the line named is carried on.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 from typing import Final, NamedTuple
 
 from tasks.commerce.insights.table import SHORT_MONTHS, Table
+from tasks.commerce.text.text_form import KEPT_PROMPTS
 
 MAX_SENTENCES: Final = 60
 MAX_TOKENS: Final = 120
 """Tokens of a sentence that are read; an analyst's have thirty."""
+LONGEST_KEPT: Final = 400
+"""Characters of a line up to which what is read of it is kept."""
 MAX_MARKS: Final = 24
 """Numbers, rows and columns that are read in a sentence."""
 
@@ -106,6 +110,38 @@ _JOINS: Final = frozenset(
 def tokens_of(folded: str) -> list[str]:
     """Return a folded text's words, numbers and punctuation."""
     return _TOKEN.findall(folded)
+
+
+class AnalysisLine(NamedTuple):
+    """One line of a folded text, split once for all answers that have it."""
+
+    text: str
+    """With the ends of the lines around it, as a dash may stand at its beginning or its end."""
+    tokens: list[str]
+    words: list[str]
+    ends: list[int]
+    """Where sentences end."""
+
+
+def lines_of(folded: str) -> list[AnalysisLine]:
+    """Return the lines of a folded text."""
+    pieces = folded.split("\n")
+    last = len(pieces) - 1
+    lines = []
+    for number, piece in enumerate(pieces):
+        text = "\n" * (number > 0) + piece + "\n" * (number < last)
+        lines.append(split_line(text) if len(text) <= LONGEST_KEPT else split_line.__wrapped__(text))
+    return lines
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def split_line(text: str) -> AnalysisLine:
+    """Return a line, with the ends of the lines around it, as its words and sentences."""
+    tokens = tokens_of(text)
+    if text[-1:] == "\n":
+        tokens.pop()
+    ends = [place for place, word in enumerate(tokens) if word in ENDS]
+    return AnalysisLine(text, tokens, words_among(tokens), [*ends, len(tokens)])
 
 
 def words_among(tokens: Sequence[str]) -> list[str]:
