@@ -103,7 +103,7 @@ INSIGHTS: Final = (
             edit(
                 "insights.scorer:score",
                 ("table_of(facts) if facts else None", "None"),
-                ("_quoted(folded, known, prompt) if known.facts else None", "None"),
+                ("_quoted(folded, known, prompt) if facts else None", "None"),
             ),
         ),
     ),
@@ -146,7 +146,7 @@ INSIGHTS: Final = (
         "insights: one fact is enough",
         "A single quoted fact counts as all of them.",
         ("insights",),
-        (edit("insights.scorer:score", ("enough = min(ENOUGH, len(known.facts))", "enough = 1")),),
+        (edit("insights.scorer:score", ("enough = min(ENOUGH, len(facts))", "enough = 1")),),
     ),
     Mutant(
         "insights: narrow word list",
@@ -156,7 +156,7 @@ INSIGHTS: Final = (
             edit(
                 "insights.scorer:score",
                 (
-                    "sum(reading.advice.verbs.values())",
+                    "reading.advice.credit()",
                     'len(reading.advice.verbs.keys() & {"priorizar", "manter", "renegociar", "reduzir", "investir"})',
                 ),
             ),
