@@ -29,9 +29,10 @@ _HOSTS: Final = (
     rf"|snapchat{_DOT}com{_SLASH}add|linktr{_DOT}ee|pinterest{_DOT}com|youtube{_DOT}com(?={_SLASH}(?:@|user/|c/))"
     rf"|wa{_DOT}me|whatsapp{_DOT}com|chat{_DOT}whatsapp{_DOT}com|discord{_DOT}(?:gg|com)|github{_DOT}com|about{_DOT}me"
     rf"|twitch{_DOT}tv|onlyfans{_DOT}com|privacy{_DOT}com{_DOT}br{_SLASH}profile|behance{_DOT}net|soundcloud{_DOT}com"
-    rf"|steamcommunity{_DOT}com{_SLASH}id|gitlab{_DOT}com|lattes{_DOT}cnpq{_DOT}br|vk{_DOT}com|[\w-]{{1,40}}{_DOT}com{_DOT}br"
-    rf"{_SLASH}(?:perfil|usuario|profile)|beacons{_DOT}ai|bio{_DOT}link|wa{_DOT}link|reddit {_SLASH}?(?:u|user)(?={_SLASH})"
-    rf"|reddit{_DOT}com{_SLASH}(?:u|user)|bsky{_DOT}app{_SLASH}profile|picpay{_DOT}me|(?:insta|face){_DOT}com"
+    rf"|steamcommunity{_DOT}com{_SLASH}id|gitlab{_DOT}com|lattes{_DOT}cnpq{_DOT}br|vk{_DOT}com"
+    rf"|[\w-]{{1,40}}{_DOT}com{_DOT}br{_SLASH}(?:perfil|usuario|profile)|beacons{_DOT}ai|bio{_DOT}link|wa{_DOT}link"
+    rf"|reddit(?: {_SLASH}?|{_DOT}com{_SLASH})(?:u|user)(?={_SLASH})"
+    rf"|bsky{_DOT}app{_SLASH}profile|picpay{_DOT}me|(?:insta|face){_DOT}com"
     rf"|[\w-]{{1,40}}{_DOT}com(?:{_DOT}br)?(?=/@)|instagram|insta|facebook|face|fb|twitter|tiktok|telegram)"
 )
 _ADDRESS: Final = re.compile(
@@ -63,7 +64,8 @@ _CUES: Final = (
 )
 _NETWORKS: Final = re.compile(rf"(?<![^\W_])(?:{_NETWORK})(?![^\W_])")
 _CUE: Final = re.compile(
-    rf"(?<![^\W_])(?:(?P<network>{_NETWORK})|(?P<word>nick(?:name)?|user(?:name)?|usu[aá]rio|perfil|dms?|direct|arroba|(?<=meu )@(?= ))"
+    rf"(?<![^\W_])(?:(?P<network>{_NETWORK})|"
+    r"(?P<word>nick(?:name)?|user(?:name)?|usu[aá]rio|perfil|dms?|direct|arroba|(?<=meu )@(?= ))"
     r"|(?P<follow>me (?:add?|segu[ei]\w{0,3}|(?:cham|adicion|ach|procur|mand|marc|marqu)\w{0,3})"
     r"|(?:segue|segui|sigam?|segu[ei]r|procur\w{1,3}|busc\w{1,3}) (?=l[aá] |(?:no|o|por|pelo) )))(?![^\W_]|\.\w)"
 )
@@ -87,7 +89,7 @@ _FOUND_AS: Final = re.compile(
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _ENDING: Final = re.compile(r"\.(?:com|net|org|br|app|shop|store|online)\b")
 _OWN: Final = re.compile(
-    r"(?<![^\W_])(?:meu|minha|sou|(?:cmg|comigo)|me (?:add?|segu[ei]|cham|adicion|ach|procur|mand|marc)\w{0,3})(?![^\W_])"
+    r"(?<![^\W_])(?:meu|minha|sou|cmg|comigo|me (?:add?|segu[ei]|cham|adicion|ach|procur|mand|marc)\w{0,3})(?![^\W_])"
 )
 _OF_A_COMPANY: Final = re.compile(
     r"(?<![^\W_])(?:lojas?|marcas?|empresas?|vendedor(?:es|a)?|oficial|fabricante|transportadora|site|p[aá]gina"
@@ -167,7 +169,7 @@ def _is_name(match: re.Match[str], cue: re.Match[str], lead: str, before: str) -
     if is_word or not says:
         ends = _CLAUSE_END.match(match.string, match.end()) is not None
         return not is_word and ends and cue["network"] is not None and not _AMBIGUOUS.fullmatch(cue[0])
-    return near or (cue["word"] is not None and _OWN.search(before) is not None)
+    return near or cue[0] == "arroba" or (cue["word"] is not None and _OWN.search(before) is not None)
 
 
 def _keep(found: dict[int, Span], match: re.Match[str], start: int, before: str, *, is_own: bool = False) -> None:
