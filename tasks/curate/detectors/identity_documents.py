@@ -68,7 +68,7 @@ _CEP: Final = _labelled(
 
 _LABELS: Final = re.compile(
     rf"{LABEL_START}(?:(?P<RG>{_RG_LABEL}|ssp)|(?P<CNH>{_CNH_LABEL}|carteira)|(?P<PIS>{_PIS_LABEL})"
-    rf"|(?P<TITULO>t[ií]t\S{0, 3}(?: d[eo])? eleitor\w{0, 2}|eleitora?l?)"
+    rf"|(?P<TITULO>t[ií]t\S{{0,3}}(?: d[eo])? eleitor\w{{0,2}}|eleitora?l?)"
     r"|(?P<CPF>c\.?p\.?f)|(?P<CNPJ>c\.?n\.?p\.?j))(?![^\W\d_])"
 )
 _NUMBER: Final = re.compile(
