@@ -10,6 +10,12 @@ _MONTH: Final = (
     r"|out(?:ubro)?|nov(?:embro)?|dez(?:embro)?)\.?"
 )
 _DAY: Final = r"(?:0?[1-9]|[12]\d|3[01])"
+_TO_THIRTY_ONE: Final = (
+    r"(?:primeiro|(?:vinte|trinta)(?: e \w{2,6})?|uma?|dois|tr[eê]s|quatro|cinco|seis|sete|oito|nove|dez\w{0,6}|onze"
+    r"|doze|treze|[cq]u?atorze|quinze)"
+)
+_YEAR_IN_WORDS: Final = r"(?:mil (?:e )?novecentos e \w{3,9}(?: e \w{2,6})?|dois mil(?: e \w{2,9}(?: e \w{2,6})?)?)"
+_IN_WORDS: Final = rf"(?:(?:{_TO_THIRTY_ONE}|{_DAY}) de {_MONTH}(?: d[eo](?: ano de)? {_YEAR_IN_WORDS})?)"
 _NUMBER: Final = r"(?:0?[1-9]|1[0-2])"
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d|[0-9]\d)"
 _GAP: Final = r" ?[/.·•,\\_-] ?"
@@ -28,18 +34,27 @@ def _date(year: str, name: str) -> str:
 
 
 _WITHOUT_YEAR: Final = rf"{_DAY}(?: ?/ ?{_NUMBER}|(?:º|°|o)? de {_MONTH})"
+_MONTH_OF_A_YEAR: Final = rf"{_MONTH} ?(?:de|/) ?(?:19|20)\d\d"
 _BORN: Final = (
     r"nasc(?:i|iu|eu|e|id[oa]s?|imento|to|\.)?|d\.? ?n\.?(?=[ :.-]{0,3}\d)|dt\.? ?nasc\w{0,7}\.?"
     r"|data ?nasc\w{0,7}|dob|natal[ií]cio"
 )
 _LABELLED: Final = re.compile(
     rf"{LABEL_START}(?:{_BORN})(?![^\W\d_]){LEAD}(?<![^\W_])"
-    rf"(?P<value>{_date(_YEAR, 'born')}|{_WITHOUT_YEAR})(?![\w]|[/.-]\d)"
+    rf"(?P<value>{_date(_YEAR, 'born')}|{_IN_WORDS}|{_WITHOUT_YEAR}|{_MONTH_OF_A_YEAR})(?![\w]|[/.-]\d)"
 )
 _BIRTHDAY: Final = re.compile(
-    rf"{LABEL_START}(?:anivers[aá]rio|niver"
-    rf"|anivers)(?![^\W\d_]){LEAD}(?<![^\W_])(?P<value>{_date(_YEAR, 'year')})(?![\w]|[/.-]\d)"
+    rf"{LABEL_START}(?:anivers[aá]rio|niver|anivers|bday|sou de(?= \d\d?(?:[/.-]\d\d?[/.-]\d| de )))"
+    rf"(?![^\W\d_]){LEAD}(?<![^\W_])(?P<value>{_date(_YEAR, 'year')})(?![\w]|[/.-]\d)"
 )
+_OWN_BIRTHDAY: Final = re.compile(
+    rf"{LABEL_START}(?:(?:meu|fa[cç]o|fazer|fa[cç]a|fiz) (?:anivers[aá]rio|anivers|niver)"
+    r"|(?:fa[cç]o|fazer|fiz|completo|completei|completar) \d{1,3} (?:anos|aninhos)(?! de )|aniversariante"
+    r"|(?:anivers[aá]rio|niver|anivers)(?: del[ea]"
+    r"| d[aoe] (?!loja|site|empresa|marca|cidade|marketplace|casamento|namoro)[^\W\d]{2,12}){0,2}(?= ?[:=]| (?:é|eh) ))"
+    rf"(?![^\W\d_]){LEAD}(?<![^\W_])(?P<value>{_date(_YEAR, 'own')}|{_IN_WORDS}|{_WITHOUT_YEAR})(?![\w]|[/.-]\d| que )"
+)
+"""A birthday that is told as somebody's, also without its year; that of a purchase (`vai fazer 2 anos que`) is none."""
 _AFTER: Final = re.compile(
     rf"(?<![\w/.-])(?P<value>{_date(_YEAR, 'year')})(?: (?:é|eh|e|foi) |[ ]?[(-] ?)"
     r"(?:(?:a|minha|meu|sua|dela|dele|essa|esta|data|dt|de|o|do|da) ){0,6}(?:nasc(?:imento|\.)?"
@@ -63,6 +78,7 @@ def _find_birthday(match: re.Match[str]) -> Span | None:
 
 SEARCHES: Final[tuple[Search, ...]] = (
     Search("NASCIMENTO", _LABELLED, _find_born, ("nasc", "natal", "dob", "dn", "d.n", "d n", "d. n")),
-    Search("NASCIMENTO", _BIRTHDAY, _find_birthday, ("niver",)),
+    Search("NASCIMENTO", _BIRTHDAY, _find_birthday, ("niver", "bday", "sou de ")),
+    Search("NASCIMENTO", _OWN_BIRTHDAY, _find_born, ("niver", " anos", "aninhos")),
     Search("NASCIMENTO", _AFTER, _find_birthday, ("nasc", "niver")),
 )

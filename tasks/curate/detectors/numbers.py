@@ -61,6 +61,8 @@ _SEARCHES: Final[tuple[Search, ...]] = (
     *phones.LOCAL_SEARCHES,
 )
 """In the order of their claims: what one has found is no longer searched by the next."""
+_IN_WORDS: Final = (*birth_dates.SEARCHES, *security_codes.SEARCHES)
+"""What a text without a digit may hold."""
 
 
 def find_numbers(text: str) -> list[Found]:
@@ -73,7 +75,7 @@ def find_numbers(text: str) -> list[Found]:
         Spans and kinds, in no order, none within another.
     """
     if not _DIGIT.search(text):
-        return []
+        return _claim(_IN_WORDS, text, bytearray(len(text)))
     if _LETTER_FOR_DIGIT.search(text):
         text = _LETTER_FOR_DIGIT.sub(lambda letter: "0" if letter[0] == "o" else "1", text)
     marks = bytearray(len(text))

@@ -20,20 +20,29 @@ _TENS: Final = {
     "vinte": 20, "trinta": 30, "quarenta": 40, "cinquenta": 50, "sessenta": 60, "setenta": 70, "oitenta": 80,
     "noventa": 90,
 }  # fmt: skip
-_WORDS: Final = {**_UNITS, **_TEENS, **_TENS}
+_HUNDREDS: Final = {
+    "cento": 100, "duzentos": 200, "trezentos": 300, "quatrocentos": 400, "quinhentos": 500, "seiscentos": 600,
+    "setecentos": 700, "oitocentos": 800, "novecentos": 900,
+}  # fmt: skip
+_WORDS: Final = {**_UNITS, **_TEENS, **_TENS, **_HUNDREDS, "mil": 1000}
 _WORD: Final = rf"(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})"
 _BETWEEN: Final = r"(?:[ \t\n,.;:/()-]{1,3}|(?: e | tra[cç]o | ponto | h[ií]fen | ddd ))"
 _ITEM: Final = rf"(?:{_WORD}|\d{{1,5}})"
 _RUN: Final = re.compile(
     rf"(?<![^\W_])(?:\(?(?:ddd )?\d{{1,5}}{_BETWEEN}){{0,4}}{_WORD}(?:{_BETWEEN}{_ITEM}){{2,29}}(?![^\W_])"
 )
-_CUES: Final = ("zero", "dois", "duas", "três", "tres", "quatro", "cinco", "seis", "meia", "sete", "oito", "nove")
-_PART: Final = re.compile(rf"{_WORD}|\d+|(?<= )e(?= )")
+# fmt: off
+_CUES: Final = (
+    "zero", "enta", "cento", "dois", "duas", "três", "tres", "quatro", "cinco", "seis", "meia", "sete", "oito", "nove",
+)
+# fmt: on
+_PART: Final = re.compile(rf"{_WORD}(?![^\W_])|\d+|(?<= )e(?= )")
 _LABELS: Final[tuple[Kind, ...]] = ("CPF", "CNPJ", "CEP")
 _FEWEST_DIGITS: Final = 8
 _MOST_DIGITS: Final = 14
 _FEWEST_UNITS: Final = 3
 _OF_A_CARD: Final = 16
+_OF_A_MOBILE: Final = 11
 
 
 def find_spelled(text: str) -> list[Found]:
@@ -52,7 +61,9 @@ def find_spelled(text: str) -> list[Found]:
 def _kind_of(match: re.Match[str]) -> Kind | None:
     digits, units = _read(match[0])
     around = Around(match)
-    is_number = _FEWEST_DIGITS <= len(digits) <= _OF_A_CARD and units >= _FEWEST_UNITS and not _counts(digits)
+    is_mobile = len(digits) == _OF_A_MOBILE and is_phone(digits)
+    is_right = units >= _FEWEST_UNITS or is_cpf(digits) or (is_mobile and units > 0) or around.label == "TELEFONE"
+    is_number = _FEWEST_DIGITS <= len(digits) <= _OF_A_CARD and is_right and not _counts(digits)
     if around.is_order or not is_number:
         return None
     if is_cpf(digits) or not around.labels.isdisjoint(_LABELS):
@@ -65,21 +76,26 @@ def _kind_of(match: re.Match[str]) -> Kind | None:
 
 def _read(text: str) -> tuple[str, int]:
     """Return the digits of a number in words, and how many of its words are single digits."""
-    digits, units = "", 0
-    ten: int | None = None
+    numbers: list[str] = []
+    units = least = 0
     joins = False
     for part in _PART.findall(text):
         if part == "e":
-            joins = ten is not None
+            joins = True
             continue
-        if joins and ten is not None and part in _UNITS:
-            digits = f"{digits[:-2]}{ten + _UNITS[part]}"
-        else:
-            digits += part if part.isdigit() else str(_WORDS[part])
+        value = int(part) if part.isdigit() else _WORDS[part]
         units += part in _UNITS
-        ten = _TENS.get(part)
+        if part == "mil" and numbers:
+            numbers[-1] += "000"
+            joins, least = True, 1_000
+            continue
+        if joins and 0 < value < least:
+            numbers[-1] = str(int(numbers[-1]) + value)
+        else:
+            numbers.append(part if part.isdigit() else str(value))
         joins = False
-    return digits, units
+        least = 10 if part in _TENS else 100 if part in _HUNDREDS else 0
+    return "".join(numbers), units
 
 
 def _counts(digits: str) -> bool:

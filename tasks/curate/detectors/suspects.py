@@ -27,8 +27,9 @@ _LABELS: Final = (
     r"|(?-u:\b)c\.i\.?[:.º\s]{1,3}\p{Nd}"
     r"|(?-u:\b)c\.?e\.?p(?:(?-u:\b)|\p{Nd}|_)|postal|cv[vcn]|c\.v|ccv|(?-u:\b)c\.c\.?v|security code"
     r"|(?:c[oó]d\w*|gitos?|meros?|inhos?)\W.{0,24}(?:tr[aá]s|seg|verso)|verificador|\[cartao\]"
-    r"|c[oó]d(?:igo)?\.?\s?(?:d[eo]\s)?(?:cart|seg|verif|verso|\p{Nd}|tr[eê]s|quatro)|placa"
+    r"|c[oó]d(?:igo(?:zinho)?)?\.?\s?(?:d[eo]\s)?(?:cart|seg|verif|verso|\p{Nd}|tr[eê]s|quatro)|placa"
     r"|nasc|anivers|(?-u:\b)niver|natal[ií]cio|(?-u:\b)dob|(?-u:\b)d\.?\p{Zs}?n(?-u:\b)"
+    r"|(?-u:\b)bday|sou de\p{Zs}\p{Nd}|\p{Nd}\p{Zs}an(?:os|inhos)(?-u:\b)"
 )
 _NETWORK: Final = (
     r"insta(?:gram|(?-u:\b)|_)|(?-u:\b)ig(?:(?-u:\b)|_)|tik\s?tok|twitter|telegram|(?-u:\b)face(?:book|(?-u:\b)"
@@ -46,7 +47,8 @@ _HOST: Final = (
 )
 _DIGIT_WORD: Final = (
     r"(?:zero|hum|uma?|dois|duas|tr[eê]s|quatro|cinco|seis|meia|sete|oito|nove|dez|onze|doze|treze|[cq]u?atorze|quinze"
-    r"|dezesseis|dezessete|dezoito|dezenove|vinte|trinta|quarenta|cinquenta|sessenta|setenta|oitenta|noventa)"
+    r"|dezesseis|dezessete|dezoito|dezenove|vinte|trinta|quarenta|cinquenta|sessenta|setenta|oitenta|noventa"
+    r"|cento|duzentos|trezentos|quatrocentos|quinhentos|seiscentos|setecentos|oitocentos|novecentos|mil)"
 )
 _SPELLED: Final = rf"(?:^|[^\p{{L}}]){_DIGIT_WORD}(?:[^\p{{L}}]|e|tra[cç]o|ponto|h[ií]fen|ddd){{1,24}}?{_DIGIT_WORD}"
 _PATTERNS: Final = (

@@ -33,6 +33,7 @@ PIECES = (
     *("instagram.com/", "t.me/", "facebook . com / ", "@ana_lima", "ana.lima", "12.345.678-9", "ABC1D23", "abc-1234"),
     *("12/03/1985", "12/29", "123", "0b5f9b1c-7a53-4a3e-9a0e-0d5f5c2b1a77", "0b5f9b1c7a534a3e9a0e0d5f5c2b1a77"),
     *("nove", "oito", "sete", "meia", "noventa", "[CARTAO]", "[RG]", "[PLACA]", "123.456.789-00", "1310100", "(11)"),
+    *("bday", "sou de", "faço", "30 anos", "mil", "duzentos", "cento", "março", "de", "\n12/29\n", "um", "dois"),
     *("ponto", "traço", "código de segurança", "1234567890", "meu", "x", "at", "#", "barra", "loja", "aniversário"),
 )  # fmt: skip
 TEXTS = st.one_of(
@@ -146,6 +147,11 @@ def test_the_nearest_word_decides_between_a_mobile_and_a_cpf() -> None:
     assert scrub(both)[1] == {"CPF": 1}
 
 
+@pytest.mark.parametrize("rest", [", pedido 123", " 12/29 valor 350", ", 12/29, total 350", ". Nota 9, código: 1234"])
+def test_a_sum_or_an_order_behind_a_card_is_no_security_code(rest: str) -> None:
+    assert scrub(f"cartão 4111 1111 1111 1111{rest}")[0] == f"cartão [CARTAO]{rest}"
+
+
 def test_the_rest_of_the_text_is_kept_byte_for_byte() -> None:
     text = "ＯＬÁ\u200b!\u00a0cafe\u0301 — CPF\u00a0５２９.982.247-25\r\n\tnão – 1️⃣ \ud7ff"
     assert scrub(text)[0] == text.replace("５２９.982.247-25", "[CPF]")
@@ -250,7 +256,7 @@ UNITS = (
     *("rg ", "rg 1", "cpf 1 ", "nasc ", "nasc 1/", "cvv ", "cvv 1", "placa ", "placa a ", "carro abc1d23 "),
     *("pix ", "pix 0b5f9b1c-", "0b5f9b1c", "insta ", "meu insta é ", "@a ", "insta/", "t . me / ", "nove ", "nove 1 "),
     *("vinte e ", "a ponto ", "a at ", "a arroba ", "cód ", "11987654321 ", "título ", "é o meu rg "),
-    *("a.com/@", "x . ", "[cartao] 1"),
+    *("a.com/@", "x . ", "[cartao] 1", "[cartao] 12/29 a", "cvv a", "faço 30 anos ", "mil e ", "meu niver de "),
     *("529.982.247-25", "pedido nº ", "http://x.com/a@", "x/", "k=", "éa", "\u0301", "wa.me/"),
 )  # fmt: skip
 
