@@ -34,7 +34,7 @@ def _date(year: str, name: str) -> str:
 
 
 _WITHOUT_YEAR: Final = rf"{_DAY}(?: ?/ ?{_NUMBER}|(?:º|°|o)? de {_MONTH})"
-_MONTH_OF_A_YEAR: Final = rf"{_MONTH} ?(?:de|/) ?(?:19|20)\d\d"
+_MONTH_OF_A_YEAR: Final = rf"{_MONTH} ?(?:de|/) ?(?:19\d\d|200\d|201[0-2])"
 _BORN: Final = (
     r"nasc(?:i|iu|eu|e|id[oa]s?|imento|to|\.)?|d\.? ?n\.?(?=[ :.-]{0,3}\d)|dt\.? ?nasc\w{0,7}\.?"
     r"|data ?nasc\w{0,7}|dob|natal[ií]cio"
@@ -49,9 +49,10 @@ _BIRTHDAY: Final = re.compile(
 )
 _OWN_BIRTHDAY: Final = re.compile(
     rf"{LABEL_START}(?:(?:meu|fa[cç]o|fazer|fa[cç]a|fiz) (?:anivers[aá]rio|anivers|niver)"
-    r"|(?:fa[cç]o|fazer|fiz|completo|completei|completar) \d{1,3} (?:anos|aninhos)(?! de )|aniversariante"
-    r"|(?:anivers[aá]rio|niver|anivers)(?: del[ea]"
-    r"| d[aoe] (?!loja|site|empresa|marca|cidade|marketplace|casamento|namoro)[^\W\d]{2,12}){0,2}(?= ?[:=]| (?:é|eh) ))"
+    r"|(?:fa[cç]o|fazer|fiz|completo|completei|completar) \d{1,3} (?:anos|aninhos)(?! de | aqui)|aniversariante"
+    r"|(?<!festa d[eo] )(?<!oferta de )(?<!promo[cç][aã]o de )(?:anivers[aá]rio|niver|anivers)(?: del[ea]"
+    r"| d[aoe] (?!loja|site|empresa|marca|cidade|shopping|magalu|amazon|mercado|casamento|namoro)"
+    r"[^\W\d]{2,12}){0,2}(?= ?[:=]| (?:é|eh) ))"
     rf"(?![^\W\d_]){LEAD}(?<![^\W_])(?P<value>{_date(_YEAR, 'own')}|{_IN_WORDS}|{_WITHOUT_YEAR})(?![\w]|[/.-]\d| que )"
 )
 """A birthday that is told as somebody's, also without its year; that of a purchase (`vai fazer 2 anos que`) is none."""

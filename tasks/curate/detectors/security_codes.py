@@ -13,12 +13,13 @@ _CODE: Final = (
 )
 _OF_AN_ORDER: Final = (
     r"(?<![^\W_])(?:pedid|compr[aeo]|nota|protoc|produt|c[oó]d\w* d|valor|total|pre[cç]o|pag[oua]|parcel|vez|frete"
-    r"|erro|recusa|inv[aá]l|dia |quant|seguro|loja|viage|modelo|voo|sa[ií]da|cupom)"
+    r"|erro|recusa|inv[aá]l|dia |quant|seguro|loja|viage|modelo|voo|sa[ií]da|cupom"
+    r"|boleto|tela|desde|final|m[aá]quina|tent[eo])"
 )
 """Beginnings of words behind which a number is an order's, a sum or a message's."""
 _END: Final = r"(?![^\W\d_])"
 _CARD_WORD: Final = (
-    rf"(?:cart[aã]o|verso|tr[aá]s|atr[aá]s|seguran[cç]a|seg\.?|c[oó]d(?:igo|\.)?|verificador(?:es)?|cvv"
+    rf"(?:cart[aã]o|verso|tr[aá]s|atr[aá]s|seguran[cç]a|seg\.?|c[oó]d(?:igo|\.)?|verificador(?:es)?|(?<!\[)cvv"
     rf"|d[ií]gitos?|n[uú]meros?)"
     rf"{_END}"
 )
@@ -41,7 +42,7 @@ _BEHIND_A_CARD: Final = re.compile(
     rf"|\.)? )?(?:(?:(?!{_OF_AN_ORDER})[^\W\d]+[ ,]{{1,2}}){{1,5}}(?=\d{{3,4}}(?:[;,.)\n]|\Z)))?{_CODE}"
 )
 _ANYWHERE: Final = re.compile(
-    rf"{LABEL_START}c\.?v\.?[vc]2?{_END}(?:(?!{_OF_AN_ORDER})[^\d\n\[$;?!]){{1,40}}(?<![^\W_]){_CODE}"
+    rf"{LABEL_START}c\.?v\.?v2?{_END}(?:(?!{_OF_AN_ORDER})[^\d\n\[$;?!]){{1,40}}(?<![^\W_])(?!20\d\d){_CODE}(?![ -]\d)"
 )
 _NAMED_BEHIND_A_CARD: Final = re.compile(
     rf"\[cartao\](?:(?!{_OF_AN_ORDER})[^\[]){{0,80}}?(?<![^\W_])"

@@ -62,7 +62,8 @@ def _kind_of(match: re.Match[str]) -> Kind | None:
     digits, units = _read(match[0])
     around = Around(match)
     is_mobile = len(digits) == _OF_A_MOBILE and is_phone(digits)
-    is_right = units >= _FEWEST_UNITS or is_cpf(digits) or (is_mobile and units > 0) or around.label == "TELEFONE"
+    is_told = around.label == "TELEFONE" and around.leads and (len(digits) > _FEWEST_DIGITS or digits[:1] > "1")
+    is_right = units >= _FEWEST_UNITS or is_cpf(digits) or (is_mobile and units > 0) or is_told
     is_number = _FEWEST_DIGITS <= len(digits) <= _OF_A_CARD and is_right and not _counts(digits)
     if around.is_order or not is_number:
         return None
@@ -85,8 +86,8 @@ def _read(text: str) -> tuple[str, int]:
             continue
         value = int(part) if part.isdigit() else _WORDS[part]
         units += part in _UNITS
-        if part == "mil" and numbers:
-            numbers[-1] += "000"
+        if part == "mil":
+            numbers[-1:] = [f"{numbers[-1]}000" if numbers else "1000"]
             joins, least = True, 1_000
             continue
         if joins and 0 < value < least:
