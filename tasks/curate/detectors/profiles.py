@@ -131,11 +131,11 @@ def find_handles(text: str) -> list[Span]:
         return _apart(sorted(found.values()))
     for cue in _CUE.finditer(text):
         lead = _LEAD.match(text, cue.end())
-        match = _NAMED.match(text, lead.end()) if lead else None
-        if lead and match and (not match["at"] or cue["network"]):
-            before = text[max(cue.start() - _WINDOW, 0) : match.start()]
-            if match["at"] or _is_name(match, cue, lead[0], before):
-                _keep(found, match, match.start(), before[: -len(lead[0])], is_own=_OWN.search(before) is not None)
+        named = _NAMED.match(text, lead.end()) if lead else None
+        if lead and named and (not named["at"] or cue["network"]):
+            before = text[max(cue.start() - _WINDOW, 0) : named.start()]
+            if named["at"] or _is_name(named, cue, lead[0], before):
+                _keep(found, named, named.start(), before[: -len(lead[0])], is_own=_OWN.search(before) is not None)
     for match in _FOUND_AS.finditer(text):
         if _shape(match["name"]):
             _keep(found, match, match.start("name"), text[max(match.start() - _WINDOW, 0) : match.start()])
