@@ -96,11 +96,11 @@ class Advice:
 
     def credit(self) -> float:
         """Return the credit of all verbs; of those that only look, the first counts in full."""
-        credits = list(self.verbs.values())
+        earned = list(self.verbs.values())
         looking = [place for place, verb in enumerate(self.verbs) if _VERBS.get(verb) == "study"]
         for place in looking[1:]:
-            credits[place] *= LOOKED_AGAIN
-        return sum(credits)
+            earned[place] *= LOOKED_AGAIN
+        return sum(earned)
 
 
 def advice_from(sentence: AnalysisSentence) -> int:

@@ -25,6 +25,7 @@ _CAUSES: Final = WORDS["causes"]
 _CAUSE_PAIRS: Final = frozenset(
     (first, second) for first, second in (fold(line).split()[:2] for line in read_lexicon("cause_phrases"))
 )
+_APPOSED: Final = frozenset({"resultado", "merito", "produto", "obra", "heranca"})
 CAUSING: Final = _CAUSES | {first for first, _ in _CAUSE_PAIRS}
 _NEGATIONS: Final = frozenset({"nao", "nunca", "nem", "jamais"})
 DENYING: Final = (
@@ -117,13 +118,19 @@ def _months_of_its_own(place: int, word: str, site: Site) -> tuple[int, int] | N
 
 def read_none(place: int, word: str, site: Site) -> None:  # noqa: ARG001 - as its siblings
     """Judge `nenhum atraso`, `sem atrasos`: the cell must be nothing."""
-    column = site.table.column_words.get("".join(site.words_after(place, 1)))
+    following = site.words_after(place, 3)
+    # `Nenhum pedido atrasou` is of another column than orders.
+    said = next((each for each in following if each in _LATE), "".join(following[:1]))
+    column = site.table.column_words.get(said)
     rows = site.sentence.row_near(place)[:1]
     if column is None or site.table.columns[column].name not in _MAY_BE_NONE or not rows:
         return
     value = site.table.cells.get((rows[0], column))
     if value is not None:
         site.claims.judge(value == 0, "none", rows, column)
+
+
+_LATE: Final = frozenset({"atraso", "atrasos", "atrasou", "atrasado", "atrasada"})
 
 
 def read_forecast(place: int, word: str, site: Site) -> None:
@@ -151,6 +158,8 @@ def read_cause(advice: int, site: Site) -> None:
     for place, word in enumerate(tokens):
         if word not in _CAUSES and (word, "".join(site.words_after(place, 1))) not in _CAUSE_PAIRS:
             continue
+        if word in _APPOSED and (not place or tokens[place - 1] not in PARTS):
+            continue  # `O resultado de julho` is no cause, `..., resultado de uma campanha` is one.
         if (site.hedged and place < advice) or "".join(site.words_after(place, 1)) in ("qualquer", "cada"):
             return
         start = end = place + (1 if word in _CAUSES else 2)
@@ -217,8 +226,10 @@ def _denies(place: int, site: Site) -> bool:
     if verb is None or not _OTHER_CLAIMS.isdisjoint(tokens[place : place + 6]):
         return False
     clause = sentence.clauses[place]
-    if any(there > place and sentence.clauses[there] <= clause + 1 for there in site.number_columns):
-        return True
     column = site.table.column_words.get("".join(site.words_after(verb, 1)))
     rows = sentence.row_near(place)
+    if column is not None and rows and site.table.cells.get((rows[0], column)) == 0:
+        return False  # `Não teve atraso (0,0%)`.
+    if any(there > place and sentence.clauses[there] <= clause + 1 for there in site.number_columns):
+        return True
     return column is not None and bool(rows) and site.table.cells.get((rows[0], column), 0.0) != 0

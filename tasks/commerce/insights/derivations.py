@@ -107,13 +107,14 @@ def _differences(each: Written, sentence: AnalysisSentence, table: Table) -> Ite
 
 
 def _sums(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[tuple[float, float, int]]:
-    rows = _rows_of(sentence, table)
+    groups = [_rows_of(sentence, table), *(sentence.group(place) for place, _ in sentence.rows)]
     for column in _alike(each, table):
         known = table.columns[column]
         if known.adds_up:
             yield known.total, each.step * 0.5, column
-            if len(rows) > 1:
-                yield sum(table.cells.get((row, column), 0.0) for row in rows), each.step * 0.5, column
+            for rows in groups:
+                if len(rows) > 1:
+                    yield sum(table.cells.get((row, column), 0.0) for row in rows), each.step * 0.5, column
             for pair in combinations(range(min(len(table.names), 12)), 2):
                 if not sentence.rows or {row for _, row in sentence.rows}.issuperset(pair):
                     yield sum(table.cells.get((row, column), 0.0) for row in pair), each.step * 0.5, column

@@ -12,6 +12,7 @@ line. As many numbers as rows before or after them may belong to them in order. 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from tasks.commerce.insights.derivations import Written, column_followed
@@ -52,6 +53,8 @@ _COMPARING: Final = frozenset(
     {"dobro", "triplo", "metade", "vezes", "acima", "abaixo", "que", "mesmos", "mesmas", "contra"}
 )
 _OTHERS: Final = frozenset({"outros", "outras", "demais"})
+BOUND: Final = 0.25
+"""Largest distance, as a share, between a bound and the first value beyond it."""
 _UNIT_NEUTRAL: Final = _WORDS["unit_neutral"]
 
 
@@ -231,6 +234,8 @@ def _is_cell(
             for row in (sentence.rows[0][1] if sentence.rows else None, subject)
             if owners and row is not None and row not in owners
         ]
+    if _has_bound(each, owners, sentence, table, written, figures):
+        return True
     alone = not owners
     if alone and sentence.carried_row is not None:
         owners = [sentence.carried_row]
@@ -254,6 +259,50 @@ def _is_cell(
         figures.cells.append((row, column))
         return True
     return False
+
+
+def _has_bound(
+    each: Written,
+    owners: Sequence[int],
+    sentence: AnalysisSentence,
+    table: Table,
+    written: Sequence[Written],
+    figures: Figures,
+) -> bool:
+    """Return whether a number is a right bound of several rows: `SP, BA e GO entre 3 e 5`, `13% ou mais nas outras`."""
+    tokens, place = sentence.tokens, each.place
+    after = tokens[place + 1 : place + 8]
+    sign = next((sign for word, sign in (("mais", 1), ("menos", -1)) if _follow(after, "ou", word)), 0)
+    exact = not sign
+    if exact:
+        start = max((there for there in range(max(0, place - 6), place) if tokens[there] == "entre"), default=-1)
+        if start < 0 or not (tokens[start + 1] == "r$" or tokens[start + 1][:1].isdigit()):
+            return False
+        sign = -1 if any(start < other.place < place for other in written) else 1
+    rows = sentence.group(sentence.rows[0][0]) if sentence.rows and exact else list(owners)
+    if exact and sentence.rows and sentence.rows[-1][0] > place:
+        return False
+    if not _OTHERS.isdisjoint(after):
+        rows = [row for row in range(len(table.names)) if row not in owners]
+    for column, known in enumerate(table.columns):
+        values = [table.cells[row, column] for row in rows if (row, column) in table.cells]
+        if len(values) < 2 or not _has_unit(each, known.unit, True) or not _may_be(column, sentence):
+            continue
+        end = min(values) if sign > 0 else max(values)
+        beyond = sign * (end - each.value)
+        if abs(beyond) < TINY or _rounds(each, end, False) or (not exact and 0 < beyond <= BOUND * end):
+            figures.derived.add(each.value)
+            figures.columns[place] = column
+            return True
+    return False
+
+
+def _follow(words_there: Sequence[str], first: str, second: str) -> bool:
+    return (first, second) in pairwise(words_there[:5])
+
+
+def _may_be(column: int, sentence: AnalysisSentence) -> bool:
+    return not sentence.columns or column in {each for _, each in sentence.columns}
 
 
 def _column_with(

@@ -32,6 +32,9 @@ _WILL: Final = CLAIM_WORDS["will"]
 _MOVES: Final = CLAIM_WORDS["moves"] - {"ser", "ter", "ficar", "passar", "continuar", "seguir"}
 _NUMERALS: Final = _WORDS["numerals"]
 _OUTSIDE: Final = _WORDS["outside"]
+_UNMEASURED: Final = _WORDS["unmeasured"]
+_KINDS: Final = _WORDS["kinds"]
+_HEDGES: Final = CLAIM_WORDS["hedges"]
 _BEYOND: Final = _WORDS["beyond"]
 _NOUNS: Final = frozenset(
     fold(word) for line in read_lexicon("analyst_words") for word in line.replace("-", " ").split()
@@ -114,6 +117,7 @@ def _is_marked(word: str) -> bool:
         or word in _EFFECTS
         or word in _NUMERALS
         or word in _OUTSIDE
+        or word in _KINDS
     )
 
 
@@ -131,14 +135,17 @@ def inventions(sentence: AnalysisSentence, table: Table, start: int, judged: boo
     """
     tokens = sentence.tokens
     found = int("que" in tokens[start:] and _tells_a_past(tokens, start))
+    found += _states_the_unmeasured(sentence, table, tokens[:start])
     for place in [place for place, word in enumerate(tokens) if _MARKED[word]]:
         word = tokens[place]
         if word in _BEYOND and place < start:
             found += word != "nunca" or "antes" in tokens[place + 1 : place + 3]
         if word in _OUTSIDE and place < start:
             found += _compares_outside(tokens, place)
-        if word in _ACTORS and not (judged and sentence.rows):
+        if word in _ACTORS and not (judged and _is_proved(sentence, place)):
             found += _acts(sentence, place)
+        if word in _KINDS and place < start:
+            found += tokens[max(0, place - 1)] in _ACTORS
         elif word in _EFFECTS and start < place:
             found += _FREE.isdisjoint(tokens[:place]) and tokens[place - 1] not in ("que", "nao")
         elif word in _WILL and start < place:
@@ -149,6 +156,13 @@ def inventions(sentence: AnalysisSentence, table: Table, start: int, judged: boo
         elif word in _COMPARANDS and place < start:
             found += _compares_beyond(tokens, place, table)
     return found
+
+
+def _states_the_unmeasured(sentence: AnalysisSentence, table: Table, stated: Sequence[str]) -> int:
+    """Count what no table measures in the words before advice, unless they ask or suppose: events, people's moods."""
+    if sentence.asks or not _HEDGES.isdisjoint(sentence.tokens) or not _FREE.isdisjoint(sentence.tokens):
+        return 0
+    return _sways(stated) + any(word in _UNMEASURED and word not in table.words for word in stated)
 
 
 def _acts(sentence: AnalysisSentence, place: int) -> bool:
@@ -169,10 +183,37 @@ def _acts(sentence: AnalysisSentence, place: int) -> bool:
     return False
 
 
+def _is_proved(sentence: AnalysisSentence, place: int) -> bool:
+    """Return whether a figure or a row stands in the part of a sentence that begins at a place, or before it there."""
+    clause = sentence.clauses[place]
+    named = [*(there for there, _ in sentence.rows), *sentence.numbers]
+    joined = max((there for there in range(place) if sentence.tokens[there] == "e"), default=-1)
+    return any(sentence.clauses[there] == clause and there > joined for there in named)
+
+
+def _sways(tokens: Sequence[str]) -> bool:
+    """Return whether a figure is said to move people, which no table shows: `o frete afasta os compradores`."""
+    for place, word in enumerate(tokens):
+        if word in _SWAYING:
+            following = tokens[place + 1 : place + 5]
+            if not _ACTORS.isdisjoint(following) and _EVEN.isdisjoint(following):
+                return True
+    return False
+
+
+_SWAYING: Final = frozenset(
+    form for verb in _WORDS["sways"] for form in forms(verb) if form.endswith(_TENSES) or form in ("fez", "faz", "leva")
+)
+_EVEN: Final = frozenset({"mais", "menos", "de", "do", "da", "dos", "das"})
+
+
 def _compares_outside(tokens: Sequence[str], place: int) -> bool:
     """Return whether `a meta`, `o mercado` is what a figure is compared with."""
     before = tokens[max(0, place - 4) : place]
-    return not _COMPARANDS.isdisjoint(before) or "media" in before or "contra" in before
+    return not (_COMPARANDS | _AGAINST).isdisjoint(before) or {"que", "o"}.issubset(before)
+
+
+_AGAINST: Final = frozenset({"media", "contra", "ante", "versus"})
 
 
 def _compares_beyond(tokens: Sequence[str], place: int, table: Table) -> bool:
@@ -280,7 +321,9 @@ def _tells_a_past(tokens: Sequence[str], start: int) -> bool:
 def wrong_verdicts(sentence: AnalysisSentence, table: Table, cells: Sequence[tuple[int, int]]) -> int:
     """Count a good word on the worst of a column, or a bad one on the best, where the sentence has no other figure."""
     tokens = sentence.tokens
-    good, bad = not _WORDS["good"].isdisjoint(tokens), not _WORDS["bad"].isdisjoint(tokens)
+    label = tokens[0] if tokens[1:2] == [":"] else ""
+    good = label in _WORDS["good_labels"] or not _WORDS["good"].isdisjoint(tokens)
+    bad = label in _WORDS["bad_labels"] or not _WORDS["bad"].isdisjoint(tokens)
     if good == bad or not cells or len(table.names) < 3 or not _WORDS["but"].isdisjoint(tokens) or "nao" in tokens:
         return 0
     for row, column in cells:

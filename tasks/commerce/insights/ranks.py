@@ -25,7 +25,7 @@ def read_rank(place: int, word: str, site: Site) -> None:
     """Judge a ranking word."""
     # `mais pedidos, não de pedidos maiores` ranks nothing.
     direction = 0 if {"nao", "de"}.issubset(site.words_before(place, 3)) else _direction(place, word, site)
-    if not direction:
+    if not direction or _is_pole(place, word, site):
         return
     claims, sentence = site.claims, site.sentence
     if _names_no_column(place, site):
@@ -45,6 +45,15 @@ def read_rank(place: int, word: str, site: Site) -> None:
             claims.false.append("rank")
     elif sign:
         claims.judge(_has_rank(place, word, rows, column, sign, site) != site.is_denied(place), "rank", rows, column)
+
+
+def _is_pole(place: int, word: str, site: Site) -> bool:
+    """Return whether a word is one of both ends of a scale: `entre o melhor e o pior mês`."""
+    around = {*site.words_before(place, 3), *site.words_after(place, 3)}
+    return "e" in around and any(
+        word in one and not other.isdisjoint(around)
+        for one, other in ((HIGH, LOW), (LOW, HIGH), (GOOD, BAD), (BAD, GOOD))
+    )
 
 
 def _column_ranked(place: int, word: str, site: Site) -> int | None:
@@ -73,6 +82,8 @@ def _degree(before: str, after: str, table: Table) -> int:
     """Return 1 for `mais caro`, -1 for `mais barato`, 0 for `mais de`."""
     if after == "que" and before in table.column_words:
         return 1
+    if before.endswith(("ar", "er", "ir")):
+        return 0  # `Vender mais e atrasar mais` are no ranks.
     if after in _AFTER_NO_RANK or before in _BEFORE_NO_RANK:
         return int(after in table.column_words and before != "a")
     if after == "em":

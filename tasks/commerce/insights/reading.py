@@ -123,7 +123,10 @@ class AnalysisReading:
         compared = {table.places[cell] for cell in self.claims.true | self.figures.compared if cell in table.places}
         columns = [table.columns_of_facts[place] for place in self.figures.grades]
         grades = [
-            max(grade * (1.0 if place in compared else table.worths[place]), grade * IN_SERIES * (columns.count(column) > 1))
+            max(
+                grade * (1.0 if place in compared else table.worths[place]),
+                grade * IN_SERIES * (columns.count(column) > 1),
+            )
             for (place, grade), column in zip(self.figures.grades.items(), columns, strict=True)
         ]
         grades += [1.0] * len(self.figures.derived) + [RELATED] * (self.claims.related > 0)
@@ -182,7 +185,8 @@ def read_analysis(
             heading_row is not None,
             min(MAX_SENTENCES - count, len(line.ends)),
         )
-        part = (_read_line if len(line.text) <= LONGEST_KEPT else _read_line.__wrapped__)(line.text, of_line, prompt, table)
+        read_line = _read_line if len(line.text) <= LONGEST_KEPT else _read_line.__wrapped__
+        part = read_line(line.text, of_line, prompt, table)
         reading.add(part)
         row = part.carries[0]
         if heading:

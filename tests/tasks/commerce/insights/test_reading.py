@@ -54,6 +54,9 @@ def test_a_period_spans_years() -> None:
     ("O cartão de crédito responde por 75% da receita.", PAYMENTS),
     ("Um em cada 5 pedidos de PE atrasa.", ENTREGAS),
     ("O frete vai de R$ 22 a R$ 29.", ENTREGAS),
+    ("MS, PE e MT atrasam entre 10,0% e 21,1%.", ENTREGAS),
+    ("CE não atrasa, contra 10% ou mais nos outros.", ENTREGAS),
+    ("CE, MS e MT somam 26 pedidos, e PE tem 19.", ENTREGAS),
     ("A nota vai de 3,7, de GO, a 4,5, de RN.", VENDORS),
     ("Reduzir os atrasos para 5% em 60 dias.", ENTREGAS),
     ("Jan a set/2017: PE tem 19 pedidos.", ENTREGAS),
@@ -72,6 +75,8 @@ def test_what_the_table_has_or_implies_is_right(text: str, place: int) -> None:
     ("Cartão de crédito, boleto e cupom têm notas 4,3, 4,1 e 3,2.", PAYMENTS),
     ("O cartão de crédito responde por 55% da receita.", PAYMENTS),
     ("PE tem prazo médio de 12 dias.", ENTREGAS),
+    ("MS, PE e MT atrasam entre 12,0% e 21,1%.", ENTREGAS),
+    ("CE não atrasa, contra 90% ou mais nos outros.", ENTREGAS),
     ("Em 2019, PE teve 19 pedidos.", ENTREGAS),
 ])  # fmt: skip
 def test_what_the_table_does_not_have_is_false(text: str, place: int) -> None:
@@ -102,6 +107,8 @@ def test_what_the_table_does_not_have_is_false(text: str, place: int) -> None:
     ("Não há diferença entre CE e PE em pedidos.", ENTREGAS, False),
     ("CE não teve nenhum atraso.", ENTREGAS, True),
     ("PE fechou sem atrasos.", ENTREGAS, False),
+    ("PE não tem nenhum pedido atrasado.", ENTREGAS, False),
+    ("Entre o melhor e o pior estado há diferença.", ENTREGAS, None),
     ("A receita cresceu de julho a outubro.", MONTHS, True),
     ("A receita caiu de julho a outubro.", MONTHS, False),
     ("A receita de CE cresceu.", ENTREGAS, False),
@@ -117,6 +124,8 @@ def test_claims_are_judged_by_the_table(text: str, place: int, right: bool | Non
 @pytest.mark.parametrize(("text", "count"), [
     ("PE atrasa muito porque choveu.", 1),
     ("PE atrasa muito por causa da greve.", 1),
+    ("PE tem 19 pedidos, mérito da campanha.", 1),
+    ("O resultado de PE são 19 pedidos.", 0),
     ("PE pode atrasar por causa da distância.", 0),
     ("Priorizar PE, pois tem 21,1% de atrasos.", 0),
     ("Vale verificar se PE atrasa por causa da distância.", 0),
@@ -197,6 +206,7 @@ def test_more_strange_words_cost_more() -> None:
     "PE tem 19 pedidos, no meio da tabela. Será que a campanha chegou a quem devia?",
     "PE: 21,1% de atrasos, bem acima dos demais. Cuidar da confirmação do pagamento.",
     "PE: 21,1% de atrasos. Manter os investimentos que deram certo.",
+    "PE: 21,1% de atrasos. Vale ouvir os motoristas e o gerente.",
 ])  # fmt: skip
 def test_ordinary_words_invent_nothing(text: str) -> None:
     assert not read(text, ENTREGAS).invented
@@ -208,7 +218,8 @@ def test_ordinary_words_invent_nothing(text: str) -> None:
     "PE tem 19 pedidos só no natal.", "PE tem 19 pedidos na concorrência.",
     "Reduzir o frete vai triplicar as vendas.", "Testar kits garante mais lucro.",
     "Renovar o contrato com o motorista que saiu.", "Recuperar os trinta clientes.",
-    "PE: 21,1% de atrasos, um resultado excelente.",
+    "PE: 21,1% de atrasos, um resultado excelente.", "PE: 21,1% de atrasos, com a greve dos motoristas.",
+    "PE tem 19 pedidos de clientes fiéis.", "PE: frete de R$ 24, que afasta os compradores.",
 ])  # fmt: skip
 def test_what_no_table_knows_is_invented(text: str) -> None:
     assert read(text, ENTREGAS).invented
