@@ -1,7 +1,7 @@
 """Removal of personal data from texts that somebody wrote apart from the detectors.
 
-The texts are in `benchmarks/personal_data/texts.jsonl`, as Brazilian customers type them into reviews, chats and
-complaints; `benchmarks/personal_data/removal.py` says when a value counts as removed, by whatever placeholder.
+The texts are in `texts.jsonl` and `unseen.jsonl` of `benchmarks/personal_data`, as Brazilian customers type them into
+reviews, chats and complaints; `benchmarks/personal_data/removal.py` says when a value counts as removed, by whatever placeholder.
 
 Limits:
 
@@ -21,7 +21,7 @@ from typing import Final
 
 from benchmarks.harness import Report, run_benchmark
 from benchmarks.personal_data.removal import is_removed
-from benchmarks.personal_data.texts import KINDS, Kind, PlantedText, read_texts
+from benchmarks.personal_data.texts import KINDS, TEXTS_FILE, UNSEEN_FILE, Kind, PlantedText, read_texts
 from schemas.store.faults import FIRST_ROW
 from schemas.store.files import read_table
 from tasks.curate.scrub import scrub
@@ -89,9 +89,11 @@ def arguments(parser: ArgumentParser) -> None:
 
 def measure(report: Report, options: Namespace) -> None:
     """Measure what is removed of planted values, and what is changed of harmless texts."""
-    texts = read_texts()
-    measure_values(report, [text for text in texts if text.values])
-    measure_harmless(report, [text for text in texts if not text.values])
+    for file in (TEXTS_FILE, UNSEEN_FILE):
+        report.line(f"{file.name}:")
+        texts = read_texts(file)
+        measure_values(report, [text for text in texts if text.values])
+        measure_harmless(report, [text for text in texts if not text.values])
     if options.reviews is not None:
         measure_reviews(report, options.reviews, options.right)
 

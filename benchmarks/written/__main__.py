@@ -11,10 +11,10 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from statistics import fmean
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, get_args
 
 from benchmarks.harness import Report, run_benchmark
-from benchmarks.written.texts import WrittenAnswer, read_texts
+from benchmarks.written.texts import TextSet, WrittenAnswer, read_texts
 from schemas.documents import Rollout
 from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS, score_rollout
@@ -39,7 +39,7 @@ def measure(report: Report, _: Namespace) -> None:
     answers = read_texts()
     rows: list[Sequence[str | float]] = []
     for task in TRUTHS:
-        for kind in ("mended", "unseen"):
+        for kind in get_args(TextSet):
             chosen = [answer for answer in answers if (answer.task, answer.set) == (task, kind)]
             first = _shares(chosen, [answer.first_share for answer in chosen])
             today = _shares(chosen, [_share(answer) for answer in chosen])

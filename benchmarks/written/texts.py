@@ -1,8 +1,8 @@
 """Answers as a good analyst or copywriter of a shop would write them, and bad ones, for simulated prompts.
 
 `texts.jsonl` has one answer a line. Language models wrote them, no people, unaware of rewards, word lists and tests.
-The set `mended` was shown to the rewards' authors after its first scoring, the set `unseen` was not: do not write rules
-by it, or its figures say nothing.
+The set `mended` was shown to the rewards' authors after its first scoring; of the set `quoted` they were told figures
+and findings. Nothing of the set `unseen` was: do not write rules by it, or its figures say nothing.
 """
 
 from pathlib import Path
@@ -14,7 +14,7 @@ from schemas.json_lines import read_json_lines
 from schemas.tasks import TaskName
 
 TEXTS_FILE: Final = Path(__file__).with_name("texts.jsonl")
-TextSet = Literal["mended", "unseen"]
+TextSet = Literal["mended", "quoted", "unseen"]
 
 
 class WrittenAnswer(BaseModel):
