@@ -49,7 +49,7 @@ class RivalConfig(EndpointSection):
     @classmethod
     def _is_no_model_of_ours(cls, name: str) -> str:
         if name in OUR_MODELS:
-            raise ValueError(f"{name!r} is the report's name of a model or baseline of ours; choose another")
+            raise ValueError(f"{name!r} is the report's name of a model of ours; choose another")
         return name
 
     @field_validator("body")

@@ -100,9 +100,9 @@ def test_holds_equal_models_and_single_prompts() -> None:
 def test_says_where_nothing_is_known_of_the_ground_truth() -> None:
     assert "ground truth of the answers is not known" in decide(BETTER_PUSH, {1: 0.1}, 0.05, None).reasons[-1]
     tasks: dict[TaskName, PairedStats] = {"extraction": BETTER, "push": NON_INFERIOR}
-    reason = decide(Blocks(BETTER, tasks), {1: 0.1}, 0.05, Blocks(NON_INFERIOR, {"extraction": NON_INFERIOR}, MARGINS)).reasons[
-        -1
-    ]
+    reason = decide(
+        Blocks(BETTER, tasks), {1: 0.1}, 0.05, Blocks(NON_INFERIOR, {"extraction": NON_INFERIOR}, MARGINS)
+    ).reasons[-1]
     assert "the ground truth is not worse on any task" in reason
     assert reason.endswith("it is not known of push")
 
