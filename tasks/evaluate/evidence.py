@@ -7,8 +7,8 @@ from typing import NamedTuple
 from schemas.config.evaluate import EvaluateConfig
 from schemas.documents import PairedScore, Rollout
 from schemas.tasks import TaskName
+from tasks.commerce.variety import Variety, variety_of
 from tasks.evaluate.answers.baselines import Baseline
-from tasks.evaluate.answers.variety import Variety, variety_of
 from tasks.evaluate.claims import AgainstBaseline, Claim, Floor
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.gate import PromotionGate, decide, hold_where_nothing_is_learned, hold_where_worse
