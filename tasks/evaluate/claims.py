@@ -99,7 +99,16 @@ class Claim:
                 f"{task} collapsed: its answers are {self.variety:.2f} times as varied as the references "
                 f"(evaluate.min_variety {self.min_variety:g})"
             )
-        return self._of_baseline(task) if found == "no better" else None
+        return self._of_baseline(task) if found == "no better" and self._is_beaten else None
+
+    def note(self, task: TaskName, block: PairedStats) -> str | None:
+        """Return why a gain does not count, where that is no objection; None where it counts or there is one."""
+        return self._of_baseline(task) if self.verdict(block) == "no better" and not self._is_beaten else None
+
+    @property
+    def _is_beaten(self) -> bool:
+        """Return whether a baseline scores higher than the tuned model."""
+        return any(each.scores.mean_base > each.scores.mean_tuned for each in self.baselines.values())
 
     def _is_alike(self, variety: float | None) -> bool:
         return variety is not None and variety < self.min_variety
@@ -111,8 +120,8 @@ class Claim:
         text = " ".join(other.says.split())
         said = f" ({text if len(text) <= SHOWN else f'{text[:SHOWN]}...'})" if text else ""
         return (
-            f"{task} is no better than the baseline `{name}`{said}, which scores {scores.mean_base:.3f} where tuned "
-            f"scores {scores.mean_tuned:.3f}: difference {signed(scores.mean_difference)}, 95 % interval "
+            f"{task} is not shown to be better than the baseline `{name}`{said}, which scores {scores.mean_base:.3f} "
+            f"where tuned scores {scores.mean_tuned:.3f}: difference {signed(scores.mean_difference)}, 95 % interval "
             f"{interval(scores.ci_low, scores.ci_high)}"
         )
 
@@ -136,6 +145,12 @@ def judged(tasks: Mapping[TaskName, PairedStats], claims: Mapping[TaskName, Clai
         task: replace(block, verdict=claims[task].verdict(block)) if task in claims else block
         for task, block in tasks.items()
     }
+
+
+def not_claimed(claims: Mapping[TaskName, Claim], tasks: Mapping[TaskName, PairedStats]) -> list[str]:
+    """Return a sentence for each task whose gain does not count, where that is no objection."""
+    found = (claims[task].note(task, block) for task, block in tasks.items() if task in claims)
+    return [note for note in found if note]
 
 
 def not_learned(claims: Mapping[TaskName, Claim]) -> list[str]:

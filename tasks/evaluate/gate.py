@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from schemas.tasks import TaskName
-from tasks.evaluate.claims import Claim, judged, not_learned
+from tasks.evaluate.claims import Claim, judged, not_claimed, not_learned
 from tasks.evaluate.number_format import interval, p_value, signed
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import Blocks, PairedStats, holm
@@ -48,7 +48,7 @@ def decide(
         claims: What is known of the tasks beside their scores, by task; of those that do not count too.
     """
     tasks = judged(scores.tasks, claims)
-    idle = not_learned(claims)
+    idle = [*not_claimed(claims, scores.tasks), *not_learned(claims)]
     objections = [
         *_objections_to_overall(scores.overall),
         *(

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from tasks.evaluate.claims import AgainstBaseline, Claim, Floor, judged, judged_overall, not_learned
+from tasks.evaluate.claims import AgainstBaseline, Claim, Floor, judged, judged_overall, not_claimed, not_learned
 from tests.tasks.evaluate.test_gate import BETTER, NON_INFERIOR, UNDECIDED
 
 TEXT = '{"polarity":"positive","score":5}'
@@ -30,6 +30,12 @@ def test_what_a_constant_text_has_too_is_no_gain_and_the_text_is_named() -> None
     objection = claim.objection("sentiment", BETTER)
     assert objection is not None
     assert all(word in objection for word in ("sentiment", "`constant`", TEXT, "0.754", "0.708"))
+    # A text that scores less, and may be as good, takes the claim away and is no harm.
+    level = replace(STANDING, scores=replace(STANDING.scores, mean_base=0.6, mean_tuned=0.7))
+    unshown = replace(claim, baselines={"constant": level})
+    assert unshown.verdict(BETTER) == "no better"
+    assert unshown.objection("sentiment", BETTER) is None
+    assert not_claimed({"sentiment": unshown}, {"sentiment": BETTER})[0].startswith("sentiment is not shown")
     # Where nothing is claimed nothing has to be beaten.
     assert claim.verdict(NON_INFERIOR) == "non-inferior"
 
