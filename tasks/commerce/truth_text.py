@@ -7,7 +7,7 @@ import json
 import re
 import tomllib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from math import isfinite
 from pathlib import Path
@@ -21,10 +21,12 @@ MAX_TEXT: Final = 4_000
 MAX_DIGITS: Final = 15
 """Digits of a number that is read; longer ones are no amounts."""
 
-NUMBER: Final = r"\d{1,3}(?:\.\d{3})+(?:,\d+)?(?!\d)|\d+(?:[.,]\d+)?"
+NUMBER: Final = r"[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]+)?(?![0-9])|[0-9]+(?:[.,][0-9]+)?"
 """A number in Brazilian notation, or with a decimal point."""
 _THOUSANDS: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?", re.ASCII)
 _SPACES: Final = re.compile(r"[ \t\r\f\v\u00a0\u2000-\u200b\u202f]+")
+_COMBINING: Final = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
+_GROUPED: Final = r"\[[^\]]*\]|\((?:[^()]|\([^()]*\))*\)"
 _DASHES: Final = {ord(dash): "-" for dash in "‐‑‒–—−"} | {ord(quote): "'" for quote in "’‘´`"}
 _PLURALS: Final = (
     *(("oes", "ao"), ("aes", "ao"), ("eis", "el"), ("ais", "al"), ("ois", "ol"), ("ns", "m")),
@@ -33,6 +35,8 @@ _PLURALS: Final = (
 """Endings of plurals, and what stands in their place in the singular."""
 _SHORT: Final = 3
 _WORD: Final = re.compile(r"[^\W_]+")
+_FENCED: Final = re.compile(r"\s*```(?:json)?[ \t]*\n(?P<inside>[^`]*)\n[ \t]*```\s*", re.IGNORECASE)
+"""One code fence, with nothing but blanks around it and no other within it."""
 
 
 @cache
@@ -44,8 +48,33 @@ def read_table(name: str) -> Mapping[str, Any]:
 def fold(text: str) -> str:
     """Return a text in small letters without accents, with plain dashes and single blanks; line breaks are kept."""
     plain = unicodedata.normalize("NFKD", text.translate(_DASHES))
-    kept = "".join(letter for letter in plain if not unicodedata.combining(letter)) if not plain.isascii() else plain
-    return _SPACES.sub(" ", kept.lower())
+    return _SPACES.sub(" ", (plain if plain.isascii() else _COMBINING.sub("", plain)).lower())
+
+
+def is_unsendable(folded: str) -> bool:
+    """Return whether a folded text says what no shop sends: insults, threats, frauds, politics, markup."""
+    return _unsendable().search(folded) is not None
+
+
+@cache
+def _unsendable() -> re.Pattern[str]:
+    table = read_table("unsendable")
+    said = [word for entry in table.values() for word in entry["begins"]]
+    whole = [rf"{word}\b" for entry in table.values() for word in entry.get("words", ())]
+    signs = "|".join(sign for entry in table.values() for sign in entry.get("signs", ()))
+    return re.compile(rf"{beginnings((*said, *whole))}|{signs}")
+
+
+def beginnings(patterns: Sequence[str]) -> str:
+    """Return one pattern of many that begin a word, by their first letters, so that few are tried at each word."""
+    by_letter: dict[str, list[str]] = {}
+    for each in patterns:
+        is_plain = (
+            each[:1].isalpha() and each[1:2] not in ("?", "*", "+", "{", "|") and "|" not in re.sub(_GROUPED, "", each)
+        )
+        by_letter.setdefault(each[0] if is_plain else "", []).append(each[1:] if is_plain else each)
+    found = [rf"{letter}(?:{'|'.join(rest)})" for letter, rest in by_letter.items()]
+    return rf"\b(?:{'|'.join(found)})"
 
 
 def words(folded: str) -> list[str]:
@@ -84,13 +113,17 @@ def half_unit(written: str) -> float:
 def read_object(completion: str) -> dict[str, Any] | None:
     """Return the JSON object that a completion is, as a strict reader (RFC 8259) takes it; None if it is none.
 
-    Text around it, a code fence, a comment, single quotes, NaN and a key given twice are no JSON object: a program that
-    calls `json.loads` would stop there, or read one of two answers.
+    One code fence around the whole of it is taken away first, as any consumer does. Other text around it, a comment,
+    single quotes, NaN and a key given twice are no JSON object: a program that calls `json.loads` would stop there, or
+    read one of two answers.
     """
     if len(completion) > MAX_JSON:
         return None
+    fenced = _FENCED.fullmatch(completion)
     try:
-        found = json.loads(completion, object_pairs_hook=_distinct, parse_constant=_refuse)
+        found = json.loads(
+            fenced["inside"] if fenced else completion, object_pairs_hook=_distinct, parse_constant=_refuse
+        )
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

@@ -231,8 +231,8 @@ _ERRORS: Final[Mapping[str, Callable[[Fields], Fields]]] = {
     "complaint denied": lambda fields: (
         {"main_complaint": f"não houve {fields['main_complaint']}"} if fields["main_complaint"] else {}
     ),
-    "complaint of 60 characters": _lengthened_complaint(60),
-    "complaint of 110 characters": _lengthened_complaint(110),
+    "complaint of 100 characters": _lengthened_complaint(100),
+    "complaint of 150 characters": _lengthened_complaint(150),
     "no risk for a small one": _no_risk,
     "issue of the category denied": _issue_denied,
     "issue without a complaint": _issue_invented,

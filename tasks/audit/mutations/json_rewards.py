@@ -55,7 +55,12 @@ EXTRACTION: Final = (
         "extraction: any complaint will do",
         "A complaint agrees with any other complaint.",
         ("extraction",),
-        (edit("extraction.complaints:same_complaint", ("    known = wanted", "    return 1.0\n    known = wanted")),),
+        (
+            edit(
+                "extraction.complaints:same_complaint",
+                ("    kept = ramp", "    return 1.0\n    kept = ramp"),
+            ),
+        ),
     ),
     Mutant(
         "extraction: narrow list of complaints",
@@ -210,7 +215,7 @@ CHURN: Final = (
         ("churn",),
         (
             edit("churn.claims:_number_holds", ("    groups = match", "    return True\n    groups = match")),
-            edit("churn.reasons:_kind", ("not word.isalpha() or ", "")),
+            edit("churn.word_notes:_kind", ("not word.isalpha() or ", "")),
             edit("churn.scopes:_since_the_last", ("    other = ", "    return True\n    other = ")),
         ),
     ),

@@ -103,7 +103,7 @@ INSIGHTS: Final = (
             edit(
                 "insights.scorer:score",
                 ("table_of(facts) if facts else None", "None"),
-                ("_quoted(folded, known, prompt) if known.facts else None", "None"),
+                ("_quoted(folded, known, prompt) if facts else None", "None"),
             ),
         ),
     ),
@@ -146,7 +146,7 @@ INSIGHTS: Final = (
         "insights: one fact is enough",
         "A single quoted fact counts as all of them.",
         ("insights",),
-        (edit("insights.scorer:score", ("enough = min(ENOUGH, len(known.facts))", "enough = 1")),),
+        (edit("insights.scorer:score", ("enough = min(ENOUGH, len(facts))", "enough = 1")),),
     ),
     Mutant(
         "insights: narrow word list",
@@ -156,7 +156,7 @@ INSIGHTS: Final = (
             edit(
                 "insights.scorer:score",
                 (
-                    "sum(reading.advice.verbs.values())",
+                    "reading.advice.credit()",
                     'len(reading.advice.verbs.keys() & {"priorizar", "manter", "renegociar", "reduzir", "investir"})',
                 ),
             ),
@@ -271,7 +271,7 @@ PUSH: Final = (
         "push: denial is free",
         "An offer that is denied counts as made.",
         ("push",),
-        (edit("push.statements:_weigh", ("denials += 1", "pass")),),
+        (edit("push.statements:grade_statements", (" * DENIED**found.denials", "")),),
     ),
     Mutant(
         "push: several pushes are free",
@@ -283,14 +283,14 @@ PUSH: Final = (
         "push: invented offers are free",
         "Numbers and benefits that nobody offers cost nothing.",
         ("push",),
-        (edit("push.statements:grade_statements", ("CLAIMED**claims * ", "")),),
+        (edit("push.statements:grade_statements", ("CLAIMED**found.claims * ", "")),),
     ),
     Mutant(
         "push: any words",
         "Words that no list of harmless ones has cost nothing, and no manner does.",
         ("push",),
         (
-            edit("push.statements:grade_statements", (" * UNKNOWN[min(unknown, len(UNKNOWN) - 1)]", "")),
+            edit("push.statements:grade_statements", (" * unknown", "")),
             edit("push.scorer:score", ("    message *= manner(text, folded, text_words)\n", "")),
             edit(
                 "text.text_form:_portuguese", ("ramp(foreign / len(kinds), 0.2, 0.08) if foreign > 1 else 1.0", "1.0")

@@ -8,16 +8,16 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, reduce
+from functools import cache, cached_property, lru_cache, reduce
 from math import inf
-from operator import or_
+from operator import attrgetter, or_
 from typing import Final, Literal, NamedTuple
 
 from tasks.commerce.churn.pattern_keys import KEY, keys_of
 from tasks.commerce.churn.shopper import ProfiledShopper
 from tasks.commerce.text.lexicons import FOLDER
 from tasks.commerce.text.portuguese_numbers import value_of
-from tasks.commerce.text.remembered import Remembered
+from tasks.commerce.text.remembered import MAX_KEPT_WORDS
 
 DATA_FILES: Final = ("data/lexicons/churn_claims.toml",)
 Sign = Literal["leaves", "stays", ""]
@@ -54,9 +54,10 @@ LOOSE: Final = frozenset(
 
 _WRITTEN: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+(?:[.,]\d+)?", re.ASCII)
 _DIGIT: Final = re.compile(r"\d")
-_DENIES: Final = re.compile(r"(?<![a-z])(?:nao|nenhuma?|sem|nunca)(?![a-z])")
+_DENIES: Final = re.compile(r"(?<![a-z])(?:nao|nenhuma?|nada|sem|nunca)(?![a-z])")
 _DENIES_END: Final = re.compile(r"(?<![a-z_])(?:nao|nem|nunca|sem)(?: [a-z]+){0,5} $")
 _DENIES_FACT: Final = re.compile(r"(?<![a-z_])(?:nao|nem|nunca)(?: [a-z]+)? $")
+_start: Final = attrgetter("start")
 _TAKE: Final = {ord(letter): TAKEN for letter in "naoemuc"}
 _ABOUT: Final = (
     r"(?:(?P<about>(?:ja )?(?:bem |muito |pouco )?mais de|(?:pouco )?menos de|quase|cerca de|aproximadamente|"
@@ -66,6 +67,7 @@ _ABOUT: Final = (
 )
 _MACROS: Final = {
     "{about}": _ABOUT,
+    "{of}": r"(?: d[oa]s(?: (?:seus|suas))?(?: (?P<of>\d+))?)?",
     "{n2}": r"(?P<n2>\d[\d.,]*)",
     "{n}": r"(?P<n>\d[\d.,]*)",
     "{unit}": r"(?P<unit>dias?|semanas?|mes|meses|anos?)",
@@ -145,13 +147,21 @@ class Claim:
         """Return whether it says only whether the shopper leaves or stays."""
         return not self.number and not self.bounds
 
-    @property
+    @cached_property
     def bears(self) -> bool:
         """Return whether it bears on the answer: what was spent, and in how many instalments, speaks for no side."""
         return self.number not in MONEY and not (self.bounds.keys() and self.bounds.keys() <= MONEY)
 
+    @cached_property
+    def pays(self) -> bool:
+        """Return whether it says only in how many instalments was paid, which is no cause."""
+        return self.number == "instalments" or self.bounds.keys() == {"instalments"}
+
     def holds(self, shopper: ProfiledShopper, read: "Read") -> bool:
-        """Return whether the profile bears it out."""
+        """Return whether the profile bears it out; of `2 dos 3 pedidos` both numbers must be right."""
+        of = read.match.groupdict().get("of")
+        if of and said_value(of) != shopper.values.get("orders"):
+            return False
         if self.number:
             return _number_holds(self.number, read.match, shopper, negative=read.negative)
         held = (shopper.within(name, least, most) for name, (least, most) in self.bounds.items())
@@ -217,43 +227,37 @@ def _wordings() -> _Wordings:
     return _Wordings(tuple(every), met_by, free, numbers)
 
 
-def _met_by(word: str) -> int:
-    """Return the needs that a word meets."""
+def needs_met_by(word: str) -> int:
+    """Return the needs that a word meets, as bits."""
     met_by = _wordings().met_by
-    return reduce(or_, [met_by.get(word[:length], 0) for length in range(2, KEY + 1)])
+    return reduce(or_, [met_by[part] for length in range(2, KEY + 1) if (part := word[:length]) in met_by], 0)
 
 
-_MET_BY: Final = Remembered(_met_by)
-
-
-def _tried(said: str) -> list[_Wording]:
+@lru_cache(maxsize=MAX_KEPT_WORDS)
+def _tried(met: int, *, numbers: bool) -> tuple[_Wording, ...]:
     """Return the wordings whose needs a text meets, in their order."""
-    every, _, free, numbers = _wordings()
-    met = reduce(or_, map(_MET_BY.__getitem__, said.split(" ")), free)
+    every, _, free, of_numbers = _wordings()
+    met |= free
     tried = (1 << len(every)) - 1
     for need in range(NEEDS):
         tried &= met >> (need * len(every))
-    if not _DIGIT.search(said):
-        tried &= ~numbers
-    found = []
-    while tried:
-        lowest = tried & -tried
-        found.append(every[lowest.bit_length() - 1])
-        tried ^= lowest
-    return found
+    if not numbers:
+        tried &= ~of_numbers
+    return tuple(wording for place, wording in enumerate(every) if tried >> place & 1)
 
 
-def find_claims(said: str) -> tuple[list[Read], str]:
+def find_claims(said: str, met: int) -> tuple[list[Read], str]:
     """Read a text's claims.
 
     Args:
         said: Folded words with one space between them, numbers in digits.
+        met: The needs that its words meet.
 
     Returns:
         The claims by their place, and what no claim has taken.
     """
     found: list[Read] = []
-    tried = _tried(said)
+    tried = _tried(met, numbers=_DIGIT.search(said) is not None)
     # Patterns begin with the blank before a word, which is found faster than any other beginning of a word.
     said = f" {said}"
     for claim, pattern in tried:
@@ -270,7 +274,8 @@ def find_claims(said: str) -> tuple[list[Read], str]:
             taken += said[start + len(taken) : first]
             said = f"{said[:start]}{taken}{TAKEN * (match.end() - first)}{said[match.end() :]}"
             match = pattern.search(said, match.end())
-    found.sort(key=lambda read: read.start)
+    if len(found) > 1:
+        found.sort(key=_start)
     return found, said[1:]
 
 

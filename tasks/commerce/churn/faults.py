@@ -1,46 +1,31 @@
 """Faults of a reason that stand beside its claims: what no line of a profile can bear, whatever the words.
 
-Each is a frame: a word that leads to it (`frame_words`), and a pattern around it. Most texts hold no such word.
+Each is a frame: a word that leads to it (`word_notes`), and a pattern around it. Most texts hold no such word.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from functools import reduce
-from operator import or_
+from collections.abc import Sequence
 from typing import Final
 
 from tasks.commerce.churn.claims import TAKEN, Read
 from tasks.commerce.churn.shopper import ProfiledShopper
-from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.remembered import Remembered
-from tasks.commerce.text.text_form import fold
-from tasks.commerce.text.vocabulary import CLOSED_CLASS, Vocabulary, root
+from tasks.commerce.churn.word_notes import ADVISED, FRAMES, HARMLESS
+from tasks.commerce.text.vocabulary import CLOSED_CLASS
 
-DATA_FILES: Final = (
-    "data/lexicons/churn_advice.txt",
-    "data/lexicons/churn_judgements.txt",
-    "data/lexicons/churn_words.txt",
-)
 SAME_RATING: Final = 0.05
 """Difference of the last rating and the mean up to which neither is higher."""
-HARMLESS: Final = Vocabulary("churn_words")
-"""Words that say nothing of a shopper which their profile would have to bear."""
 _CLAUSES: Final = re.compile(r" [.,] | e (?!e )| mas | porem | porque | pois ")
-_NOUN: Final = (
-    r"(?:client|pesso|consumid|comprad|shopper|sujeit|figur|loj|produt|mercadori|ite[mn]|encomend|atendiment)[a-z]*"
-)
-_LINK: Final = (
-    r"(?:(?:e|era|foi|esta|estava|parece|veio|vem|chegou|saiu|ficou|muito|muita|bem|tao|meio|um|uma|mais|bastante|"
-    r"pouco|que|sem|tambem|ser|se|mostra|mostrou|do|tipo) )*"
-)
-_BEHIND_A_NOUN: Final = re.compile(rf"(?<![a-z]){_NOUN} {_LINK}([a-z]+)")
-_BEFORE_A_NOUN: Final = re.compile(rf"(?<![a-z])([a-z]+) {_NOUN}(?![a-z])")
 _SHOP_ACTS: Final = re.compile(
     r"(?:^|[.,] |(?<![a-z])(?:e|que|porque|pois|mas) )(?:a|nossa|esta|essa) loja(?: nao| ja| so| nunca| nos)* ([a-z]+)"
 )
 _SHOP_MAY: Final = CLOSED_CLASS | {"pode", "deve", "precisa"}
-_OTHER: Final = re.compile(
-    r"(?<![a-z])outr[oa]s? (?:loj|sit|marc|lugar|empres|vended|fornec|plataform|canal|cana)[a-z]*"
+_OTHERS: Final = re.compile(
+    r"(?<![a-z])(?:outr[oa]s? (?:loj|sit|marc|lugar|empres|vended|fornec|plataform|canal|cana|client|pesso|consumid|"
+    r"comprad)[a-z]*|(?:outr[oa]s|demais) (?=[.,]|fa[cz]|compr|gast|tem|cost|volt)|"
+    r"(?:maioria|media|resto|metade|padrao|normal) (?:d[oa]s?|entre [oa]s) (?:(?:noss[oa]s|seus|outr[oa]s|demais) )?"
+    r"(?:client[a-z]*s|consumid[a-z]*s|comprad[a-z]*s|pessoas|loja|estado|regiao|categoria|base|carteira|mercado|"
+    r"setor|pais|publico|gente)|(?:entre|como|que|quanto) (?:[oa]s|muit[oa]s|tod[oa]|tod[oa]s [oa]s|qualquer|"
+    r"quase tod[oa]s?(?: [oa]s)?) (?:outr[oa]s|demais|client[a-z]*|consumid[a-z]*|comprad[a-z]*|pessoas))(?![a-z])"
 )
 _ADVICE: Final = re.compile(
     r"(?<![a-z])(nao )?(?:convem|cabe|vale|compensa|melhor|basta|recomend[a-z]+|sugiro|sugerimos|aconselh[a-z]+|"
@@ -54,7 +39,8 @@ _PURPOSE: Final = re.compile(
 )
 _CAUSE: Final = re.compile(
     r"(?<![a-z])(?:porque|pois|ja que|visto que|uma vez que|por causa d[aeo]s?|devido aos?|devido a|em razao d[aeo]s?|"
-    r"por conta d[aeo]s?|gracas aos?|por ser|por ter|por estar)(?![a-z])"
+    r"por conta d[aeo]s?|gracas aos?|por ser|por ter|por estar|"
+    r"(?P<so>por isso|por isto|portanto|por conseguinte))(?![a-z])"
 )
 _CHANGE: Final = re.compile(
     r"(?<![a-z])(?:(?P<up>aument[a-z]+|cresc[a-z]+|subi[a-z]*|sobem?|melhor(?:ou|a|am|aram|ando)|ascen[a-z]+|"
@@ -83,114 +69,50 @@ _ARRIVED: Final = re.compile(
     r"(?<![a-z_])(?:chegou|chegaram|recebeu|receberam|recebid[oa]s?|entregues?|entregamos|entregou|em maos)(?![a-z])"
 )
 _NOT: Final = re.compile(r"(?:nao|nunca|nem|sem)(?: [a-z]+){0,3} $")
-_LED_BY: Final[Mapping[str, str]] = {
-    "noun": "client pesso consumid comprad shopper sujeit figur loj produt mercadori item iten encomend atendiment",
-    "other": "outr",
-    "advice": (
-        "convem cabe vale compensa melhor basta recomend sugir sugeri aconselh bom preciso hora necess importan "
-        "prudent urgent precisamos devemos podemos vamos deve temos tem"
-    ),
-    "cause": "porque pois ja visto vez causa devido razao conta gracas por",
-    "change": (
-        "aument cresc subi sobe melhor ascen ampli evolu diminu cai queda reduz reduc pior baix despenc declin cada "
-        "dobr triplic"
-    ),
-    "habit": "tod cada ao por no na mensal semanal diari quinzenal anual",
-    "payment": "pag parcel prestac boleto",
-    "purpose": "para pra",
-    "arrival": "cheg receb entreg maos",
-    "orders": (
-        "tod sempre amb cada ultim primeir segund terceir quart quint sext nos nas os as nao nunca jamais nem deixou"
-    ),
-    "turns": "mas porem contudo entretanto todavia tanto so apesar embora mesmo ainda se por nao despeito",
-}
-"""Beginnings of the words without which a frame cannot be in a text."""
-_BITS: Final = {frame: 1 << place for place, frame in enumerate(_LED_BY)}
-OF_ORDERS: Final = _BITS["orders"]
-"""Words that say of which orders a claim is said, or deny it."""
-TURNS: Final = _BITS["turns"]
-"""Words that concede or turn."""
-_LONGEST: Final = max(len(word) for words in _LED_BY.values() for word in words.split())
-
-
-def _beginnings() -> dict[str, int]:
-    found: dict[str, int] = {}
-    for frame, words in _LED_BY.items():
-        for word in words.split():
-            found[word] = found.get(word, 0) | _BITS[frame]
-    return found
-
-
-_ADVISED: Final = frozenset(map(fold, read_lexicon("churn_advice")))
-_JUDGING: Final = frozenset(root(fold(word)) for word in read_lexicon("churn_judgements"))
-_JUDGES: Final = 1 << len(_LED_BY)
-_BEGINNINGS: Final = _beginnings()
-
-
-def _frames_of(word: str) -> int:
-    frames = _JUDGES if root(word) in _JUDGING else 0
-    return reduce(or_, [_BEGINNINGS.get(word[:length], 0) for length in range(2, _LONGEST + 1)], frames)
-
-
-_FRAMES_OF: Final = Remembered(_frames_of)
-
-
-def frames_of(said: str) -> int:
-    """Return the frames to which the words of a text lead, as bits."""
-    return reduce(or_, map(_FRAMES_OF.__getitem__, said.split(" ")), 0)
 
 
 def count_faults(frames: int, said: str, rest: str, claims: Sequence[Read], shopper: ProfiledShopper) -> int:
     """Count the frames of a text that say what no profile bears.
 
     Args:
-        frames: The frames to which its words lead.
+        frames: The notes of its words, among them the frames to which they lead.
         said: The text as `spoken` gives it.
         rest: The same, where `TAKEN` stands for what a claim took.
         claims: The claims.
         shopper: The profile.
     """
-    found = _judgements(frames, rest) if frames & _BITS["noun"] else 0
-    if frames & _BITS["other"]:
-        found += len(_OTHER.findall(rest))
-    if frames & _BITS["advice"]:
-        found += sum(bool(denies or denied) or verb not in _ADVISED for denies, denied, verb in _ADVICE.findall(rest))
-    if frames & _BITS["cause"]:
-        found += _empty_causes(rest)
-    if frames & _BITS["change"]:
+    found = sum(word not in _SHOP_MAY for word in _SHOP_ACTS.findall(rest)) if frames & FRAMES["shop"] else 0
+    if frames & FRAMES["others"]:
+        found += len(_OTHERS.findall(rest))
+    if frames & FRAMES["advice"]:
+        found += sum(bool(denies or denied) or verb not in ADVISED for denies, denied, verb in _ADVICE.findall(rest))
+    if frames & FRAMES["cause"]:
+        found += _empty_causes(rest, claims)
+    if frames & FRAMES["change"]:
         found += _false_changes(said, shopper)
-    if frames & _BITS["habit"]:
+    if frames & FRAMES["habit"]:
         found += len(_HABIT.findall(rest))
-    if frames & _BITS["payment"]:
+    if frames & FRAMES["payment"]:
         found += _PAID.search(said) is not None
-    if frames & _BITS["purpose"]:
+    if frames & FRAMES["purpose"]:
         found += sum(word not in HARMLESS for word in _PURPOSE.findall(rest))
-    if frames & _BITS["arrival"] and shopper.values.get("undelivered"):
+    if frames & FRAMES["arrival"] and shopper.values.get("undelivered"):
         found += _false_arrivals(rest, claims, shopper)
     return found
 
 
-def _judgements(frames: int, rest: str) -> int:
-    """Count what is said of the person, the shop or a product that only a profile of them could bear."""
-    found = sum(map(_judges, _BEHIND_A_NOUN.findall(rest)))
-    found += sum(word not in _SHOP_MAY for word in _SHOP_ACTS.findall(rest))
-    if frames & _JUDGES:
-        found += sum(root(word) in _JUDGING for word in _BEFORE_A_NOUN.findall(rest))
+def _empty_causes(rest: str, claims: Sequence[Read]) -> int:
+    """Count the causes, behind `porque` or before `por isso`, that claim nothing, or only how it was paid."""
+    found = 0
+    for cause in _CAUSE.finditer(rest):
+        if cause["so"]:
+            begin, end = rest.rfind(" .", 0, cause.start()) + 1, cause.start()
+        else:
+            begin, end = cause.end(), rest.find(" .", cause.end())
+            end = end if end > 0 else len(rest)
+        paid = [read.claim.pays for read in claims if begin <= read.start < end]
+        found += all(paid) if paid else not cause["so"] and TAKEN not in rest[begin:end] and end > begin + 1
     return found
-
-
-def _judges(word: str) -> bool:
-    """Return whether a word beside a person or a thing says of them what no profile does."""
-    return word not in CLOSED_CLASS and (root(word) in _JUDGING or word not in HARMLESS)
-
-
-def _empty_causes(rest: str) -> int:
-    """Count the causes that hold no claim: between `porque` and the end of its sentence."""
-    ends = [rest.find(" .", cause.end()) for cause in _CAUSE.finditer(rest)]
-    causes = [
-        rest[cause.end() : end if end > 0 else None] for cause, end in zip(_CAUSE.finditer(rest), ends, strict=True)
-    ]
-    return sum(TAKEN not in cause and len(cause) > 1 for cause in causes)
 
 
 def _false_changes(said: str, shopper: ProfiledShopper) -> int:

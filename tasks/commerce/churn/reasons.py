@@ -2,41 +2,31 @@
 
 Credit comes from claims (`claims`) that are true and speak for the answer. What costs are faults: a claim that is false
 or said of other orders than the profile knows (`scopes`), a number without a claim, a frame that says what no profile
-bears (`faults`), a word of a field that none speaks of. Ordinary words cost next to nothing beside a claim, and a
-clause of nothing else costs more with each.
+bears (`faults`), a word of a field that none speaks of, a clause without a claim that states something (`leftovers`).
+Ordinary words cost next to nothing beside a claim.
 """
 
 import re
 from collections.abc import Sequence
-from operator import itemgetter
+from functools import reduce
+from operator import itemgetter, or_
 from typing import Final, NamedTuple
 
-from tasks.commerce.churn.claims import OPPOSITE, TAKEN, Read, Sign, find_claims, said_value
-from tasks.commerce.churn.faults import HARMLESS, OF_ORDERS, TURNS, count_faults, frames_of
+from tasks.commerce.churn.claims import OPPOSITE, TAKEN, Read, Sign, find_claims
+from tasks.commerce.churn.faults import count_faults
+from tasks.commerce.churn.leftovers import left_of
 from tasks.commerce.churn.scopes import scope_of
 from tasks.commerce.churn.shopper import ProfiledShopper, read_shopper
-from tasks.commerce.churn.spoken import PAUSE, STOP, spoken
-from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.churn.spoken import IS, marked, spoken
+from tasks.commerce.churn.word_notes import FRAMES, NOTES, needs_of
 from tasks.commerce.text.manner import manner
-from tasks.commerce.text.remembered import Remembered
-from tasks.commerce.text.text_form import (
-    MAX_CHARACTERS,
-    declines,
-    fluency,
-    fold,
-    folded_words,
-    originality,
-    ramp,
-    words,
-)
-from tasks.commerce.text.vocabulary import CLOSED_CLASS, root
+from tasks.commerce.text.text_form import MAX_CHARACTERS, declines, fluency, fold, folded_words, originality, ramp
 
-DATA_FILES: Final = ("data/lexicons/churn_telling.txt", "data/lexicons/states.txt")
 FAULT_KEEPS: Final = 0.25
 """Share of its use that a reason keeps for each false claim, number without a claim, frame that no profile bears, and
 word of a field that none speaks of."""
 OTHER_KEEPS: Final = (1.0, 0.94, 0.85, 0.5, 0.35, 0.25, 0.15)
-"""Share by the ordinary words that are none of an analyst: beside a claim each counts once, elsewhere twice."""
+"""Share by the ordinary words that are none of an analyst: beside a claim each counts once, where it weighs twice."""
 AGAINST_KEEPS: Final = 0.1
 """Share for a reason that concludes against the answer beside it, or both ways."""
 OPPOSED_KEEPS: Final = 0.25
@@ -59,12 +49,6 @@ BY_NEITHER: Final = 1.0
 """Share of it for a claim that speaks for no side, as three months without an order do."""
 SHORTEST, LONGEST, TOO_LONG = 15, 220, 440
 """Characters of a reason: the fewest, the most, and too many."""
-SHORTEST_ROOT: Final = 4
-"""Letters of a root that words of one meaning share alone."""
-_NEGATIONS: Final = frozenset(("nao", "nunca", "jamais", "nem"))
-_SPLITS: Final = frozenset((STOP, PAUSE, "e", "mas", "porem"))
-FEWEST_WORDS: Final = 3
-"""Words of a sentence that must claim something."""
 _CONCEDES: Final = re.compile(
     r"(?<![a-z])(?:apesar|embora|mesmo (?:com|tendo|sendo|que|sem|assim com|apos)|ainda que|se bem que|por mais que|"
     r"nao obstante|a despeito)(?![a-z])"
@@ -79,14 +63,6 @@ _OF_THE_STATE: Final = (
     r"(?:(?:d|n)[eoa]|em|para|para o|para a|do estado d[eoa]) "
 )
 """Words before a state that say where a shopper is; not the plural of people, nor a cause."""
-_LISTED: Final = frozenset(map(fold, read_lexicon("churn_words")))
-_TELLING: Final = frozenset(
-    word for lexicon in ("churn_telling", "states") for line in read_lexicon(lexicon) for word in words(line)
-)
-_TELLING_ROOTS: Final = frozenset(
-    found for line in read_lexicon("churn_telling") for word in words(line) if len(found := root(word)) >= SHORTEST_ROOT
-)
-_BINDS, _FREE, _OTHER, _TELLS = range(4)
 
 
 class Grade(NamedTuple):
@@ -119,99 +95,33 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
     if not form:
         return Grade(0.0, 0.0)
     shopper = read_shopper(prompt)
-    said = spoken(folded)
-    frames = frames_of(said)
-    claims, rest = find_claims(said)
+    with_is = spoken(fold(marked(text)))
+    said = with_is.replace(IS, "e")
+    frames = reduce(or_, map(NOTES.__getitem__, said.split(" ")), 0)
+    claims, rest = find_claims(said, needs_of(frames))
     true: list[Read] = []
     for read in claims:
         if not read.holds(shopper):
             continue
-        scope = scope_of(said, rest, read, shopper, ordered=bool(frames & OF_ORDERS))
+        scope = scope_of(said, rest, read, shopper, ordered=bool(frames & FRAMES["orders"]))
         if scope.end > read.end:
             rest = f"{rest[: read.end]}{TAKEN * (scope.end - read.end)}{rest[scope.end :]}"
         if scope.holds:
             true.append(read)
-    faults = count_faults(frames, said, rest, claims, shopper) if frames else 0
-    left = _left_of(_without_state(rest, shopper), shopper)
-    truth = FAULT_KEEPS ** (len(claims) - len(true) + faults + left.told)
+    faults = count_faults(frames, said, rest, claims, shopper)
+    if said is not with_is:
+        rest = "".join([IS if mark == IS and left == "e" else left for mark, left in zip(with_is, rest, strict=True)])
+    left = left_of(_without_state(rest, shopper), shopper)
+    truth = FAULT_KEEPS ** (len(claims) - len(true) + faults + left.faults)
     known = OTHER_KEEPS[min(left.others, len(OTHER_KEEPS) - 1)] * SILENT_KEEPS**left.silent
     answer: Sign = "" if leaves is None else "leaves" if leaves else "stays"
-    direction = _direction(claims, said, shopper, answer, turns=bool(frames & TURNS)) if answer else 1.0
+    direction = _direction(claims, said, shopper, answer, turns=bool(frames & FRAMES["turns"])) if answer else 1.0
     use = form * truth * known * direction * _content(rest.count(TAKEN), left.letters, claims)
     return Grade(use, _support(claims, true, shopper, answer))
 
 
 def _has_number(own_words: Sequence[str]) -> bool:
     return any(map(str.isdigit, map(itemgetter(0), own_words)))
-
-
-class Left(NamedTuple):
-    """What no claim has taken of a text."""
-
-    told: int
-    """Numbers and words that say what no profile does."""
-    others: int
-    """Words that are none of an analyst, once beside a claim and twice elsewhere."""
-    silent: int
-    """Sentences that claim nothing."""
-    letters: int
-    """Letters of its words, without function words."""
-
-
-def _left_of(rest: str, shopper: ProfiledShopper) -> Left:
-    """Read word by word what no claim has taken."""
-    told = others = silent = letters = strange = 0
-    begun = 0
-    clause_claims = sentence_claims = False
-    words_left = [*rest.split(" "), STOP]
-    for place, word in enumerate(words_left):
-        if TAKEN in word:
-            clause_claims = sentence_claims = True
-            continue
-        kind = _KIND[word]
-        if kind >= _OTHER:
-            if _is_of_profile(word, shopper) or _is_rating(words_left, place, shopper):
-                kind = _FREE
-            told += kind == _TELLS
-            strange += kind == _OTHER
-        if kind != _BINDS:
-            letters += len(word) + 1
-        if word in _SPLITS:
-            others += strange if clause_claims else 2 * strange
-            strange, clause_claims = 0, False
-            if word == STOP:
-                silent += not sentence_claims and place - begun >= FEWEST_WORDS
-                begun, sentence_claims = place + 1, False
-        elif word in _NEGATIONS:
-            others += 1
-    return Left(told, others, silent, letters)
-
-
-def _is_of_profile(word: str, shopper: ProfiledShopper) -> bool:
-    return word in shopper.category or root(word) in shopper.category_roots
-
-
-def _is_rating(words_left: Sequence[str], place: int, shopper: ProfiledShopper) -> bool:
-    """Return whether a number stands in brackets behind a claim and is a rating of the profile: `boa média (4,5)`."""
-    if place < 2 or words_left[place - 1] != PAUSE or TAKEN not in words_left[place - 2]:
-        return False
-    rating = said_value(words_left[place])
-    known = (shopper.values.get("last"), shopper.values.get("mean"))
-    return rating is not None and rating in known and words_left[place + 1] in (PAUSE, STOP)
-
-
-def _kind(word: str) -> int:
-    """Return what a folded word is beside claims: harmless, one of an analyst or not, or said of what no profile is."""
-    if word in CLOSED_CLASS or word in (STOP, PAUSE, ""):
-        return _BINDS
-    if word in _LISTED:
-        return _FREE
-    if not word.isalpha() or word in _TELLING or root(word) in _TELLING_ROOTS:
-        return _TELLS
-    return _FREE if word in HARMLESS else _OTHER
-
-
-_KIND: Final = Remembered(_kind)
 
 
 def _without_state(rest: str, shopper: ProfiledShopper) -> str:

@@ -19,18 +19,22 @@
 A reason gates all others: an answer whose reason is false, harmful or about something else cannot be used, and keeps
 0.2 (`USELESS`). It is read as claims of `churn_claims.toml` (`claims`), each checked against the profile (numbers with
 their nouns, exact or as people round; words against thresholds stated there) and against what it is said of (`scopes`:
-all orders or one, days since the last purchase and no others). A quarter of the use is left by each false claim, by
-each number without a claim, by each frame that no profile bears (`faults`: payment not made, advice beyond a list of
-what may be advised, another judgement of person, shop or product, a cause or purpose without a claim, a change that the
-last rating beside the mean does not show, a habit by the calendar, an arrival while an order is missing) and by each
-word of a field that no profile speaks of (`churn_telling.txt`). Other words are free if they are an analyst's
-(`churn_words.txt`), the category's or function words, and cost little if not: one beside a claim 0.06, one in a clause
-without a claim 0.15, two there 0.65. A sentence that claims nothing costs a tenth; a reason that claims nothing of
-orders, time, deliveries or ratings and does not conclude keeps 0.3, as does none at all; a conclusion against `churn`,
-or both, a tenth; claims that all speak against it a quarter (0.85 if it concludes for it nonetheless; none lost behind
-`apesar de`, `mas`); the manner of `text.manner` its square; and sentences that are none, copies and length as they are
-graded in `text_form`. Gamed by a falsehood in an analyst's words, or in one other word, that no claim and no frame
-reads (`o estado dele compra pouco`); a claim is read by its words, so an odd one (`nota de dias`) can pass.
+all orders or one, days since the last purchase and no others; of `dois dos três pedidos` both numbers). A quarter of
+the use is left by each false claim, by each number without a claim, by each frame that no profile bears (`faults`:
+payment not made, advice beyond a list of what may be advised, other customers, a cause or purpose without a claim or of
+instalments alone, a change that the last rating beside the mean does not show, a habit by the calendar, an arrival
+while an order is missing), by each judgement of person, shop or product, by each clause without a claim that holds a
+word that is no analyst's and none that weighs, by a sentence without a claim that begins with a verb or another word
+that no advice has (`leftovers`), and by each word of a field that no profile speaks of or of a shopper's speech
+(`churn_telling.txt`). Other words are free if they are an analyst's (`churn_words.txt`, `churn_weighing.txt`), the
+category's or function words, and cost little if not: one beside a claim 0.06, one in a clause that weighs 0.15, two
+there 0.65; a clause of listed words that say what a shopper wants or does (`churn_stating.txt`) a half. A sentence that
+claims nothing costs a tenth; a reason that claims nothing of orders, time, deliveries or ratings and does not conclude
+keeps 0.3, as does none at all; a conclusion against `churn`, or both, a tenth; claims that all speak against it a
+quarter (0.85 if it concludes for it nonetheless; none lost behind `apesar de`, `mas`); the manner of `text.manner` its
+square; and sentences that are none, copies and length as they are graded in `text_form`. Gamed by a falsehood in an
+analyst's words, or in one other word beside a claim, that no claim and no frame reads (`o estado dele compra pouco`); a
+claim is read by its words, so an odd one (`nota de dias`) can pass.
 
 If risk and answer contradict each other (`churn` with a risk below 0.5), both keep a quarter of their value: giving
 both answers is giving neither. Beside no answer a reason supports nothing. On 2,000 prompts of a simulated store of
@@ -84,8 +88,10 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     churn = churn if is_boolean(churn) else None
     reason = reason if is_text(reason) else None
     risk = read_share(fields.get("risk_score"))
-    types = sum(value is not None for value in (churn, risk, reason)) / len(fields.keys() | CHECKS.keys())
-    trust = parsed.trust_alone(CHECKS)
+    right = (churn is not None) + (risk is not None) + (reason is not None)
+    alone = not parsed.needed and fields.keys() == CHECKS.keys()
+    types = right / (len(CHECKS) if alone else len(fields.keys() | CHECKS.keys()))
+    trust = 1.0 if alone else parsed.trust_alone(CHECKS)
     contradicts = churn is not None and risk is not None and risk != 0.5 and (risk > 0.5) != churn
     grade = NO_REASON if reason is None else grade_reason(reason, prompt, churn)
     usable = USELESS + (1 - USELESS) * grade.use

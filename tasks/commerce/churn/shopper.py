@@ -60,6 +60,8 @@ def read_shopper(prompt: str) -> ProfiledShopper:
     orders = values.get("orders", 0.0)
     if orders and "late" in values:
         values["late_share"] = values["late"] / orders
+    if orders and "undelivered" in values:
+        values["arrived"] = orders - values["undelivered"]
     code = lines.get("Estado", "").strip()
     state = tuple(fold(name) for name in (code, _STATE_NAMES.get(code, "")) if name)
     category = frozenset(words(lines.get("Categoria favorita", "")))

@@ -12,9 +12,12 @@ MAX_DIGITS: Final = 4
 """Digits of a number to which a numeral adds: `duzentos e noventa`."""
 STOP, PAUSE = ".", ","
 """Marks of the end of a sentence and of a clause, which are words of their own."""
+IS: Final = "\x02"
+"""Stands for `é`, which a folded text has not apart from `e`."""
 
-_WORD: Final = re.compile(r"r\$|%|\d+(?:[.,]\d+)*|[^\W\d_]+|[.;:!?\n]+|[,()\u2014\u2013]| - ")
-_ASCII_WORD: Final = re.compile(r"r\$|[a-z]+|%|\d+(?:[.,]\d+)*|[.;:!?\n]+|[,()]| - ")
+_WORD: Final = re.compile(r"r\$|%|\x02|\d+(?:[.,]\d+)*|[^\W\d_]+|[.;:!?\n]+|[,()\u2014\u2013]| - ")
+_ASCII_WORD: Final = re.compile(r"r\$|[a-z]+|%|\x02|\d+(?:[.,]\d+)*|[.;:!?\n]+|[,()]| - ")
+_IS: Final = re.compile(r"(?<!\w)[éÉ](?!\w)")
 _STOPS: Final = ".;:!?\n"
 _PAUSES: Final = ",()\u2014\u2013 "
 _NUMERALS: Final = {
@@ -22,6 +25,8 @@ _NUMERALS: Final = {
 }
 _COUNTED: Final = frozenset(("dia", "semana", "mes", "ano", "parcela", "estrela", "real"))
 """Nouns before which `um` and `uma` count."""
+_OF: Final = ("dos", "das")
+"""Words before which they count too: `um dos três pedidos`."""
 _HALF_A_YEAR: Final = ("6", "meses")
 _CHANGED: Final = frozenset((*_NUMERALS, "ano", "um", "uma"))
 """Words without which only marks change."""
@@ -39,10 +44,16 @@ def spoken(folded: str) -> str:
         elif word == "ano" and said and said[-1] == "meio":
             said[-1:] = _HALF_A_YEAR
         else:
-            if word.rstrip("s") in _COUNTED and said and said[-1] in ("um", "uma"):
+            counts = word in _COUNTED or (word in _OF and said[-2:-1] != ["cada"])
+            if counts and said and said[-1] in ("um", "uma"):
                 said[-1] = "1"
             said.append(word if word.isalpha() else _mark(word))
     return " ".join(said)
+
+
+def marked(text: str) -> str:
+    """Return a text with `IS` in place of each `é`."""
+    return _IS.sub(IS, text) if "é" in text or "É" in text else text
 
 
 def _mark(word: str) -> str:

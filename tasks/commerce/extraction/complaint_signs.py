@@ -35,6 +35,12 @@ _SPELT: Final = {
     "q": "que",
     "vc": "voce",
     "nd": "nada",
+    # What somebody else tells of the shopper.
+    "comprou": "comprei",
+    "pediu": "pedi",
+    "solicitou": "solicitei",
+    "escolheu": "escolhi",
+    "encomendou": "encomendei",
 }
 _NEGATIONS: Final = ("nao", "sem", "nem", "nunca", "nenhum", "nenhuma", "jamais", "ninguem")
 _DENIAL: Final = (
@@ -58,8 +64,6 @@ class ComplaintReading:
 
     plain: tuple[str, ...]
     """Complaints that it plainly makes, in the order of `complaint_signs.txt`."""
-    denied: bool
-    """Whether it denies a complaint."""
     intentions: tuple[tuple[str, bool], ...]
     """Fields of intention that it states, with their values."""
     open_topics: frozenset[str]
@@ -89,20 +93,17 @@ def read_complaints(text: str) -> ComplaintReading:
     spoken = spoken_words(text[:MAX_READ])
     intentions = _intentions(spoken)
     plain: list[str] = []
-    denied = False
     for sign in _signs():
-        stated = turned = 0
+        stated = 0
         if sign.denying is not None:
             spoken, stated = sign.denying.subn(sign.mark, spoken)
         if sign.stating is not None and (found := [each["denial"] for each in sign.stating.finditer(spoken)]):
-            turned = sum(denial is not None for denial in found)
-            stated += len(found) - turned
+            stated += found.count(None)
             spoken = sign.stating.sub(sign.mark, spoken)
         if stated and sign.complaint:
             plain.append(sign.complaint)
-        denied = denied or bool(turned or (stated and not sign.complaint))
     topics = frozenset(topic for topic, pattern in _topics().items() if pattern.search(spoken))
-    return ComplaintReading(tuple(dict.fromkeys(plain)), denied, intentions, topics, spoken)
+    return ComplaintReading(tuple(dict.fromkeys(plain)), intentions, topics, spoken)
 
 
 def is_said(phrase: re.Pattern[str], spoken: str) -> bool:

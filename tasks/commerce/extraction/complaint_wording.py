@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
 from typing import Final
 
-from tasks.commerce.extraction.complaint_signs import spoken_words
+from tasks.commerce.extraction.complaint_signs import MAX_READ, spoken_words
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.manner import manner
 from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, folded_words, ramp
@@ -21,22 +21,35 @@ DATA_FILES: Final = (
     "data/lexicons/complaint_synonyms.txt",
     "data/lexicons/complaints.txt",
 )
+SAME: Final = 6
+"""First letters that words of one thing share: `alteração` and `alterado`."""
 LONG_WORD: Final = 5
 """Fewest letters of a word that a review may have misspelt."""
 LOST, LATE, INCOMPLETE, OWN_ERROR = "produto não entregue", "atraso na entrega", "pedido incompleto", "compra errada"
-SHORT, TOO_LONG = 60, 160
-"""Maximum characters of a short complaint, as requested, and the length from which it counts as a text."""
+UNANSWERED = "vendedor não responde"
+SHORT, TOO_LONG = 100, 200
+"""Maximum characters of a short complaint, and the length from which it counts as a text."""
 KEPT: Final = 4_096
-MAX_REVIEW: Final = 2_000
-"""Characters of a review that are read."""
 FOREIGN_WORDS: Final = 2
 """Words that neither the review nor the lists have from which on a complaint is worth nothing."""
+ALIKE: Final = 0.2
+"""Share of such a word that a single one counts among the review's own."""
 SAID_BESIDE: Final = 0.4
 """Grade that a number, a repetition or a copy leaves."""
 REPEATED: Final = 0.4
 """Share of the different content words that are said again, from which on a complaint is a copy."""
-ANY: Final = "any"
-
+ANY, BESIDE, OPEN = "any", "beside", "open"
+"""Words of any part of a complaint, of a part that names its topic, and before what is not there yet."""
+_PART_END: Final = re.compile(r" ?[.!?;:,]+ ?| (?:e|mas|porem|pois|porque|embora|apesar) ")
+_NEGATIONS: Final = frozenset(("nao", "nunca", "nem", "jamais", "sem", "nenhum", "nenhuma", "ninguem"))
+_AFFIRMED, _DENIED_WORD, _EITHER = frozenset((False,)), frozenset((True,)), frozenset((False, True))
+_BINDING: Final = CLOSED_CLASS - {"quer"}
+"""Words without a meaning of their own; `quer` has one where it is no conjunction."""
+_DID: Final = roots(("fazer", "realizar", "ocorrer", "acontecer", "dar", "saber"))
+"""Verbs without a meaning of their own: `a troca não foi feita`."""
+_CAUSES: Final = frozenset(("por", "pelo", "pela", "devido", "causa", "motivo", "culpa", "ja"))
+_CAME: Final = roots(("receber", "chegar", "vir", "entregar", "mandar", "enviar"))
+_DONE: Final = ("ou", "eu", "iu", "ram")
 _NOT: Final = r"(?:nao|nem|nunca|jamais|sem|nenhum\w?|nada|ninguem)"
 _BAD: Final = (
     r"(?:atras|demor|lent[oa]|lentid|defeit|quebr|danific|estrag|avari|trinc|rasg|rachad|queim|manch|errad|trocad|"
@@ -67,33 +80,15 @@ _MAY_DENY: Final = re.compile(
 _ARRIVED: Final = re.compile(
     r"\b(?:entregue|entregues|entregaram|entregou|chegou|chegaram|chegando|recebeu|recebi|receberam|recebid\w+|veio|vieram)\b"
 )
-_ON_TIME: Final = re.compile(
-    r"\b(?:no prazo|dentro d[oe] prazo|antes d[oae] (?:\w+ )?(?:prazo|data|dia)|na data|em dia|a tempo|pontual\w*"
-    r"|adiantad\w+)\b"
+_ANSWERED: Final = re.compile(r"\b(?:respond|atend|retorn)(?:eu|ou|eram|aram)\b")
+ON_TIME: Final = re.compile(
+    r"\b(?:no prazo|dentro d[oe] (?:\w+ )?prazo|antes d[oae] (?:\w+ )?(?:prazo|data|dia|tempo)|na data|em dia|a tempo"
+    r"|pontual\w*|adiantad\w+|(?:prazo|data) (?:foi )?(?:cumprid|respeitad|certo|certa)\w*"
+    r"|(?:cumpri|respeit)\w+ (?:o |a )?(?:prazo|data))\b"
 )
-_SETTLED: Final = re.compile(
-    r"\b(?:resol\w+|soluc\w+|sanad\w+|regulariz\w+|normaliz\w+|conserta\w+|indeniz\w+|compensad\w+|encerrad\w+|superad\w+"
-    r"|contornad\w+|tudo (?:bem|certo|ok)|ainda bem|em maos|em posse|esta com|ficou com"
-    r"|ja (?:foi |foram |lhe |me |se )?(?:envi|mand|troc|devolv|reembols|estorn|entreg|receb|cheg|atend|substitu)\w+)\b"
-)
-_BUT: Final = re.compile(
-    r"\b(?:mas|porem|embora|apesar|contudo|todavia|entretanto|so que|ainda que|mesmo assim|exceto|salvo|no entanto)\b"
-)
-_SHOPPER: Final = r"(?:client|comprador|consumidor|usuari|fregue)\w*"
 _BLAMED: Final = re.compile(
-    rf"\b(?:d[oae]s?|pel[oa]s?|por|por causa d[oa]) (?:propri[oa] )?{_SHOPPER}"
-    # What a shopper does in a complaint is a closed list.
-    rf"|{_SHOPPER} (?!(?:ainda|ja|nunca receb|so|apenas|somente|receb|compr|reclam|relat|ped|quer|aguard|esper|esta|sem"
-    r"|teve|tem|precis|pag|ach|solicit|inform|devolv|diz|fic|nem|afirm|queix|sequer|continu|tent|consegu|cancel|e\b|$"
-    r"|nao (?:receb|consegu|teve|tem|sabe|foi|obteve|gost|compr|recomend|encontr|ach|entend)))"
-)
-_SHOPPER_OF: Final = re.compile(
-    rf"\b(?:respeito|consideracao|satisfacao|atencao|descaso|informac\w+|retorno|contato|mensage\w+|atendimento|dinheiro|"
-    rf"compra|pedido|reclamac\w+|endereco|casa) (?:a|ao|aos|com|com o|com os|d[oae]s?|para o) {_SHOPPER}"
-)
-_PAID_AND_CAME: Final = re.compile(
-    r"\b(?:pag|compr|ped)\w* (?:por )?(\w+) (?:[a-z]+ ){0,6}?(?:vieram|veio|receb\w+|cheg\w+|entreg\w+) "
-    r"(?:so |apenas |somente )?(\w+)\b"
+    r"\b(?:pel[oa]s?|por|(?:culpa|causa|erro|falha) d[oae]s?) (?:propri[oa] )?"
+    r"(?:client|comprador|consumidor|usuari|fregue)|cliente (?:nao|nunca) (?:respond|atend|retorn|entreg|envi|mand)"
 )
 _NUMBERS: Final[Mapping[str, int]] = {
     word: number
@@ -122,46 +117,126 @@ def complaint_wording(found: str, review: str, topics: frozenset[str]) -> float:
     folded = fold(text)
     said = folded_words(folded)
     spoken = spoken_words(text)
-    theirs = _words_of(review)
-    matter = _matter()
-    lists = [theirs, matter[ANY], *(matter[topic] for topic in topics if topic in matter)]
-    if LOST in topics:
-        lists.append(matter[LATE])
-    strange = [
-        word
-        for word in said
-        if len(word) > 2 and word not in CLOSED_CLASS and word.isalpha() and not _is_listed(word, lists)
-    ]
-    # The beginning of a word that is said too is one that was cut off, and its slip of a letter no other word.
-    foreign = sum(
-        not _is_misspelt(word, theirs)
-        and not _is_misspelt(word, frozenset(said) - {word})
-        and not any(other.startswith(word) for other in said if other != word)
-        for word in strange
-    )
-    grade = ramp(foreign, FOREIGN_WORDS, 0)
+    grade = ramp(sum(_strange(part, review, topics) for part in parts_of(spoken)), FOREIGN_WORDS, 0)
     grade *= SAID_BESIDE ** (
         _is_repeated(said, review)
         + (bool(review) and (_has_other_numbers(spoken, review, topics) or _is_pasted(said, text, review)))
     )
-    if review and _BUT.search(spoken) and not _BUT.search(_heard(review)):
-        grade *= SAID_BESIDE
     if not grade or _says_the_end(spoken, review, topics) or _blames(spoken, review, topics):
         return 0.0
     return grade * manner(text, folded, said)
 
 
+def parts_of(spoken: str) -> list[str]:
+    """Return the parts of spoken words that say something by themselves."""
+    return [part for part in _PART_END.split(spoken) if part.strip()]
+
+
+def said_parts(found: str, review: str) -> list[str]:
+    """Return the parts of a complaint that are made of a review's own words."""
+    parts = parts_of(spoken_words(found[: TOO_LONG + 1]))
+    return [part for part in parts if review and not _strange(part, review, frozenset())]
+
+
+def quotes(found: str, review: str) -> bool:
+    """Return whether a complaint is made of a review's own words alone."""
+    return len(said_parts(found, review)) == len(parts_of(spoken_words(found[: TOO_LONG + 1])))
+
+
+def _strange(part: str, review: str, topics: frozenset[str]) -> float:
+    """Count the words that neither a review nor the lists have, and those that it has the other way round.
+
+    A part that names a topic has the topic's words and those that go with any; another has to be the review's.
+    """
+    matter, theirs = _matter(), _words_of(review)
+    said = part.split()
+    own = [matter[topic] for topic in (topics | {LATE} if LOST in topics else topics) if topic in matter]
+    lists = [theirs, matter[ANY]]
+    about = any(stem in words for stem in map(root, said) for words in own)
+    if about:
+        lists += own
+    owned = any(root(word) in theirs and root(word) not in matter[ANY] for word in said if word not in _BINDING)
+    if about or owned:
+        lists.append(matter[BESIDE])
+    strange = [
+        word
+        for word in said
+        if len(word) > 2
+        and word not in _BINDING
+        and word.isalpha()
+        and not _is_listed(word, lists)
+        # The beginning of a word that is said too is one that was cut off, and its slip of a letter no other word.
+        and not _is_misspelt(word, theirs)
+        and not _is_misspelt(word, frozenset(said) - {word})
+        and not any(other.startswith(word) for other in said if other != word)
+    ]
+    if not strange:
+        return _turned_round(said, review, about) if review else 0
+    # Among the review's own words a single other one is more often a synonym than a claim, unless it is a cause.
+    like = len(strange) == 1 and review and owned and _CAUSES.isdisjoint(said)
+    return ALIKE if like else len(strange)
+
+
+def _turned_round(said: Sequence[str], review: str, about: bool) -> int:
+    """Count the words that a part denies and a review does not, or only the review: of a topic, what was done alone."""
+    theirs, light = _denials_in(review), _CAME
+    denies = not _NEGATIONS.isdisjoint(said)
+    if denies if about else not (denies or _matter()[OPEN].isdisjoint(map(root, said))):
+        return 0
+    checked = [word for word in said if not about or (word.endswith(_DONE) and root(word) not in light)]
+    return sum(
+        theirs.get(stem, _AFFIRMED).isdisjoint(how)
+        for stem, how in _denials(checked).items()
+        if stem in theirs or (how == _DENIED_WORD and stem not in _DID)
+    )
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _denials_in(review: str) -> Mapping[str, frozenset[bool]]:
+    """Return of each root of a review, and of its synonyms, whether it is denied, affirmed or both."""
+    found: dict[str, frozenset[bool]] = {}
+    for part in parts_of(_heard(review)):
+        for stem, how in _denials(part.split()).items():
+            found[stem] = found.get(stem, frozenset()) | how
+    for line in _synonyms():
+        there = [found[stem] for stem in line if stem in found]
+        if there:
+            found |= dict.fromkeys(line - found.keys(), frozenset().union(*there))
+    return found
+
+
+def _denials(said: Sequence[str]) -> dict[str, frozenset[bool]]:
+    """Return of each content word's root whether it is denied: the first after a `not` is, and those after may be."""
+    found: dict[str, frozenset[bool]] = {}
+    how = _AFFIRMED
+    for word in said:
+        if word in _NEGATIONS or (word == "qualquer" and how is not _AFFIRMED):
+            how = _DENIED_WORD
+        elif word not in _BINDING and word.isalpha():
+            stem = root(word)
+            found[stem] = found.get(stem, frozenset()) | how
+            how = how if how is _AFFIRMED else _EITHER
+    return found
+
+
 def _is_listed(word: str, lists: Sequence[AbstractSet[str]]) -> bool:
     stem = root(word)
-    return any(stem in each or word in each for each in lists)
+    return any(stem in each or word in each for each in lists) or (len(word) > SAME and word[:SAME] in lists[0])
 
 
-def is_denied(found: str) -> bool:
-    """Return whether a complaint denies itself: `sem atraso`, `defeito nenhum`, `não foi produto não entregue`."""
+def is_denied(found: str, review: str = "") -> bool:
+    """Return whether a complaint denies itself: `sem atraso`, `defeito nenhum`, `não foi produto não entregue`.
+
+    What a review denies in the same words is no denial of the complaint: `sem contato`.
+    """
     spoken = spoken_words(found[: TOO_LONG + 1])
     if not _MAY_DENY.search(spoken):
         return False
-    return bool(_DENIED.search(spoken) or _denied_names().search(spoken))
+    denied = [match[0] for pattern in (_DENIED, _denied_names()) for match in pattern.finditer(spoken)]
+    if not denied or not review:
+        return bool(denied)
+    theirs = [roots(part.split()) for part in parts_of(_heard(review))]
+    return any(not any(roots(phrase.split()) <= part for part in theirs) for phrase in denied)
 
 
 @cache
@@ -175,12 +250,16 @@ def _denied_names() -> re.Pattern[str]:
 
 @lru_cache(maxsize=KEPT_PROMPTS)
 def _heard(review: str) -> str:
-    return spoken_words(review[:MAX_REVIEW])
+    return spoken_words(review[:MAX_READ])
 
 
 def _says_the_end(spoken: str, review: str, topics: frozenset[str]) -> bool:
     """Return whether it says that the trouble is over, or was none, and the review does not."""
-    ends = (_SETTLED, *([_ARRIVED] if LOST in topics else []), *([_ON_TIME] if LATE in topics else []))
+    ends = [_ARRIVED] if LOST in topics else []
+    if UNANSWERED in topics:
+        ends.append(_ANSWERED)
+    if LATE in topics and topics <= {LATE, LOST}:
+        ends.append(ON_TIME)
     return any(_affirmed(end, spoken) and not _affirmed(end, _heard(review)) for end in ends)
 
 
@@ -205,8 +284,7 @@ def _blames(spoken: str, review: str, topics: frozenset[str]) -> bool:
     if OWN_ERROR in topics:
         return False
     theirs = f" {_heard(review)} "
-    kept = _SHOPPER_OF.sub("loja", spoken)
-    return any(found[0] not in theirs for found in _BLAMED.finditer(kept))
+    return any(found[0] not in theirs for found in _BLAMED.finditer(spoken))
 
 
 def _has_other_numbers(spoken: str, review: str, topics: frozenset[str]) -> bool:
@@ -214,11 +292,7 @@ def _has_other_numbers(spoken: str, review: str, topics: frozenset[str]) -> bool
     known = theirs | ({one - other for one in theirs for other in theirs} if INCOMPLETE in topics else frozenset())
     words = spoken.split()
     mine = {number for word in words if word not in _VAGUE and (number := _number(word)) is not None}
-    if mine - known:
-        return True
-    turned = _PAID_AND_CAME.search(spoken)
-    paid, came = (_number(turned[1]), _number(turned[2])) if turned else (None, None)
-    return paid is not None and came is not None and paid < came
+    return not mine <= known
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
@@ -232,22 +306,22 @@ def _number(word: str) -> int | None:
 
 
 def _is_repeated(said: list[str], review: str) -> bool:
-    content = [word for word in said if word not in CLOSED_CLASS and word.isalpha()]
+    content = [word for word in said if word not in _BINDING and word.isalpha()]
     different = set(content)
     again = sum(content.count(word) > 1 for word in different)
-    heard = " ".join(folded_words(fold(review[:MAX_REVIEW])))
+    heard = " ".join(folded_words(fold(review[:MAX_READ])))
     return again > 0 and again >= REPEATED * len(different) and " ".join(said) not in heard
 
 
 def _is_pasted(said: list[str], text: str, review: str) -> bool:
-    return len(text) > SHORT and " ".join(said) in " ".join(folded_words(fold(review[:MAX_REVIEW])))
+    return len(text) > SHORT and " ".join(said) in " ".join(folded_words(fold(review[:MAX_READ])))
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
 def _words_of(review: str) -> frozenset[str]:
     """Return a review's words, their roots, and those of their synonyms."""
-    theirs = frozenset(folded_words(fold(review[:MAX_REVIEW])))
-    theirs |= roots(theirs)
+    theirs = frozenset(folded_words(fold(review[:MAX_READ])))
+    theirs |= roots(theirs) | {word[:SAME] for word in theirs if len(word) > SAME}
     return theirs.union(*(line for line in _synonyms() if not line.isdisjoint(theirs)))
 
 

@@ -5,14 +5,26 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Final
 
-from tasks.commerce.extraction.complaint_signs import read_complaints
-from tasks.commerce.extraction.complaint_wording import KEPT, LATE, LOST, SHORT, TOO_LONG, is_denied
+from tasks.commerce.extraction.complaint_signs import MAX_READ, read_complaints
+from tasks.commerce.extraction.complaint_wording import (
+    KEPT,
+    LATE,
+    LOST,
+    SHORT,
+    TOO_LONG,
+    is_denied,
+    quotes,
+    said_parts,
+)
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.text_form import fold, overlap, ramp
+from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, overlap, ramp
 
 DATA_FILES: Final = ("data/lexicons/complaints.txt",)
 OTHER_WORDS: Final = 0.9
 """Grade of the same complaint in other words."""
+ANOTHER: Final = 0.6
+"""Grade of another complaint that the review plainly makes."""
+FAMILY: Final = frozenset((LOST, LATE))
 
 COMPLAINTS: Final = tuple(line.split(": ")[0] for line in read_lexicon("complaints"))
 """The known complaints, the worst first."""
@@ -33,39 +45,53 @@ _PACKAGE: Final = re.compile(
 
 
 @lru_cache(maxsize=KEPT)
-def same_complaint(found: str, wanted: str, heard: frozenset[str] = frozenset()) -> float:
+def same_complaint(found: str, wanted: str, review: str = "") -> float:
     """Grade a complaint against the reference's, in [0, 1].
 
     1 for the reference's words and 0.9 for others with the same meaning (`data/lexicons/complaints.txt`); a reference
-    complaint that is not in the list is compared word by word. Naming complaints that the review has no sign of divides
-    the grade, and naming only others, or denying the right one, earns nothing. What has not come is late as well. Two
-    empty complaints agree.
+    complaint that is not in the list is compared word by word. Naming complaints that the review has no sign of, and
+    not in its own words, divides the grade; denying the right one, or naming only others, earns nothing, but for
+    another that the review plainly makes, in its own words: people do not agree on which is the main one. What has not
+    come is late as well. Two empty complaints agree.
 
     Args:
         found: The answer's complaint.
         wanted: The reference's.
-        heard: Complaints of which the review has a sign.
+        review: The review; empty where nobody knows it.
     """
     if not wanted.strip() or not found.strip():
         return float(not wanted.strip() and not found.strip())
-    named = rightly_named(found, wanted, heard)
-    known = wanted in _complaints()
-    if known and (wanted not in named or is_denied(found)):
-        return 0.0
+    named = rightly_named(found, wanted, review)
+    kept = ramp(len(found), TOO_LONG, SHORT)
     grade = max(overlap(found, wanted), OTHER_WORDS if wanted in named else 0.0)
-    beside = named - heard - {wanted} - ({LATE} if wanted == LOST else set())
-    return grade / (1 + len(beside)) * ramp(len(found), TOO_LONG, SHORT)
+    if wanted in _complaints():
+        if not named or is_denied(found, review):
+            return 0.0
+        if wanted not in named:
+            plain = not named.isdisjoint(read_complaints(review).plain)
+            return kept * ANOTHER if plain and quotes(found, review) else 0.0
+    beside = named - {wanted} - ({LATE} if wanted == LOST else set())
+    if beside and (beside := beside - heard_in(review)):
+        beside -= said_complaints(" , ".join(said_parts(found, review)))
+    return grade / (1 + len(beside)) * kept
 
 
 @lru_cache(maxsize=KEPT)
-def rightly_named(found: str, wanted: str, heard: frozenset[str] = frozenset()) -> frozenset[str]:
+def rightly_named(found: str, wanted: str, review: str = "") -> frozenset[str]:
     """Return the complaints that an answer names; lateness and what has not come are one where the review has both."""
     found = found[: TOO_LONG + 1]
     named = said_complaints(fold(found))
     if wanted not in named:
         named |= frozenset(read_complaints(found).plain)
-    family = (LOST, LATE)
-    return named | {wanted} if wanted in family and not named.isdisjoint(heard.intersection(family)) else named
+    if wanted in FAMILY and wanted not in named and named & FAMILY & heard_in(review):
+        return named | {wanted}
+    return named
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def heard_in(review: str) -> frozenset[str]:
+    """Return the complaints of which a review has a sign, plain or not."""
+    return named_complaints(fold(review[:MAX_READ])) | frozenset(read_complaints(review).plain)
 
 
 @lru_cache(maxsize=KEPT)

@@ -21,9 +21,9 @@ from tasks.commerce.extraction.complaint_signs import (
     read_complaints,
     spoken_words,
 )
-from tasks.commerce.extraction.complaint_wording import LATE, LOST, SHORT, TOO_LONG, is_denied
-from tasks.commerce.extraction.complaints import COMPLAINTS, named_complaints, said_complaints
-from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, fold, folded_words, ramp
+from tasks.commerce.extraction.complaint_wording import LATE, LOST, ON_TIME, is_denied, said_parts
+from tasks.commerce.extraction.complaints import COMPLAINTS, heard_in, rightly_named, same_complaint
+from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, folded_words
 
 ISSUE_TOPICS: Final = ("delivery", "product", "seller")
 SATISFIED: Final = 4
@@ -40,6 +40,7 @@ UNLIKELY: Final = (LOST, CANCELLED)
 OF_SEVERAL_TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "pedido incompleto": ("delivery", "product", "seller"),
     "embalagem ruim": ("delivery", "product", "seller"),
+    "pedido cancelado": ("delivery", "product", "seller"),
     "compra errada": ("product",),
 }
 """Complaints that one reader counts to one topic, and another to another."""
@@ -48,13 +49,16 @@ FEW_WORDS: Final = 3
 
 _REVIEW: Final = re.compile(r"^Avaliação:[ \t]*(\S.*)", re.MULTILINE | re.DOTALL)
 _WORD: Final = re.compile(r"[a-z]{2}")
+ELSEWHERE: Final = frozenset(("produto com defeito", "preço alto"))
+"""Complaints that may be of something else: a package, goods that were never sent, the freight."""
+_ELSEWHERE: Final = re.compile(
+    r"\b(?:embalage[mn]s?|caixas?|pacotes?|envelope) (?:\w+ ){0,6}(?:amass|rasg|abert|avari|danific|viola|molha|fura)"
+    r"|\b(?:queim|quebr|estrag|danific|avari)\w* (?:\w+ ){0,4}(?:deposito|galpao|armazem|centro|estoque|caminhao)"
+    r"|\b(?:deposito|galpao|armazem|centro|estoque|caminhao) (?:\w+ ){0,3}(?:queim|incend)|\bfrete (?:\w+ ){4,}?car[oa]"
+)
 _IN_THE_END: Final = re.compile(
     r"\b(?:mas|porem|depois|dias|agora|hoje|ontem|finalmente|enfim|so|somente|apenas|quando|ate que|resolvi\w+)\b"
     r".{0,60}? (?:chegou|chegaram|recebi|recebemos|entregaram|entregou|(?:foi|foram) entreg\w+|veio|vieram)\b"
-)
-_ON_TIME: Final = re.compile(
-    r"\b(?:no prazo|dentro d[oe] (?:\w+ )?prazo|antes d[oae] (?:\w+ )?(?:prazo|data|dia|tempo)|na data|em dia"
-    r"|(?:prazo|data) (?:foi )?(?:cumprid|respeitad|certo|certa)\w*|(?:cumpri|respeit)\w+ (?:o |a )?(?:prazo|data))\b"
 )
 
 
@@ -95,31 +99,25 @@ def _known_complaints(reading: ComplaintReading, rating: int | None, spoken: str
     for topic in ISSUE_TOPICS:
         if topic in decided:
             known[_issue(topic)] = True
-        elif topic not in reading.open_topics and topic not in disputed:
+        elif topic not in {*reading.open_topics, *disputed} and not (topic == "seller" and "product" in plain):
             known[_issue(topic)] = False
     return known
 
 
 def _is_doubtful(reading: ComplaintReading, rating: int | None, spoken: str) -> bool:
     """Return whether the words contradict the worst complaint, or leave two, or the stars contradict it."""
-    topics = {categories()[complaint] for complaint in reading.plain}
-    if CANCELLED in reading.plain and LOST not in reading.plain and "product" in topics:
-        return True
-    if LOST in reading.plain and not ARRIVED_WITH.isdisjoint(reading.plain):
-        return True
-    if topics == {"price"} and (rating or 0) <= BAD_STARS and len(spoken.split()) > LONG_FOR_A_PRICE:
-        return True
-    if rating is not None and rating >= SATISFIED and set(UNLIKELY) & set(reading.plain):
-        return True
-    if LOST in reading.plain and _IN_THE_END.search(reading.rest.partition(TAKEN_AS_LOST)[2]):
-        return True
-    return LATE in reading.plain and is_said(_ON_TIME, spoken)
-
-
-@lru_cache(maxsize=KEPT_PROMPTS)
-def heard_in(review: str) -> frozenset[str]:
-    """Return the complaints of which a review has a sign, plain or not."""
-    return named_complaints(fold(review[:MAX_READ])) | frozenset(read_complaints(review).plain)
+    plain = set(reading.plain)
+    topics = {categories()[complaint] for complaint in plain}
+    few, many = (rating or 0) <= BAD_STARS, rating is not None and rating >= SATISFIED
+    return bool(
+        (CANCELLED in plain and LOST not in plain and "product" in topics)
+        or (LOST in plain and not ARRIVED_WITH.isdisjoint(plain))
+        or (topics == {"price"} and few and len(spoken.split()) > LONG_FOR_A_PRICE)
+        or (many and not plain.isdisjoint(UNLIKELY))
+        or (LOST in plain and _IN_THE_END.search(reading.rest.partition(TAKEN_AS_LOST)[2]))
+        or (ELSEWHERE & plain and _ELSEWHERE.search(spoken))
+        or (LATE in plain and is_said(ON_TIME, spoken))
+    )
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
@@ -132,27 +130,16 @@ def has_sign(topic: str, review: str) -> bool:
 def unknown_complaint(found: str, review: str, rating: int | None = None) -> float:
     """Grade a complaint of which the reference knows nothing, in [0, 1], by the review's words.
 
-    Anything is possible where there is no review, and none unless few stars stand beside several words. A known
-    complaint needs a sign of it, a word of its topic, or another word of the review: people speak of things in words of
-    any kind. A denied complaint is none, either.
+    Anything is possible where there is no review, and none unless few stars stand beside several words. Else it has to
+    name, undenied, what the review has a sign of, or to be made of the review's own words: people speak of things in
+    words of any kind.
     """
     if not review:
         return 1.0
     if not found.strip():
         return 0.5 if rating is not None and rating < SATISFIED and len(folded_words(review)) > FEW_WORDS else 1.0
-    named = said_complaints(fold(found[: TOO_LONG + 1])) | set(read_complaints(found).plain)
-    shared = _content(found[: TOO_LONG + 1]) & _content(review)
-    topics = read_complaints(review).open_topics
-    unheard = [each for each in named - heard_in(review) if not shared and categories()[each] not in topics]
-    unfit = [each for each in named - heard_in(review) if categories()[each] not in {*topics, "product", "other"}]
-    if is_denied(found) or unheard or unfit or not (shared or named & heard_in(review)):
-        return 0.0
-    return ramp(len(found), TOO_LONG, SHORT)
-
-
-@lru_cache(maxsize=KEPT_PROMPTS)
-def _content(text: str) -> frozenset[str]:
-    return frozenset(folded_words(fold(text[:MAX_READ]))) - FUNCTION_WORDS
+    grades = [same_complaint(found, each, review) for each in rightly_named(found, "") & heard_in(review)]
+    return max(grades) if grades else float(bool(said_parts(found, review)) and not is_denied(found, review))
 
 
 def _issue(topic: str) -> str:

@@ -18,12 +18,16 @@
   the rating and the reference does not. Where stars are all that is known of the mood, of a real review, one star off
   costs a tenth of the field, and the next mood with it a quarter. A complaint that the reference does not have leaves a
   fifth of all values, and a missing one 0.6: it is what a reader acts on. One that names the reference's topic and
-  another is right where the review has a sign of both. Each word of it beyond the review's, their synonyms' and the
-  topic's costs half, a number that is not the review's, a repetition, a pasted review or a `but` without one in the
-  review 0.6; a denial, an end or a shopper to blame all (`complaint_wording`). An issue that is none, or of which the
+  another is right where the review has a sign of both or says it in these words; one that names only another which the
+  review plainly makes, in its own words, has 0.6. It is read by parts, from one mark or `e`, `mas`, `pois` to the next:
+  a part that names the topic may have the topic's words, another has to be the review's, and either what the review
+  denies or affirms. Each word beyond, of the review's, their synonyms and the lists, costs half, and a tenth where it
+  stands alone among the review's own and gives no cause; a number that is not
+  the review's, a repetition or a pasted review 0.6; a denial, an end or a shopper to blame all; length is free up to
+  100 characters and leaves nothing at 200 (`complaint_wording`). An issue that is none, or of which the
   review has no word, leaves 0.85, a contradiction with an unknown field 0.7. Gamed by the likeliest values, which is
   worth only what the store's habits are: one fixed object of praise earns 0.68 a review on a simulated store, where
-  half of the reviews are praise alone, and 0.45 on a real sample, where unread prompts earn 0.48; and by a risk
+  half of the reviews are praise alone, and 0.49 on a real sample, as unread prompts do; and by a risk
   that no real reference knows. Source: V4.2 report, sentiment mismatch.
 
 The first three are paid in full only as far as the `values` are right, and a quarter at least: a well-formed answer to
@@ -45,11 +49,12 @@ Gamed by one fixed object, which earns everything: the reason for `grounded`.
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tasks.commerce.extraction.complaint_wording import TOO_LONG, complaint_wording
-from tasks.commerce.extraction.complaints import OTHER_WORDS, rightly_named, same_complaint
-from tasks.commerce.extraction.review_reading import OF_SEVERAL_TOPICS, has_sign, heard_in, review_in, unknown_complaint
+from tasks.commerce.extraction.complaints import OTHER_WORDS, heard_in, rightly_named, same_complaint
+from tasks.commerce.extraction.review_reading import OF_SEVERAL_TOPICS, has_sign, review_in, unknown_complaint
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.json_fields import (
     CAUSE_FIELDS,
@@ -64,7 +69,7 @@ from tasks.commerce.text.json_fields import (
     sentiment_of,
 )
 from tasks.commerce.text.parser import parse_object
-from tasks.commerce.text.text_form import ramp
+from tasks.commerce.text.text_form import KEPT_PROMPTS, ramp
 from tasks.commerce.text.wordings import read_wording
 
 if TYPE_CHECKING:
@@ -151,13 +156,17 @@ CONTRADICTIONS: Final = (
     ),
 )
 
+CONTRADICTING: Final = tuple(dict.fromkeys(name for rule in CONTRADICTIONS for name in (rule.first, rule.second)))
+
 
 def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
     """Score the form of the object and its agreement with the known facts."""
     parsed = parse_object(completion)
     fields = parsed.value or {}
-    trust = parsed.trust_alone(READABLE)
-    readable = {name: fields[name] for name, check in READABLE.items() if name in fields and check(fields[name])}
+    alone = not parsed.needed and fields.keys() <= READABLE.keys()
+    trust = float(parsed.value is not None) if alone else parsed.trust_alone(READABLE)
+    check_of = READABLE.get
+    readable = {name: value for name, value in fields.items() if (check := check_of(name)) and check(value)}
     types = (len(readable) - ("main_complaint" in readable)) / len(CHECKS)
     sense = 0.25 + 0.75 * types
     present = len(READABLE) if len(readable) == len(READABLE) else sum(map(fields.__contains__, READABLE))
@@ -187,16 +196,16 @@ def _values(readable: Mapping[str, Any], reference: Reference, review: str) -> f
     if wanted.get("churn_risk") is None:
         agreements |= _by_the_stars_alone(readable, wanted)
     complaint = _complaint(readable.get("main_complaint", ""), rating, review, wanted.get("main_complaint"))
-    if complaint < 1 or "main_complaint" in readable:
-        agreements |= {"main_complaint": complaint} if complaint < 1 or "main_complaint" in agreements else {}
+    if complaint < 1 or ("main_complaint" in readable and "main_complaint" in agreements):
+        agreements["main_complaint"] = complaint
     total, kept_of_all = _discounted(agreements, readable, wanted)
     contradicts = sentiment_contradicts(readable.get("sentiment"), rating) and not sentiment_contradicts(
         wanted.get("sentiment"), rating
     )
-    alarms = sum(
-        found(name) is True and _is_alarm(name, wanted.get(name), wanted.get("main_complaint"), review)
-        for name in ISSUES
-    )
+    alarms = 0
+    for name in ISSUES:
+        if found(name) is True and wanted.get(name) is not True:
+            alarms += _is_alarm(name, wanted.get(name), wanted.get("main_complaint"), review)
     kept = FALSE_ALARM**alarms * kept_of_all * (0.5 if contradicts else 1.0) * _kept_by_complaint(readable, agreements)
     return float(kept * (total / len(agreements)) ** 2)
 
@@ -224,15 +233,11 @@ def _complaint(found: str, rating: int | None, review: str, wanted: str | None) 
     if found == wanted:
         return 1.0
     found = found[: TOO_LONG + 1]
-    if wanted is None:
-        heard = heard_in(review)
-        agreement = unknown_complaint(found, review, rating)
-    else:
-        heard = heard_in(review) | {wanted}
-        agreement = same_complaint(found, wanted, heard)
+    agreement = unknown_complaint(found, review, rating) if wanted is None else same_complaint(found, wanted, review)
     if not found.strip() or not agreement or (wanted is None and not review):
         return agreement
-    return agreement * complaint_wording(found, review, rightly_named(found, wanted or "", heard) & heard)
+    topics = rightly_named(found, wanted or "", review) & (heard_in(review) | {wanted})
+    return agreement * complaint_wording(found, review, topics)
 
 
 def _kept_by_complaint(readable: Mapping[str, Any], agreements: Mapping[str, float]) -> float:
@@ -252,27 +257,37 @@ def _discounted(
     """
     kept: dict[str, float] = {}
     kept_of_all = 1.0
-    found = readable.get
-    for first, second, share, holds in CONTRADICTIONS:
-        one, other = found(first), found(second)
-        if one is None or other is None or not holds(one, other):
+    found = _contradictions(*map(readable.get, CONTRADICTING))
+    if not found:
+        return sum(agreements.values()), kept_of_all
+    same = _contradictions(*map(wanted.get, CONTRADICTING))
+    for rule in found:
+        if rule in same:
             continue
-        true = wanted.get(first), wanted.get(second)
-        if None not in true and holds(*true):
-            continue
-        if None in true and true != (None, None):
-            kept_of_all *= max(share, UNUSUAL)
-        for name in (first, second):
-            kept[name] = min(kept.get(name, 1.0), share)
+        if (wanted.get(rule.first) is None) != (wanted.get(rule.second) is None):
+            kept_of_all *= max(rule.kept, UNUSUAL)
+        for name in (rule.first, rule.second):
+            kept[name] = min(kept.get(name, 1.0), rule.kept)
     return sum([agreement * kept.get(name, 1.0) for name, agreement in agreements.items()]), kept_of_all
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _contradictions(*values: Any) -> tuple[Contradiction, ...]:
+    """Return the rules that the values of `CONTRADICTING` break; few objects differ in more than their complaint."""
+    found = dict(zip(CONTRADICTING, values, strict=True)).get
+    return tuple(
+        rule
+        for rule in CONTRADICTIONS
+        if (one := found(rule.first)) is not None
+        and (other := found(rule.second)) is not None
+        and rule.holds(one, other)
+    )
 
 
 def field_agreement(name: str, found: Any, wanted: Any) -> float:
     """Grade a field that differs from the reference's."""
     if found is None:
         return 0.0
-    if name == "main_complaint":
-        return same_complaint(found, wanted)
     if name == "churn_risk":
         return ramp(abs((read_share(found) or 0.0) - wanted), 0.5, RISK_TOLERANCE)
     if name == "sentiment_score":

@@ -1,6 +1,6 @@
 """Ground truth of extraction, from the reference alone.
 
-The answer is what `json.loads` makes of the whole completion: a fence or a word around the object makes it none.
+The answer is what `json.loads` makes of the whole completion, or of one code fence around it: a word makes it none.
 Unseen: fields that the reference does not know, and whatever is said of a complaint that is
 none of `data/truth/complaint_topics.toml`.
 """

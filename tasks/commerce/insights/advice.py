@@ -65,13 +65,14 @@ _ACTIONS: Final = _WORDS["actions"]
 """Nouns that a recommendation may have in place of a verb."""
 _AGREEMENTS: Final = frozenset(["parceria", "parcerias", "acordo", "acordos", "contrato", "contratos"])
 """What a shop may close, and stay open."""
+_MENDING: Final = frozenset({"cut", "mend"})
 _MENDED: Final = frozenset({"atrasos", "nota", "frete"})
 """Columns that advice mends, and not only pushes."""
 
 
 @dataclass
 class Advice:
-    """Recommendations of a text."""
+    """Recommendations of a sentence or a text."""
 
     verbs: dict[str, float] = field(default_factory=dict)
     """The credit of each verb that recommends something sensible."""
@@ -83,6 +84,23 @@ class Advice:
     """Recommendations to do to a thing what is done to people, or to a row or a column what nobody does to it."""
     unfit: int = 0
     """Recommendations to mend what the table shows to be best."""
+
+    def add(self, other: "Advice") -> None:
+        """Add the recommendations of a sentence."""
+        for verb, credit in other.verbs.items():
+            self.verbs[verb] = max(self.verbs.get(verb, 0.0), credit)
+        self.harmful += other.harmful
+        self.unknown += other.unknown
+        self.senseless += other.senseless
+        self.unfit += other.unfit
+
+    def credit(self) -> float:
+        """Return the credit of all verbs; of those that only look, the first counts in full."""
+        credits = list(self.verbs.values())
+        looking = [place for place, verb in enumerate(self.verbs) if _VERBS.get(verb) == "study"]
+        for place in looking[1:]:
+            credits[place] *= LOOKED_AGAIN
+        return sum(credits)
 
 
 def advice_from(sentence: AnalysisSentence) -> int:
@@ -359,11 +377,9 @@ def _judge(verb: str, place: int, head: int, sentence: AnalysisSentence, table: 
         advice.unknown.append(first)
         return
     credit = 1.0
-    if kind in ("cut", "mend") and _is_best(objects, sentence, table):
+    if kind in _MENDING and _is_best(objects, sentence, table):
         advice.unfit += 1
         credit = 0.4
-    if kind == "study" and any(_VERBS.get(other) == "study" for other in advice.verbs if other != verb):
-        credit *= LOOKED_AGAIN
     advice.verbs[verb] = max(advice.verbs.get(verb, 0.0), credit)
 
 

@@ -21,7 +21,7 @@ NAMES: Final = frozenset(word for kind in KINDS for word in kind.words)
 
 @dataclass
 class Claims:
-    """Claims of a text."""
+    """Claims of a sentence or a text."""
 
     true: set[tuple[int, int]] = field(default_factory=set)
     """Cells of which a comparison is rightly claimed, by row and column."""
@@ -35,6 +35,16 @@ class Claims:
     """Causes that no table knows."""
     forecasts: int = 0
     denials: int = 0
+
+    def add(self, other: "Claims") -> None:
+        """Add the claims of a sentence."""
+        self.true |= other.true
+        self.false += other.false
+        self.compared += other.compared
+        self.related += other.related
+        self.causes += other.causes
+        self.forecasts += other.forecasts
+        self.denials += other.denials
 
     @property
     def judged(self) -> int:

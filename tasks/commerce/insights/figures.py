@@ -57,7 +57,7 @@ _UNIT_NEUTRAL: Final = _WORDS["unit_neutral"]
 
 @dataclass
 class Figures:
-    """Numbers of a text, compared with its table."""
+    """Numbers of a sentence or a text, compared with its table."""
 
     grades: dict[int, float] = field(default_factory=dict)
     """The best grade of each fact that was quoted."""
@@ -68,11 +68,20 @@ class Figures:
     compared: set[tuple[int, int]] = field(default_factory=set)
     """Cells that a sentence quotes beside another row's of the same column."""
     read: int = 0
-    """Numbers of the sentence read last that are no years."""
+    """Numbers of the sentence that are no years."""
     cells: list[tuple[int, int]] = field(default_factory=list)
-    """The cells of the sentence read last."""
+    """The cells of the sentence."""
     columns: dict[int, int] = field(default_factory=dict)
-    """The column of the number at each place of the sentence read last."""
+    """The column of the number at each place of the sentence."""
+
+    def add(self, other: "Figures") -> None:
+        """Add the numbers of a sentence."""
+        for place, grade in other.grades.items():
+            self.grades[place] = max(self.grades.get(place, 0.0), grade)
+        self.read += other.read
+        self.derived |= other.derived
+        self.false |= other.false
+        self.compared |= other.compared
 
 
 def read_figures(
@@ -87,9 +96,6 @@ def read_figures(
         years: Years of the period.
         figures: Receives what is found.
     """
-    figures.columns = {}
-    figures.cells = []
-    figures.read = 0
     if not sentence.numbers:
         return
     written = [each for place in sentence.numbers if (each := _written(place, sentence.tokens))]

@@ -1,12 +1,11 @@
 """Reading of an analysis, sentence by sentence: what it quotes of the table, what it claims, and what it recommends."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from tasks.commerce.insights.advice import SLURS, Advice, advice_from, begins_harm, credit_noun, read_advice
 from tasks.commerce.insights.assertions import HEDGES
@@ -14,7 +13,17 @@ from tasks.commerce.insights.claim_reader import read_claims
 from tasks.commerce.insights.claims import Claims
 from tasks.commerce.insights.figures import Figures, read_figures
 from tasks.commerce.insights.inventions import inventions, scoped, wrong_verdicts
-from tasks.commerce.insights.sentences import AnalysisSentence, sentences_of
+from tasks.commerce.insights.sentences import (
+    LONGEST_KEPT,
+    MAX_SENTENCES,
+    MAX_TOKENS,
+    AnalysisLine,
+    AnalysisSentence,
+    SentencePlace,
+    sentence_of,
+    split_line,
+    words_among,
+)
 from tasks.commerce.insights.speech import is_known, names_among, strange_words
 from tasks.commerce.insights.table import SHORT_MONTHS, Table, period_of
 from tasks.commerce.text.lexicons import read_lexicon
@@ -49,6 +58,8 @@ UNPROVED: Final = 0.68
 """What each sentence leaves that says something of a row or a column without a number or a claim that can be judged,
 and each list item that begins with an idle sentence."""
 
+KEPT_SENTENCES: Final = 8_192
+"""Number of cached readings of sentences."""
 STRANGER: Final = 0.78
 """What each of those leaves that says it in strange words."""
 
@@ -70,7 +81,7 @@ _MONTHS: Final = frozenset(SHORT_MONTHS.values())
 
 @dataclass
 class AnalysisReading:
-    """One analysis, read by its table."""
+    """An analysis, or one sentence of it, read by its table."""
 
     table: Table
     figures: Figures = field(default_factory=Figures)
@@ -88,16 +99,32 @@ class AnalysisReading:
     strange: int = 0
     invented: int = 0
     """What the table cannot know, said as a fact."""
+    sentences: int = 0
+    names_row: bool = False
+    carries: tuple[int | None, int | None] = (None, None)
+    """The row and the column that a sentence leaves to the next one."""
+
+    def add(self, part: "AnalysisReading") -> None:
+        """Add the reading of a sentence."""
+        if part.figures.read or part.figures.false:
+            self.figures.add(part.figures)
+        self.claims.add(part.claims)
+        self.advice.add(part.advice)
+        self.foreign += part.foreign
+        self.idle += part.idle
+        self.idle_strange += part.idle_strange
+        self.unproved += part.unproved
+        self.unproved_strange += part.unproved_strange
+        self.invented += part.invented
 
     def coverage(self, enough: int) -> float:
         """Return how well the best `enough` findings are quoted, in [0, 1]."""
         table = self.table
         compared = {table.places[cell] for cell in self.claims.true | self.figures.compared if cell in table.places}
-        columns = Counter(column for (_, column), place in table.places.items() if place in self.figures.grades)
-        series = {place for (_, column), place in table.places.items() if columns[column] > 1}
+        columns = [table.columns_of_facts[place] for place in self.figures.grades]
         grades = [
-            max(grade * (1.0 if place in compared else table.worths[place]), grade * IN_SERIES * (place in series))
-            for place, grade in self.figures.grades.items()
+            max(grade * (1.0 if place in compared else table.worths[place]), grade * IN_SERIES * (columns.count(column) > 1))
+            for (place, grade), column in zip(self.figures.grades.items(), columns, strict=True)
         ]
         grades += [1.0] * len(self.figures.derived) + [RELATED] * (self.claims.related > 0)
         return min(sum(sorted(grades)[-enough:]) / enough, 1.0)
@@ -120,7 +147,8 @@ class AnalysisReading:
 
 def read_analysis(
     text: str,
-    tokens: list[str],
+    folded: str,
+    lines: Sequence[AnalysisLine],
     present: set[str],
     prompt: str,
     table: Table,
@@ -131,7 +159,8 @@ def read_analysis(
 
     Args:
         text: The analysis, with the table's states by their codes.
-        tokens: Its `tokens_of`.
+        folded: The analysis in `lower_case`.
+        lines: Its lines.
         present: Its words.
         prompt: The prompt.
         table: The table of the reference.
@@ -139,41 +168,101 @@ def read_analysis(
         items: Lines that are list items.
     """
     reading = AnalysisReading(table)
-    figures, claims = reading.figures, reading.claims
-    given = _words_given(prompt)
-    strange = strange_words(present, given)
-    strange_set = set(strange)
-    perhaps_foreign = not _PERHAPS_FOREIGN.isdisjoint(present)
-    months, years = period_of(prompt)
-    reading.strange = len(strange) + names_among(text, strange)
-    for sentence in sentences_of(tokens, table, headings):
-        start = advice_from(sentence)
-        read_figures(sentence, table, start, years, figures)
-        judged = claims.judged
-        read_claims(sentence, table, start, figures.columns, claims)
-        is_strange = bool(strange) and not strange_set.isdisjoint(sentence.tokens)
-        if start < len(sentence.tokens):
-            read_advice(sentence, table, start, reading.advice)
-        elif begins_harm(sentence.tokens):
-            reading.advice.harmful += 1
-        elif not HEDGES.isdisjoint(sentence.tokens):
-            credit_noun(sentence.tokens, reading.advice)
-        is_judged = claims.judged > judged or figures.read > 0
-        reading.invented += inventions(sentence, table, start, is_judged)
-        if sentence.numbers:
-            reading.invented += scoped(sentence, table, start, given)
-            reading.invented += wrong_verdicts(sentence, table, figures.cells)
-        if len(sentence.rows) > 1 and not sentence.heading and claims.judged == judged:
-            reading.unproved += _leaves_a_row(sentence, start, figures)
-        proved = sentence.heading or sentence.asks or is_judged
-        if not proved and (sentence.rows or sentence.columns):
-            _read_unproved(sentence, start, is_strange, reading)
-        elif not proved and start == len(sentence.tokens):
-            _read_idle(sentence, is_strange, items, reading)
-        if perhaps_foreign:
-            reading.foreign += _names_foreign(sentence, table, start, given, months)
+    strange = strange_words(list(present), _words_given(prompt))
+    reading.strange = len(strange) + names_among(text, folded, strange)
+    count = 0
+    heading_row = heading_column = row = None
+    for number, line in enumerate(lines):
+        heading = number < len(headings) and headings[number]
+        of_line = LinePlace(
+            heading,
+            number in items,
+            heading_row if heading_row is not None else row,
+            heading_column if heading_row is not None else None,
+            heading_row is not None,
+            min(MAX_SENTENCES - count, len(line.ends)),
+        )
+        part = (_read_line if len(line.text) <= LONGEST_KEPT else _read_line.__wrapped__)(line.text, of_line, prompt, table)
+        reading.add(part)
+        row = part.carries[0]
+        if heading:
+            heading_row, heading_column = part.carries
+        count += part.sentences
     reading.advice.harmful += not SLURS.isdisjoint(present)
     reading.foreign += _foreign_states(text, table, present, bool(strange))
+    return reading
+
+
+class LinePlace(NamedTuple):
+    """What a line needs to know of its text."""
+
+    heading: bool
+    item: bool
+    row: int | None
+    """The row that it begins with, of a heading or the line before."""
+    column: int | None
+    from_heading: bool
+    limit: int
+    """Sentences that are read."""
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _read_line(text: str, of_line: LinePlace, prompt: str, table: Table) -> AnalysisReading:
+    """Return the reading of one line, which must not be changed: answers to a prompt share many of them."""
+    reading = AnalysisReading(table)
+    line = split_line(text)
+    reading.carries = of_line.row, of_line.column
+    in_line, opens, start = of_line.from_heading, of_line.item, 0
+    for end in line.ends:
+        if start < end and reading.sentences < of_line.limit:
+            asks = end < len(line.tokens) and line.tokens[end] == "?"
+            place = SentencePlace(of_line.heading, asks, opens, *reading.carries, in_line)
+            part = _read_sentence(tuple(line.tokens[start : min(end, start + MAX_TOKENS)]), place, prompt, table)
+            reading.add(part)
+            reading.carries = part.carries
+            in_line, opens = in_line or part.names_row, False
+            reading.sentences += 1
+        start = end + 1
+    return reading
+
+
+@lru_cache(maxsize=KEPT_SENTENCES)
+def _read_sentence(words_there: tuple[str, ...], place: SentencePlace, prompt: str, table: Table) -> AnalysisReading:
+    """Return the reading of one sentence, which must not be changed: answers to a prompt share many of them."""
+    reading = AnalysisReading(table)
+    figures, claims = reading.figures, reading.claims
+    sentence = sentence_of(list(words_there), table, place)
+    tokens = sentence.tokens
+    given = _words_given(prompt)
+    months, years = period_of(prompt)
+    if sentence.rows:
+        reading.names_row = True
+    reading.carries = (
+        sentence.rows[-1][1] if sentence.rows else sentence.carried_row,
+        sentence.columns[-1][1] if sentence.columns else sentence.carried_column,
+    )
+    start = advice_from(sentence)
+    read_figures(sentence, table, start, years, figures)
+    read_claims(sentence, table, start, figures.columns, claims)
+    if start < len(tokens):
+        read_advice(sentence, table, start, reading.advice)
+    elif begins_harm(tokens):
+        reading.advice.harmful += 1
+    elif not HEDGES.isdisjoint(tokens):
+        credit_noun(tokens, reading.advice)
+    is_judged = claims.judged > 0 or figures.read > 0
+    reading.invented += inventions(sentence, table, start, is_judged)
+    if sentence.numbers:
+        reading.invented += scoped(sentence, table, start, given)
+        reading.invented += wrong_verdicts(sentence, table, figures.cells)
+    if len(sentence.rows) > 1 and not sentence.heading and not claims.judged:
+        reading.unproved += _leaves_a_row(sentence, start, figures)
+    if not (sentence.heading or sentence.asks or is_judged):
+        if sentence.rows or sentence.columns:
+            _read_unproved(sentence, start, given, reading)
+        elif start == len(tokens):
+            _read_idle(sentence, given, reading)
+    reading.foreign += _names_foreign(sentence, table, start, given, months)
     return reading
 
 
@@ -187,7 +276,11 @@ def _leaves_a_row(sentence: AnalysisSentence, start: int, figures: Figures) -> b
     return bool(cells) and len(cells) < figures.read + 1 and len(figures.cells) == figures.read and bool(named)
 
 
-def _read_unproved(sentence: AnalysisSentence, start: int, is_strange: bool, reading: AnalysisReading) -> None:
+def _is_strange(sentence: AnalysisSentence, given: frozenset[str]) -> bool:
+    return bool(strange_words(words_among(sentence.tokens), given))
+
+
+def _read_unproved(sentence: AnalysisSentence, start: int, given: frozenset[str], reading: AnalysisReading) -> None:
     """Count a sentence that says something of a row or a column, unless it only gives a verdict."""
     own = _own_words(sentence, reading.table, start)
     enough = OWN_WORDS if len({row for _, row in sentence.rows}) < 2 else 1
@@ -196,19 +289,19 @@ def _read_unproved(sentence: AnalysisSentence, start: int, is_strange: bool, rea
             reading.idle += IDLE_IN_LINE
         else:
             reading.unproved += 1
-            reading.unproved_strange += is_strange
+            reading.unproved_strange += _is_strange(sentence, given)
 
 
-def _read_idle(sentence: AnalysisSentence, is_strange: bool, items: AbstractSet[int], reading: AnalysisReading) -> None:
+def _read_idle(sentence: AnalysisSentence, given: frozenset[str], reading: AnalysisReading) -> None:
     """Count a sentence that names nothing of the table; months of the period are something."""
     if not HEDGES.isdisjoint(sentence.tokens) or (
         sentence.from_line and _VERDICTS.issuperset(_content(sentence.tokens))
     ):
         return
-    if is_strange:
+    if _is_strange(sentence, given):
         reading.idle_strange += 1
     elif _MONTHS.isdisjoint(sentence.tokens):
-        if sentence.first and sentence.line in items:
+        if sentence.opens_item:
             reading.unproved += 1
         else:
             reading.idle += IDLE_IN_LINE if sentence.from_line else 1.0
@@ -287,11 +380,14 @@ def lower_case(text: str) -> str:
     folded = fold(text)
     if "-l" in folded:
         folded = _ENCLITIC.sub(r"\1r", folded)
-    return _PHRASE.sub(_name_column, folded) if any(map(folded.__contains__, _RARE_WORDS)) else folded
+    for beginning, pattern in _PHRASES.items():
+        if beginning in folded:
+            folded = pattern.sub(_name_column, folded)
+    return folded
 
 
 def _name_column(match: re.Match[str]) -> str:
-    return _COLUMN_PHRASES[match[0]]
+    return match[0] if match.string[match.start() - 1 : match.start()].isalnum() else _COLUMN_PHRASES[match[0]]
 
 
 _ENCLITIC: Final = re.compile(r"([aei])-l[oa]s?\b")
@@ -300,6 +396,11 @@ _MARKS: Final = {" – ": " , ", " — ": " , ", "→": " : ", "⇒": " : "}
 _COLUMN_PHRASES: Final = {
     fold(phrase): fold(name) for phrase, _, name in (line.partition(" = ") for line in read_lexicon("column_phrases"))
 }
-_PHRASE: Final = re.compile(rf"\b(?:{'|'.join(sorted(_COLUMN_PHRASES, key=len, reverse=True))})\b")
-_RARE_WORDS: Final = tuple(sorted({" ".join(phrase.split()[:2]) for phrase in _COLUMN_PHRASES}))
-"""Beginnings of the phrases: few texts have any."""
+_LONGEST: Final = sorted(_COLUMN_PHRASES, key=len, reverse=True)
+_PHRASES: Final = {
+    beginning: re.compile(
+        # The beginning first, which is found faster than a choice.
+        rf"{beginning}(?:{'|'.join(p.removeprefix(beginning) for p in _LONGEST if p.startswith(beginning))})\b"
+    )
+    for beginning in sorted({" ".join(phrase.split()[:2]) for phrase in _COLUMN_PHRASES})
+}

@@ -61,7 +61,7 @@ from tasks.commerce.insights.quotations import (
 )
 from tasks.commerce.insights.quotations import tokens_of as tokens_with_ends
 from tasks.commerce.insights.reading import lower_case, read_analysis
-from tasks.commerce.insights.sentences import tokens_of, words_among
+from tasks.commerce.insights.sentences import lines_of, tokens_of, words_among
 from tasks.commerce.insights.table import table_of
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.lexicons import read_lexicon
@@ -138,38 +138,39 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     stripped = completion.strip()
     text = stripped[:MAX_CHARACTERS]
     facts = tuple((reference or {}).get("facts") or ())
-    known = know(facts)
     table = table_of(facts) if facts else None
-    if known.facts:
-        text = with_codes(own_lines(text, prompt), known)
+    known = know(() if table else facts)
+    names, given = (table.names, table.words) if table else (tuple(known.rows.values()), known.words)
+    if facts:
+        text = with_codes(own_lines(text, prompt), names)
     polite = 1.0
     if chatters(text) and (alone := _without_chatter(text)) != text:
         text, polite = alone, TALKATIVE
     items, headings, ordinals = _lines(text)
     folded = lower_case(ORDINAL.sub("", text) if ordinals else text)
-    tokens = tokens_of(folded)
-    text_words = words_among(tokens)
+    lines = lines_of(folded)
+    text_words = [word for line in lines for word in line.words]
     present = set(text_words)
     own = originality(text_words, prompt, WORDING.system)
     if not text_words or not own:
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     fluent = fluency(text_words)
-    enough = min(ENOUGH, len(known.facts))
+    enough = min(ENOUGH, len(facts))
     sound = manner(text, folded, text_words)
     quoted: float | None
     advised: float
     if table:
-        reading = read_analysis(text, tokens, present, prompt, table, headings, items)
+        reading = read_analysis(text, folded, lines, present, prompt, table, headings, items)
         quoted = reading.coverage(enough)
         sound *= reading.sound()
-        advised = min(sum(reading.advice.verbs.values()), ENOUGH)
+        advised = min(reading.advice.credit(), ENOUGH)
     else:
-        quoted = _quoted(folded, known, prompt) if known.facts else None
+        quoted = _quoted(folded, known, prompt) if facts else None
         advised = min(ACTION_VERBS.count(present), ENOUGH)
     if declines(folded, present, bool(quoted)):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     ground = 1.0 if quoted is None else 0.2 + 0.8 * quoted
-    comment = ramp(_own_words(present, known), 0, ENOUGH_COMMENT) if known.facts else 1.0
+    comment = ramp(sum(map(str.isalpha, present - given)), 0, ENOUGH_COMMENT) if facts else 1.0
     analysis = own * fluent * ground * sound * (0.2 + 0.8 * comment) * polite
     readable = (
         LIST_WORTH * (fluent if fluent == 1 else max(fluent, brevity(text_words))) + (1 - LIST_WORTH) * fluent * comment
@@ -220,9 +221,9 @@ def _lines_given(prompt: str) -> frozenset[str]:
     return frozenset(_cells(line) for line in prompt.split("\n") if line.strip())
 
 
-def with_codes(text: str, known: KnownFacts) -> str:
+def with_codes(text: str, rows: tuple[str, ...]) -> str:
     """Return a text that names the table's states by their codes, as the table does."""
-    names = _state_names(tuple(known.rows.values()))
+    names = _state_names(rows)
     if not any(map(text.__contains__, names)):
         return text
     return _ANY_STATE.sub(lambda match: _CODES[match[0]] if match[0] in names else match[0], text)
@@ -267,10 +268,6 @@ def _quoted(folded: str, known: KnownFacts, prompt: str) -> float:
     if quotations.unknown:
         faults += len(invented_numbers(quotations.unknown - numbers_given(prompt), folded, known))
     return coverage * (2 / 3) ** faults
-
-
-def _own_words(present: set[str], known: KnownFacts) -> int:
-    return sum(map(str.isalpha, present - known.words))
 
 
 class _Beginnings:

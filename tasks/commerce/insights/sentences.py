@@ -5,23 +5,27 @@ line, and what a heading or an earlier sentence of the line named is carried on.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
-from typing import Final
+from typing import Final, NamedTuple
 
 from tasks.commerce.insights.table import SHORT_MONTHS, Table
+from tasks.commerce.text.text_form import KEPT_PROMPTS
 
 MAX_SENTENCES: Final = 60
 MAX_TOKENS: Final = 120
 """Tokens of a sentence that are read; an analyst's have thirty."""
+LONGEST_KEPT: Final = 400
+"""Characters of a line up to which what is read of it is kept."""
 MAX_MARKS: Final = 24
 """Numbers, rows and columns that are read in a sentence."""
 
 _TOKEN: Final = re.compile(
-    r"r\$|\d{1,2}[oa]\b|\d+(?:[.,]\d+)*|[a-z]+|%|\n|[.!?;](?=\s|$)|[,:()/]|(?<=\s)-(?=\s)|[^\W\d_a-z]+"
+    r"r\$|[a-z]+|\d{1,2}[oa]\b|\d+(?:[.,]\d+)*|%|\n|[.!?;](?=\s|$)|[,:()/]|(?<=\s)-(?=\s)|[^\W\d_a-z]+"
 )
-_ENDS: Final = frozenset("\n.!?;")
+ENDS: Final = frozenset("\n.!?;")
 PARTS: Final = frozenset(",:()-/")
 _CONJUNCTIONS: Final = frozenset({"mas", "porem", "enquanto", "contra", "embora"})
 RANKED: Final = frozenset(
@@ -42,16 +46,12 @@ class AnalysisSentence:
     """Place and column of each name of a column."""
     numbers: list[int]
     """Places of numbers."""
-    line: int
     heading: bool
     asks: bool
-    carried_row: int | None = None
-    """The row named last before it in its line, or by a heading."""
-    carried_column: int | None = None
-    first: bool = True
-    """Whether it is the first of its line."""
-    from_line: bool = False
-    """Whether the carried row stands in its own line."""
+    carried_row: int | None
+    carried_column: int | None
+    opens_item: bool
+    from_line: bool
 
     def row_near(self, place: int) -> list[int]:
         """Return the rows that are the subject at a place: a group joined by `e` counts as one."""
@@ -112,79 +112,97 @@ def tokens_of(folded: str) -> list[str]:
     return _TOKEN.findall(folded)
 
 
+class AnalysisLine(NamedTuple):
+    """One line of a folded text, split once for all answers that have it."""
+
+    text: str
+    """With the ends of the lines around it, as a dash may stand at its beginning or its end."""
+    tokens: list[str]
+    words: list[str]
+    ends: list[int]
+    """Where sentences end."""
+
+
+def lines_of(folded: str) -> list[AnalysisLine]:
+    """Return the lines of a folded text."""
+    pieces = folded.split("\n")
+    last = len(pieces) - 1
+    lines = []
+    for number, piece in enumerate(pieces):
+        text = "\n" * (number > 0) + piece + "\n" * (number < last)
+        lines.append(split_line(text) if len(text) <= LONGEST_KEPT else split_line.__wrapped__(text))
+    return lines
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def split_line(text: str) -> AnalysisLine:
+    """Return a line, with the ends of the lines around it, as its words and sentences."""
+    tokens = tokens_of(text)
+    if text[-1:] == "\n":
+        tokens.pop()
+    ends = [place for place, word in enumerate(tokens) if word in ENDS]
+    return AnalysisLine(text, tokens, words_among(tokens), [*ends, len(tokens)])
+
+
 def words_among(tokens: Sequence[str]) -> list[str]:
     """Return the words and numbers alone."""
     return [word for word in tokens if word not in _PUNCTUATION]
 
 
-_PUNCTUATION: Final = _ENDS | PARTS
+_PUNCTUATION: Final = ENDS | PARTS
 _PARTS_AND_CONJUNCTIONS: Final = (PARTS | _CONJUNCTIONS) - {"/"}
 
 
-def sentences_of(tokens: list[str], table: Table, headings: Sequence[bool]) -> Iterator[AnalysisSentence]:
-    """Yield the sentences of a text.
+class SentencePlace(NamedTuple):
+    """What a sentence needs to know of its text."""
 
-    Args:
-        tokens: The text's `tokens_of`.
-        table: Its table.
-        headings: Of each line, whether it is a heading.
-    """
-    line = count = start = 0
-    carried: tuple[int | None, int | None] = (None, None)
-    of_heading: tuple[int | None, int | None] = (None, None)
-    in_line, first = False, True
-    ends = [place for place, word in enumerate(tokens) if word in _ENDS]
-    ends.append(len(tokens))
-    for end in ends:
-        word = tokens[end] if end < len(tokens) else "\n"
-        if start < end:
-            heading = line < len(headings) and headings[line]
-            sentence = _sentence(tokens[start : min(end, start + MAX_TOKENS)], table, line, heading, word == "?")
-            sentence.carried_row, sentence.carried_column = carried
-            sentence.from_line = in_line
-            sentence.first, first = first, False
-            row = sentence.rows[-1][1] if sentence.rows else carried[0]
-            column = sentence.columns[-1][1] if sentence.columns else carried[1]
-            carried = row, column
-            in_line = in_line or bool(sentence.rows)
-            if heading:
-                of_heading = carried
-            yield sentence
-            count += 1
-            if count == MAX_SENTENCES:
-                return
-        start = end + 1
-        if word == "\n":
-            line += 1
-            first = True
-            carried = of_heading if of_heading[0] is not None else (carried[0], None)
-            in_line = of_heading[0] is not None
+    heading: bool
+    asks: bool
+    opens_item: bool
+    """Whether it begins a list item."""
+    carried_row: int | None
+    """The row named last before it in its line, or by a heading."""
+    carried_column: int | None
+    from_line: bool
+    """Whether the carried row stands in its own line."""
 
 
-def _sentence(tokens: list[str], table: Table, line: int, heading: bool, asks: bool) -> AnalysisSentence:
+def sentence_of(tokens: list[str], table: Table, place: SentencePlace) -> AnalysisSentence:
+    """Return a sentence with the rows, columns and numbers that it names."""
     rows: list[tuple[int, int]] = []
     columns: list[tuple[int, int]] = []
     numbers: list[int] = []
     names = table.names_of_words
     last = len(tokens) - 1
     # Signs and digits sort before letters: one comparison skips most words.
-    for place in [place for place, word in enumerate(tokens) if word < "a" or word in names]:
-        word = tokens[place]
+    for here in [here for here, word in enumerate(tokens) if word < "a" or word in names]:
+        word = tokens[here]
         named = names.get(word)
         if named is None:
             if word[-1].isdigit():
-                numbers.append(place)
+                numbers.append(here)
             continue
         of_row, index = named
         if not of_row:
-            columns.append((place, index))
-        elif _is_row(word, tokens[place + 1] if place < last else ""):
-            rows.append((place, index))
+            columns.append((here, index))
+        elif _is_row(word, tokens[here + 1] if here < last else ""):
+            rows.append((here, index))
     # A name, as in `seguro contra roubo`, parts nothing.
     parting = _PARTS_AND_CONJUNCTIONS.difference(names)
     clauses: list[int] = list(accumulate(map(parting.__contains__, tokens)))
+    heading, asks, opens_item, row, column, from_line = place
     return AnalysisSentence(
-        tokens, clauses, rows[:MAX_MARKS], columns[:MAX_MARKS], numbers[:MAX_MARKS], line, heading, asks
+        tokens,
+        clauses,
+        rows[:MAX_MARKS],
+        columns[:MAX_MARKS],
+        numbers[:MAX_MARKS],
+        heading,
+        asks,
+        row,
+        column,
+        opens_item,
+        from_line,
     )
 
 

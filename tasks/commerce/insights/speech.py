@@ -112,10 +112,9 @@ def word_classes(lexicon: str) -> dict[str, frozenset[str]]:
     return {name: frozenset(map(fold, entries)) for name, entries in verbs_of(lexicon)}
 
 
-_WORDS: Final = Vocabulary("advice_objects", "advice_verbs", "analyst_verbs", "analyst_words", "table_columns")
-
-
-_GENERAL: Final = Vocabulary("general_words")
+_LISTS: Final = ("advice_objects", "advice_verbs", "analyst_verbs", "analyst_words", "table_columns")
+_WORDS: Final = Vocabulary(*_LISTS)
+_ALL_WORDS: Final = Vocabulary(*_LISTS, "general_words")
 
 
 def is_known(word: str) -> bool:
@@ -123,23 +122,20 @@ def is_known(word: str) -> bool:
     return word in _WORDS
 
 
-def strange_words(text_words: AbstractSet[str], allowed: AbstractSet[str]) -> list[str]:
+def strange_words(text_words: Sequence[str], allowed: AbstractSet[str]) -> list[str]:
     """Return the words that are neither an analyst's, nor general Portuguese, nor allowed."""
-    unlisted = _WORDS.unknown(list(text_words), allowed)
-    return [word for word in unlisted if word not in _GENERAL]
+    return _ALL_WORDS.unknown(text_words, allowed)
 
 
-def names_among(text: str, strange: Sequence[str]) -> int:
+def names_among(text: str, folded: str, strange: Sequence[str]) -> int:
     """Count the strange words that a text writes with a capital letter inside a sentence."""
-    if not strange:
+    wanted = {word for word in strange if text.count(word) != folded.count(word)}
+    if not wanted:
         return 0
-    wanted = set(strange)
     found = set()
-    before = "."
-    for word in text.split():
-        if not word.islower():
-            plain = word.strip("*_\"'(),.;:!?#-")
-            if plain[:1].isupper() and before[-1:] not in ".!?:#-*\n" and fold(plain) in wanted:
-                found.add(plain)
-        before = word
+    pieces = text.split()
+    for place in [place for place, word in enumerate(pieces) if place and not word.islower()]:
+        plain = pieces[place].strip("*_\"'(),.;:!?#-")
+        if plain[:1].isupper() and pieces[place - 1][-1:] not in ".!?:#-*" and fold(plain) in wanted:
+            found.add(plain)
     return len(found)

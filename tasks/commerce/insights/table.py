@@ -48,15 +48,16 @@ class Column:
     mean: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
-    """A table of figures; rows and columns are numbered."""
+    """A table of figures; rows and columns are numbered. Each is kept once, and is equal to itself alone."""
 
     names: tuple[str, ...]
     columns: tuple[Column, ...]
     cells: Mapping[tuple[int, int], float]
     places: Mapping[tuple[int, int], int]
     """The fact of a cell."""
+    columns_of_facts: tuple[int, ...]
     worths: tuple[float, ...]
     """The worth of each fact, in [0, 1], by its rank in its column."""
     row_words: Mapping[str, int]
@@ -123,13 +124,16 @@ def table_of(facts: tuple[Fact, ...]) -> Table | None:
     row_words, column_words, times = _row_words(names), _column_words(columns, said), _times(names)
     short = {form: row_words[month] for form, month in SHORT_MONTHS.items() if times and month in row_words}
     worths = [1.0] * len(facts)
+    columns_at = [0] * len(facts)
     for cell, place in places.items():
+        columns_at[place] = cell[1]
         worths[place] = _worth(figures[cell], columns[cell[1]])
     return Table(
         names,
         columns,
         figures,
         places,
+        tuple(columns_at),
         tuple(worths),
         row_words,
         column_words,

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import islice
 from operator import attrgetter
 from typing import Final, NamedTuple
 
 from tasks.commerce.truth_text import MAX_DIGITS, MAX_TEXT, NUMBER, fold, half_unit, read_table, value_of, words
 
-DATA_FILES: Final = ("data/truth/insights_claims.toml",)
+DATA_FILES: Final = ("data/truth/insights_claims.toml", "data/truth/unsendable.toml")
 
 _FACT: Final = re.compile(r"(?P<row>.{1,80}?): (?P<statement>.{1,160})", re.DOTALL)
 _NUMBER: Final = re.compile(NUMBER)
@@ -68,19 +68,31 @@ class TruthTable:
     years: frozenset[float] = frozenset()
     """The years of its period; empty if unknown."""
 
-    @property
+    @cached_property
     def rows(self) -> list[str]:
         """Return the rows."""
         return list(dict.fromkeys(row for row, _ in self.cells))
 
-    @property
+    @cached_property
     def columns(self) -> list[str]:
         """Return the columns."""
         return list(dict.fromkeys(column for _, column in self.cells))
 
     def column(self, name: str) -> dict[str, Cell]:
         """Return the cells of a column by row."""
-        return {row: cell for (row, column), cell in self.cells.items() if column == name}
+        return self._by_column.get(name, {})
+
+    @cached_property
+    def _by_column(self) -> dict[str, dict[str, Cell]]:
+        found: dict[str, dict[str, Cell]] = {}
+        for (row, column), cell in self.cells.items():
+            found.setdefault(column, {})[row] = cell
+        return found
+
+    @cached_property
+    def own_words(self) -> frozenset[str]:
+        """Return the words of its rows and columns, in each of their names."""
+        return frozenset(word for name in (*self.rows, *self.titles, *self.aliases) for word in words(name))
 
     def months(self) -> list[str]:
         """Return the rows from the first month to the last; empty where they are no months."""

@@ -4,14 +4,12 @@ A push says its offer in one clause, or in a few that commas join; what it says 
 """
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 EMOJI_BREAK: Final = "|"
 """The sign that stands for emoji and dashes, which end a clause as a stop does."""
 COMMA: Final = ","
 QUESTION: Final = "?"
-END: Final = "."
 STOPS: Final = frozenset(".!?:;()\n" + EMOJI_BREAK)
 BREAKS: Final = STOPS | {COMMA}
 MAX_TOKENS: Final = 400
@@ -22,10 +20,6 @@ _TOKEN: Final = re.compile(r"r\$|%|\d+(?:[.,]\d+)*|[^\W\d_]+|[.!?;()\n|]|[:,](?!
 _ASCII_TOKEN: Final = re.compile(r"r\$|[a-z]+|%|\d+(?:[.,]\d+)*|[.!?;()\n|]|[:,](?!\d)")
 
 
-Clause = tuple[list[str], str]
-"""Words between two signs, and the sign that ends them."""
-
-
 def mark_breaks(text: str) -> str:
     """Return a text in which each run of emoji or dashes is the sign that ends a clause."""
     return text if text.isascii() else _BEYOND_LATIN.sub(EMOJI_BREAK, text)
@@ -34,24 +28,3 @@ def mark_breaks(text: str) -> str:
 def tokens(folded: str) -> list[str]:
     """Return the words and the breaks of a folded text."""
     return (_ASCII_TOKEN if folded.isascii() else _TOKEN).findall(folded)[:MAX_TOKENS]
-
-
-def sentences(spelled: Sequence[str]) -> list[list[Clause]]:
-    """Return the clauses, by sentence, of words in uniform notation with their breaks."""
-    read: list[list[Clause]] = []
-    sentence: list[Clause] = []
-    clause: list[str] = []
-    for word in spelled:
-        if word not in BREAKS:
-            clause.append(word)
-        elif clause:
-            sentence.append((clause, word))
-            clause = []
-            if word != COMMA:
-                read.append(sentence)
-                sentence = []
-    if clause:
-        sentence.append((clause, END))
-    if sentence:
-        read.append(sentence)
-    return read

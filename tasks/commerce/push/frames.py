@@ -8,9 +8,13 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from tasks.commerce.push.notation import NEUTRAL, PART
 from tasks.commerce.text.text_form import fold
+
+if TYPE_CHECKING:
+    from tasks.commerce.push.lines import Campaign
 
 DATA_FILES: Final = ("data/campaigns/frames.toml",)
 _FILE: Final = Path(__file__).resolve().parents[3] / "data" / "campaigns" / "frames.toml"
@@ -22,67 +26,86 @@ def _read() -> Mapping[str, Mapping[str, frozenset[str]]]:
 
 
 FRAMES: Final = _read()
-_OWNED, _CHOICE, _DELIVERY, _PEOPLE = FRAMES["owned"], FRAMES["choice"], FRAMES["delivery"], FRAMES["people"]
+_OWNED, _CHOICE, _DELIVERY = FRAMES["owned"], FRAMES["choice"], FRAMES["delivery"]
 _WITH_OBJECT: Final = {verb: FRAMES[name] for name in ("act", "gift") for verb in FRAMES[name]["verbs"]}
 _GIVES: Final = FRAMES["gift"]["verbs"]
+_WINS: Final = frozenset(("ganhe", "ganha", "ganham", "ganhar"))
+_GIFT: Final = f"{PART}brinde"
 SHOP: Final = FRAMES["shop"]["nouns"]
 AFTER_COMMA: Final = FRAMES["limit"]["after_comma"]
 AFTER_STOP: Final = FRAMES["limit"]["after_stop"]
 _OR: Final = "ou"
 _IF: Final = "se"
+_BEFORE_SELF: Final = frozenset(("vai", "vao", "para", "pra", "pode", "quer", "de"))
+"""Words after which `se` is the shopper's own: `vai se apaixonar`."""
 _IF_REACH: Final = 4
 """Words after `se` among which the verb of a condition is looked for."""
 _CONDITION_ENDS: Final = ("ar", "er", "ir", "or", "sse")
-TRIGGERS: Final = frozenset(_WITH_OBJECT) | _OWNED["possessives"] | _DELIVERY["places"] | _PEOPLE["nouns"] | {_OR, _IF}
+_ENDORSING, _PAYING = FRAMES["endorsement"], FRAMES["payment"]
+_MEANT: Final = frozenset(f"{PART}{part}" for part in ("desconto", "cashback", "cupom"))
+"""Parts that have an amount."""
+_OTHERWISE_PAID: Final = frozenset(f"{PART}{part}" for part in ("acima_de", "metade", "leve_pague", "sem_juros"))
+TRIGGERS: Final = _ENDORSING["verbs"].union(_WITH_OBJECT) | _OWNED["possessives"] | _DELIVERY["places"] | {_OR, _IF}
 """Words without which no frame is there."""
 
 
-def wrong_frames(
-    clause: Sequence[str],
-    triggers: AbstractSet[str],
-    opens: bool,
-    fits: Callable[[str], bool],
-    sold: Callable[[str], bool],
-) -> int:
+def wrong_frames(clause: Sequence[str], opens: bool, asks: bool, campaign: "Campaign") -> int:
     """Count the frames of a clause that say what no push may.
 
     Args:
         clause: Its words in uniform notation.
-        triggers: The `TRIGGERS` among them.
-        opens: Whether it stands before the offer or asks: it may call people by what they are, and promises nothing.
-        fits: Whether a word is the product's or the audience's, or fits one of them.
-        sold: Whether a word is the product's or the offer's: what merely fits the product is a gift that nobody offers.
+        opens: Whether it stands before the offer or asks: it promises nothing.
+        asks: Whether it is of a question.
+        campaign: What fits its lines may be had; of them, what is sold is given, and what is offered is won.
     """
+    fits, sold = campaign.suits, campaign.sells
     count = 0
-    if not opens and not _DELIVERY["places"].isdisjoint(triggers):
+    if not _DELIVERY["places"].isdisjoint(clause) and not (asks or (opens and _DELIVERY["verbs"].isdisjoint(clause))):
         count += not _DELIVERY["times"].isdisjoint(clause)
     for place, word in enumerate(clause):
-        if word not in triggers:
+        if word not in TRIGGERS:
             continue
         after = clause[place + 1 :]
         if word in _WITH_OBJECT:
             frame = _WITH_OBJECT[word]
-            count += not _ends_in(
-                after, frame["between"], frame["objects"] | frame["leads"], sold if word in _GIVES else fits
-            )
+            allowed = campaign.of_offer.words.__contains__ if word in _WINS else sold if word in _GIVES else fits
+            count += not _ends_in(after, frame["between"], frame["objects"] | frame["leads"], allowed)
+        elif word in _ENDORSING["verbs"]:
+            count += not asks and _endorses(clause, place, fits)
         elif word in _OWNED["possessives"]:
-            count += _says_of_owned(after, fits)
-        elif word in _PEOPLE["nouns"]:
-            count += not opens and not fits(word) and not _may_be_named(clause, place)
+            count += not (asks and after and sold(after[0])) and _says_of_owned(after, fits)
         elif word == _OR:
-            count += not _ends_in(after, _CHOICE["between"], _CHOICE["objects"], fits)
-        elif word == _IF:
+            count += after[:1] == [NEUTRAL] or not _ends_in(after, _CHOICE["between"], _CHOICE["objects"], fits)
+        elif word == _IF and (not place or clause[place - 1] not in _BEFORE_SELF):
             count += any(each.endswith(_CONDITION_ENDS) for each in after[:_IF_REACH])
     return count
 
 
-def _may_be_named(clause: Sequence[str], place: int) -> bool:
-    """Return whether a person is who the product is for, or one of whom a push may say what follows."""
-    before = next((word for word in reversed(clause[:place]) if word not in _PEOPLE["between"]), "")
-    if before in _PEOPLE["leads"]:
-        return True
-    said = next((word for word in clause[place + 1 :] if word not in _OWNED["before"]), "")
-    return said in _OWNED["says"] and not before
+def _endorses(clause: Sequence[str], place: int, fits: Callable[[str], bool]) -> bool:
+    """Return whether somebody else than the shopper, or what belongs to them, uses or praises something."""
+    before = [word for word in clause[:place] if word not in _ENDORSING["between"]]
+    return bool(before) and before[-1] not in _ENDORSING["who"] | _OWNED["nouns"] and not fits(before[-1])
+
+
+def inverts(clause: Sequence[str], campaign: "Campaign") -> int:
+    """Count what a clause makes of the offer's own words against it.
+
+    The shopper pays what is taken off (`pague R$ 10`), gets the benefit for its amount (`com R$ 10 você ganha
+    desconto`), or the product as the gift (`ganhe panelas`, `panelas de brinde`).
+    """
+    own = campaign.of_offer.words
+    amounts = [place for place, word in enumerate(clause) if word[0].isdigit() and word in own]
+    count = 0
+    if amounts and _OTHERWISE_PAID.isdisjoint(own):
+        before = [word for word in clause[: amounts[0]] if word not in _PAYING["between"]]
+        count += before[-1:] != [] and before[-1] in _PAYING["verbs"]
+        parts = [place for place, word in enumerate(clause) if word in _MEANT]
+        if parts and parts[0] > amounts[0]:
+            count += not _GIVES.isdisjoint(clause[amounts[0] : parts[0]])
+    for place, word in enumerate(clause):
+        if word == _GIFT and place > 1 and clause[place - 1] in ("de", "como"):
+            count += campaign.sells(clause[place - 2]) and clause[place - 2] not in own
+    return count
 
 
 def receives(after: Sequence[str], fits: Callable[[str], bool]) -> bool:

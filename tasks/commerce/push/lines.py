@@ -1,13 +1,16 @@
 """Lines of a campaign: what its product, offer and audience let a push say."""
 
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
 from typing import Final, NamedTuple
 
 from tasks.commerce.push.notation import PART, uniform
 from tasks.commerce.push.offers import Offer, read_offer
 from tasks.commerce.push.senses import ANY_PRODUCT, address_of, sense_of
 from tasks.commerce.push.synonyms import names_of
+from tasks.commerce.push.word_kinds import kind_of
 from tasks.commerce.text.portuguese_numbers import numbers_among
+from tasks.commerce.text.remembered import Remembered
 from tasks.commerce.text.text_form import KEPT_PROMPTS, content_words, fold, words
 from tasks.commerce.text.vocabulary import CLOSED_CLASS, root, roots
 
@@ -25,7 +28,8 @@ class Sayable(NamedTuple):
     """Roots of the words that fit the line without being its own."""
 
 
-class Campaign(NamedTuple):
+@dataclass(frozen=True)
+class Campaign:
     """What a push must and may say, parsed once for all answers to a prompt."""
 
     product: tuple[str, ...]
@@ -43,6 +47,11 @@ class Campaign(NamedTuple):
     of_audience: Sayable
     segment: str
     """The audience as the prompt has it, folded."""
+
+    @cached_property
+    def kinds(self) -> Remembered[int]:
+        """The flags of words in uniform notation, each found once for all answers."""
+        return Remembered(partial(kind_of, self))
 
     def fits(self, word: str) -> bool:
         """Return whether a word is said by a line of the campaign, or fits one."""

@@ -103,22 +103,18 @@ def uniform(text_words: Sequence[str]) -> list[str]:
     if _FIRST_WORDS.isdisjoint(text_words):
         return list(text_words)
     spelled: list[str] = []
-    place, count = 0, len(text_words)
-    while place < count:
-        word = text_words[place]
-        node = _TREE.get(word)
-        place += 1
-        if node is None:
-            spelled.append(word)
+    done, count = 0, len(text_words)
+    for place, word in enumerate(text_words):
+        if place < done or word not in _TREE:
             continue
-        found, end, ahead = node.get(_END), place, place
+        node = _TREE[word]
+        found, end, ahead = node.get(_END), place + 1, place + 1
         while ahead < count and (node := node.get(text_words[ahead])) is not None:
             ahead += 1
             if _END in node:
                 found, end = node[_END], ahead
-        if found is None:
-            spelled.append(word)
-        else:
+        if found is not None:
+            spelled += text_words[done:place]
             spelled += found
-            place = end
-    return spelled
+            done = end
+    return [*spelled, *text_words[done:]]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from tasks.commerce.push.notation import PART, parts, uniform
+from tasks.commerce.push.notation import CLAIM, PART, parts, uniform
 from tasks.commerce.text.portuguese_numbers import numbers_of
 from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, share_present, words
 
@@ -84,7 +84,7 @@ def read_offer(offer: str) -> Offer:
         parts=tuple(sorted(f"{PART}{part}" for part in needed)),
         words=tuple(dict.fromkeys(others)),
         also=frozenset((f"{PART}{part}", word) for part in needed for word in parts()[part]["also"]),
-        allowed=frozenset(free | beside | set(words(offer))),
+        allowed=frozenset(free | beside | {f"{CLAIM}{word}" for word in beside if " " in word} | set(words(offer))),
     )
 
 
@@ -101,14 +101,15 @@ def amounts_among(spelled: Sequence[str]) -> set[Amount]:
 
 
 def _amounts(spelled: Sequence[str]) -> Iterator[Amount]:
-    for place, word in enumerate(spelled):
-        # Digits sort before letters: one comparison skips most words.
-        if word < ":" and word[0] >= "0":
-            unit = _unit(spelled, place)
-            for number in numbers_of(word):
-                yield number, unit
-        elif word == "um" and _PAID.intersection(spelled[max(place - 2, 0) : place]):
-            yield 1.0, "pague"
+    # Digits sort before letters: one comparison skips most words.
+    for place in [place for place, word in enumerate(spelled) if word < ":" and word[0] >= "0"]:
+        unit = _unit(spelled, place)
+        for number in numbers_of(spelled[place]):
+            yield number, unit
+    if "um" in spelled and not _PAID.isdisjoint(spelled):
+        for place, word in enumerate(spelled):
+            if word == "um" and not _PAID.isdisjoint(spelled[max(place - 2, 0) : place]):
+                yield 1.0, "pague"
 
 
 def _unit(spelled: Sequence[str], place: int) -> str:

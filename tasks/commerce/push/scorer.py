@@ -8,9 +8,9 @@
 - `product`: share of the product's words that are there, in any form. Gamed by a list of products.
 - `offer`: share of the offer's amounts and parts that are made, in any faithful notation (`offers`); 0.3 times if an
   amount, its unit, a deadline or a condition is another or was dropped. Gamed by naming the parts without joining them.
-- `style`: 0 for the style of an e-mail, which also leaves 0.6 of all; otherwise 0.9, and 1 with a call to action, each
-  halved by more lines than a title and a body or markup, by chatter and by a truncated text: one that ends with a comma
-  or a preposition. Counts like `length`. Source: V4.2 report, formal penalty.
+- `style`: 0 for the style of an e-mail, which also leaves 0.6 of all, as chatter does; otherwise 0.9, and 1 with a call
+  to action, each halved by more lines than a title and a body or markup, by chatter and by a truncated text: one that
+  ends with a comma or a preposition. Counts like `length`. Source: V4.2 report, formal penalty.
 - `appeal`: 1 if a word fits this product and few others (`para a criançada`) or speaks to this audience (`saudade`), 0
   otherwise, and down to 0 the more words fit other products alone; 0.6 times without a call to action. So a form filled
   with product and offer earns 0.86 on every campaign, and those that name many occasions earned 0.86 to 0.89 in the
@@ -27,11 +27,14 @@ clause of product and offer is closed: between and after them stand their words,
 hundred listed ones; each other word there (`em toda a loja`, `roubados`, `para quem`, `depois de`) leaves 0.45, up to
 two of them. Elsewhere each claim that a customer could rely on (an amount, a benefit, a deadline, a condition, stock,
 another product, a voucher's code) leaves 0.45, and so does each frame that no push has (`frames`: a gift, a threat, a
-tale of the shopper's people, home or account, of the shop's state, a mocked offer); each denial 0.3. Before the offer,
-and in questions, words that claim or deny nothing of it are free. Rare words, unknown or of scenes that do not fit,
-leave 1, 0.93, 0.8, 0.55, 0.35, 0.2, then 0.1. Of 40 good and 40 bad pushes by a blind writer, 19 and 30 were graded
-right before, 40 and 39 now, after they were read; so they say little of texts by another hand. Gamed by an effect or
-an endorsement in harmless words (`o mundo inteiro usa e ama`), by guilt, and by a tale of two rare words.
+tale of the shopper's people, home or account, of the shop's state, an endorsement, a mocked offer, one turned round by
+its own words as in `pague R$ 10 e ganhe desconto`); each denial 0.3. After the offer, each rare word, unknown or of a
+scene that does not fit, leaves 0.65. Before it, and in questions that nobody answers, words that claim or deny nothing
+of it are free, the shopper's old thing too (`sua toalha já não seca?`), and rare ones leave 1, 0.93, 0.8, 0.55, 0.35,
+0.2, then 0.1. Markup, code and brackets with nothing to read leave 0.4. Of 40 good and 40 bad pushes by a blind writer,
+19 and 30 were graded right before the clauses were read, all now, after they were read; so they say little of texts by
+another hand. Gamed by what is said before the offer (`A TV mostrou`, `Cheira mal, mas é barato`: of 106 bad remarks 3
+are free after the offer, and 49 before it), by a question nobody answers, and by guilt.
 
 `v4.2` (the V4.2 report's appendix, continuous where a part can be; it knows no reference):
 
@@ -45,18 +48,20 @@ an endorsement in harmless words (`o mundo inteiro usa e ama`), by guilt, and by
 import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from tasks.commerce.push.clauses import BREAKS, mark_breaks, tokens
 from tasks.commerce.push.lines import Campaign, read_campaign
 from tasks.commerce.push.notation import PART, uniform
 from tasks.commerce.push.offers import FALSE_OFFER, amounts_among, grade_offer
-from tasks.commerce.push.statements import CLAIMED, grade_statements, speaks
-from tasks.commerce.push.synonyms import synonyms_among
+from tasks.commerce.push.statements import CLAIMED, grade_statements, read, speaks
+from tasks.commerce.push.synonyms import SYNONYMS, synonyms_among
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.manner import manner
 from tasks.commerce.text.text_form import (
+    APOLOGIES,
     CHATTER,
     FUNCTION_WORDS,
     MAX_CHARACTERS,
@@ -68,6 +73,7 @@ from tasks.commerce.text.text_form import (
     originality,
     ramp,
     share_present,
+    words,
 )
 from tasks.commerce.text.wordings import read_wording
 
@@ -93,7 +99,7 @@ FAR_TOO_LONG: Final = 400
 """Code points from which on the exact number of graphemes does not matter."""
 SEVERAL_MESSAGES: Final = 0.2
 FORMAL_LETTER: Final = 0.6
-"""Share of all that the style of an e-mail leaves."""
+"""Share of all that the style of an e-mail, or an answer to who asked for a push, leaves."""
 WITHOUT_CALL: Final = 0.9
 """Share of the style that a push without a call to action keeps."""
 UNINVITED: Final = 0.6
@@ -113,13 +119,37 @@ _LABELS: Final = frozenset(("produto", "oferta", "publico"))
 _MAY_END: Final = frozenset(
     ("hoje", "agora", "aqui", "ja", "voce", "tambem", "sim", "nao", "ainda", "muito", "mais", "sua", "seu")
 )  # fmt: skip
+_TELLING: Final = frozenset(
+    folded_words(phrase)[0]
+    for listed in (
+        FORMAL.phrases,
+        _TALK.phrases,
+        CHATTER.phrases,
+        APOLOGIES.phrases,
+        _CALLS,
+        _LABELS,
+        SYNONYMS,
+        ("nao", "recuso", "impossivel"),
+    )
+    for phrase in listed
+)
+"""Words without which a text is of none of these kinds, as most are."""
 _JOINING: Final = FUNCTION_WORDS - _MAY_END
 """Words with which no push ends, unless it was cut."""
 _INSTRUCTIONS: Final = (WORDING.system, *WORDING.instructions)
 """What a push may not copy; the campaign's lines, which `_LABELS` tell, are what it is to say."""
+_INSTRUCTED: Final = frozenset(pair for text in _INSTRUCTIONS for pair in pairwise(words(text)))
+"""Neighbours without which nothing is copied from them."""
 _GREETING: Final = re.compile(r"[^.!?\n]{3,24}[.!?\n]")
 _CODE: Final = re.compile(r"(?<![a-z])[a-z]{2,}\d+")
 """A voucher's code or a model's name: letters and digits in one word, which a customer would type in."""
+_MARKUP_SIGNS: Final = re.compile(
+    r"^\s*#+\s|\*\*|^\s*[\"'“‘«](?=.*[\"'”’»]\s*$)|[{}\[\]\\`^~|=_]|<(?!3)|(?<!-)>|//|--|&[a-z#]+;|\(\W*\)|[\"'“‘«]\s*[\"'”’»]"
+)
+"""Markup, code, a comment, quotation marks around all, and brackets with nothing that a customer reads."""
+MARKED_UP: Final = 0.4
+_PERHAPS_CODE: Final = re.compile(r"\d(?<=[a-z][a-z]\d)")
+"""The digit first, which is found faster than what is before it."""
 _UNFINISHED: Final = (",", ";", ":", "-", "(")
 _RUDE_SIGNS: Final = frozenset("🖕🍆🍑🔫🔪💣💩🤮💀☠🪦🩸🚬")
 """Emoji that no shop sends."""
@@ -154,40 +184,43 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
             return Score(dict.fromkeys(WEIGHTS, 0.0))
         text = marked
     folded = fold(text)
-    read = tokens(folded)
-    text_words = [word for word in read if word not in BREAKS]
+    signs = tokens(folded)
+    text_words = [word for word in signs if word not in BREAKS]
     present = set(text_words)
-    message = size * _fluent(folded, text_words) * originality(text_words, *_INSTRUCTIONS)
+    telling = present & _TELLING
+    message = size * _fluent(folded, text_words)
+    if not _INSTRUCTED.isdisjoint(pairwise(text_words)):
+        message *= originality(text_words, *_INSTRUCTIONS)
     message *= manner(text, folded, text_words)
-    if not message or _talks(folded, present):
+    if not message or _talks(folded, telling):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     product, offer = (reference or {}).get("product"), (reference or {}).get("offer")
     campaign = read_campaign(product, offer, prompt)
-    spelled = uniform(read)
-    said = set(spelled)
+    spelled = uniform(signs)
     amounts = amounts_among([word for word in spelled if word not in BREAKS])
-    present |= synonyms_among(present)
+    present |= synonyms_among(telling)
     named = None if product is None else share_present(campaign.product, present)
-    offered = None if offer is None else grade_offer(campaign.offer, said, amounts)
-    if declines(folded, present, bool(named and (offered is None or offered > FALSE_OFFER))):
+    offered = None if offer is None else grade_offer(campaign.offer, set(spelled), amounts)
+    if declines(folded, telling, bool(named and (offered is None or offered > FALSE_OFFER))):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
-    message *= grade_statements(campaign, spelled, amounts)
-    if _CODE.search(folded) and any(code not in fold(prompt) for code in _CODE.findall(folded)):
-        message *= CLAIMED
+    reading = read(campaign, spelled)
+    message *= grade_statements(campaign, reading, amounts)
+    message *= _of_words(completion, folded, prompt)
     lines = text.split("\n")
     if has_several_messages(lines, text_words, campaign):
         message *= SEVERAL_MESSAGES
-    calls = not _CALLS.isdisjoint(present)
-    style = _style(lines, folded, text_words, present, calls)
-    if not style:
+    calls = not _CALLS.isdisjoint(telling)
+    style = _style(lines, folded, text_words, telling, calls)
+    if not style or CHATTER.are_in(folded, telling):
         message *= FORMAL_LETTER
     ground = 0.2 + 0.8 * (1.0 if named is None else named) * (1.0 if offered is None else offered)
+    appeal = speaks(campaign, folded, reading.noted) * (1.0 if calls else UNINVITED)
     components = {
         "length": message * ground * ramp(shown, 0, ENOUGH_GRAPHEMES) * _short(shown),
         "product": None if named is None else message * named,
         "offer": None if offered is None else message * offered,
         "style": message * ground * style,
-        "appeal": None if product is None else message * ground * _appeal(campaign, folded, said, calls),
+        "appeal": None if product is None else message * ground * appeal,
     }
     return Score(fill_unknown(components, WEIGHTS))
 
@@ -199,15 +232,19 @@ def _fluent(folded: str, text_words: Sequence[str]) -> float:
     return whole if greeting is None else max(whole, fluency(folded_words(folded[greeting.end() :])))
 
 
-def _appeal(campaign: Campaign, folded: str, said: AbstractSet[str], calls: bool) -> float:
-    return speaks(campaign, folded, said) * (1.0 if calls else UNINVITED)
+def _of_words(text: str, folded: str, prompt: str) -> float:
+    """Return the share that a text keeps by being words that a customer reads, and not markup or another's code."""
+    kept = MARKED_UP if _MARKUP_SIGNS.search(text) else 1.0
+    if _PERHAPS_CODE.search(folded) and any(code not in fold(prompt) for code in _CODE.findall(folded)):
+        kept *= CLAIMED
+    return kept
 
 
 def _short(shown: int) -> float:
     return ramp(shown, HOPELESS_GRAPHEMES, MAX_GRAPHEMES) ** 2
 
 
-def _talks(folded: str, present: set[str]) -> bool:
+def _talks(folded: str, present: AbstractSet[str]) -> bool:
     """Return whether a text talks about a push, or repeats the prompt's labels."""
     return len(present & _LABELS) > 1 or _TALK.are_in(folded, present)
 
@@ -218,21 +255,21 @@ def has_several_messages(lines: Sequence[str], text_words: Sequence[str], campai
         long_lines = [folded_words(fold(line)) for line in lines if len(line) >= ENOUGH_GRAPHEMES]
         if len(long_lines) > 2 or sum(bool(_offers(line, campaign)) for line in long_lines) > 1:
             return True
-    return bool(campaign.offer_words) and min(map(text_words.count, campaign.offer_words)) > 1
+    return bool(campaign.offer_words) and all(text_words.count(word) > 1 for word in campaign.offer_words)
 
 
 def _offers(line: Sequence[str], campaign: Campaign) -> bool:
     return any(word[0] == PART for word in uniform(line)) or not set(campaign.offer_words).isdisjoint(line)
 
 
-def _style(lines: Sequence[str], folded: str, text_words: Sequence[str], present: set[str], calls: bool) -> float:
-    if FORMAL.are_in(folded, present):
+def _style(lines: Sequence[str], folded: str, text_words: Sequence[str], there: AbstractSet[str], calls: bool) -> float:
+    if FORMAL.are_in(folded, there):
         return 0.0
     one_message = sum(map(bool, lines)) <= TITLE_AND_BODY and not lines[0].startswith(_MARKUP) and "**" not in folded
     breaks_off = lines[-1].endswith(_UNFINISHED) or (
         lines[-1][-1].isalnum() and not _JOINING.isdisjoint(text_words[-1:])
     )
-    faults = (not one_message) + breaks_off + CHATTER.are_in(folded, present)
+    faults = (not one_message) + breaks_off + CHATTER.are_in(folded, there)
     return (1.0 if calls else WITHOUT_CALL) * 0.5**faults
 
 

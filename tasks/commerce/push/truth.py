@@ -2,9 +2,11 @@
 
 What is said of the offer is marked part by part (`data/truth/push_claims.toml`), then the text is read by clause: an
 opener claims little, and a clause that holds the offer goes on with the app, the shopper, the product, what it is for,
-its deadline or a call, and with nothing else. Unseen: insults, obscenity, discrimination, harm, guilt, slander,
-surveillance and politics in clauses of their own that claim nothing; what a product is or does (`never fades`); a
-condition that reads as a purpose (`for your family`); a salad of the right words; whether it would open the app.
+its deadline or a call, and with nothing else. What follows it is made of the words of harmless appeals, two others
+aside, and what no shop sends (`data/truth/unsendable.toml`) stands nowhere. A good push in rarer words is lost by that.
+Unseen: what an opener claims or slanders in words that no list has; two rare words in a call (`run until you drop`); a
+name that begins a sentence; a condition that reads as a purpose (`for your family`); a salad of the right words; guilt
+and irony in everyday words; whether it would open the app.
 """
 
 import re
@@ -18,9 +20,9 @@ from schemas.documents import Rollout
 from tasks.commerce.push.truth_clauses import AGAIN, OFFER, mark_product, other_names, read_clauses, unmarked
 from tasks.commerce.reward import Reference
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.commerce.truth_text import MAX_TEXT, NUMBER, fold, read_table, stem, value_of, words
+from tasks.commerce.truth_text import MAX_TEXT, NUMBER, fold, is_unsendable, read_table, stem, value_of, words
 
-DATA_FILES: Final = ("data/truth/push_claims.toml",)
+DATA_FILES: Final = ("data/truth/push_claims.toml", "data/truth/unsendable.toml")
 MOST_GRAPHEMES: Final = 120
 """What a phone shows of a push, and what the instruction asks for."""
 MOST_LINES: Final = 2
@@ -45,6 +47,8 @@ _UNITS: Final = {"por cento": "%", "reais": "r$", "vezes": "x", "parcelas": "x"}
 _CODE: Final = re.compile(r"\b(?!\d+OFF\b)(?=[A-Z]*\d)(?=\d*[A-Z]{2})[A-Z0-9]{5,20}\b")
 """A coupon's code, which no offer has."""
 _QUESTION: Final = re.compile(r"(?:^|(?<=[.!?\n]))[^.!?\n]{0,200}\?")
+_NAME: Final = re.compile(r"(?:(?<=[a-zà-ú,] )|(?<=\b[AO] ))[A-ZÀ-Ú][a-zà-ú]+")
+_SPOKEN: Final = re.compile(r"[^\W\d_]{2,}")
 _BLANKS: Final = re.compile(r" +")
 _SHOUTS: Final = re.compile(r"!{4,}")
 
@@ -56,9 +60,10 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
     - `names_product`: every word of the product, in either number, or another name of it; and nothing that makes it
       another kind, a used one or a copy.
     - `names_offer`: every part of the offer, in figures or words: amount with its unit, object, condition, deadline;
-      each in its relation (`until`, not `after`); and nothing that denies, mocks or ends it.
+      each in its relation (`until`, not `after`); nothing that denies, mocks or ends it; and nobody pays what it gives.
     - `nothing_added`: no figure but the offer's, with its unit, and no benefit, price, deadline, stock, condition,
-      delivery, gift, code, award or address that it does not have, and nothing but an offer's tail behind it.
+      delivery, gift, code, award, name or address that it does not have; nothing but an offer's tail and harmless
+      appeals behind it; and nothing that no shop sends.
     - `informal`: neither a letter's greeting or closing, nor shouting.
     - `in_portuguese`: at most one of the small words of English and Spanish, and none that only Portugal uses.
     - `one_message`: one push of a title and a body at most, and no talk about it.
@@ -93,18 +98,40 @@ def claims_kept(completion: str, reference: Reference, prompt: str = "") -> dict
     return {
         "within_length": 0 < _graphemes(shown) <= MOST_GRAPHEMES,
         "names_product": (all(present[word] for word in thing) or _is_named(folded, names)) and not said.is_other_thing,
-        "names_offer": stated and not said.is_denied,
+        "names_offer": stated and not said.is_denied and not _is_inverted(folded, rest, offer),
         "nothing_added": not _figures(folded, product)
         - _figures(offer, "")
         - _same_figures(offer)
         - {figure for figure in _figures(said.opener, product) if figure[0] in ("", "%")}
         and not said.is_added
-        and not _CODE.search(text),
+        and not _CODE.search(text)
+        and not is_unsendable(folded)
+        and not _is_of_another(text, product),
         "informal": not written["formal"].search(folded) and not _shouts(text),
         "in_portuguese": sum(present[stem(word)] for word in _foreign() if stem(word) not in thing) <= 1
         and not written["european"].search(folded),
         "one_message": bool(shown) and said.mentions < TOO_OFTEN and not _is_several(text, folded, offer, thing),
     }
+
+
+def _is_inverted(folded: str, rest: str, offer: str) -> bool:
+    """Return whether the shopper pays what the offer gives."""
+    inverted = _written()["inverted"]
+    return "pague" not in offer and any(inverted.search(each) is not None for each in (folded, rest))
+
+
+def _is_of_another(text: str, product: str) -> bool:
+    """Return whether a name stands within a sentence that is no product's: of a person, a brand or a place."""
+    known = {*read_table("push_claims")["capitals"]["words"], *words(product)}
+    found = [word for match in _NAME.finditer(text) for word in words(fold(match[0]))]
+    return not _is_titled(text) and any(word not in known for word in found)
+
+
+def _is_titled(text: str) -> bool:
+    """Return whether most words have a capital, as in a title, so that it marks no name."""
+    spoken = [str(word) for word in _SPOKEN.findall(text)]
+    capitals = sum(word[:1].isupper() for word in spoken)
+    return 2 * capitals > len(spoken)
 
 
 def _graphemes(text: str) -> int:
@@ -257,7 +284,7 @@ def _is_several(text: str, folded: str, offer: str, thing: frozenset[str]) -> bo
 def _written() -> Mapping[str, re.Pattern[str]]:
     table = read_table("push_claims")
     return {name: re.compile("|".join(f"(?:{each})" for each in table[name]["said"])) for name in (
-        "before", "within", "formal", "talk", "european",
+        "before", "within", "formal", "talk", "european", "inverted",
     )}  # fmt: skip
 
 

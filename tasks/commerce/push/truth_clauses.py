@@ -1,14 +1,14 @@
 """Clauses of a push, for its ground truth: what is said of the offer, and what is no claim at all.
 
 The offer is marked before the clauses are read. A clause that holds it may go on with what
-`data/truth/push_claims.toml` lists as its tail, and with nothing else; an
-opener before it, without a word of the shop, claims little.
+`data/truth/push_claims.toml` lists as its tail, and with nothing else; an opener before it, without a word of the shop,
+claims little; from it on, the words are those of harmless appeals, but for two.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -29,6 +29,8 @@ _END: Final = re.compile(r"(?:(?!\.\d)[^\w §◊¶¤$%&'\"()+/*#@,:;_-])+")
 _SEGMENT: Final = re.compile(r"[,:;]+(?!\d)| -+ ")
 _ADJECTIVE: Final = re.compile(r"¶ (\w+s|\w+(?:ad|id)[oa])\b")
 _SHORT: Final = 3
+_RARE: Final = 2
+"""Words beyond the list that appeals may have."""
 
 
 class Said(NamedTuple):
@@ -80,8 +82,54 @@ def read_clauses(text: str) -> Said:
         or any(_pattern("bare").search(each) for each in openers)
         or _goes_on(sentences)
         or any(_pattern("attached", "later").search(each) for each in sentences[first + 1 :])
+        or _pattern("claims").search(text) is not None
+        or not _are_appeals(sentences[first:])
     )
     return Said(opener, is_added, _is_denied(text, claims), _is_other_thing(text), text.count(THING))
+
+
+def _are_appeals(sentences: Sequence[str]) -> bool:
+    """Return whether what is said from the offer on, or from the product before it in its clause, claims nothing.
+
+    Two words beyond the list may name what the product is used with (`Puxa a cadeira!`), but not say what something is
+    or who has it, nor stand between the product and the offer.
+    """
+    if not sentences:
+        return True
+    before, offer, after = sentences[0].partition(OFFER)
+    clause = _SEGMENT.split(before)[-1]
+    if THING in clause and not all(map(_is_appeal, words(clause[clause.find(THING) :]))):
+        return False
+    said = [offer + after, *sentences[1:]]
+    rare = {word for each in said for word in words(each) if not _is_appeal(word)}
+    if len(rare) > _RARE:
+        return False
+    for sentence in said:
+        found = rare.intersection(spoken := words(sentence))
+        # Folded, `é` is `e`: what stands behind it is what something is.
+        is_state = found and re.search(
+            rf"\be (?:(?:um|uma|o|a|tudo|muito|mais|bem|so) )*(?:{'|'.join(found)})\b", sentence
+        )
+        endorses = found and spoken[0] in found and _pattern("endorses").search(sentence)
+        if found and (is_state or endorses or _pattern("states").search(sentence)):
+            return False
+    return True
+
+
+@lru_cache(maxsize=16_384)
+def _is_appeal(word: str) -> bool:
+    """Return whether a word is one of those that harmless appeals are made of."""
+    return not word.isalpha() or stem(word) in _appeals() or _appeals_begin().match(word) is not None
+
+
+@cache
+def _appeals() -> frozenset[str]:
+    return frozenset(map(stem, read_table("push_claims")["appeal"]["words"]))
+
+
+@cache
+def _appeals_begin() -> re.Pattern[str]:
+    return re.compile("|".join(read_table("push_claims")["appeal"]["begins"]))
 
 
 def _openers(sentences: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -1,7 +1,7 @@
 """Ground truth of sentiment, from the reference alone.
 
-The answer is what `json.loads` makes of the whole completion. Unseen: fields beside the two, a review that the stars
-do not fit, and what a neutral polarity hides.
+The answer is what `json.loads` makes of the whole completion, or of one code fence around it; one with a field beside
+the two is none. Unseen: a review that the stars do not fit, and what a neutral polarity hides.
 """
 
 from collections import Counter
@@ -13,6 +13,7 @@ from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.truth_text import read_object
 
 POLARITIES: Final = ("negative", "neutral", "positive")
+_FIELDS: Final = frozenset(("polarity", "score"))
 MOST_APART: Final = 4
 """Stars between the best and the worst."""
 
@@ -31,6 +32,8 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
     for rollout in rollouts:
         reference = rollout.reference or {}
         fields = read_object(rollout.completion) or {}
+        # What another field says is not asked for: it may be an insult, a threat or a second answer.
+        fields = fields if fields.keys() <= _FIELDS else {}
         wanted, stars = reference.get("polarity"), reference.get("score")
         if wanted is not None:
             found = fields.get("polarity")

@@ -7,7 +7,7 @@ from typing import Final
 
 from tasks.commerce.sql_qa.sandbox import FORMATS, FUNCTIONS, MAX_SQL_CHARACTERS
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.text_form import FUNCTION_WORDS, fold, words
+from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, fold, words
 from tasks.commerce.text.vocabulary import CLOSED_CLASS
 
 DATA_FILES: Final = (
@@ -119,11 +119,13 @@ def is_alone(sql: str, completion: str) -> bool:
 def comments_explain(completion: str, question: str) -> bool:
     """Return whether comments consist of the question's words and of those of queries (`query_words.txt`)."""
     text = completion[:MAX_CHARACTERS]
-    comments = " ".join(match[1] for match in _COMMENT.finditer(text) if match[1])
-    if not comments:
+    if "--" not in text and "/*" not in text:
         return True
-    known = FUNCTION_WORDS - DENIALS | _beginnings(" ".join((*read_lexicon("query_words"), question)))
-    return all(word[0].isdigit() or word in known or word[:BEGINNING] in known for word in words(comments))
+    known = _QUERY_WORDS, FUNCTION_WORDS - DENIALS, _beginnings(question)
+    return all(
+        word[0].isdigit() or any(word in each or word[:BEGINNING] in each for each in known)
+        for word in words(" ".join(filter(None, _COMMENT.findall(text))))
+    )
 
 
 def names_explain(sql: str, question: str, known: AbstractSet[str]) -> bool:
@@ -139,25 +141,26 @@ def names_explain(sql: str, question: str, known: AbstractSet[str]) -> bool:
     given = {name for name in given if name.lower() not in _NO_NAMES and name.lower() not in known}
     if not given:
         return True
-    allowed = _name_beginnings(frozenset(known)) | CLOSED_CLASS
-    own: set[str] | None = None
+    allowed = _name_beginnings(frozenset(known))
     for word in (part for name in given for part in _NAME_WORD.findall(fold(_HUMP.sub(" ", name).replace("_", " ")))):
         forms = {word, word[:BEGINNING], word.removesuffix("s")}
-        if len(word) > SHORT_NAME and forms.isdisjoint(allowed):
-            own = _beginnings(question) if own is None else own
-            if forms.isdisjoint(own):
-                return False
+        if len(word) > SHORT_NAME and forms.isdisjoint(allowed) and forms.isdisjoint(_beginnings(question)):
+            return False
     return True
 
 
 @lru_cache(maxsize=64)
-def _name_beginnings(known: frozenset[str]) -> set[str]:
-    named = " ".join(known).replace("_", " ")
-    return _beginnings(" ".join((*read_lexicon("query_names"), *read_lexicon("query_words"), named)))
+def _name_beginnings(known: frozenset[str]) -> frozenset[str]:
+    named = " ".join((*read_lexicon("query_names"), *known)).replace("_", " ")
+    return _beginnings(named) | _QUERY_WORDS | CLOSED_CLASS
 
 
-def _beginnings(text: str) -> set[str]:
-    return {word[:BEGINNING] for word in words(text)}
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _beginnings(text: str) -> frozenset[str]:
+    return frozenset(word[:BEGINNING] for word in words(text))
+
+
+_QUERY_WORDS: Final = _beginnings(" ".join(read_lexicon("query_words")))
 
 
 def names(sql: str, known: AbstractSet[str]) -> set[str]:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from schemas.store.store import Store
@@ -109,6 +110,9 @@ _WITH_TABLE: Final = re.compile(
 )
 _LIST_ITEM: Final = re.compile(r",|\bJOIN\b", re.IGNORECASE)
 _EXPLAIN: Final = re.compile(r"(?:\s|;|--[^\n]*\n|(?>/\*.*?\*/))*+EXPLAIN\b", re.IGNORECASE | re.DOTALL)
+_BETWEEN_TOKENS: Final = re.compile(
+    r"""'[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|((?:[ \t\n\f\r]|--[^\n]*|(?>/\*.*?\*/))+)""", re.DOTALL
+)
 _FORBIDDEN: Final = re.compile("not authorized|user-defined function raised exception")
 
 
@@ -159,8 +163,10 @@ class Database:
             deadline: The thread's processor time at which it is stopped; `MAX_SECONDS` from now if not given.
         """
         watch = self._watch
-        watch.start(time.thread_time() + MAX_SECONDS if deadline is None else deadline, _functions(sql))
-        if _is_oversized(sql):
+        is_narrow, is_oversized = _bounds(sql)
+        functions = FUNCTIONS | FORMATS if is_narrow else FUNCTIONS
+        watch.start(time.thread_time() + MAX_SECONDS if deadline is None else deadline, functions)
+        if is_oversized:
             return Execution(Refusal.TOO_MUCH, 0, (), frozenset())
         if _EXPLAIN.match(sql):
             return Execution(Refusal.FORBIDDEN, 0, (), frozenset())
@@ -182,7 +188,9 @@ class Databases:
     """Copies of one store with different rows: a query that is right by luck on one is wrong on another."""
 
     copies: tuple[Database, ...] = field(repr=False)
-    _references: dict[str, tuple[Execution, ...]] = field(default_factory=dict, repr=False, compare=False)
+    _references: dict[tuple[str, bool, bool], tuple[Execution, ...]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @classmethod
     def from_store(cls, store: Store) -> "Databases":
@@ -196,21 +204,28 @@ class Databases:
         return self.copies[0].names
 
     def run(self, sql: str, deadline: float | None = None) -> tuple[Execution, ...]:
-        """Run a hostile query on every copy, `MAX_SECONDS` for all; after a refusal the next copy is not tried."""
-        deadline = time.thread_time() + MAX_SECONDS if deadline is None else deadline
+        """Run a hostile query on every copy, `MAX_SECONDS` for all; after a refusal the next copy is not tried.
+
+        A query that is a reference but for its comments and blanks has that one's result, and is not run again.
+        """
+        known = self._references.get(_identity(sql)) if self._references else None
+        return known or self._run(sql, time.thread_time() + MAX_SECONDS if deadline is None else deadline)
+
+    def run_reference(self, sql: str) -> tuple[Execution, ...]:
+        """Run a reference query on every copy; the result is cached, as every completion needs it."""
+        key = _identity(sql)
+        executions = self._references.pop(key, None) or self._run(sql, time.thread_time() + MAX_REFERENCE_SECONDS)
+        self._references[key] = executions
+        if len(self._references) > MAX_REFERENCES:
+            del self._references[next(iter(self._references))]
+        return executions
+
+    def _run(self, sql: str, deadline: float) -> tuple[Execution, ...]:
         executions: list[Execution] = []
         for database in self.copies:
             refused = bool(executions) and executions[-1].refusal is not None
             executions.append(executions[-1] if refused else database.execute(sql, deadline))
         return tuple(executions)
-
-    def run_reference(self, sql: str) -> tuple[Execution, ...]:
-        """Run a reference query on every copy; the result is cached, as every completion needs it."""
-        executions = self._references.pop(sql, None) or self.run(sql, time.thread_time() + MAX_REFERENCE_SECONDS)
-        self._references[sql] = executions
-        if len(self._references) > MAX_REFERENCES:
-            del self._references[next(iter(self._references))]
-        return executions
 
 
 class _Watch:
@@ -259,17 +274,22 @@ class _Watch:
         return call
 
 
-def _functions(sql: str) -> frozenset[str]:
-    is_narrow = len(_FORMATS.findall(sql)) == len(_NARROW_FORMAT.findall(sql))
-    return FUNCTIONS | FORMATS if is_narrow else FUNCTIONS
+def _identity(sql: str) -> tuple[str, bool, bool]:
+    """Return all of a query that decides its result: its text with a space for comments and blanks, and its bounds."""
+    is_narrow, is_oversized = _bounds(sql)
+    text = "" if is_oversized else _BETWEEN_TOKENS.sub(lambda match: " " if match[1] else match[0], sql)
+    return text.strip(" "), is_narrow, is_oversized
 
 
-def _is_oversized(sql: str) -> bool:
-    return (
+@lru_cache(maxsize=16)
+def _bounds(sql: str) -> tuple[bool, bool]:
+    """Return whether every format of a query is narrow, and whether the query is too large to be run."""
+    is_oversized = (
         len(sql) > MAX_SQL_CHARACTERS
         or len(_WITH_TABLE.findall(sql)) > MAX_WITH_TABLES
         or len(_LIST_ITEM.findall(sql)) > MAX_LIST_ITEMS
     )
+    return len(_FORMATS.findall(sql)) == len(_NARROW_FORMAT.findall(sql)), is_oversized
 
 
 def _refusal(error: Exception) -> Refusal:

@@ -10,7 +10,7 @@ surveillance, irony and insults made of ordinary words pass, for which rewards h
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Final
 
@@ -50,38 +50,29 @@ _FEW_LETTERS: Final = 12
 """Capitals up to which a text is a title or an acronym."""
 
 
-class WordPhrases:
-    """Phrases as tuples of folded words, found by their rarest word: taken to be the longest that is no function word.
-
-    Args:
-        entries: The phrases as a list holds them.
-    """
-
-    def __init__(self, entries: Iterable[str]) -> None:
-        self._by_key: dict[str, tuple[tuple[int, tuple[str, ...]], ...]] = {}
-        for entry in entries:
-            phrase = tuple(folded_words(fold(entry)))
-            key = max(phrase, key=lambda word: (word not in FUNCTION_WORDS, len(word)))
-            self._by_key[key] = (*self._by_key.get(key, ()), (phrase.index(key), phrase))
-        self.keys = frozenset(self._by_key)
-        """Words without which no phrase is there."""
-
-    def places(self, text_words: Sequence[str]) -> list[int]:
-        """Return where phrases begin."""
-        return [
-            place - before
-            for place, word in enumerate(text_words)
-            if word in self.keys
-            for before, phrase in self._by_key[word]
-            if tuple(text_words[max(place - before, 0) : place - before + len(phrase)]) == phrase
-        ]
-
-
-_OUTRIGHT: Final = WordPhrases(
-    entry for name in ("offences", "discrimination", "leaks", "scams") for entry in read_lexicon(name)
+_EUROPEAN_LIST: Final = "european_portuguese"
+_PHRASE_LISTS: Final = (
+    "offences",
+    "discrimination",
+    "leaks",
+    "scams",
+    "threats",
+    "private_data",
+    _EUROPEAN_LIST,
 )
-_THREATS: Final = WordPhrases(read_lexicon("threats"))
-_PRIVATE: Final = WordPhrases(read_lexicon("private_data"))
+
+
+def _by_rarest_word() -> dict[str, list[tuple[int, list[str], str]]]:
+    """Return phrases by their rarest word, taken to be the longest with meaning: each with its place, and its list."""
+    phrases: dict[str, list[tuple[int, list[str], str]]] = {}
+    for name in _PHRASE_LISTS:
+        for phrase in (folded_words(fold(entry)) for entry in read_lexicon(name) if not entry.startswith("~")):
+            key = max(phrase, key=lambda word: (word not in FUNCTION_WORDS, len(word)))
+            phrases.setdefault(key, []).append((phrase.index(key), phrase, name))
+    return phrases
+
+
+_PHRASES: Final = _by_rarest_word()
 _REQUESTS: Final = frozenset(map(fold, read_lexicon("data_requests")))
 _STALKS: Final = re.compile(
     r"\b(?:sei|sabemos|descobri|descobrimos) onde (?:[a-z]{1,12} ){0,5}(?:mora|moram|vive|vivem)\b"
@@ -97,11 +88,9 @@ _AGAINST_ALL: Final = re.compile(
     r"(?:nao (?:sabe|merece|presta|entende|serve|paga|volta|deve|pode|consegue|compra|precisa|vale)"
     r"|so (?:compra|serve|presta|quer|reclama|atrapalha|da |sabe|vive)|nunca (?:paga|volta|compra))"
 )
-_EUROPEAN_LINES: Final = read_lexicon("european_portuguese")
-_EUROPEAN: Final = WordPhrases(line for line in _EUROPEAN_LINES if not line.startswith("~"))
 _PERHAPS_EUROPEAN: Final[Mapping[str, int]] = {
     fold(word): group
-    for group, line in enumerate(line for line in _EUROPEAN_LINES if line.startswith("~"))
+    for group, line in enumerate(line for line in read_lexicon(_EUROPEAN_LIST) if line.startswith("~"))
     for word in line[1:].split()
 }
 _SPELLINGS: Final = {fold(word): word for word in read_lexicon("european_spellings")}
@@ -114,15 +103,8 @@ _SPANISH: Final = frozenset(map(fold, read_lexicon("spanish_words")))
 _LABELS: Final = frozenset(
     ("system", "user", "assistant", "usuario", "assistente", "sistema", "instrucao", "instruction")
 )
-_MARKS: Final = frozenset().union(
-    *(phrases.keys for phrases in (_OUTRIGHT, _THREATS, _PRIVATE, _EUROPEAN)),
-    _PERHAPS_EUROPEAN,
-    _SPELLINGS,
-    _ENGLISH,
-    _SPANISH,
-    _LABELS,
-    _GROUPS,
-)
+_LONE_WORDS: Final = frozenset().union(_PERHAPS_EUROPEAN, _SPELLINGS, _ENGLISH, _SPANISH, _LABELS, _GROUPS)
+_MARKS: Final = _LONE_WORDS.union(_PHRASES)
 """Words without which no list can match, as in most texts."""
 _CONTROL_BYTES: Final = bytes((*range(9), 11, 12, *range(14, 32), 127))
 _ORDINARY: Final = bytes(code for code in range(256) if code not in b"@<>{}[]\\_*" + _CONTROL_BYTES)
@@ -140,7 +122,7 @@ _HOST: Final = re.compile(
     r"(?=\W*$|[,;:!?)]|\.(?!\w)|\s+(?:e|ou|para|pra|agora|hoje|antes|ja|que|com|em|no|na|pelo)\b))"
 )
 _AT: Final = re.compile(r"@[a-z0-9_]")
-_EIGHT_DIGITS: Final = re.compile(r"\d{4}-?\d{4}|0800")
+_EIGHT_DIGITS: Final = re.compile(r"\d{4}-?\d{4}")
 _PHONE: Final = re.compile(
     r"(?<!\d)(?:\+?55 ?)?(?:\(\d{2}\) ?|\d{2} )9?\d{4}-?\d{4}(?!\d)|(?<!\d)9\d{4}-\d{4}(?!\d)|0800 ?\d"
 )
@@ -153,7 +135,7 @@ _LABEL: Final = re.compile(rf"(?:^|\n)\W{{0,9}}(?:{'|'.join(sorted(_LABELS))})\s
 _BLANKS: Final = re.compile(r"\bx{2,}(?:%|\s*%|,x)|\bx{3,}\b|r\$ ?x+")
 
 
-def manner(text: str, folded: str, text_words: Sequence[str]) -> float:
+def manner(text: str, folded: str, text_words: list[str]) -> float:
     """Return the share of its reward, in [0, 1], that a text to a shopper or a manager keeps by its manner.
 
     1 for ordinary Brazilian prose, informal too, with emoji, acronyms and a word in capitals; `EUROPEAN` or `SHOUTED`
@@ -172,36 +154,47 @@ def manner(text: str, folded: str, text_words: Sequence[str]) -> float:
     kept = _calm(text, raw)
     marks = _MARKS.intersection(text_words)
     if marks:
-        if _is_outrageous(folded, text_words, marks):
-            return UNSENDABLE
-        kept = min(kept, _brazilian(text, text_words, marks))
+        kept = min(kept, _worded(text, folded, text_words, marks))
     return min(kept, EUROPEAN) if _progresses(folded, text_words) else kept
 
 
-def _is_outrageous(folded: str, text_words: Sequence[str], marks: AbstractSet[str]) -> bool:
-    return (
-        (not marks.isdisjoint(_OUTRIGHT.keys) and bool(_OUTRIGHT.places(text_words)))
-        or (not marks.isdisjoint(_THREATS.keys) and _threatens(text_words))
-        or (not marks.isdisjoint(_PRIVATE.keys) and _asks_for_data(text_words))
-        or (not marks.isdisjoint(_LABELS) and bool(_LABEL.search(folded)))
-        or (not marks.isdisjoint(_GROUPS) and bool(_AGAINST_ALL.search(folded)))
-    )
+def _worded(text: str, folded: str, text_words: list[str], marks: AbstractSet[str]) -> float:
+    """Grade by the words of lists that a text has."""
+    lists = _lists_in(text_words, marks)
+    if not lists <= {_EUROPEAN_LIST}:
+        return UNSENDABLE
+    if not marks.isdisjoint(_LONE_WORDS):
+        if not marks.isdisjoint(_LABELS) and _LABEL.search(folded):
+            return UNSENDABLE
+        if not marks.isdisjoint(_GROUPS) and _AGAINST_ALL.search(folded):
+            return UNSENDABLE
+        return _brazilian(text, text_words, marks, lists)
+    return EUROPEAN if lists else 1.0
+
+
+def _lists_in(text_words: list[str], marks: AbstractSet[str]) -> set[str]:
+    """Return the lists of which a text has a phrase, by those of its words that are on any."""
+    lists = set()
+    for word in filter(_PHRASES.__contains__, marks):
+        place = -1
+        for _ in range(text_words.count(word)):
+            place = text_words.index(word, place + 1)
+            for behind, phrase, name in _PHRASES[word]:
+                start = place - behind
+                if start >= 0 and text_words[start : start + len(phrase)] == phrase and _means(name, text_words, start):
+                    lists.add(name)
+    return lists
+
+
+def _means(name: str, text_words: list[str], start: int) -> bool:
+    """Return whether a list's phrase means there what it is listed for: `você não vai se arrepender` is no threat."""
+    if name == "threats":
+        return not start or text_words[start - 1] not in _NEGATIONS
+    return name != "private_data" or not _REQUESTS.isdisjoint(text_words[max(start - REQUEST_REACH, 0) : start])
 
 
 def _stalks(folded: str) -> bool:
     return " onde " in folded and bool(_STALKS.search(folded))
-
-
-def _threatens(text_words: Sequence[str]) -> bool:
-    """Return whether a threat is made; `você não vai se arrepender` is none."""
-    return any(not place or text_words[place - 1] not in _NEGATIONS for place in _THREATS.places(text_words))
-
-
-def _asks_for_data(text_words: Sequence[str]) -> bool:
-    return any(
-        not _REQUESTS.isdisjoint(text_words[max(place - REQUEST_REACH, 0) : place])
-        for place in _PRIVATE.places(text_words)
-    )
 
 
 def _leads_away(text: str, folded: str, raw: bytes) -> bool:
@@ -216,8 +209,9 @@ def _leads_away(text: str, folded: str, raw: bytes) -> bool:
         return True
     if ("xx" in folded or "$ x" in folded or "$x" in folded) and _BLANKS.search(folded):
         return True
-    digits = len(raw.translate(None, _NO_DIGITS))
-    return digits >= _DIGITS_OF_PHONE and bool(_EIGHT_DIGITS.search(folded) and _PHONE.search(folded))
+    if len(raw.translate(None, _NO_DIGITS)) < _DIGITS_OF_PHONE:
+        return False
+    return bool(("0800" in folded or _EIGHT_DIGITS.search(folded)) and _PHONE.search(folded))
 
 
 def _is_marked(text: str, folded: str, signs: bytes) -> bool:
@@ -232,22 +226,22 @@ def _is_marked(text: str, folded: str, signs: bytes) -> bool:
     )
 
 
-def _brazilian(text: str, text_words: Sequence[str], marks: AbstractSet[str]) -> float:
-    """Grade by words of other languages: of Portugal one sure or two possible ones, of others by their share."""
+def _brazilian(text: str, text_words: list[str], marks: AbstractSet[str], lists: AbstractSet[str]) -> float:
+    """Grade by words of other languages: of Portugal a phrase, one sure or two possible ones, of others their share."""
     for foreign in (_ENGLISH, _SPANISH):
         if not marks.isdisjoint(foreign):
             share = sum(map(foreign.__contains__, text_words)) / len(text_words)
             if share > FEW_FOREIGN and share * len(text_words) > 1:
                 return 1 - (1 - UNSENDABLE) * ramp(share, FEW_FOREIGN, MANY_FOREIGN)
-    if len({_PERHAPS_EUROPEAN[word] for word in marks if word in _PERHAPS_EUROPEAN}) > 1:
+    if len({_PERHAPS_EUROPEAN[word] for word in filter(_PERHAPS_EUROPEAN.__contains__, marks)}) > 1:
         return EUROPEAN
-    if not marks.isdisjoint(_EUROPEAN.keys) and _EUROPEAN.places(text_words):
+    if _EUROPEAN_LIST in lists:
         return EUROPEAN
     spelled = text.lower()
-    return EUROPEAN if any(word in _SPELLINGS and _SPELLINGS[word] in spelled for word in marks) else 1.0
+    return EUROPEAN if any(_SPELLINGS[word] in spelled for word in filter(_SPELLINGS.__contains__, marks)) else 1.0
 
 
-def _progresses(folded: str, text_words: Sequence[str]) -> bool:
+def _progresses(folded: str, text_words: list[str]) -> bool:
     """Return whether a verb goes on as in Portugal: `está a chegar`, where Brazil has `está chegando`."""
     if " a " not in folded or not any(part in folded for part in _CONTINUED):
         return False

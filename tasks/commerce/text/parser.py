@@ -142,7 +142,7 @@ class ParsedObject(NamedTuple):
         Args:
             asked: The names of the requested fields.
         """
-        alone = Reading.SURROUNDED not in self.needed and (self.value or {}).keys() <= set(asked)
+        alone = set(asked).issuperset(self.value or ()) and (not self.needed or Reading.SURROUNDED not in self.needed)
         return self.trust * (1.0 if alone else NOT_ALONE)
 
 

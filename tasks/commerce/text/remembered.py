@@ -5,6 +5,8 @@ from typing import Final, TypeVar
 
 MAX_KEPT_WORDS: Final = 32_768
 """Number of kept words, as hostile texts bring new ones without end."""
+LONGEST_KEPT_WORD: Final = 40
+"""Letters; nearly twice those of the longest word of a shop."""
 
 Value = TypeVar("Value")
 
@@ -24,7 +26,9 @@ class Remembered(dict[str, Value]):
 
     def __missing__(self, word: str) -> Value:
         """Find the value of a new word."""
-        if len(self) >= MAX_KEPT_WORDS:
-            self.clear()
-        value = self[word] = self._find(word)
+        value = self._find(word)
+        if len(word) <= LONGEST_KEPT_WORD:
+            if len(self) >= MAX_KEPT_WORDS:
+                self.clear()
+            self[word] = value
         return value

@@ -9,10 +9,11 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from itertools import pairwise, repeat
+from itertools import pairwise
 from typing import Final
 
 from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.remembered import Remembered
 from tasks.commerce.text.word_classes import STEP, ZERO
 from tasks.commerce.text.word_order import order
 
@@ -29,6 +30,7 @@ MAX_CHARACTERS: Final = 4_000
 """Characters of prose that are read; the longest right answer has a tenth of it."""
 RUN: Final = 5
 """Consecutive words that two texts share by copying rather than by chance."""
+_STARTS: Final = tuple(slice(start, None) for start in range(RUN))
 KEPT_PROMPTS: Final = 4_096
 """Number of cached prompts and references, as each has many answers."""
 
@@ -46,7 +48,10 @@ SALAD_A_WORD: Final = 0.04
 """Further evidence from which on it is none."""
 
 _ANY_WORD: Final = re.compile(r"r\$|%|\d+(?:[.,]\d+)*|[^\W\d_]+")
-_ASCII_WORD: Final = re.compile(r"r\$|[a-z]+|\d+(?:[.,]\d+)*|%")
+# Begins with one class, which is found faster than alternatives are: `r\$|[a-z]+|\d+(?:[.,]\d+)*|%`.
+_ASCII_WORD: Final = re.compile(
+    r"[a-z0-9%](?:(?<=[a-qs-z])[a-z]*|(?<=r)(?:\$|[a-z]*)|(?<=\d)\d*(?:[.,]\d+)*|)", re.ASCII
+)
 _BEYOND_LATIN: Final = re.compile(r"[^\W\x00-\xff]|[\u0300-\u036f]")
 _NOT_LATIN: Final = re.compile(r"[^\x00-\xff]+")
 
@@ -143,6 +148,8 @@ _KINDS: Final = (
     | dict.fromkeys(_PREPOSITIONS, _PREPOSITION)
     | dict.fromkeys(("o", "os", "um"), _ARTICLE)
 )
+_LETTERS: Final = Remembered[str](lambda word: _KINDS.get(word, _CARRIES) if word.isalpha() else "")
+"""The kind of each word; none of a number or sign."""
 _CLASHES: Final = frozenset(
     pair
     for before in _PREPOSITIONS | {"o", "os"}
@@ -194,12 +201,12 @@ def share_present(wanted: Sequence[str], found: Iterable[str]) -> float:
 
 
 def _runs(folded: Sequence[str]) -> Iterable[tuple[str, ...]]:
-    return zip(*(folded[start:] for start in range(RUN)), strict=False)
+    return zip(*map(folded.__getitem__, _STARTS), strict=False)
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
 def _runs_of(sources: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
-    return frozenset(run for source in sources for run in _runs(words(source[:MAX_CHARACTERS])))
+    return frozenset().union(*(_runs(words(source[:MAX_CHARACTERS])) for source in sources))
 
 
 def originality(folded_words: Sequence[str], *sources: str) -> float:
@@ -232,21 +239,21 @@ def fluency(folded_words: Sequence[str]) -> float:
     ten words, of which it sees six in ten (two in ten below seven), by words that are moved as whole phrases, by a heap
     of six words with one that binds, and by fluent nonsense: it does not know what words mean.
     """
-    letters = list(filter(str.isalpha, folded_words))
+    kinds = "".join(map(_LETTERS.__getitem__, folded_words))
+    letters = len(kinds)
     if not letters:
         return 0.0
-    kinds = "".join(map(_KINDS.get, letters, repeat(_CARRIES)))
     clashes = 0
     if "pp" in kinds or "ap" in kinds:
         clashes = sum(map(_CLASHES.__contains__, pairwise(folded_words)))
     kinds = kinds.replace(_PREPOSITION, _BINDS).replace(_ARTICLE, _BINDS)
     longest = max(map(len, kinds.split(_BINDS)))
-    novelty = len(set(letters)) / len(letters)
-    binding = ramp(kinds.count(_BINDS) / len(letters), 0.05, 0.11)
+    novelty = len(set(filter(_LETTERS.__getitem__, folded_words))) / letters
+    binding = ramp(kinds.count(_BINDS) / letters, 0.05, 0.11)
     sentences = binding * ramp(longest, 11, 7) * ramp(novelty, 0.3, 0.42) * _portuguese(kinds)
     if clashes:
         sentences *= max(1 - clashes / 2, 0.0)
-    return sentences * _in_order(folded_words) if sentences and len(letters) >= FEWEST_ORDERED else sentences
+    return sentences * _in_order(folded_words) if sentences and letters >= FEWEST_ORDERED else sentences
 
 
 def _in_order(folded_words: Sequence[str]) -> float:
@@ -272,7 +279,7 @@ def brevity(folded_words: Sequence[str]) -> float:
     One up to five words in a row, nothing from nine on. Notes are no prose, but unlike a heap of keywords they have
     content.
     """
-    kinds = "".join([_KINDS.get(word) or (_CARRIES if word.isalpha() else _COUNTS) for word in folded_words])
+    kinds = "".join([_LETTERS[word] or _COUNTS for word in folded_words])
     kinds = kinds.replace(_PREPOSITION, _BINDS).replace(_ARTICLE, _BINDS)
     longest = max(map(len, kinds.replace(_COUNTS, _BINDS).split(_BINDS)))
     return ramp(longest, 9, 5) * _portuguese(kinds) if kinds else 0.0
@@ -309,7 +316,9 @@ def chatters(text: str) -> bool:
 def ramp(value: float, worst: float, best: float) -> float:
     """Grade a value linearly: 0 at `worst` and beyond, 1 at `best` and beyond."""
     share = (value - worst) / (best - worst)
-    return 0.0 if share < 0.0 else min(share, 1.0)
+    if 0.0 <= share < 1.0:
+        return share
+    return 1.0 if share > 0.0 else 0.0
 
 
 def overlap(text: str, reference: str) -> float:

@@ -9,42 +9,27 @@ decides nothing, their order all.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from operator import getitem
 from typing import Final
 
+from tasks.commerce.text.remembered import Remembered
 from tasks.commerce.text.word_classes import EDGE, FILE, OTHER, read_class
 
 DATA_FILES: Final = ("data/fluency/word_order.bin",)
-MAX_KEPT_WORDS: Final = 32_768
-LONGEST_KEPT_WORD: Final = 40
-
-
-class _Memory(dict[str, int]):
-    """The classes of words, each found once; few enough to keep whatever words hostile texts bring."""
-
-    def __init__(self, names: Mapping[str, int]) -> None:
-        super().__init__()
-        self._names = names
-
-    def __missing__(self, word: str) -> int:
-        """Return the class of a new word."""
-        found = read_class(word, self._names)
-        if len(self) < MAX_KEPT_WORDS and len(word) <= LONGEST_KEPT_WORD:
-            self[word] = found
-        return found
 
 
 @cache
-def _model() -> tuple[_Memory, tuple[bytes, ...]]:
+def _model() -> tuple[Remembered[int], tuple[bytes, ...]]:
     """Return the classes of words, and for each class the weights of a neighbour on its right: bytes around `ZERO`."""
     header, _, table = FILE.read_bytes().partition(b"\n")
     parts = json.loads(header)
     names = [*parts["words"], *parts["endings"]]
     size = OTHER + 1 + len(names)
     classes = {name: OTHER + 1 + place for place, name in enumerate(names)}
-    return _Memory(classes), tuple(table[start : start + size] for start in range(0, size * size, size))
+    memory = Remembered[int](lambda word: read_class(word, classes))
+    return memory, tuple(table[start : start + size] for start in range(0, size * size, size))
 
 
 def order(folded_words: Sequence[str]) -> list[int]:

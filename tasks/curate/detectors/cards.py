@@ -8,16 +8,17 @@ from stdnum.br import cnpj
 
 from tasks.curate.detectors.context import EDGE, Around, Search, Span, digits_of
 
-_TIGHT: Final = r"[ .·•_-]{0,3}"
+_TIGHT: Final = r"[ .·•_\n,*|/-]{0,3}"
 _CARD: Final = re.compile(
     rf"{EDGE}(?:\d{{4}}[ \t.·•_/-]{{0,3}}){{3}}\d{{4}}(?!\d)"
-    rf"|{EDGE}\d{{4}}[ \t.·•_/-]{{0,3}}\d{{6}}[ \t.·•_/-]{{0,3}}\d{{4,5}}(?!\d)"
+    rf"|{EDGE}\d{{4}}[ \t.·•_/-]{{0,3}}\d{{6}}[ \t.·•_/-]{{0,3}}\d{{4,5}}(?!\d)|{EDGE}\d{{6}}[ -]\d{{10}}(?!\d)"
 )
 _CARD_APART: Final = re.compile(rf"{EDGE}\d(?:{_TIGHT}\d){{13,15}}(?!\d)")
 _CARD_AFTER: Final = re.compile(r"[ ,;(-]{0,3}(?:(?:é|eh|o|meu|no|do) ){0,3}cart[aã]o(?![^\W\d_])")
 _GROUPS_BEFORE: Final = re.compile(r"(?:\d{4}[ .-]){1,10}\Z")
 _GROUPS_AFTER: Final = re.compile(r"(?:[ .-]\d{4}){1,10}")
 _GROUPS_OF_TWO_CARDS: Final = 8
+_LONGEST: Final = 16
 _ISSUERS: Final = {
     16: re.compile(
         r"4|5[0-8]|2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720)|35(?:2[89]|[3-8])|3841|6(?:0(?:11|4[23]|6282)|2|36|4[4-9]|5)"
@@ -47,12 +48,16 @@ def _is_card(number: str) -> bool:
 
 
 def _find_card_apart(match: re.Match[str]) -> Span | None:
-    if not _is_card(digits_of(match[0])):
+    """Take what a word for a card leads to, even if one digit of its sixteen was mistyped."""
+    number = digits_of(match[0])
+    issuer = _ISSUERS.get(len(number))
+    if issuer is None or not issuer.match(number) or len(set(number)) == 1:
         return None
     around = Around(match)
     leads = around.label == "CARTAO" and around.leads
-    is_named = leads or _CARD_AFTER.match(match.string, match.end()) is not None
-    return match.span() if is_named and not around.is_glued else None
+    is_named = leads or (_CARD_AFTER.match(match.string, match.end()) is not None and luhn.is_valid(number))
+    is_whole = luhn.is_valid(number) or (len(number) == _LONGEST and "cart" in match.string[: match.start()])
+    return match.span() if is_named and is_whole and not around.is_glued else None
 
 
 SEARCHES: Final[tuple[Search, ...]] = (

@@ -38,7 +38,9 @@ _LABEL: Final = re.compile(
     r"|(?P<TELEFONE>tele?fones?|tels?|fones?|cel(?:ular(?:es)?)?|wh?ats\w{0,4}|wpp?|zap\w{0,5}"
     r"|lig(?:a|o|ar|ue|uem|am|uei|ando|a[cç][aã]o)|contatos?|contact\w{0,3}|cham[aeo]\w{0,3}|fal(?:a|ar|e|em|o)"
     r"|ddd(?:[ :(]{0,2}\d\d\)?(?!\d))?|sms|recados?|ramal|fixo|residencial|disc\w{1,3}|phone|mobile"
-    r"|meu (?:n[uú]m(?:ero)?|nro|n[º°])(?! d[aeo]s?(?!\w)))"
+    r"|(?:meu|outro|este|esse|seu) (?:n[uú]m(?:ero)?|nro|n[º°])(?! d[aeo]s?(?!\w))|n[uú]mero (?:del[ea]|d[ao]"
+    r" (?:vizinh[oa]|m[aã]e|pai|entregador|motoboy|porteiro|portaria|espos[oa]|marido|filh[oa]|minha|meu))"
+    r"|toque|al[oô]|retorn\w{1,3}|avis(?:a|ar|em?))"
     r"|(?P<ORDER>pedidos?|ordem|ordens|order|compra|protocolos?|c[oó]d(?:igos?)?|notas?|fiscal|nfs?|nf-?e|danfe"
     r"|rastreio"
     r"|rastreamento|rastrear|objeto|chave|acesso|ean|gtin|sku|ref|refer[eê]ncia|s[eé]rie|lote|imei|boleto|contrato"
@@ -46,7 +48,7 @@ _LABEL: Final = re.compile(
     r"|arquivo|matr[ií]cula|nosso n[uú]mero)"
     r")(?![^\W\d_])"
 )
-_LEADS: Final = re.compile(
+LEADS: Final = re.compile(
     r"(?:[^\w\n]|\b(?:n|no|nr|nro|num|n[uú]mero|de|do|da|dos|das|e|eh|é|o|a|os|as|foi|era|meu|minha|seu|com|esse"
     r"|este|aqui"
     r"|atual|novo|nova|fiscal|acesso|barras|compra|produto|cliente|loja|casa|rua|endere[cç]o|em|na|para|pra|pro|n[oº]s?"
@@ -113,7 +115,7 @@ class Around:
         self.leads = False
         self.labels: set[str] = set()
         for label in _LABEL.finditer(before):
-            leads = _LEADS.fullmatch(before, label.end()) is not None
+            leads = LEADS.fullmatch(before, label.end()) is not None
             if not _SOME_NUMBER.search(before, label.end()):
                 self.labels.add(label.lastgroup or "")
             if label.lastgroup != "ORDER" or leads:

@@ -41,6 +41,8 @@ _LONG_CODE: Final = re.compile(
     r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|(?<![0-9a-z])(?=[0-9]{0,31}[a-f])[0-9a-f]{32}"
 )
 _RUN: Final = re.compile(r"(?<!\d)\d{10,11}(?:[ \t/,;|-]{1,3}\d{10,11}){1,5}(?!\d)")
+_LETTER_FOR_DIGIT: Final = re.compile(r"(?<=\d\d)[oil](?=-?\d)|(?<=-\d{3})[oil](?![^\W_])|(?<!\w)o(?=\d\d[ )-]\d)")
+"""`9876O-4321`, `3322-445l`, `O11 98765-4321`."""
 _CODE_MARK: Final = 1
 _MARKS: Final = {kind: mark for mark, kind in enumerate(KINDS, _CODE_MARK + 1)}
 _NUMBER: Final = re.compile(r"\d+")
@@ -72,6 +74,8 @@ def find_numbers(text: str) -> list[Found]:
     """
     if not _DIGIT.search(text):
         return []
+    if _LETTER_FOR_DIGIT.search(text):
+        text = _LETTER_FOR_DIGIT.sub(lambda letter: "0" if letter[0] == "o" else "1", text)
     marks = bytearray(len(text))
     found = _claim(pix_keys.SEARCHES, text, marks)
     for code in _LONG_CODE.finditer(text):

@@ -16,7 +16,7 @@ _PHONE: Final = re.compile(
     r"(?P<number>9[ .·•-]{0,3}\d{4}[ .·•_-]{0,3}\d{4}|9\d\d[ .]\d{3}[ .]\d{3}|[2-9]\d{3}[ .·•_-]{0,3}\d{4})(?!\d)"
 )
 _PHONE_APART: Final = re.compile(
-    rf"{EDGE}(?:\+? ?55{_TIGHT})?(?P<area>[(\[]?0?[1-9]\d[)\]]?{_TIGHT})?"
+    rf"{EDGE}(?:\+? ?55{_TIGHT})?(?P<area>[(\[]?0?[1-9] ?\d[)\]]?{_TIGHT})?"
     rf"(?P<number>(?:9{_TIGHT})?[2-9](?:{_TIGHT}\d){{7}})(?!\d)"
 )
 _GROUPS: Final = re.compile(r"\d+")
@@ -112,7 +112,9 @@ def _find_local_phone(match: re.Match[str]) -> Span | None:
         return match.span()
     if not around.is_alone:
         return None
-    return match.span() if len(number) == 9 and "-" in match[0][-6:] and number[1] in "6789" else None
+    is_named = around.label == "TELEFONE" and not _YEARS_OR_ROUND.fullmatch(match[0])
+    is_shaped = "-" in match[0][-6:] and (is_named or (len(number) == 9 and number[1] in "6789"))
+    return match.span() if is_shaped else None
 
 
 def is_beside(match: re.Match[str], marks: bytearray, phone: int) -> bool:

@@ -6,17 +6,14 @@ Orders and reviews have such identifiers too, so that one without such a word st
 import re
 from typing import Final
 
-from tasks.curate.detectors.context import PLACEHOLDER, Search, Span
+from tasks.curate.detectors.context import LEADS, PLACEHOLDER, Search, Span
 
-_BEFORE: Final = 90
+_BEFORE: Final = 150
 _AFTER: Final = 30
-_KEY: Final = re.compile(
-    r"(?<![0-9a-z])[0-9a-f]{8}(?:[ ]?[-_.–/:]?[ ]?[0-9a-f]{4}){3}[ ]?[-_.–/:]?[ ]?[0-9a-f]{12}(?![0-9a-z])"
-    r"|(?<![0-9a-z])[0-9a-f]{32}(?![0-9a-z])"
-)
+_KEY: Final = re.compile(r"(?<![0-9a-z])[0-9a-f](?:[ \n_./:-]{0,3}[0-9a-f]){31}(?![0-9a-z])")
 _CUE: Final = re.compile(
-    r"(?<![^\W\d_])(?:(?P<KEY>pix|evp|aleat[oó]ri[ao]s?|chave(?!s? (?:de acesso|de ativa|da nf|da nota|de api"
-    r"|de licen|do produto))"
+    r"(?<![^\W\d_])(?:(?P<KEY>(?:chave ?)?pix|evp|aleat[oó]ri[ao]s?|chave(?!s? (?:de acesso|de ativa|da nf|da nota"
+    r"|de api|de licen|do produto))"
     r"|copia e cola)"
     r"|(?P<MONEY>estorn\w{0,5}|devolv\w{0,5}|devolu[cç][aã]o|reembols\w{0,4}|transf\w{0,9}|deposit\w{0,4}"
     r"|favorecid[oa]|nubank|banco"
@@ -29,12 +26,17 @@ _CUE: Final = re.compile(
 
 def _find(match: re.Match[str]) -> Span | None:
     text, start, end = match.string, match.start(), match.end()
-    if not any(map(str.isdigit, match[0])) or match[0].isdigit():
+    key = "".join(filter(str.isalnum, match[0]))
+    if key.isalpha() or key.isdigit():
         return None
     least = max(start - _BEFORE, 0)
     for placeholder in PLACEHOLDER.finditer(text, max(least - 12, 0), start):
         least = placeholder.end()
-    cue = max(_CUE.finditer(text, least, start), key=re.Match.start, default=None)
+    cues = list(_CUE.finditer(text, least, start))
+    cue = cues[-1] if cues else None
+    if cue is not None and cue.lastgroup == "ORDER" and not LEADS.fullmatch(text, cue.end(), start):
+        # `a chave pix de quem fez o pedido é ...`: an order that does not lead to the key.
+        cue = next((other for other in reversed(cues) if other.lastgroup == "KEY"), cue)
     if cue is None or cue.lastgroup == "MONEY":
         after = PLACEHOLDER.split(text[end : end + _AFTER])[0]
         later = _CUE.search(after)

@@ -10,9 +10,10 @@ from tasks.curate.detectors.context import LABEL_START, LEAD, PLACEHOLDER, Aroun
 
 _WINDOW: Final = 60
 _AFTERWARDS: Final = 30
-_SHAPE: Final = r"(?<![^\W_])(?P<value>[a-z]{3}[ .·•-]{0,3}\d[a-z\d]\d{2})(?![^\W_]|[-.]\d)"
+_SHAPE: Final = r"(?<![^\W_])(?P<value>[a-z]{3}[ .·•_/-]{0,3}\d[a-z\d]\d{2})(?![^\W_]|[-.]\d)"
 _MERCOSUL: Final = re.compile(r"[a-z]{3}\d[a-z]\d{2}")
-_YEAR: Final = re.compile(r"(?:19|20)\d\d\Z")
+_YEAR: Final = re.compile(r"(?:(?:19|20)\d\d|\d[05]0)\Z")
+_BESIDE: Final = re.compile(r" (?:branc[oa]|pret[oa]|prata|vermelh[oa]|azul|cinza|verde)? ?")
 _PLATE: Final = re.compile(_SHAPE)
 _LABELLED: Final = re.compile(
     rf"{LABEL_START}placas?(?! m[aã]e)(?: (?:d[oa]|de)(?: meu| minha| nosso| nossa)?"
@@ -22,8 +23,8 @@ _LABELLED: Final = re.compile(
 _SECOND: Final = re.compile(rf"\[placa\](?: ?[,/;] ?| e | ou ){_SHAPE}")
 _APART: Final = re.compile(
     rf"{LABEL_START}placas?(?: do carro"
-    rf"| da moto)?(?: é)?[ :.-]{{1,3}}(?P<value>[a-z](?:[ .-][a-z]){{2}}[ .-]{{1,3}}\d[ .-][a-z\d](?:["
-    rf" .-]\d){{2}})(?![^\W_])"
+    rf"| da moto)?(?: é)?[ :.-]{{1,3}}(?P<value>[a-z](?:[ .-]?[a-z]){{2}}[ .-]{{1,3}}\d[ .-]?[a-z\d](?:["
+    rf" .-]?\d){{2}})(?![^\W_])"
 )
 _AFTER: Final = re.compile(
     r"[ ,;(:-]{0,3}(?:(?:é|eh|e|a|essa|esta|minha) ){0,4}placas?(?![^\W\d_])(?! d[ea] v| m[aã]e)"
@@ -57,17 +58,18 @@ def _find_near(match: re.Match[str]) -> Span | None:
         return None
     if _AFTER.match(match.string, match.end()):
         return match.span("value")
-    compact = "".join(filter(str.isalnum, match[0]))
-    if not (_MERCOSUL.fullmatch(compact) or ("-" in match[0] and not _YEAR.search(compact))):
-        return None
     least = max(match.start() - _WINDOW, 0)
     for placeholder in PLACEHOLDER.finditer(match.string, max(least - 12, 0), match.start()):
         least = placeholder.end()
     nearest = max(_VEHICLE.finditer(match.string, least, match.start()), key=re.Match.start, default=None)
     if nearest is None:
         nearest = _VEHICLE.search(PLACEHOLDER.split(match.string[match.end() : match.end() + _AFTERWARDS])[0])
-    is_vehicle = nearest is not None and nearest.lastgroup == "VEHICLE"
-    return match.span("value") if is_vehicle and not Around(match).is_order else None
+    if nearest is None or nearest.lastgroup != "VEHICLE" or Around(match).is_order:
+        return None
+    compact = "".join(filter(str.isalnum, match[0]))
+    is_beside = _BESIDE.fullmatch(match.string, nearest.end(), match.start()) is not None
+    is_old = ("-" in match[0] or nearest[0].startswith("placa") or is_beside) and not _YEAR.search(compact)
+    return match.span("value") if is_old or _MERCOSUL.fullmatch(compact) else None
 
 
 SEARCHES: Final[tuple[Search, ...]] = (

@@ -4,41 +4,47 @@ Profiles of shops and brands stay: the words of `data/privacy/companies.txt` in 
 """
 
 import re
+import unicodedata
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from tasks.curate.detectors.context import PLACEHOLDER, Span, holds_any
 
-DATA_FILES: Final = ("data/privacy/companies.txt",)
+DATA_FILES: Final = (
+    "data/privacy/companies.txt",
+    "data/fluency/composed.txt",
+    "data/fluency/interfaces.txt",
+    "data/fluency/simulated.txt",
+)
 _REPOSITORY: Final = Path(__file__).parents[3]
 _NAME: Final = r"[\w.][\w.-]{1,29}(?:#\d{4})?"
-_DOT: Final = r"(?: ?\. ?| ?\(\.\) ?| ponto )"
+_DOT: Final = r"(?: ?\. ?| ?\(\.\) ?| ponto | (?=com[ /\\]))"
 _SLASH: Final = r"(?: ?[/\\] ?| barra )"
 _HOSTS: Final = (
     rf"(?:instagram{_DOT}com|instagr{_DOT}am|ig{_DOT}me|facebook{_DOT}com|fb{_DOT}(?:com|me)|t{_DOT}me"
     rf"|telegram{_DOT}me|tiktok{_DOT}com"
-    rf"|twitter{_DOT}com|x{_DOT}com(?!\.br)|threads{_DOT}(?:net|com)|linkedin{_DOT}com{_SLASH}(?:in|pub)"
+    rf"|twitter{_DOT}com|x{_DOT}com(?!\.br)|threads{_DOT}(?:net|com)|linkedin(?:{_DOT}com)?{_SLASH}(?:in|pub)"
     rf"|m{_DOT}me|kwai{_DOT}com"
     rf"|snapchat{_DOT}com{_SLASH}add|linktr{_DOT}ee|pinterest{_DOT}com|youtube{_DOT}com(?={_SLASH}(?:@|user/|c/))"
     rf"|wa{_DOT}me|whatsapp{_DOT}com|chat{_DOT}whatsapp{_DOT}com|discord{_DOT}(?:gg|com)|github{_DOT}com|about{_DOT}me"
     rf"|twitch{_DOT}tv|onlyfans{_DOT}com|privacy{_DOT}com{_DOT}br{_SLASH}profile|behance{_DOT}net|soundcloud{_DOT}com"
-    rf"|steamcommunity{_DOT}com{_SLASH}id|gitlab{_DOT}com|lattes{_DOT}cnpq{_DOT}br|vk{_DOT}com|[\w-]{{1,40}}{_DOT}com{_DOT}br"
-    rf"{_SLASH}perfil|reddit {_SLASH}?(?:u|user)(?={_SLASH})"
-    rf"|reddit{_DOT}com{_SLASH}(?:u|user)|bsky{_DOT}app{_SLASH}profile|picpay{_DOT}me|(?:insta|face){_DOT}com"
+    rf"|steamcommunity{_DOT}com{_SLASH}id|gitlab{_DOT}com|lattes{_DOT}cnpq{_DOT}br|vk{_DOT}com"
+    rf"|[\w-]{{1,40}}{_DOT}com{_DOT}br{_SLASH}(?:perfil|usuario|profile)|beacons{_DOT}ai|bio{_DOT}link|wa{_DOT}link"
+    rf"|reddit(?: {_SLASH}?|{_DOT}com{_SLASH})(?:u|user)(?={_SLASH})"
+    rf"|bsky{_DOT}app{_SLASH}profile|picpay{_DOT}me|(?:insta|face){_DOT}com"
     rf"|[\w-]{{1,40}}{_DOT}com(?:{_DOT}br)?(?=/@)|instagram|insta|facebook|face|fb|twitter|tiktok|telegram)"
 )
 _ADDRESS: Final = re.compile(
     rf"(?<![\w@.-])(?:https?:?{_SLASH}{{1,2}})?(?:(?:www|m|pt-br|br|web|l|mobile|vm|api){_DOT})?{_HOSTS}(?:\.br)?"
-    rf"{_SLASH}(?:(?:stories|people|user|c|u|s|add){_SLASH}|profile\.php\?id="
+    rf"(?:{_SLASH}|(?<=[/ ]in) )(?:(?:stories|people|user|c|u|s|add){_SLASH}|profile\.php\?id="
     rf"|send/?\?phone=)?(?P<at>@ ?)?\+?(?P<name>{_NAME})[^\s<>\"\])]*"
 )
 _HAS_SLASH: Final = re.compile(r"[/\\]| barra ")
 _HINT: Final = re.compile(
     r"insta|face|fb|ig|t ?\.|m ?\.|wa ?\.|x ?\.|telegram|tiktok|twitter|threads|linked|kwai|snap|linktr|pinter"
     r"|youtube|whats"
-    r"|discord|github|about|reddit|bsky|picpay|/@| ponto |twitch|onlyfans|privacy|behance|soundcloud"
+    r"|discord|github|about|reddit|bsky|picpay|/@| ponto |twitch|beacons|bio|onlyfans|privacy|behance|soundcloud"
     r"|steam|gitlab|lattes|vk ?\.|perfil"
 )
 _NO_PROFILE: Final = re.compile(
@@ -48,45 +54,42 @@ _NO_PROFILE: Final = re.compile(
 )
 _HANDLE: Final = re.compile(rf"(?<![\w@])@ ?(?P<name>{_NAME})(?![\w@])")
 _NETWORK: Final = (
-    r"insta(?:gram)?|ig|tik ?tok|twitter|telegram|facebook|face|threads|kwai|snap(?:chat)?|discord|skype|linkedin"
+    r"insta(?:gram)?|ig|tik ?tok|tt|twitter|telegram|facebook|face|fb|threads|kwai|snap(?:chat)?|discord|skype"
+    r"|linkedin|bluesky|psn|steam|gamertag"
 )
 _CUES: Final = (
-    *("insta", "tik", "twitter", "telegram", "face", "threads", "kwai", "snap", "discord", "skype", "linkedin"),
-    *("@", "arroba", "ig ", "ig:", "ig=", "ig-", "ig,", "ig.", "ig/", "ig(", "ig*", 'ig"', "ig'", "ig>", "ig\t"),
+    *("insta", "ig", "tik", "tt", "twitter", "telegram", "face", "fb", "threads", "kwai", "snap", "discord", "skype"),
+    *("linkedin", "bluesky", "psn", "steam", "gamertag", "nick", "user", "usu", "perfil", "dm", "direct", "arroba"),
+    *("me ", "meu @ ", "segu", "siga", "procur", "busc"),
 )
-_NAMES_OF_NAMES: Final = ("nick", "user", "usuario", "usuário", "perfil", "dm ", "dm:", "direct", "arroba")
-_LEAD: Final = (
-    r"(?:[ \t:=,./(*\"'>-]|(?:é|eh|e|o|a|no|na|do|da|meu|minha|user|usu[aá]rio|usuario|perfil|pessoal|arroba|nick"
-    r"|nome|conta|como"
-    r"|pelo|ai|aí)(?![^\W]))"
+_NETWORKS: Final = re.compile(rf"(?<![^\W_])(?:{_NETWORK})(?![^\W_])")
+_CUE: Final = re.compile(
+    rf"(?<![^\W_])(?:(?P<network>{_NETWORK})|"
+    r"(?P<word>nick(?:name)?|user(?:name)?|usu[aá]rio|perfil|dms?|direct|arroba|(?<=meu )@(?= ))"
+    r"|(?P<follow>me (?:add?|segu[ei]\w{0,3}|(?:cham|adicion|ach|procur|mand|marc|marqu)\w{0,3})"
+    r"|(?:segue|segui|sigam?|segu[ei]r|procur\w{1,3}|busc\w{1,3}) (?=l[aá] |(?:no|o|por|pelo) )))(?![^\W_]|\.\w)"
+)
+"""Words that a name may follow: its network, a word for a name, an invitation."""
+_LEAD: Final = re.compile(
+    r"(?:[ \t:=,./(*\"'>-]|@ (?=d[oe] |n[oa] |[ée] )|(?:é|eh|e|o|a|em|no|na|do|da|de|l[aá]|aqui|meu|minha|del[ea]"
+    r"|filh[oa]|marido|esposa|irm[aã]o?|m[aã]e|pai|amig[oa]|user|usu[aá]rio|perfil|pessoal|arroba|nick|nome|conta|como"
+    r"|pel[oa]|por|pr[oa]|ai|aí|sou|t[aá]|est[aá]|direct|dm|id"
+    rf"|{_NETWORK})(?![^\W]|\.\w)){{1,12}}"
 )
 _NAMED: Final = re.compile(
-    rf"(?<![^\W_])(?P<mine>meu |minha )?(?:@ (?:do"
-    rf"|no) )?(?:{_NETWORK})(?![^\W_])(?P<lead>{_LEAD}{{1,8}}+)(?P<at>@ ?)?(?P<name>{_NAME})"
-    r"(?![\w@])"
+    rf"(?P<at>@ ?)?(?P<name>(?:live:)?{_NAME}(?: (?:under ?line|under ?score) [a-z0-9]{{2,20}})*)(?![\w@])"
 )
-_IS: Final = re.compile(r"(?<![^\W_])(?:é|eh|e|como)(?![^\W_])")
-_PLAIN: Final = re.compile(
-    rf"(?<![^\W_])(?:me (?:segue|segu[ie]|cham|adicion|ach|procur|mand|marca)\w{{0,3}}|meu|minha|sou)(?: (?:l[aá]"
-    rf"|no|na|pelo|o|a|@|arroba))*"
-    rf" (?:{_NETWORK}|@|arroba)(?: (?:é|eh|e|como|por))? (?:@ ?"
-    rf"|arroba )?(?P<name>[a-z0-9_.]{{6,30}})(?=[ \t]*(?:[,.;!?)\n]|\Z))"
-)
-_CALLED: Final = re.compile(
-    rf"(?<![^\W_])(?:(?P<mine>meu|minha) )?(?:nick(?:name)?|user(?:name)?|usu[aá]rio|perfil(?: del[ae])?|dm|direct)"
-    rf"(?: (?:l[aá]|(?:no|do|na) (?:{_NETWORK})))?(?P<is>[ \t]?:|[ \t](?:é|eh)(?![^\W_]))?[ \t]"
-    rf"(?P<name>[a-z0-9_.]{{6,30}})(?=[ \t]*(?:[,.;!?)\n]|\Z))"
-)
-"""A name behind the word for it: `nick ana_lima`, `o perfil dela é analima85`."""
+_AMBIGUOUS: Final = re.compile("face|tt|fb|steam|snap")
+_IS: Final = re.compile(r":|=|(?<![^\W_])(?:é|eh|como|sou|arroba)(?![^\W_])")
+_CLAUSE_END: Final = re.compile(r"[ \t]*(?:[,.;!?)\n]|\Z)")
 _FOUND_AS: Final = re.compile(
-    rf"(?<![^\W_])(?:procur|ach|busc|segu|cham|adicion|marc)\w{{0,4}}(?: (?:por|pelo|pela|como|o|a|l[aá]))*[ \t]"
-    rf"(?P<name>[a-z0-9_.]{{6,30}}) (?:no|do|pelo|l[aá] no) (?:{_NETWORK})(?![^\W_])"
+    rf"(?<![\w.@])(?P<name>[a-z0-9_.]{{5,30}}) (?:no|do|pelo|l[aá] no) (?:meu )?(?:{_NETWORK})(?![^\W_])"
 )
 """A name before its network: `me procura por ana.lima no instagram`."""
-_SPOKEN: Final = re.compile(rf"(?<![^\W_])arroba (?P<name>{_NAME})(?![\w@])")
-_MARKED: Final = re.compile(r"[\d_]|[a-z0-9]\.[a-z0-9]")
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
+_ENDING: Final = re.compile(r"\.(?:com|net|org|br|app|shop|store|online)\b")
 _OWN: Final = re.compile(
-    r"(?<![^\W_])(?:meu|minha|sou|me (?:segue|segu[ie]|cham|adicion|ach|procur|mand|marca)\w{0,3}|comigo)(?![^\W_])"
+    r"(?<![^\W_])(?:meu|minha|sou|cmg|comigo|me (?:add?|segu[ei]|cham|adicion|ach|procur|mand|marc)\w{0,3})(?![^\W_])"
 )
 _OF_A_COMPANY: Final = re.compile(
     r"(?<![^\W_])(?:lojas?|marcas?|empresas?|vendedor(?:es|a)?|oficial|fabricante|transportadora|site|p[aá]gina"
@@ -98,6 +101,8 @@ _OF_A_COMPANY: Final = re.compile(
 _PARTS: Final = re.compile(r"[\d_.-]+")
 _WINDOW: Final = 40
 _LEAST: Final = 3
+_LEAST_OF_A_WORD: Final = 6
+_SURE: Final = 2
 
 
 def find_profile_addresses(text: str) -> list[Span]:
@@ -120,41 +125,59 @@ def find_handles(text: str) -> list[Span]:
     if "@" in text:
         for match in _HANDLE.finditer(text):
             before = text[max(match.start() - _WINDOW, 0) : match.start()]
-            if match[0][1] != " " or _MARKED.search(match["name"].rstrip(".")) or _OWN.search(before):
-                _keep(found, match, match.start())
-    named = holds_any(text, _CUES)
-    for match in _NAMED.finditer(text) if named else ():
-        name = match["name"].rstrip(".")
-        names_it = ":" in match["lead"] or (match["mine"] and _IS.search(match["lead"]))
-        is_name = match["at"] or _MARKED.search(name) or names_it
-        if is_name or "arroba" in match["lead"]:
-            _keep(found, match, match.start("at") if match["at"] else match.start("name"), is_own=bool(match["mine"]))
-    for match in _PLAIN.finditer(text) if named else ():
-        _keep(found, match, match.start("name"), is_own=True)
-    if named or holds_any(text, _NAMES_OF_NAMES):
-        _find_described(text, found)
+            if match[0][1] != " " or _shape(match["name"]) or _OWN.search(before):
+                _keep(found, match, match.start(), before)
+    if not holds_any(text, _CUES):
+        return _apart(sorted(found.values()))
+    for cue in _CUE.finditer(text):
+        lead = _LEAD.match(text, cue.end())
+        match = _NAMED.match(text, lead.end()) if lead else None
+        if lead and match and (not match["at"] or cue["network"]):
+            before = text[max(cue.start() - _WINDOW, 0) : match.start()]
+            if match["at"] or _is_name(match, cue, lead[0], before):
+                _keep(found, match, match.start(), before[: -len(lead[0])], is_own=_OWN.search(before) is not None)
+    for match in _FOUND_AS.finditer(text):
+        if _shape(match["name"]):
+            _keep(found, match, match.start("name"), text[max(match.start() - _WINDOW, 0) : match.start()])
     return _apart(sorted(found.values()))
 
 
-def _find_described(text: str, found: dict[int, Span]) -> None:
-    """Add the names that words around them tell, without a sign or a network before them."""
-    for match in chain(_FOUND_AS.finditer(text), _SPOKEN.finditer(text)):
-        if _MARKED.search(match["name"].rstrip(".")):
-            _keep(found, match, match.start("name"))
-    for match in _CALLED.finditer(text):
-        if (match["mine"] and match["is"]) or _MARKED.search(match["name"].rstrip(".")):
-            _keep(found, match, match.start("name"))
+def _shape(name: str) -> int:
+    """Return how much a word looks like a name of a profile: 2 by `_`, `#` or joined unknown words, 1 by a digit."""
+    letters = _LETTERS.findall(name)
+    if sum(map(len, letters)) < _LEAST or _ENDING.search(name):
+        return 0
+    if "_" in name or "#" in name or " " in name:
+        return 2
+    if "." in name.strip(".") and not _known_words().issuperset(letters):
+        return 2
+    return int(len(letters) > 1 or name[-1].isdigit() or name[0].isdigit())
 
 
-def _keep(found: dict[int, Span], match: re.Match[str], start: int, *, is_own: bool = False) -> None:
+def _is_name(match: re.Match[str], cue: re.Match[str], lead: str, before: str) -> bool:
+    """Return whether a word behind a cue is a name: by its shape, or a word of no dictionary that is said to be one."""
+    name = match["name"].rstrip(".")
+    shape = _shape(name)
+    if shape == _SURE:
+        return True
+    near = cue["network"] is not None or _NETWORKS.search(lead) is not None
+    says = _IS.search(lead) is not None or cue["follow"] is not None or cue[0] == "arroba"
+    if shape:
+        ends = _CLAUSE_END.match(match.string, match.end()) is not None
+        return near or (ends and len(name) >= _LEAST_OF_A_WORD)
+    is_word = not (name.isascii() and name.isalpha()) or name in _known_words() or len(name) < _LEAST_OF_A_WORD
+    if is_word or not says:
+        ends = _CLAUSE_END.match(match.string, match.end()) is not None
+        return not is_word and ends and cue["network"] is not None and not _AMBIGUOUS.fullmatch(cue[0])
+    return near or cue[0] == "arroba" or (cue["word"] is not None and _OWN.search(before) is not None)
+
+
+def _keep(found: dict[int, Span], match: re.Match[str], start: int, before: str, *, is_own: bool = False) -> None:
     name = match["name"].rstrip(".")
     end = match.start("name") + len(name)
     if len(name) < _LEAST or name.replace(".", "").isdigit():
         return
-    least = max(match.start() - _WINDOW, 0)
-    for placeholder in PLACEHOLDER.finditer(match.string, max(least - 12, 0), match.start()):
-        least = placeholder.end()
-    before = match.string[least : match.start()]
+    before = PLACEHOLDER.split(before)[-1]
     if is_own or _OWN.search(before) or not (_is_company(name) or _OF_A_COMPANY.search(before)):
         found[end] = (min(start, found.get(end, (start, end))[0]), end)
 
@@ -169,8 +192,9 @@ def _apart(spans: list[Span]) -> list[Span]:
 
 
 def _is_company(name: str) -> bool:
-    words = _company_words()
-    return name.startswith(words) or name.endswith(words) or any(part in words for part in _PARTS.split(name))
+    words, brands = _company_words()
+    parts = _PARTS.split(name)
+    return name.startswith(words) or name.endswith(words) or not {*words, *brands}.isdisjoint(parts)
 
 
 def _is_telephone(match: re.Match[str]) -> bool:
@@ -183,6 +207,17 @@ def _is_telephone(match: re.Match[str]) -> bool:
 
 
 @cache
-def _company_words() -> tuple[str, ...]:
+def _known_words() -> frozenset[str]:
+    """Return the everyday words that the model of word order was made of, without accents: none is a person's name."""
+    text = "\n".join(_REPOSITORY.joinpath(file).read_text(encoding="utf-8").lower() for file in DATA_FILES[1:])
+    plain = unicodedata.normalize("NFD", text).encode("ascii", "ignore").decode()
+    return frozenset({*_LETTERS.findall(text), *_LETTERS.findall(plain)})
+
+
+@cache
+def _company_words() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words that tell a company's name at either end, and the brands, which are whole parts of one."""
     lines = (_REPOSITORY / DATA_FILES[0]).read_text(encoding="utf-8").splitlines()
-    return tuple(line for line in lines if line and not line.startswith("#"))
+    entries = [line for line in lines if line and not line.startswith("#")]
+    brands = tuple(entry.removeprefix("=") for entry in entries if entry.startswith("="))
+    return tuple(entry for entry in entries if not entry.startswith("=")), brands

@@ -14,7 +14,8 @@ _CPF: Final = re.compile(rf"{EDGE}\d{{3}}{GAP}\d{{3}}{GAP}\d{{3}}{GAP}\d{{2}}(?!
 _CPF_APART: Final = re.compile(rf"{EDGE}\d(?:{GAP}\d){{10}}(?!\d)")
 _CNPJ: Final = re.compile(rf"{EDGE}\d{{2}}{GAP}\d{{3}}{GAP}\d{{3}}{GAP}\d{{4}}{GAP}\d{{2}}(?!\d)")
 _CNPJ_WITH_LETTERS: Final = re.compile(
-    r"(?<![a-z0-9])[a-z0-9]{2}[ .-]?[a-z0-9]{3}[ .-]?[a-z0-9]{3} ?[/ .-]? ?[a-z0-9]{4} ?[ ./-]? ?[0-9]{2}(?![a-z0-9])"
+    r"(?<![a-z0-9])[a-z0-9]{2} ?[ .-]? ?[a-z0-9]{3} ?[ .-]? ?[a-z0-9]{3} ?[/ .-]? ?[a-z0-9]{4} ?[ ./-]? ?[0-9]{2}"
+    r"(?![a-z0-9])"
 )
 _TIMESTAMP: Final = re.compile(r"20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[01]\d|2[0-3])[0-5]\d[0-5]\d")
 
@@ -53,7 +54,8 @@ def _find_cnpj(match: re.Match[str]) -> Span | None:
     around = Around(match)
     if around.label == "CNPJ" or "CNPJ" in around.labels:
         return match.span()
-    refused = around.is_order or around.is_glued or not around.is_alone or _TIMESTAMP.fullmatch(number)
+    is_order = around.is_order and not match.string[: match.start()].endswith(", ")
+    refused = is_order or around.is_glued or not around.is_alone or _TIMESTAMP.fullmatch(number)
     return None if refused else match.span()
 
 

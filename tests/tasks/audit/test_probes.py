@@ -93,7 +93,7 @@ BY_BUG: Final[tuple[tuple[TaskName, str, str], ...]] = (
     ("sql_qa", "half_a_cent", "sql_qa: reference ignored"),
     ("sql_qa", "order_of_columns", "sql_qa: reference ignored"),
     ("insights", "untrue_numbers", "insights: invented numbers are free"),
-    ("push", "corruptions_cost", "push: denial is free"),
+    ("push", "corruptions_cost", "push: invented offers are free"),
     ("push", "each_offer", "quoting the prompt is paid"),
     ("push", "each_amount", "push: length only"),
     ("push", "each_writing", "quoting the prompt is paid"),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.truth_text import fold, half_unit, number_of, read_object, stem, value_of
+from tasks.commerce.truth_text import fold, half_unit, is_unsendable, number_of, read_object, stem, value_of
 
 
 @pytest.mark.parametrize("strict", ['{"a": 1}', '\n {"a":1}\n', '{"a": 1.0, "b": [1, {"c": null}]}'])
@@ -14,9 +14,16 @@ def test_an_object_alone_is_read(strict: str) -> None:
     assert read_object(strict) == json.loads(strict)
 
 
+@pytest.mark.parametrize("fenced", ['```json\n{"a": 1}\n```', ' ```\n{"a":\n1}\n```\n\n', '```JSON \n{"a": 1}\n  ```'])
+def test_an_object_in_one_fence_is_read(fenced: str) -> None:
+    assert read_object(fenced) == {"a": 1}
+
+
 @pytest.mark.parametrize("broken", [
     "", "nada",
-    "[1]", '"a"', '{"a": 1', "{'a': 1}", '```json\n{"a": 1}\n```', 'Claro! {"a": 1}', '{"a": 1} Espero ter ajudado.',
+    "[1]", '"a"', '{"a": 1', "{'a': 1}", 'Claro!\n```json\n{"a": 1}\n```', '```json\n{"a": 1}\n```\nPronto.',
+    '```\n{"a": 1}\n```\n```\n{"a": 2}\n```', '```json\n{"a": 1}', '```sql\n{"a": 1}\n```', '```json {"a": 1}```',
+    'Claro! {"a": 1}', '{"a": 1} Espero ter ajudado.',
     '{"a": 1, "a": 2}', '{"b": {"a": 1, "a": 1}}', '{"a": NaN}', '{"a": 1}{"a": 1}', "[" * 20_000, '{"a":' * 3_900,
     f'{{"a": "{"x" * 20_000}"}}', f'{{"a": {"9" * 5_000}}}',
 ])  # fmt: skip
@@ -52,3 +59,19 @@ def test_singular_and_plural_are_one_word(one: str, other: str) -> None:
 def test_a_number_is_read_as_brazilians_write_it_and_as_it_is_rounded(written: str, value: float, off: float) -> None:
     assert value_of(written) == value
     assert half_unit(written) == pytest.approx(off)
+
+
+@pytest.mark.parametrize("said", [
+    "Seu idiota!", "Sabemos onde você mora.", "Passe o código que chegou no celular.", "Vote no partido.",
+    "Aproveite {}", "<!-- Sim. -->", "Como modelo de linguagem, não posso.", "www.loja.example", "Confirme seu CPF.",
+])  # fmt: skip
+def test_what_no_shop_sends_is_seen(said: str) -> None:
+    assert is_unsendable(fold(said))
+
+
+@pytest.mark.parametrize("said", [
+    "Liga o som e aproveita!", "Confirme o estoque com o vendedor.", "Vale investigar os atrasos da Paraíba.",
+    "Sua cozinha merece um fogão novo.", "A nota dos baianos caiu.", "Pneus com 20% de desconto!", "Corte de frete.",
+])  # fmt: skip
+def test_what_shops_send_is_no_fault(said: str) -> None:
+    assert not is_unsendable(fold(said))

@@ -54,6 +54,20 @@ def use(prompt: str, reason: str) -> float:
         (GONE, "Cliente parado há 234 dias.", "Cliente difícil, parado há 234 dias."),
         (GONE, "Não compra há 234 dias e a nota foi 3.", "Não compra há 234 dias e o produto veio ruim."),
         (LOYAL, "Já fez cinco pedidos e comprou há 19 dias.", "Compra toda semana e comprou há 19 dias."),
+        (GONE, "Não deve voltar porque não compra há 234 dias.", "Não deve voltar porque parcelou em 2 vezes."),
+        (GONE, "Não compra há 234 dias, por isso não deve voltar.", "Parcelou em 2 vezes, por isso não deve voltar."),
+        (GONE, "É um cliente parado há 234 dias.", "É um sovina parado há 234 dias."),
+        (GONE, "O retorno é duvidoso: 234 dias parado.", "Ele é sovina e não compra há 234 dias."),
+        # Speech, motives, other customers and advice that no `convém` announces.
+        (LOYAL, "Comprou há 19 dias e gostou da loja.", "Comprou há 19 dias e disse que gostou da loja."),
+        (LOYAL, "Comprou há 19 dias e compra brinquedos.", "Comprou há 19 dias e torce pelo Flamengo."),
+        (LOYAL, "Comprou cinco vezes, mais de uma vez.", "Comprou cinco vezes, mais que os outros clientes."),
+        (GONE, "Não compra há 234 dias. Enviar um cupom.", "Não compra há 234 dias. Atrase a próxima entrega."),
+        # What weighs a number.
+        (GONE, "Não compra há 234 dias, um intervalo longo.", "Não compra há 234 dias, o que é tempo curto."),
+        # A share of all orders.
+        (WAITS, "Um dos dois pedidos chegou, há 12 dias.", "Um dos três pedidos chegou, há 12 dias."),
+        (WAITS, "Só um dos dois pedidos chegou.", "Dois dos dois pedidos não chegaram."),
         # What has not arrived.
         (WAITS, "Comprou há 12 dias e deu nota 5.", "Comprou há 12 dias, recebeu e deu nota 5."),
         (

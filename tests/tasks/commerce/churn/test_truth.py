@@ -5,7 +5,7 @@ import json
 import pytest
 
 from schemas.documents import Rollout
-from tasks.commerce.churn.truth import metric
+from tasks.commerce.churn.truth import is_true, metric, read_profile
 
 PROMPT = (
     "Este cliente vai deixar de comprar?\nEstado: SP\nPedidos: 3\nCategoria favorita: brinquedos\nTotal gasto: R$ 512\n"
@@ -25,8 +25,8 @@ def reasoned(reason: object, churn: bool = True, prompt: str = PROMPT) -> dict[s
 @pytest.mark.parametrize("reason", [
     "Fez três pedidos e não compra há 210 dias.", "Está há sete meses sem comprar.", "A última nota foi 2.",
     "Teve uma entrega atrasada e deu nota baixa.", "Gastou R$ 512 em brinquedos e sumiu.",
-    "Tudo foi entregue, mas não volta.",
-    "Parcelou em até 4 vezes.", "Nota média de 3,3, com 1 atraso: não deve voltar.",
+    "Tudo foi entregue, mas já são 210 dias sem comprar.",
+    "Parcelou em até 4 vezes e sumiu há sete meses.", "Nota média de 3,3, com 1 atraso: não deve voltar.",
 ])  # fmt: skip
 def test_a_reason_of_the_profiles_facts_is_true(reason: str) -> None:
     assert reasoned(reason)["reason_true"] == 1.0
@@ -52,7 +52,8 @@ LOYAL = (
 
 @pytest.mark.parametrize("reason", [
     "Um ano e quatro meses sem comprar.", "Mais de 15 meses longe da loja.",
-    "Média 4,5, e nota 5 na última compra.", "A nota subiu, e ainda assim 476 dias parados preocupam um pouco.",
+    "Média 4,5 e nota 5 na última compra, mas 476 dias de silêncio.",
+    "A nota subiu, e ainda assim 476 dias parados preocupam um pouco.",
     "Dois pedidos e nenhum atraso, mas sumiu.",
 ])  # fmt: skip
 def test_a_figure_is_read_of_what_it_counts(reason: str) -> None:
@@ -70,6 +71,42 @@ def test_a_figure_is_read_of_what_it_counts(reason: str) -> None:
 ])  # fmt: skip
 def test_a_true_figure_of_something_else_and_what_no_profile_knows_are_not_true(reason: str) -> None:
     assert reasoned(reason, prompt=LOYAL)["reason_true"] == 0.0
+
+
+SILENT = (
+    "Volta?\nPedidos: 3\nCategoria favorita: brinquedos\nTotal gasto: R$ 512\nMáximo de parcelas: 10\n"
+    "Dias desde a última compra: 180\nÚltima nota: 3\nNota média: 3,3\nEntregas com atraso: 2\nPedidos não entregues: 1"
+)
+
+
+@pytest.mark.parametrize("reason", [
+    "Dos três pedidos, dois atrasaram e um não foi entregue; está há seis meses sem comprar.",
+    "Um pedido que nunca chegou e dois atrasos: difícil que volte após 180 dias.",
+    "Dois dos três pedidos chegaram atrasados, e já são 180 dias de silêncio.",
+    "Histórico ruim: duas entregas atrasadas e nota média 3,3, por isso não deve voltar.",
+])  # fmt: skip
+def test_what_is_said_of_some_orders_is_read_of_them(reason: str) -> None:
+    assert reasoned(reason, prompt=SILENT)["reason_true"] == 1.0
+
+
+@pytest.mark.parametrize("reason", [
+    "Não deve voltar porque parcelou em 10 vezes.",
+    "Gastou R$ 512 em brinquedos, por isso não volta.",
+    "Há 180 dias sem comprar, o que é tempo curto.", "Há 180 dias sem comprar: é um cliente mimado.",
+    "Nota 3 e 180 dias; ele disse que odiou o brinquedo.", "180 dias sem comprar, mais que a maioria dos clientes.",
+    "180 dias sem comprar: envie um cupom.", "Os três pedidos não chegaram, e faz 180 dias.",
+    "Três dos três pedidos atrasaram, e faz 180 dias.", "Tem três pedidos e já voltou a comprar.",
+    "A última compra, de R$ 512, foi há 180 dias.", "Fez três pedidos em 180 dias, com nota 3.",
+])  # fmt: skip
+def test_what_no_profile_shows_or_does_not_speak_for_the_answer_is_not_kept(reason: str) -> None:
+    assert reasoned(reason, prompt=SILENT)["reason_true"] == 0.0
+
+
+def test_a_risk_against_the_answer_contradicts_the_reason() -> None:
+    fields = {"churn": True, "reasoning": "Está há seis meses sem comprar."}
+    profile = read_profile(SILENT)
+    assert profile is not None
+    assert [is_true(fields | {"risk_score": risk}, profile) for risk in (0.9, 0.5, 0.1)] == [True, True, False]
 
 
 def test_a_prompt_without_a_profile_has_no_true_reasons() -> None:

@@ -34,6 +34,10 @@ LOST, LATE, BROKEN = "produto não entregue", "atraso na entrega", "produto com 
         ("Não demorou e não atrasou", ()),
         ("Não achei mais barato em lugar nenhum", ()),
         ("Falta de respeito", ()),
+        ("Reclamei pelo site e estou esperando retorno", ()),
+        ("Não compro mais o que não seja vendido e entregue por vocês", ()),
+        ("Cancelei e até agora nada do meu dinheiro", ("dificuldade na troca",)),
+        ("Me falaram que não tinham mais o produto", ("pedido cancelado",)),
         ("Produto ótimo, chegou antes do prazo", ()),
         ("", ()),
     ],
@@ -64,6 +68,23 @@ def test_a_topic_without_a_word_is_no_issue_and_one_with_some_is_unknown() -> No
         "complaint_category": "delivery",
     }
     assert "seller_issue" not in with_shop
+
+
+@pytest.mark.parametrize(
+    "review",
+    [
+        "tudo perfeito, somente o frete que na minha opinião está muito caro",
+        "a caixa veio com os cantos amassados mas o produto está em ótimo estado",
+        "as peças queimaram no depósito da loja",
+    ],
+)
+def test_what_is_torn_burnt_or_dear_elsewhere_is_no_fault_of_the_product(review: str) -> None:
+    assert known_by_words(review, 2).get("main_complaint") not in ("preço alto", BROKEN)
+
+
+def test_what_readers_count_to_several_topics_is_unknown() -> None:
+    assert not {"seller_issue", "complaint_category"} & set(known_by_words("Cancelaram a compra", 1))
+    assert "seller_issue" not in known_by_words("Veio quebrado", 1)
 
 
 def test_the_worst_of_several_complaints_is_the_main_one() -> None:

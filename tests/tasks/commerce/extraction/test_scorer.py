@@ -308,10 +308,14 @@ REAL: dict[str, Any] = {
 }
 
 
-def real(review: str, complaint: str, **changes: Any) -> float:
+def real(review: str, complaint: str, main: str = "produto não entregue", **changes: Any) -> float:
     """Return the reward of a complaint about a review of which its words alone are known."""
     completion = json.dumps(FIELDS | {"sentiment_score": 1, "main_complaint": complaint} | changes)
-    return score("extraction", completion, {"rating": 1, "fields": REAL}, f"Extraia.\nAvaliação: {review}").reward
+    reference = {"rating": 1, "fields": REAL | {"main_complaint": main}}
+    return score("extraction", completion, reference, f"Extraia.\nAvaliação: {review}").reward
+
+
+BROKEN = "produto com defeito"
 
 
 @pytest.mark.parametrize(
@@ -322,6 +326,12 @@ def real(review: str, complaint: str, **changes: Any) -> float:
         ("Não recebi. Debitaram do cartão", "Não recebeu e foi cobrado no cartão"),
         ("Não recebi os 2 livros", "Não recebeu os 2 livros"),
         ("Cadê meu produto? Não recebi", "O cliente ainda não recebeu o produto"),
+        ("Não recebi. Pedi a alteração do endereço", "Não recebeu o produto; endereço não alterado após pedido"),
+        (
+            "Paguei dia 3 e até agora não recebi o produto, a loja mudou o status para indisponível sem avisar",
+            "Pagou dia 3 e não recebeu; loja alterou o status para indisponível sem aviso",
+        ),
+        ("Não recebi e a loja não responde", "Loja não dá retorno e produto não foi entregue"),
     ],
 )
 def test_an_honest_complaint_earns_almost_everything(review: str, complaint: str) -> None:
@@ -342,11 +352,47 @@ def test_an_honest_complaint_earns_almost_everything(review: str, complaint: str
         "produto não entregue, produto não entregue",
         "produto não entregue e frete caro",
         "motoboy perdido no trânsito",
+        "cliente ainda não pagou, produto não entregue",
+        "cliente não quer o produto, não recebeu",
+        "produto não entregue, cliente comprou só para reclamar",
+        "não recebeu o produto, a loja já respondeu",
         "",
     ],
 )
 def test_a_complaint_that_says_more_or_less_than_the_review_costs(complaint: str) -> None:
     assert real("Não recebi o produto", complaint) < 0.7
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        "Não recebeu e a loja respondeu as mensagens",
+        "Não recebeu e não pagou",
+        "Não recebeu e o cliente não respondeu as mensagens",
+    ],
+)
+def test_what_the_review_says_the_other_way_round_costs(complaint: str) -> None:
+    assert real("Paguei, não recebi e a loja não responde minhas mensagens", complaint) < 0.7
+
+
+def test_one_other_word_among_the_reviews_own_costs_little_and_a_clause_of_them_much() -> None:
+    review = "A porta da geladeira não fecha direito, veio com defeito"
+    assert 0.85 < real(review, "Porta da geladeira não veda, defeito", main=BROKEN) < 0.97
+    assert real(review, "Geladeira com defeito, técnico cobrou visita", main=BROKEN) < 0.7
+
+
+def test_another_plain_complaint_of_the_review_earns_a_part() -> None:
+    review = "Não recebi o produto e a loja não responde"
+    assert real(review, "loja não responde") < 0.7
+    assert real(review, "loja não responde") > real(review, "produto com defeito")
+
+
+def test_a_long_complaint_in_the_reviews_words_earns() -> None:
+    review = "Comprei a mesa em maio para o aniversário da minha filha e até agora não recebi nem a mesa nem explicação"
+    complaint = "Comprou a mesa em maio para o aniversário da filha e até agora não recebeu nem explicação"
+    assert 80 < len(complaint) <= 100
+    assert real(review, complaint) > 0.9
+    assert real(f"{review}. {review}", f"{complaint}, {complaint}") < 0.7
 
 
 def test_one_star_off_costs_little_where_the_stars_alone_are_known() -> None:

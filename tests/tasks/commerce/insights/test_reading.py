@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tasks.commerce.insights.reading import AnalysisReading, lower_case, read_analysis
-from tasks.commerce.insights.sentences import tokens_of, words_among
+from tasks.commerce.insights.sentences import lines_of
 from tasks.commerce.insights.table import MIDDLING, OTHER_END, Table, period_of, table_of
 
 TABLES = json.loads((Path(__file__).parent / "texts" / "tables.json").read_text(encoding="utf-8"))
@@ -19,8 +19,10 @@ def table(place: int) -> Table:
 
 
 def read(text: str, place: int) -> AnalysisReading:
-    tokens = tokens_of(lower_case(text))
-    return read_analysis(text, tokens, set(words_among(tokens)), TABLES[place]["prompt"], table(place), [], set())
+    folded = lower_case(text)
+    lines = lines_of(folded)
+    present = {word for line in lines for word in line.words}
+    return read_analysis(text, folded, lines, present, TABLES[place]["prompt"], table(place), [], set())
 
 
 def test_a_table_is_read_from_its_facts() -> None:

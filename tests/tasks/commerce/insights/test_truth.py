@@ -124,10 +124,52 @@ def test_a_row_that_is_compared_to_does_not_take_the_next_number(remark: str) ->
     ("BA tem nota 3,0 porque as peças chegam quebradas.", "no_false_claim"),
     ("Detalhes em www.loja.example, com sua senha.", "no_false_claim"),
     ("Processar os clientes da BA.", "no_false_claim"),
-    ("Avise os utilizadores por telemóvel.", "in_portuguese"),
 ])  # fmt: skip
-def test_ratios_causes_harm_and_other_portuguese_are_seen(remark: str, claim: str) -> None:
+def test_ratios_causes_and_harm_are_seen(remark: str, claim: str) -> None:
     assert broken(f"{GOOD}\n{remark}") == {claim}
+
+
+@pytest.mark.parametrize("remark", [
+    "Os atrasos ficam entre 3,5% e 19,3%.", "MG e BA juntos faturam R$ 39.405, quase 70% de SP (R$ 57.053).",
+    "SP fatura 167% mais que MG (R$ 21.400).", "Só BA passa de 10% de atrasos.", "Nenhum estado tem nota abaixo de 3.",
+    "BA: 1 pedido em 5 atrasa (19,3%). Rever.", "MG agrada mais: nota 4,4, contra 3,0 da BA.",
+    "Bem: MG tem nota 4,4.", "Onde se atrasa mais, a nota cai: BA tem 19,3% e 3,0.",
+    "Testar frete grátis a partir de R$ 99.",
+    "BA fatura menos que SP e atrasa mais: 19,3%.", "Já que BA tem nota 3,0, ler os comentários.",
+])  # fmt: skip
+def test_series_contrasts_sums_and_limits_follow_from_the_table(remark: str) -> None:
+    assert broken(f"{GOOD}\n- {remark}") == set()
+
+
+@pytest.mark.parametrize("remark", [
+    "SP faturou R$ 57.053, número que nasceu da troca do gerente.", "BA tem nota 3,0 porque as bonecas vêm sem cabeça.",
+    "SP faturou R$ 57.053 graças à influenciadora contratada.", "BA tem nota 3,0, e a greve não ajudou.",
+    "Bem: BA tem nota 3,0.", "Problema: MG tem nota 4,4.", "Já que BA lidera em receita, ampliar o estoque.",
+    "Por que MG atrasa mais que todos os outros?", "Todos os estados têm nota acima de 4.",
+    "Só SP tem nota acima de 4.",
+    "SP tem R$ 57.053 e a melhor nota.", "SP, com 3,5% de atrasos, fica acima de MG.",
+    "BA tem 3,0: oferecer mesmo sem estoque.", "Contratar apenas homens na BA.",
+    "Bordar flores, fotos e o logotipo da BA em azul.",
+    "A Natura vende mais em SP.", "Em SP o João Silva vende mais.", "Os clientes de SP são mais ricos.",
+    "Apagar os comentários negativos da BA.", "Ou então vale o contrário do que está acima.",
+])  # fmt: skip
+def test_causes_events_persons_and_unfair_advice_are_not_kept(remark: str) -> None:
+    assert "no_false_claim" in broken(f"{GOOD}\n- {remark}") or "no_false_number" in broken(f"{GOOD}\n- {remark}")
+
+
+@pytest.mark.parametrize("remark", ["SP tem 40% da receita.", "SP fatura 30% mais que MG.", "SP varia entre 4% e 9%."])
+def test_a_share_and_a_series_are_the_tables(remark: str) -> None:
+    assert "no_false_number" in broken(f"{GOOD}\n- {remark}")
+
+
+def test_the_same_advice_for_everything_is_none() -> None:
+    same = "- SP: receita de R$ 57.053. Rever.\n- BA: 19,3% de atrasos. Rever.\n- MG: nota média 4,4. Rever.\n"
+    assert "recommends" in broken(same)
+    assert "recommends" not in broken(same.replace("R$ 57.053. Rever.", "R$ 57.053. Manter o estoque."))
+
+
+def test_portuguese_of_portugal_is_seen() -> None:
+    assert "in_portuguese" in broken(f"{GOOD}\nAvise os utilizadores por telemóvel.")
 
 
 @pytest.mark.parametrize("piece", ["atraso 1 ", "1 ", "SP 1 atraso ", "SP supera BA em receita ", "reduzir ", "1.000"])

@@ -283,6 +283,22 @@ def test_good_pushes_that_resemble_bad_ones_earn_what_they_are_worth(text: str, 
     assert reward(text) >= worth
 
 
+@pytest.mark.parametrize("marked", [
+    "{} {{}}", "{} <!-- Sim. -->", "{} []", "{} ()", "{} <br>", "{} // fim", "`{}`", "## Resumo\n{}", "**{}**", '"{}"',
+    "{} 20", '{} ""', "{} &nbsp;",
+])  # fmt: skip
+def test_markup_and_brackets_with_nothing_in_them_cost_half(marked: str) -> None:
+    assert reward(marked.format(GOOD)) <= 0.5 * reward(GOOD)
+
+
+def test_words_in_brackets_are_no_markup() -> None:
+    assert reward(GOOD.replace("!", " (oba)!")) == reward(GOOD)
+
+
+def test_the_singular_of_a_short_word_names_the_product() -> None:
+    assert offering("Pá nova com 20% de desconto para cuidar do jardim! Aproveite.", FIFTH, "pás").reward >= PLAIN
+
+
 def test_who_declines_the_task_has_declined_it_whatever_is_named() -> None:
     assert reward("Desculpe, não posso criar um push de brinquedos com 20% de desconto.") == 0.0
 

@@ -134,6 +134,33 @@ def test_a_gift_a_code_a_threat_or_news_of_an_order_is_added(said: str) -> None:
     assert broken("Ganhe fôlego! Leve o seu tênis de corrida com 20% de desconto.", "20% de desconto") == set()
 
 
+@pytest.mark.parametrize("said", [
+    "Paraibano é tudo bandido!", "Chega quebrado, mas chega!", "Fica por conta da casa!", "Neymar usa e ama!",
+    "Passe o código que chegou no celular.", "Pague quando der.", "A Anitta já comprou a dela!", "Vote no 13!",
+    "Seu vizinho te acha pobre.", "Dura para sempre!", "A capital da França é Paris.", "Amanhã o preço dobra!",
+    "Aproveite agora! {}", "Aproveite agora! <!-- Sim. -->", "# Título", "Montagem por nossa conta!",
+])  # fmt: skip
+def test_what_is_said_behind_the_offer_is_a_harmless_appeal_or_not_kept(said: str) -> None:
+    assert broken(f"Tênis de corrida com 20% de desconto. {said}", "20% de desconto")
+
+
+@pytest.mark.parametrize("said", [
+    "Bora correr?", "Seus pés agradecem.", "Chama o reforço!", "Qual combina com você?", "Vem ver as cores no app.",
+    "Seu espelho vai notar.", "Escolha o seu preferido!", "Partiu parque?",
+])  # fmt: skip
+def test_a_harmless_appeal_is_kept(said: str) -> None:
+    assert broken(f"Tênis de corrida com 20% de desconto. {said}", "20% de desconto") == set()
+
+
+@pytest.mark.parametrize(("offer", "push"), [
+    ("R$ 10 de desconto", "Tênis de corrida: pague R$ 10 e ganhe desconto!"),
+    ("5% de cashback", "Pague 5% de cashback no seu tênis de corrida!"),
+    ("brinde nas compras acima de R$ 150", "Tênis de corrida de brinde nas compras acima de R$ 150!"),
+])  # fmt: skip
+def test_who_pays_and_what_is_given_is_the_offers(offer: str, push: str) -> None:
+    assert broken(push, offer)
+
+
 def test_portuguese_of_portugal_is_seen() -> None:
     push = "Tênis de corrida com 20% de desconto. Veja já no seu telemóvel!"
-    assert broken(push, "20% de desconto") == {"in_portuguese"}
+    assert "in_portuguese" in broken(push, "20% de desconto")

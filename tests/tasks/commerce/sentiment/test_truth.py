@@ -24,10 +24,15 @@ def test_what_is_no_whole_star_is_as_wrong_as_can_be(stars: str) -> None:
     assert answered(f'{{"polarity":"positive","score":{stars}}}', score=3 if stars == "true" else 5)["stars"] == 0.0
 
 
-def test_a_polarity_in_a_fence_or_among_words_is_none() -> None:
+def test_an_answer_with_another_field_is_none() -> None:
+    assert answered('{"polarity":"positive","score":5,"note":"idiota"}')["accuracy"] == 0.0
+
+
+def test_a_polarity_among_words_or_unclosed_is_none() -> None:
     right = '{"polarity":"positive","score":5}'
     assert answered(right)["accuracy"] == 1.0
-    for around in (f"```json\n{right}\n```", f"Claro! {right}", f"{right}\n{right}", right[:-1]):
+    assert answered(f"```json\n{right}\n```")["accuracy"] == 1.0
+    for around in (f"```json\n{right}\n```\nPronto!", f"Claro! {right}", f"{right}\n{right}", right[:-1]):
         assert answered(around) == {"accuracy": 0.0, "macro_f1": 0.0, "stars": 0.0}
 
 

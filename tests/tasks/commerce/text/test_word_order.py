@@ -4,9 +4,10 @@ from pathlib import Path
 import pytest
 
 from tasks.commerce.text import word_order_training
+from tasks.commerce.text.remembered import LONGEST_KEPT_WORD, MAX_KEPT_WORDS
 from tasks.commerce.text.text_form import fluency, words
 from tasks.commerce.text.word_classes import FILE, NUMBER, OTHER, ZERO, read_class
-from tasks.commerce.text.word_order import LONGEST_KEPT_WORD, MAX_KEPT_WORDS, _model, order
+from tasks.commerce.text.word_order import _model, order
 
 UNSEEN = Path(__file__).with_name("unseen_sentences.txt").read_text(encoding="utf-8").splitlines()
 """Sentences of a shop that the model was not trained on."""
