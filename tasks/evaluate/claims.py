@@ -81,7 +81,7 @@ class Claim:
         if not self.learned:
             return "not learned"
         if any(floor.tuned < floor.least for floor in self.floors):
-            return "below its floor"
+            return "below floor"
         claimed = block.verdict == "better"
         if self._is_alike(self.variety) and (claimed or not self._is_alike(self.base_variety)):
             return "collapsed"
@@ -92,7 +92,7 @@ class Claim:
     def objection(self, task: TaskName, block: PairedStats) -> str | None:
         """Return what the gate objects to, as a sentence; None where nothing but the scores counts."""
         found = self.verdict(block)
-        if found == "below its floor":
+        if found == "below floor":
             return f"{task} fell below its floor: {self.standing}"
         if found == "collapsed":
             return (

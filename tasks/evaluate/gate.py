@@ -17,6 +17,8 @@ from tasks.evaluate.number_format import interval, p_value, signed
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import Blocks, PairedStats, holm
 
+NO_GAIN: Final = ("no better", "collapsed", "below floor")
+"""Verdicts of tasks whose gain, if any, does not count."""
 NO_CLAIMS: Final[Mapping[TaskName, Claim]] = MappingProxyType({})
 
 
@@ -188,6 +190,8 @@ def _remedy(block: PairedStats) -> str:
 def _objections_to_tasks_together(tasks: Mapping[TaskName, PairedStats]) -> list[str]:
     if any(block.verdict == "better" for block in tasks.values()):
         return []
+    if uncounted := [task for task, block in tasks.items() if block.verdict in NO_GAIN]:
+        return [f"no task's gain counts; of {', '.join(uncounted)} the reasons are among these"]
     nearest = min(tasks, key=lambda task: tasks[task].p_holm)
     shown = f"the nearest to it is {nearest}, p {p_value(tasks[nearest].p_holm)}"
     return [f"no task is better after Holm's correction for the number of tasks; {shown}"]

@@ -24,7 +24,7 @@ VERDICT_COLOURS: Final[Mapping[Verdict, str]] = {
     "worse": LOSS,
     "inconclusive": SOFT,
     "no better": LOSS,
-    "below its floor": LOSS,
+    "below floor": LOSS,
     "collapsed": LOSS,
     "not learned": SOFT,
 }

@@ -27,7 +27,7 @@ Verdict = Literal[
     "worse",
     "inconclusive",
     "no better",
-    "below its floor",
+    "below floor",
     "collapsed",
     "not learned",
 ]

@@ -135,7 +135,7 @@ def test_a_task_that_is_no_better_than_a_constant_text_is_held_and_the_text_name
     gate = decide(BETTER_PUSH, {1: 0.1}, 0.05, None, {"push": Claim(baselines={"constant": standing})})
     assert gate.verdict == "hold"
     assert "(Aproveite!), which scores 0.700" in gate.reasons[0]
-    assert "no task is better" in gate.reasons[1]
+    assert "no task's gain counts; of push" in gate.reasons[1]
 
 
 def test_what_is_above_a_baseline_is_said_with_the_best_of_them() -> None:

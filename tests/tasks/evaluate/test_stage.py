@@ -183,7 +183,7 @@ def test_a_model_that_says_what_a_constant_says_is_held_and_the_constant_named(t
     comparison = run(tmp_path, {1: 12}, chosen=1, training=training)
     assert comparison.tasks["sentiment"].verdict == comparison.overall.verdict == "no better"
     assert comparison.gate.verdict == "hold"
-    assert RIGHT.replace(" ", "") in comparison.gate.reasons[0]
+    assert any(RIGHT.replace(" ", "") in reason for reason in comparison.gate.reasons)
     claim = report(tmp_path)["claims"]["sentiment"]
     assert claim["baselines"]["constant"]["scores"]["mean_base"] == pytest.approx(1.0)
     assert claim["baselines"]["constant"]["truth"] == 1.0
