@@ -102,8 +102,15 @@ class Claim:
         return self._of_baseline(task) if found == "no better" and self._is_beaten else None
 
     def note(self, task: TaskName, block: PairedStats) -> str | None:
-        """Return why a gain does not count, where that is no objection; None where it counts or there is one."""
-        return self._of_baseline(task) if self.verdict(block) == "no better" and not self._is_beaten else None
+        """Return what takes no model and is not beaten, where that is no objection; None where nothing is."""
+        if self.verdict(block) == "no better":
+            return None if self._is_beaten else self._of_baseline(task)
+        return self._of_baseline(task) if self._is_beaten else None
+
+    @property
+    def _standing(self) -> dict[str, AgainstBaseline]:
+        """Return the baselines that are not shown to be beaten."""
+        return {name: each for name, each in self.baselines.items() if not each.beaten}
 
     @property
     def _is_beaten(self) -> bool:
@@ -114,15 +121,28 @@ class Claim:
         return variety is not None and variety < self.min_variety
 
     def _of_baseline(self, task: TaskName) -> str:
-        standing = {name: each for name, each in self.baselines.items() if not each.beaten}
-        name = max(standing, key=lambda name: standing[name].scores.mean_base)
-        other, scores = standing[name], standing[name].scores
-        text = " ".join(other.says.split())
-        said = f" ({text if len(text) <= SHOWN else f'{text[:SHOWN]}...'})" if text else ""
+        name = max(self._standing, key=lambda name: self._standing[name].scores.mean_base)
+        scores = self._standing[name].scores
         return (
-            f"{task} is not shown to be better than the baseline `{name}`{said}, which scores {scores.mean_base:.3f} "
-            f"where tuned scores {scores.mean_tuned:.3f}: difference {signed(scores.mean_difference)}, 95 % interval "
+            f"{task} is not shown to be better than {self._named(name)}, which scores {scores.mean_base:.3f} where "
+            f"tuned scores {scores.mean_tuned:.3f}: difference {signed(scores.mean_difference)}, 95 % interval "
             f"{interval(scores.ci_low, scores.ci_high)}"
+        )
+
+    def _named(self, name: str) -> str:
+        text = " ".join(self.baselines[name].says.split())
+        said = f" ({text if len(text) <= SHOWN else f'{text[:SHOWN]}...'})" if text else ""
+        return f"the baseline `{name}`{said}"
+
+    def not_learned(self, task: TaskName) -> str:
+        """Return why the task counts neither for nor against, and what is better without a model."""
+        sentence = f"{task} is not learned, neither by base nor by tuned, and does not count: {self.standing}"
+        name = self.best_baseline
+        if name is None or not self._is_beaten:
+            return sentence
+        scores = self.baselines[name].scores
+        return (
+            f"{sentence}; {self._named(name)} scores {scores.mean_base:.3f} where tuned scores {scores.mean_tuned:.3f}"
         )
 
 
@@ -148,15 +168,11 @@ def judged(tasks: Mapping[TaskName, PairedStats], claims: Mapping[TaskName, Clai
 
 
 def not_claimed(claims: Mapping[TaskName, Claim], tasks: Mapping[TaskName, PairedStats]) -> list[str]:
-    """Return a sentence for each task whose gain does not count, where that is no objection."""
+    """Return a sentence for each task that something without a model is as good at, where that is no objection."""
     found = (claims[task].note(task, block) for task, block in tasks.items() if task in claims)
     return [note for note in found if note]
 
 
 def not_learned(claims: Mapping[TaskName, Claim]) -> list[str]:
     """Return a sentence for each task that counts neither for nor against."""
-    return [
-        f"{task} is not learned, neither by base nor by tuned, and counts neither for nor against: {claim.standing}"
-        for task, claim in claims.items()
-        if not claim.learned
-    ]
+    return [claim.not_learned(task) for task, claim in claims.items() if not claim.learned]

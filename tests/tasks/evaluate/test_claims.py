@@ -36,8 +36,11 @@ def test_what_a_constant_text_has_too_is_no_gain_and_the_text_is_named() -> None
     assert unshown.verdict(BETTER) == "no better"
     assert unshown.objection("sentiment", BETTER) is None
     assert not_claimed({"sentiment": unshown}, {"sentiment": BETTER})[0].startswith("sentiment is not shown")
-    # Where nothing is claimed nothing has to be beaten.
+    # Where nothing is claimed nothing has to be beaten; that a text scores more is said all the same.
     assert claim.verdict(NON_INFERIOR) == "non-inferior"
+    assert claim.objection("sentiment", NON_INFERIOR) is None
+    assert TEXT in not_claimed({"sentiment": claim}, {"sentiment": NON_INFERIOR})[0]
+    assert not_claimed({"sentiment": claim}, {"sentiment": BETTER}) == []
 
 
 def test_a_baseline_is_beaten_by_test_and_interval_together() -> None:
@@ -58,7 +61,10 @@ def test_floors_are_of_ground_truth_whatever_the_score(base: float, tuned: float
 def test_one_floor_of_two_is_not_enough() -> None:
     floors = (Floor("names_product", 0.6, 0.0, 0.9), Floor("names_offer", 0.6, 0.7, 0.1))
     assert not replace(GOOD, floors=floors).learned
-    assert "names offer 0.100, floor 0.60" in not_learned({"push": replace(GOOD, floors=floors)})[0]
+    useless = replace(GOOD, floors=floors, baselines={"constant": STANDING})
+    (sentence,) = not_learned({"push": useless})
+    assert "names offer 0.100, floor 0.60" in sentence
+    assert f"`constant` ({TEXT}) scores 0.754 where tuned scores 0.708" in sentence
 
 
 def test_one_text_for_every_prompt_is_a_collapse_unless_the_base_does_the_same_and_nothing_is_claimed() -> None:
