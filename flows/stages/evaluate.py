@@ -23,7 +23,7 @@ from schemas.config.config import Config
 from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.config.evaluate import JudgeConfig
 from schemas.progress import Progress
-from schemas.tables.prompts import TEST_FILE
+from schemas.tables.prompts import TEST_FILE, TRAIN_FILE, read_prompts
 from tasks.commerce.registry import joint_version
 from tasks.evaluate import stage as evaluate_stage
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
@@ -36,10 +36,11 @@ from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.evaluate.report.text import REPORT_TEXT
 from tasks.evaluate.stage import BASE, CHAMPION, PUBLISHED, TUNED, TUNED_NF4, ShownModel
+from tasks.evaluate.stats.statistics import HALF
 from tasks.lineage.mlflow.judging import Judgement, record_judgements
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.policy.endpoint import EndpointError
-from tasks.train.summaries import read_summary
+from tasks.train.summaries import read_summary, rewards_by_task
 
 STAGE = "evaluate"
 AS_SERVED = (
@@ -127,6 +128,7 @@ def evaluate(
             config.rewards.spec,
             config.seed,
             store=prompts.path / "store",
+            training=read_prompts(dataset.path / TRAIN_FILE),
             base=answers[BASE].path,
             tuned={seed: answers[names[seed]].path for seed in policies},
             champion=answers[CHAMPION].path if champion else None,
@@ -194,8 +196,13 @@ def _plan(
     champion: Champion | None,
 ) -> StageResult:
     """Write the plan of the evaluation before any test answer is drawn; an equal plan keeps its time."""
+    for warning in wide_margins(config.evaluate.margin, read_summary(policies[best_seed(policies)].path)):
+        say(f"evaluate: warning: {warning}")
     plan = EvaluationPlan(
         margin=config.evaluate.margin,
+        truth_loss=config.evaluate.truth_loss,
+        floors=config.evaluate.floors,
+        min_variety=config.evaluate.min_variety,
         resamples=config.evaluate.resamples,
         seed=config.seed,
         temperature=config.evaluate.temperature,
@@ -219,6 +226,21 @@ def _plan(
         summary=lambda _: {"margin": plan.margin, "challengers": len(plan.challengers)},
     )
     return run_stage(stage, config, pipeline_run, fresh=False)
+
+
+def wide_margins(margin: float, training: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each task of whose base's score the margin is more than half, before anything is answered.
+
+    Args:
+        margin: The margin, in score.
+        training: The summary of a training, which validated its policy before the first step.
+    """
+    return [
+        f"evaluate.margin {margin:g} is more than half of what the base scores on {task}, {found['before']:.3f} on "
+        "validation; a loss within it is no small one, and its exclusion is no reason to promote: set a smaller margin"
+        for task, found in rewards_by_task(training).items()
+        if margin > HALF * found["before"]
+    ]
 
 
 def _learning_curve(policy: Path) -> LearningCurve:

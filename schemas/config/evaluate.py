@@ -8,9 +8,18 @@ from pydantic import Field, JsonValue, field_validator, model_validator
 
 from schemas.config.endpoint import EndpointSection
 from schemas.config.section import Section
+from schemas.references import Share
+from schemas.tasks import TaskName
 
-OUR_MODELS: Final = frozenset({"base", "tuned", "tuned-nf4", "published", "champion", "challenger"})
-"""Names of our own models in the report, which no rival may have."""
+BASELINES: Final[Mapping[str, str]] = {
+    "constant": "one answer to every prompt, the training split's that earns most there",
+    "majority": "one answer to every prompt, each field the training split's most frequent value",
+    "rule": "a constant for each value of the prompt's own lines, the rest unread",
+    "echo": "the prompt itself",
+}
+"""Answers that take no model, by their name in the report, each with its kind."""
+OUR_MODELS: Final = frozenset({"base", "tuned", "tuned-nf4", "published", "champion", "challenger", *BASELINES})
+"""Names of our own models and baselines in the report, which no rival may have."""
 IN_EVERY_REQUEST: Final = frozenset(
     {"model", "messages", "temperature", "max_tokens", "max_completion_tokens", "seed", "stream", "n"}
 )
@@ -86,6 +95,20 @@ class CostConfig(Section):
         return self.price_per_day / self.api_price_per_analysis if self.api_price_per_analysis else None
 
 
+FLOORS: Final[Mapping[TaskName, Mapping[str, float]]] = {
+    "extraction": {"exact": 0.10},
+    "sql_qa": {"execution_accuracy": 0.25},
+    "insights": {"all_kept": 0.25},
+    "push": {"names_product": 0.60, "names_offer": 0.60},
+    "sentiment": {"macro_f1": 0.50},
+    "churn": {"auc": 0.60},
+}
+"""By task, the least of the ground-truth metrics that a useful model keeps up.
+
+A constant has an AUC of .5, a macro-F1 of a third at most, and names no product.
+"""
+
+
 class EvaluateConfig(Section):
     """Base, champion and challenger on the test split."""
 
@@ -97,6 +120,13 @@ class EvaluateConfig(Section):
     """Prompts answered at once, in a batch."""
     margin: float = Field(default=0.05, ge=1e-4, lt=1)
     """Non-inferiority margin, in reward."""
+    truth_loss: float = Field(default=0.25, gt=0, lt=1)
+    """Share of the base's ground truth on a task that may be lost: the margin of the ground truth."""
+    floors: Mapping[TaskName, Mapping[str, Share]] = FLOORS
+    """By task, the least of its ground-truth metrics with which it counts as learned; the tasks given replace their
+    entries, and an empty entry is no floor."""
+    min_variety: Share = 0.5
+    """Least variety of a task's answers, as a share of that of its reference answers; 0 is a constant text."""
     resamples: int = Field(default=10_000, ge=1000, le=1_000_000)
     """Bootstrap and permutation resamples."""
     against_champion: bool = True
@@ -107,6 +137,16 @@ class EvaluateConfig(Section):
     """Model that judges insights in addition to the rewards; none where not set."""
     cost: CostConfig = CostConfig()
     """Prices, from which the report computes the cost of an analysis."""
+
+    @field_validator("floors")
+    @classmethod
+    def _floors_are_known_metrics(
+        cls, floors: Mapping[TaskName, Mapping[str, float]]
+    ) -> Mapping[TaskName, Mapping[str, float]]:
+        for task, metrics in floors.items():
+            if unknown := sorted(metrics.keys() - FLOORS[task].keys()):
+                raise ValueError(f"{task} has no floor of {', '.join(unknown)}; it has {', '.join(FLOORS[task])}")
+        return {**FLOORS, **floors}
 
     @model_validator(mode="before")
     @classmethod

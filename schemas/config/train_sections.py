@@ -7,7 +7,7 @@ from pydantic import Field, field_validator, model_validator
 from schemas.config.endpoint import address_without_secrets
 from schemas.config.section import Section
 
-AlarmName = Literal["entropy_collapse", "ceiling", "zero_variance", "reward_hacking", "non_finite"]
+AlarmName = Literal["entropy_collapse", "ceiling", "zero_variance", "reward_hacking", "one_answer", "non_finite"]
 ALARM_NAMES: tuple[AlarmName, ...] = get_args(AlarmName)
 
 
@@ -163,6 +163,9 @@ class AlarmsSection(Section):
     """Fall of a task's ground truth, the mean of its metrics, since step 0 that makes a rising reward suspicious."""
     hacking_patience: int = Field(default=2, ge=1)
     """Validations in a row in which reward and ground truth must have diverged so."""
+    min_variety: float = Field(default=0.5, ge=0, le=1)
+    """Variety of a task's validation answers, as a share of its references', below which a policy that was more varied
+    at step 0 answers all prompts alike; 0 is a constant text."""
 
 
 class PreflightSection(Section):

@@ -31,6 +31,8 @@ COLUMNS: Final = {
 
 SPLITS: Final = ("train", "validation", "test")
 """Names of a dataset's tables, `data/<split>.parquet`."""
+TRAIN_FILE: Final = "data/train.parquet"
+"""File of a dataset with the prompts that train, and that choose the baselines."""
 VALIDATION_FILE: Final = "data/validation.parquet"
 """File of a dataset with the prompts that choose a checkpoint."""
 TEST_FILE: Final = "data/test.parquet"

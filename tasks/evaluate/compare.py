@@ -1,8 +1,8 @@
 """Comparison of base and tuned: from paired scores to the statistics, the verdict and `report.json`."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from schemas.documents import PairedScore
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, TaskName
+from tasks.evaluate.claims import Claim
 from tasks.evaluate.gate import PromotionGate, decide
 from tasks.evaluate.stats.cells import Cells, arrange
 from tasks.evaluate.stats.pairing import AnswerKey, ScorePair, pair
@@ -21,6 +22,8 @@ from tasks.evaluate.stats.variance import Components, Numbers, components
 REPORT_FILE = "report.json"
 RESAMPLES = 1_000, 1_000_000
 """The fewest with which a p value near .05 and an interval's ends are stable, and the most that memory holds."""
+TRUTH_LOSS = 0.25
+"""Share of the base's ground truth that may be lost where nobody says another."""
 EDGE = 1e-9
 """Distance from 0 or 1 within which a score counts as at the end of the scale."""
 
@@ -86,6 +89,8 @@ class Comparison:
     """The non-inferiority margin of the verdicts."""
     n_samples: int
     """Answers of each model to each prompt, by each training seed; if they differ, their harmonic mean, rounded."""
+    claims: Mapping[TaskName, Claim] = field(default_factory=dict)
+    """What is known of the tasks beside these scores; empty for two files of scores."""
 
     @property
     def scores(self) -> Blocks:
@@ -110,13 +115,20 @@ class Comparison:
                 "overall": asdict(truth.overall),
                 "tasks": {task: asdict(block) for task, block in truth.tasks.items()},
             },
+            "claims": {task: asdict(claim) for task, claim in self.claims.items()},
             "edges": {scope: asdict(shares) for scope, shares in self.edges.items()},
             "variance": {scope: asdict(found) for scope, found in self.variance.items()},
         }
 
 
 def compare(
-    base: Sequence[PairedScore], tuned: Sequence[PairedScore], *, margin: float, resamples: int, seed: int
+    base: Sequence[PairedScore],
+    tuned: Sequence[PairedScore],
+    *,
+    margin: float,
+    resamples: int,
+    seed: int,
+    truth_loss: float = TRUTH_LOSS,
 ) -> Comparison:
     """Pair the scores and compute the comparison; the same rows give the same numbers.
 
@@ -126,6 +138,7 @@ def compare(
         margin: Non-inferiority margin, in score, above 0 and below 1.
         resamples: Bootstrap and permutation resamples, 1,000 to 1,000,000.
         seed: Seed of the resampling, 0 or more.
+        truth_loss: Share of the base's ground truth on a task that may be lost.
 
     Raises:
         InputError: An argument is out of its range, or the rows cannot be compared (see `pair`).
@@ -133,19 +146,22 @@ def compare(
     _refuse_settings(margin, resamples, seed)
     pairs = pair(base, tuned)
 
-    def measured(cells: Cells, what: str) -> Blocks:
+    def measured(cells: Cells, what: str, margin_of: Callable[[Cells], float]) -> Blocks:
         def block(of_scope: Cells, scope: str) -> PairedStats:
             # A random stream for each block: adding or removing a task leaves the other tasks' numbers unchanged.
             rng = np.random.default_rng([seed, *f"{what}{scope}".encode()])
-            return measure(of_scope.base, of_scope.tuned, margin=margin, resamples=resamples, rng=rng)
+            return measure(of_scope.base, of_scope.tuned, margin=margin_of(of_scope), resamples=resamples, rng=rng)
 
-        tasks = correct({task: block(cells.of(task), task) for task in _tasks(cells)}, margin)
-        return Blocks(block(cells, "overall"), tasks)
+        margins = {task: margin_of(cells.of(task)) for task in _tasks(cells)}
+        tasks = correct({task: block(cells.of(task), task) for task in margins}, margins)
+        return Blocks(block(cells, "overall"), tasks, margins)
 
     cells = arrange(list(pairs), [each.base for each in pairs.values()], [each.tuned for each in pairs.values()])
-    scores = measured(cells, "")
+    scores = measured(cells, "", lambda _: margin)
     truth = _truth_cells(pairs)
-    ground_truth = None if truth is None else measured(truth, "truth of ")
+    ground_truth = None
+    if truth is not None:
+        ground_truth = measured(truth, "truth of ", lambda of: max(SMALLEST_EFFECT, truth_loss * float(of.base.mean())))
     seed_differences = _seed_differences(cells)
     scopes: dict[str, Cells] = {"overall": cells, **{task: cells.of(task) for task in scores.tasks}}
     return Comparison(

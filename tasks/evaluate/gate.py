@@ -8,12 +8,18 @@ one task declares it beforehand, by a larger margin.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from types import MappingProxyType
+from typing import Final, Literal
 
 from schemas.tasks import TaskName
+from tasks.evaluate.claims import Claim, judged, not_claimed, not_learned
 from tasks.evaluate.number_format import interval, p_value, signed
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import Blocks, PairedStats, holm
+
+NO_GAIN: Final = ("no better", "collapsed", "below floor")
+"""Verdicts of tasks whose gain, if any, does not count."""
+NO_CLAIMS: Final[Mapping[TaskName, Claim]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -27,27 +33,44 @@ class PromotionGate:
 
 
 def decide(
-    scores: Blocks, seed_differences: Mapping[int, float], margin: float, ground_truth: Blocks | None
+    scores: Blocks,
+    seed_differences: Mapping[int, float],
+    margin: float,
+    ground_truth: Blocks | None,
+    claims: Mapping[TaskName, Claim] = NO_CLAIMS,
 ) -> PromotionGate:
     """Promote only what is shown: better overall and on a task, harmful on none, for every seed, and in ground truth.
 
     Args:
-        scores: The blocks of the rewards.
-        seed_differences: Mean difference over all prompts, by training seed.
-        margin: The largest acceptable loss, in score: of a task, and overall of the ground truth.
-        ground_truth: The blocks of the ground truth, which is no reward; None if unknown.
+        scores: The blocks of the rewards, over the prompts of the tasks that count (see `claims`).
+        seed_differences: Mean difference over the same prompts, by training seed.
+        margin: The largest acceptable loss of a task, in score.
+        ground_truth: The blocks of the ground truth, which is no reward; None if unknown. Each was measured by the
+            largest acceptable loss of its own.
+        claims: What is known of the tasks beside their scores, by task; of those that do not count too.
     """
+    tasks = judged(scores.tasks, claims)
+    idle = [*not_claimed(claims, scores.tasks), *not_learned(claims)]
     objections = [
         *_objections_to_overall(scores.overall),
-        *(objection for task, block in scores.tasks.items() for objection in _objections_to_task(task, block, margin)),
-        *_objections_to_tasks_together(scores.tasks),
+        *(
+            objection
+            for task, block in tasks.items()
+            for objection in _objections_to_task(task, block, scores.tasks[task], claims.get(task), margin)
+        ),
+        *_objections_to_tasks_together(tasks),
         *_objections_to_seeds(seed_differences),
-        *(_objections_to_truth("", ground_truth, margin) if ground_truth else ()),
+        *(_objections_to_truth("", ground_truth) if ground_truth else ()),
     ]
     if objections:
-        return PromotionGate("hold", tuple(objections))
-    merits = [*_merits(scores, len(seed_differences), margin), _merit_of_truth(scores, ground_truth)]
-    return PromotionGate("promote", tuple(merits))
+        return PromotionGate("hold", (*objections, *idle))
+    merits = [*_merits(Blocks(scores.overall, tasks), claims, len(seed_differences), margin)]
+    return PromotionGate("promote", (*merits, _merit_of_truth(scores, ground_truth), *idle))
+
+
+def hold_where_nothing_is_learned(claims: Mapping[TaskName, Claim]) -> PromotionGate:
+    """Hold a model none of whose tasks is learned, whatever their scores."""
+    return PromotionGate("hold", ("no task is learned, so that there is nothing to promote", *not_learned(claims)))
 
 
 def hold_where_worse(
@@ -68,7 +91,7 @@ def hold_where_worse(
     objections = [
         *_objections_to_loss(f"{against}, overall", scores.overall, margin),
         *(f"{against}, {task} is worse: {harm}" for task, harm in _harmed(scores.tasks).items()),
-        *(_objections_to_truth(f"{against}, ", ground_truth, margin) if ground_truth else ()),
+        *(_objections_to_truth(f"{against}, ", ground_truth) if ground_truth else ()),
     ]
     if objections:
         kept = gate.reasons if gate.verdict == "hold" else ()
@@ -78,14 +101,22 @@ def hold_where_worse(
     return PromotionGate("promote", (*gate.reasons, f"{against} it is not worse: {_difference(scores.overall)}"))
 
 
-def _merits(scores: Blocks, n_seeds: int, margin: float) -> list[str]:
-    better = ", ".join(task for task, block in scores.tasks.items() if block.verdict == "better")
+def _merits(scores: Blocks, claims: Mapping[TaskName, Claim], n_seeds: int, margin: float) -> list[str]:
+    claimed = [task for task, block in scores.tasks.items() if block.verdict == "better"]
+    wide = [task for task, block in scores.tasks.items() if block.margin_is_wide(margin)]
+    where = f" but {', '.join(wide)}, of whose base's score it is more than half," if wide else ""
     merits = [
         f"overall the score rose by {scores.overall.mean_difference:.3f}, {_interval(scores.overall)}",
-        f"better after Holm's correction for the number of tasks: {better}",
-        f"on every task a loss as large as the margin of {margin:g} is excluded by a one-sided 95 % bound",
+        f"better after Holm's correction for the number of tasks: {', '.join(claimed)}",
+        f"on every task{where} a loss as large as the margin of {margin:g} is excluded by a one-sided 95 % bound",
         "the gain rests on one training seed" if n_seeds == 1 else f"each of the {n_seeds} training seeds gained",
     ]
+    best = {task: name for task in claimed if task in claims and (name := claims[task].best_baseline)}
+    if best:
+        listed = ", ".join(
+            f"{task} (`{name}` {claims[task].baselines[name].scores.mean_base:.3f})" for task, name in best.items()
+        )
+        merits.append(f"above the best answer that takes no model, by the same test: {listed}")
     worse = ", ".join(task for task, block in scores.tasks.items() if block.verdict == "worse")
     return [*merits, f"worse, but by less than the margin: {worse}"] if worse else merits
 
@@ -94,7 +125,7 @@ def _merit_of_truth(scores: Blocks, ground_truth: Blocks | None) -> str:
     if ground_truth is None:
         return "the ground truth of the answers is not known: the gain is one of reward only"
     unknown = ", ".join(task for task in scores.tasks if task not in ground_truth.tasks)
-    found = f"the ground truth is not worse: {_difference(ground_truth.overall)}"
+    found = f"the ground truth is not worse on any task; overall {_difference(ground_truth.overall)}"
     return f"{found}; it is not known of {unknown}" if unknown else found
 
 
@@ -112,10 +143,16 @@ def _objections_to_overall(overall: PairedStats) -> list[str]:
     return [f"improvement overall is not shown: {shown}; {remedy}"]
 
 
-def _objections_to_task(task: TaskName, block: PairedStats, margin: float) -> list[str]:
+def _objections_to_task(
+    task: TaskName, shown: PairedStats, block: PairedStats, claim: Claim | None, margin: float
+) -> list[str]:
+    if claim is not None and shown.verdict != block.verdict:
+        objection = claim.objection(task, block)
+        return [] if objection is None else [objection]
     # Harm within the margin is noted beside a merit; harm beyond it, or possibly beyond it, is an objection.
     excluded = block.noninferiority_low is not None and block.noninferiority_low > -margin
-    if block.verdict == "worse" and excluded and not _tells_too_little(block):
+    within = excluded and not block.margin_is_wide(margin)
+    if block.verdict == "worse" and within and not _tells_too_little(block):
         return []
     return _objections_to_loss(task, block, margin)
 
@@ -153,6 +190,8 @@ def _remedy(block: PairedStats) -> str:
 def _objections_to_tasks_together(tasks: Mapping[TaskName, PairedStats]) -> list[str]:
     if any(block.verdict == "better" for block in tasks.values()):
         return []
+    if uncounted := [task for task, block in tasks.items() if block.verdict in NO_GAIN]:
+        return [f"no task's gain counts; of {', '.join(uncounted)} the reasons are among these"]
     nearest = min(tasks, key=lambda task: tasks[task].p_holm)
     shown = f"the nearest to it is {nearest}, p {p_value(tasks[nearest].p_holm)}"
     return [f"no task is better after Holm's correction for the number of tasks; {shown}"]
@@ -166,15 +205,20 @@ def _objections_to_seeds(seed_differences: Mapping[int, float]) -> list[str]:
     ]
 
 
-def _objections_to_truth(against: str, ground_truth: Blocks, margin: float) -> list[str]:
-    """Return objections if the answers are less right than before, whatever their reward: a reward can be hacked."""
-    return [
-        *_objections_to_loss(f"{against}the ground truth, which is no reward,", ground_truth.overall, margin),
-        *(
-            f"{against}the ground truth of {task} is worse: {harm}"
-            for task, harm in _harmed(ground_truth.tasks).items()
-        ),
-    ]
+def _objections_to_truth(against: str, ground_truth: Blocks) -> list[str]:
+    """Return objections if a task's answers may be less right than before, whatever their reward.
+
+    A reward can be hacked. What may be lost is a share of what the base has, so where it has nothing, nothing can be.
+    """
+    harmed = _harmed(ground_truth.tasks)
+    objections = []
+    for task, block in ground_truth.tasks.items():
+        what, margin = f"{against}the ground truth of {task}", ground_truth.margins[task]
+        if task in harmed:
+            objections.append(f"{what} is worse: {harmed[task]}")
+        elif block.mean_base > 0 and (block.noninferiority_low is None or block.noninferiority_low <= -margin):
+            objections += _objections_to_loss(what, replace(block, verdict="inconclusive"), margin)
+    return objections
 
 
 def _harmed(tasks: Mapping[TaskName, PairedStats]) -> dict[TaskName, str]:

@@ -5,7 +5,6 @@ Never mixed with the rewards: a reward can be gamed, and the gate requires that 
 
 from collections.abc import Sequence
 from itertools import groupby
-from statistics import fmean
 
 from schemas.documents import Rollout
 from schemas.tasks import TASK_NAMES, TaskName
@@ -14,11 +13,13 @@ from tasks.commerce.sql_qa.sandbox import Databases
 
 
 def truth_of(rollout: Rollout, databases: Databases) -> float | None:
-    """Return the correctness of one answer, in [0, 1]: the mean of `answer_metrics`; None without a reference."""
+    """Return the correctness of one answer, in [0, 1]; None without a reference.
+
+    The strictest of `answer_metrics` counts: their mean would be high for an answer that keeps all that is cheap.
+    """
     task = registry.TASKS[rollout.task]
     metrics = task.metric([rollout], databases)
-    known = [metrics[name] for name in task.answer_metrics if name in metrics]
-    return fmean(known) if known else None
+    return next((metrics[name] for name in reversed(task.answer_metrics) if name in metrics), None)
 
 
 def metrics_of(rollouts: Sequence[Rollout], databases: Databases) -> dict[TaskName, dict[str, float]]:

@@ -9,11 +9,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.artifact import ArtifactRecord
 from schemas.tables.prompts import TEST_FILE
-from schemas.tasks import SpecName
+from schemas.tasks import SpecName, TaskName
 from tasks.evaluate.report.background import Looks
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 
@@ -27,6 +27,12 @@ class EvaluationPlan(BaseModel):
 
     margin: float
     """Non-inferiority margin, in reward."""
+    truth_loss: float | None = None
+    """Share of the base's ground truth on a task that may be lost; None in plans that are older than this limit."""
+    floors: Mapping[TaskName, Mapping[str, float]] = Field(default_factory=dict)
+    """By task, the least of its ground-truth metrics with which it counts as learned; empty in older plans."""
+    min_variety: float = 0.0
+    """Least variety of a task's answers, as a share of the references'; 0 in older plans."""
     resamples: int
     """Bootstrap and permutation resamples."""
     seed: int

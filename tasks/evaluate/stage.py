@@ -8,17 +8,20 @@ from typing import Any, Final, NamedTuple
 
 from schemas.config.evaluate import EvaluateConfig, RivalConfig
 from schemas.config.workers import MachinePrice
-from schemas.documents import PairedScore, ScoredRollout
+from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.progress import Progress, silent
 from schemas.store.files import read_store
+from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
+from tasks.evaluate.answers.baselines import baselines
 from tasks.evaluate.answers.cost import serving
 from tasks.evaluate.answers.files import read_answers
+from tasks.evaluate.claims import judged, judged_overall
 from tasks.evaluate.compare import Comparison, compare, write_report
-from tasks.evaluate.gate import hold_where_worse
+from tasks.evaluate.evidence import Evaluated, Match, claims_of, decide_by
 from tasks.evaluate.ground_truth import metrics_of, truth_of
 from tasks.evaluate.judge.insights import JudgeReport
 from tasks.evaluate.report.background import Background, OtherModel, reward_identity
@@ -36,14 +39,6 @@ CHAMPION: Final = "champion"
 AGAINST_CHAMPION: Final = "against the champion"
 
 Judge = Callable[[Sequence[AnsweredPrompt]], JudgeReport | None]
-
-
-class Scored(NamedTuple):
-    """One model's answers with their scores."""
-
-    folder: Path
-    rollouts: Sequence[ScoredRollout]
-    pairs: Sequence[PairedScore]
 
 
 class ShownModel(NamedTuple):
@@ -70,6 +65,7 @@ def run(
     seed: int,
     *,
     store: Path,
+    training: Sequence[PromptRow],
     base: Path,
     tuned: Mapping[int, Path],
     champion: Path | None,
@@ -88,6 +84,7 @@ def run(
         spec: The reward specification that scores the answers.
         seed: Seed of the resampling; models that were not trained here are scored under it.
         store: Folder of the store on which generated SQL is executed.
+        training: The training split, which chooses the baselines.
         base: Folder of the base's answers.
         tuned: Folders of the tuned policies' answers, by training seed; all are compared with the base.
         champion: Folder of the champion's; None without a champion.
@@ -101,50 +98,73 @@ def run(
         progress: Called with the models scored and the total.
     """
     databases = Databases.from_store(read_store(store))
-    total = 1 + len(tuned) + (champion is not None) + len(others)
+    folders = {BASE: base, TUNED: tuned[chosen_seed]} | ({} if champion is None else {CHAMPION: champion})
+    folders |= {other.name: other.answers for other in others}
+    total = len(folders) + len(tuned) - 1
     done = 0
 
-    def score(folder: Path, as_seed: int) -> Scored:
+    def evaluated(rollouts: Sequence[Rollout], as_seed: int) -> Evaluated:
+        scored = [registry.score_rollout(rollout, databases, spec) for rollout in rollouts]
+        return Evaluated(scored, [_as_pair(each, as_seed, databases) for each in scored], metrics_of(scored, databases))
+
+    def read(folder: Path, as_seed: int) -> Evaluated:
         nonlocal done
-        rollouts = [registry.score_rollout(rollout, databases, spec) for rollout in read_answers(folder)]
-        scored = Scored(folder, rollouts, [_as_pair(each, as_seed, databases) for each in rollouts])
+        found = evaluated(read_answers(folder), as_seed)
         done += 1
         progress(done, total, "models scored")
-        return scored
+        return found
 
-    progress(0, total, "models scored")
-    by_seed = {each: score(folder, each) for each, folder in tuned.items()}
-    chosen = by_seed[chosen_seed]
-    shown = {BASE: score(base, seed), TUNED: chosen}
-    if champion is not None:
-        shown[CHAMPION] = score(champion, seed)
-    shown |= {other.name: score(other.answers, seed) for other in others}
-    all_tuned = [pair for each in by_seed.values() for pair in each.pairs]
-    for name, each in shown.items():
-        _write_scores(output / scores_file(name), all_tuned if name == TUNED else each.pairs)
+    def reward(rollout: Rollout) -> float:
+        return registry.score_rollout(rollout, databases, spec).reward
 
     def against(before: Sequence[PairedScore], challenger: Sequence[PairedScore]) -> Comparison:
-        return compare(before, challenger, margin=config.margin, resamples=config.resamples, seed=seed)
+        return compare(
+            before,
+            challenger,
+            margin=config.margin,
+            resamples=config.resamples,
+            seed=seed,
+            truth_loss=config.truth_loss,
+        )
+
+    progress(0, total, "models scored")
+    by_seed = {each: read(folder, each) for each, folder in tuned.items()}
+    chosen, all_tuned = by_seed[chosen_seed], [pair for each in by_seed.values() for pair in each.pairs]
+    shown = {name: chosen if name == TUNED else read(folder, seed) for name, folder in folders.items()}
+    chosen_baselines = baselines(training, shown[BASE].rollouts, reward, seed, progress)
+    without_model = {each.name: evaluated(each.rollouts, seed) for each in chosen_baselines}
+    everything = shown | {str(name): each for name, each in without_model.items()}
+    for name, each in everything.items():
+        _write_scores(output / scores_file(name), all_tuned if name == TUNED else each.pairs)
 
     comparison = against(shown[BASE].pairs, all_tuned)
     against_champion = against(shown[CHAMPION].pairs, chosen.pairs) if champion is not None else None
-    alone = against(shown[BASE].pairs, chosen.pairs) if len(tuned) > 1 else None
-    gate = comparison.gate
-    for name, other in (
-        (f"with seed {chosen_seed} alone (it would be promoted)", alone),
-        (AGAINST_CHAMPION, against_champion),
-    ):
-        if other is not None:
-            gate = hold_where_worse(gate, name, other.scores, other.ground_truth, config.margin)
-    comparison = replace(comparison, gate=gate)
+    claims = claims_of(
+        config,
+        shown[BASE],
+        chosen,
+        all_tuned,
+        [(each, without_model[each.name].pairs) for each in chosen_baselines],
+        against,
+    )
+    must_not_be_worse = {}
+    if len(tuned) > 1:
+        must_not_be_worse[f"with seed {chosen_seed} alone (it would be promoted)"] = Match(
+            shown[BASE].pairs, chosen.pairs
+        )
+    if champion is not None:
+        must_not_be_worse[AGAINST_CHAMPION] = Match(shown[CHAMPION].pairs, chosen.pairs)
+    gate = decide_by(claims, Match(shown[BASE].pairs, all_tuned), must_not_be_worse, config.margin, against)
+    tasks = judged(comparison.tasks, claims)
+    overall = judged_overall(comparison.overall, tasks)
+    comparison = replace(comparison, gate=gate, overall=overall, tasks=tasks, claims=claims)
     answers = _side_by_side(shown[BASE].rollouts, chosen.rollouts)
-    metrics = {name: metrics_of(each.rollouts, databases) for name, each in shown.items()}
     rivals = {other.name: other.rival for other in others if other.rival is not None}
     background = replace(
         known,
         chosen_seed=chosen_seed,
         answers=answers,
-        ground_truth=_by_metric(metrics),
+        ground_truth=_by_metric({name: each.metrics for name, each in everything.items()}),
         identities={
             **known.identities,
             "rewards": f"{spec} {registry.joint_version()}",
@@ -160,7 +180,7 @@ def run(
             for other in others
         ],
         serving=[
-            serving(name, each.folder, config.cost, rivals.get(name), prices=prices) for name, each in shown.items()
+            serving(name, folder, config.cost, rivals.get(name), prices=prices) for name, folder in folders.items()
         ],
         judge=judge(answers) if judge else None,
     )
@@ -186,7 +206,7 @@ def _comparable(other: ShownModel, pairs: Sequence[PairedScore]) -> Sequence[Pai
     return pairs if other.rival is None else [pair.model_copy(update={"decoding": None}) for pair in pairs]
 
 
-def _description(other: ShownModel, scored: Scored) -> str:
+def _description(other: ShownModel, scored: Evaluated) -> str:
     if other.rival is None:
         return other.description
     body = json.dumps(other.rival.body, ensure_ascii=False, sort_keys=True)
@@ -202,7 +222,7 @@ def _write_scores(file: Path, scores: Sequence[PairedScore]) -> None:
     file.write_text("".join(score.model_dump_json() + "\n" for score in scores), encoding="utf-8")
 
 
-def _side_by_side(base: Sequence[ScoredRollout], tuned: Sequence[ScoredRollout]) -> list[AnsweredPrompt]:
+def _side_by_side(base: Sequence[Rollout], tuned: Sequence[Rollout]) -> list[AnsweredPrompt]:
     """Return each prompt's first answers."""
     first = {(after.task, after.prompt_id): after.completion for after in reversed(tuned)}
     return [

@@ -49,7 +49,10 @@ class TaskRow:
     latency: str
     cost: str
     verdict: str
-    """`drift`, `floor`, `as promised` or `no promise`; a dash if nothing was tested."""
+    """`drift`, `floor`, `as promised`, `form as promised` or `no promise`; a dash if nothing was tested.
+
+    Without references only the form of an answer is scored: whether it is right is not known.
+    """
 
 
 def headline(page: Page) -> str:
@@ -57,7 +60,14 @@ def headline(page: Page) -> str:
     champion, logs = page.document["champion"], page.document["logs"]
     who = f"Version {champion['version']} of {champion['model']}"
     if not page.drift.found:
-        return f"{who} answers as well as its evaluation promised."
+        of_form = [task for task in page.daily["task"].unique(maintain_order=True) if _is_form_alone(page, task)]
+        if not of_form:
+            return f"{who} answers as well as its evaluation promised."
+        listed = ", ".join(task for task in TASK_NAMES if task in of_form)
+        return (
+            f"{who} shows nothing worse than its evaluation promised; of {listed} the form alone is known, since the "
+            "logs have no references: whether these answers are right is not."
+        )
     failed = len({each.name for each in page.drift.series if each.alarm} | {each.task for each in page.drift.floor})
     where = "in one place" if failed == 1 else f"in {failed} places"
     return f"{who} fell short {where} in the days up to {logs['last_day']}."
@@ -74,7 +84,8 @@ def lines(page: Page) -> list[TaskRow]:
             continue
         last, known = of_task.row(-1, named=True), series.get(name)
         # With a single task, all together are no separate series.
-        verdict = "as promised" if known else _UNKNOWN if name == ALL else "no promise"
+        promised = "form as promised" if _is_form_alone(page, name) else "as promised"
+        verdict = promised if known else _UNKNOWN if name == ALL else "no promise"
         if name in low:
             verdict = "floor"
         if known is not None and known.alarm is not None:
@@ -95,6 +106,13 @@ def lines(page: Page) -> list[TaskRow]:
             )
         )
     return found
+
+
+def _is_form_alone(page: Page, name: str) -> bool:
+    """Return whether a task's answers were scored without references; of all tasks together, whether any's were."""
+    answered = [name] if name != ALL else [task for task in TASK_NAMES if task in page.daily["task"]]
+    with_references = page.document["rewards"]["with_references"]
+    return any(task not in with_references for task in answered if task != ALL)
 
 
 def cost_sentence(serving: Mapping[str, Any]) -> str:

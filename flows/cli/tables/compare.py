@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from flows.runtime.console import print_table, say
+from schemas.config.evaluate import BASELINES
 from schemas.shown_text import as_shown
 from tasks.evaluate.number_format import interval, p_value, signed
 from tasks.evaluate.stats.sample_size import Need
@@ -14,11 +15,25 @@ HEADER: Final = ("", "n", "base", "tuned", "gain", "95 % interval", "p gain", "p
 def print_report(report: Mapping[str, Any]) -> None:
     """Print the content of a `report.json`: scores, ground truth where known, and the gate's reasons."""
     _print_blocks("Scores of n test prompts, base against tuned; p gain is corrected for the number of tasks", report)
+    if report.get("claims"):
+        _print_claims(report)
     if report["ground_truth"]:
         _print_blocks("Ground truth of the same answers, which is no reward", report["ground_truth"])
     say(f"the gate says {report['gate']['verdict']}:")
     for reason in report["gate"]["reasons"]:
         say(f"- {reason}")
+
+
+def _print_claims(report: Mapping[str, Any]) -> None:
+    """Print what answers that take no model score, and how varied the answers are."""
+    rows = []
+    for task, claim in report["claims"].items():
+        found = {name: f"{each['scores']['mean_base']:.3f}" for name, each in claim["baselines"].items()}
+        varieties = ("" if claim[name] is None else f"{claim[name]:.2f}" for name in ("base_variety", "variety"))
+        tuned = f"{report['tasks'][task]['mean_tuned']:.3f}"
+        rows.append((task, tuned, *(found.get(name, "") for name in BASELINES), *varieties))
+    header = ("", "tuned", *BASELINES, "variety, base", "variety, tuned")
+    print_table("Scores of answers that take no model, and the answers' variety beside the references'", header, rows)
 
 
 def _print_blocks(title: str, blocks: Mapping[str, Any]) -> None:

@@ -5,8 +5,8 @@ answer of the prompt that it is asked.
 """
 
 import random
-from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from statistics import fmean
 from typing import Final, Literal
 
@@ -18,8 +18,9 @@ from tasks.audit.attack.candidate import Candidate
 from tasks.audit.attack.measures import Target
 from tasks.audit.attack.search import ExploitSearch
 from tasks.audit.attack.setting import Setting
-from tasks.audit.attack.slots import has_slots, lines_of
+from tasks.audit.attack.slots import has_slots
 from tasks.audit.critic.alteration import Case
+from tasks.commerce.prompt_rule import PromptRule, choose_rule
 
 MOST_EARNED: Final = 0.70
 """Highest mean reward of a constant and of a rule on simulated prompts."""
@@ -30,8 +31,6 @@ EVOLVED: Final = 60
 """Changes that are tried on the best constant and on the best template."""
 ELITES: Final = 40
 CONSTANTS_OF_A_RULE: Final = 12
-MOST_VALUES: Final = 12
-"""A line with more values, such as a sum of money, decides nothing."""
 
 Kind = Literal["constant", "rule", "template"]
 Answer = Callable[[Case], str | None]
@@ -82,9 +81,8 @@ def measure_baselines(
             found[-1] = found[-1].model_copy(update={"says": _shown(best, others[0])})
     rule = chooser.rule()
     if rule is not None:
-        names, answer = rule
-        known_rule = _baseline(setting.target, "rule", answer, others)
-        found.insert(1, known_rule.model_copy(update={"says": f"a constant for each {', '.join(names)}"}))
+        known_rule = _baseline(setting.target, "rule", lambda case: rule.answer(case.prompt), others)
+        found.insert(1, known_rule.model_copy(update={"says": f"a constant for each {', '.join(rule.names)}"}))
     return found
 
 
@@ -119,34 +117,12 @@ class _Chooser:
                 best, highest = child, mean
         return best
 
-    def rule(self) -> tuple[tuple[str, ...], Answer] | None:
-        """Return the lines that it reads, and the best constant for each of their values; None without such lines."""
-        lines = [lines_of(case.prompt) for case in self._cases]
-        names = [
-            name
-            for name in dict.fromkeys(name for known in lines for name in known)
-            if 1 < len({known.get(name) for known in lines}) <= MOST_VALUES
-        ]
-        if not names:
-            return None
+    def rule(self) -> PromptRule | None:
+        """Return the best rule; None where the prompts have no lines to read."""
         counts = Counter(case.answer for case in self._cases).most_common(CONSTANTS_OF_A_RULE)
         constants = [answer for answer, _ in counts]
         earned = [[self._target.score(case, text)[0] for text in constants] for case in self._cases if self._goes_on()]
-        rules = [(name,) for name in names] + ([tuple(names)] if len(names) > 1 else [])
-        chosen = max(rules, key=lambda read: self._sum(read, lines, earned))
-        by_value = _constants(chosen, lines, earned, constants)
-        usual = constants[_best_place(earned)]
-        return chosen, lambda case: by_value.get(_value(chosen, lines_of(case.prompt)), usual)
-
-    def _sum(
-        self, read: tuple[str, ...], lines: Sequence[Mapping[str, str]], earned: Sequence[Sequence[float]]
-    ) -> float:
-        """Return what a rule earns on every second prompt, with the constants that the others choose."""
-        places = range(len(earned[0]))
-        chosen = _constants(read, lines[::2], earned[::2], [str(place) for place in places])
-        usual = str(_best_place(earned[::2]))
-        pairs = zip(lines[1::2], earned[1::2], strict=True)
-        return sum(row[int(chosen.get(_value(read, known), usual))] for known, row in pairs)
+        return choose_rule([case.prompt for case in self._cases], constants, earned)
 
     def _goes_on(self) -> bool:
         if self._stop():
@@ -157,27 +133,6 @@ class _Chooser:
         self._goes_on()
         texts = [(case, candidate.complete(case)) for case in cases]
         return fmean(0.0 if done is None else self._target.score(case, done.text)[0] for case, done in texts)
-
-
-def _constants(
-    read: tuple[str, ...],
-    lines: Sequence[Mapping[str, str]],
-    earned: Sequence[Sequence[float]],
-    constants: Sequence[str],
-) -> dict[tuple[str, ...], str]:
-    """Return the constant that earns most for each value of the lines."""
-    by_value: defaultdict[tuple[str, ...], list[Sequence[float]]] = defaultdict(list)
-    for known, row in zip(lines, earned, strict=True):
-        by_value[_value(read, known)].append(row)
-    return {value: constants[_best_place(rows)] for value, rows in by_value.items()}
-
-
-def _best_place(earned: Sequence[Sequence[float]]) -> int:
-    return max(range(len(earned[0])), key=lambda place: sum(row[place] for row in earned))
-
-
-def _value(read: tuple[str, ...], known: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(known.get(name, "") for name in read)
 
 
 def _baseline(target: Target, kind: Kind, answer: Answer, cases: Sequence[Case]) -> CheapAnswer:

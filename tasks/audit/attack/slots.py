@@ -3,7 +3,8 @@
 import re
 from typing import Final
 
-_LINE: Final = re.compile(r"^([^\W\d][\w ]{0,40}): (.+)$", re.MULTILINE)
+from tasks.commerce.prompt_rule import LINE
+
 _NUMBER: Final = re.compile(r"\d[\d.,]*\d|\d")
 _SLOT: Final = re.compile(r"\{([^\W\d][\w ]*)\}")
 _SHORTEST: Final = 3
@@ -13,13 +14,11 @@ _LONGEST: Final = 80
 _CAPITAL: Final = "_inicial"
 """End of the name of a value with a capital at its beginning."""
 MOST_NUMBERS: Final = 24
-FREE_TEXT: Final = "Avaliação"
-"""Name of the line that is what a shopper wrote."""
 
 
 def slots_of(prompt: str) -> dict[str, str]:
     """Return what stands in a prompt, by name: its lines `Name: value`, the cells of its table, and its numbers."""
-    lines = dict(reversed(_LINE.findall(prompt)))
+    lines = dict(reversed(LINE.findall(prompt)))
     rows = [line.split(" | ") for line in prompt.split("\n") if " | " in line]
     cells = {
         f"linha{row}_{column}": cell for row, found in enumerate(rows) for column, cell in enumerate(found, start=1)
@@ -32,12 +31,6 @@ def slots_of(prompt: str) -> dict[str, str]:
     }
     whole = {"prompt": prompt, "instrucao": prompt.split("\n", 1)[0]}
     return lines | cells | capitals | ({"numeros": ", ".join(numbers)} if numbers else {}) | whole
-
-
-def lines_of(prompt: str) -> dict[str, str]:
-    """Return the lines `Name: value` of a prompt that are its own: neither the instruction nor a text of somebody."""
-    own = prompt.partition("\n")[2].partition(f"{FREE_TEXT}: ")[0]
-    return dict(reversed(_LINE.findall(own)))
 
 
 def fill(template: str, slots: dict[str, str]) -> str | None:

@@ -23,6 +23,10 @@ VERDICT_COLOURS: Final[Mapping[Verdict, str]] = {
     "non-inferior": BLUE,
     "worse": LOSS,
     "inconclusive": SOFT,
+    "no better": LOSS,
+    "below floor": LOSS,
+    "collapsed": LOSS,
+    "not learned": SOFT,
 }
 _SEED_COLOURS: Final = (BLUE, "#b45309", "#7c3aed", GAIN, "#be185d", SOFT)
 _SEED_MARKS: Final = "osD^vP"

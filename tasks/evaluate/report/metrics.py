@@ -11,7 +11,8 @@ def metrics_of_report(report: Mapping[str, Any]) -> dict[str, float]:
 
     An interval unknown for lack of prompts is left out; so is the ground truth's difference,
     `ground_truth.mean_difference`, without ground truth. Another model's numbers are under its name, such as
-    `against.large.mean_difference`, where it takes the place of the base.
+    `against.large.mean_difference`, where it takes the place of the base. Of each task the highest score of answers
+    that take no model is `push.best_baseline`, and the variety of its answers `push.variety`.
     """
     blocks = {"overall": report["overall"], **report["tasks"]}
     # A version promoted again by hand may have an older report without other models.
@@ -22,6 +23,10 @@ def metrics_of_report(report: Mapping[str, Any]) -> dict[str, float]:
         for figure in _FIGURES
         if block[figure] is not None
     }
+    for task, claim in report.get("claims", {}).items():
+        scores = [each["scores"]["mean_base"] for each in claim["baselines"].values()]
+        metrics |= {f"{task}.best_baseline": max(scores)} if scores else {}
+        metrics |= {f"{task}.variety": claim["variety"]} if claim["variety"] is not None else {}
     truth = report["ground_truth"]
     if truth is not None:
         metrics["ground_truth.mean_difference"] = float(truth["overall"]["mean_difference"])

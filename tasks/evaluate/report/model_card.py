@@ -229,6 +229,9 @@ def _limits(facts: CardFacts) -> list[str]:
     limits = [*ALWAYS_LIMITED]
     if lost := [scope for scope, block in blocks.items() if block["verdict"] == "worse"]:
         limits.append(f"It is worse than its base in: {', '.join(lost)}.")
+    useless = ("no better", "below floor", "collapsed", "not learned")
+    if kept_out := [scope for scope, block in blocks.items() if block["verdict"] in useless]:
+        limits.append(f"Of no use, or no better than an answer that takes no model: {', '.join(kept_out)}.")
     if unsure := [scope for scope, block in blocks.items() if block["verdict"] == "inconclusive"]:
         limits.append(f"Not decided, for too few prompts or too small a difference: {', '.join(unsure)}.")
     if facts.merged is not None and not facts.served_is_tested:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from schemas.config.evaluate import BASELINES
 from schemas.tasks import TaskName
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.compare import Comparison, PromptScores
@@ -79,6 +80,7 @@ def render(comparison: Comparison, background: Background, drawn: Mapping[str, s
         sections=[_section(task, block, comparison, background, drawn) for task, block in comparison.tasks.items()],
         undecided=list(_undecided(comparison)),
         models=models_in([list(each) for by in background.ground_truth.values() for each in by.values()]),
+        baselines=BASELINES,
         crowded=_CROWDED,
         longest=_LONGEST_SHOWN,
     )

@@ -16,6 +16,8 @@ def headline(comparison: Comparison) -> str:
         "better": "is better than the base and may be promoted"
         if comparison.gate.verdict == "promote"
         else "is better than the base overall, but not ready for promotion",
+        "no better": "scores higher than the base, but no better than an answer that takes no model",
+        "not learned": "scores higher than the base, but has learned no task",
         "worse": "is worse than the base",
         "non-inferior": "is no worse than the base, but not shown to be better",
         "inconclusive": "cannot be distinguished from the base by this test",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from schemas.config.evaluate import BASELINES
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.number_format import interval, p_value, signed
@@ -25,6 +26,7 @@ def markdown(comparison: Comparison, background: Background) -> str:
         "## Base against tuned",
         background.weights,
         _blocks(comparison.tasks, comparison.overall, "base", "tuned"),
+        *_of_claims(comparison),
         *_of_seeds(comparison),
         *_of_ground_truth(comparison, background),
         *_of_others(background),
@@ -39,6 +41,29 @@ def _of_looks(comparison: Comparison, background: Background) -> str:
         return f"The margin is {margin:g}. How often this test split was looked at before is not known."
     warnings = [f"> **Warning.** {escaped(warning)}" for warning in warnings_of(looks, margin)]
     return "\n\n".join([when_margin_was_set(looks, margin), *warnings])
+
+
+def _of_claims(comparison: Comparison) -> list[str]:
+    if not comparison.claims:
+        return []
+    rows = []
+    for task, block in comparison.tasks.items():
+        claim = comparison.claims[task]
+        scores = {name: f"{found.scores.mean_base:.3f}" for name, found in claim.baselines.items()}
+        rows.append(
+            [
+                task,
+                f"{block.mean_base:.3f}",
+                f"{block.mean_tuned:.3f}",
+                *(scores.get(name, "–") for name in BASELINES),
+                claim.standing or "–",
+                *("–" if share is None else f"{share:.2f}" for share in (claim.base_variety, claim.variety)),
+                block.verdict,
+            ]
+        )
+    header = ["task", "base", "tuned", *BASELINES, "floors", "variety, base", "variety, tuned", "verdict"]
+    what = "; ".join(f"{name}: {kind}" for name, kind in BASELINES.items())
+    return ["## Beside answers that take no model", f"{what}.", table(header, rows)]
 
 
 def _of_seeds(comparison: Comparison) -> list[str]:

@@ -11,8 +11,8 @@ improvement.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
 
 import numpy as np
 
@@ -21,7 +21,19 @@ from tasks.evaluate.stats.resampling import mean_interval, sign_flip
 from tasks.evaluate.stats.sample_size import ALPHA, detectable_effect, prompts_needed
 from tasks.evaluate.stats.variance import Numbers, mean_variance
 
-Verdict = Literal["better", "non-inferior", "worse", "inconclusive"]
+Verdict = Literal[
+    "better",
+    "non-inferior",
+    "worse",
+    "inconclusive",
+    "no better",
+    "below floor",
+    "collapsed",
+    "not learned",
+]
+"""The last four are of `tasks.evaluate.claims`: what is known beside the scores."""
+HALF: Final = 0.5
+"""Share of the base's score from which on a margin hides the loss of most of what it can do."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +89,10 @@ class PairedStats:
     verdict: Verdict
     """Summary verdict; see `judge`."""
 
+    def margin_is_wide(self, margin: float) -> bool:
+        """Return whether a margin is more than half of the base's score, so that within it most could be lost."""
+        return margin > HALF * self.mean_base
+
 
 @dataclass(frozen=True)
 class Blocks:
@@ -86,6 +102,8 @@ class Blocks:
     """Over all prompts equally. Tasks are not strata here, which makes the interval wider rather than narrower."""
     tasks: Mapping[TaskName, PairedStats]
     """By task, corrected for their number."""
+    margins: Mapping[TaskName, float] = field(default_factory=dict)
+    """The largest acceptable loss of each task, where each has one of its own."""
 
 
 def measure(base: Numbers, tuned: Numbers, *, margin: float, resamples: int, rng: np.random.Generator) -> PairedStats:
@@ -148,7 +166,8 @@ def judge(block: PairedStats, margin: float) -> Verdict:
 
     `better` needs the test and the interval to agree, since on skewed differences either alone claims too often.
     `worse` needs only the test for harm, which is never corrected for the number of tasks: harm must be easy to see.
-    One prompt, or equal scores on all of them, show nothing of either model and are `inconclusive`.
+    One prompt, or equal scores on all of them, show nothing of either model and are `inconclusive`. A margin of more
+    than half of the base's score shows no non-inferiority.
     """
     if block.ci_low is None or block.noninferiority_low is None or block.n_nonzero == 0:
         return "inconclusive"
@@ -156,14 +175,15 @@ def judge(block: PairedStats, margin: float) -> Verdict:
         return "better"
     if block.p_harm < ALPHA:
         return "worse"
-    return "non-inferior" if block.noninferiority_low > -margin else "inconclusive"
+    excluded = block.noninferiority_low > -margin and not block.margin_is_wide(margin)
+    return "non-inferior" if excluded else "inconclusive"
 
 
-def correct(blocks: Mapping[TaskName, PairedStats], margin: float) -> dict[TaskName, PairedStats]:
-    """Return the tasks' blocks with Holm's correction over them, and their verdicts after it."""
+def correct(blocks: Mapping[TaskName, PairedStats], margins: Mapping[TaskName, float]) -> dict[TaskName, PairedStats]:
+    """Return the tasks' blocks with Holm's correction over them, and their verdicts after it, each by its margin."""
     p_holm = holm({task: block.p_signflip for task, block in blocks.items()})
     corrected = {task: replace(block, p_holm=p_holm[task]) for task, block in blocks.items()}
-    return {task: replace(block, verdict=judge(block, margin)) for task, block in corrected.items()}
+    return {task: replace(block, verdict=judge(block, margins[task])) for task, block in corrected.items()}
 
 
 def rank_with_sign(differences: Numbers) -> Numbers:

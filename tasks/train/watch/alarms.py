@@ -64,7 +64,9 @@ class Alarms:
             first: The validation of step 0.
             latest: The newest validation.
         """
-        found = [self._reward_hacking(task, first, latest) for task in latest.by_task]
+        found = [
+            rule(task, first, latest) for task in latest.by_task for rule in (self._reward_hacking, self._one_answer)
+        ]
         return [alarm for alarm in found if alarm is not None]
 
     def require_none_stopped(self, newest: int | None) -> None:
@@ -167,6 +169,19 @@ class Alarms:
         )
         wrong = rise >= limits.min_hacking_rise and fall >= limits.min_hacking_fall
         return self._judge("reward_hacking", latest.step, wrong, needed, text, of=f"reward_hacking/{task}")
+
+    def _one_answer(self, task: str, first: "Validation", latest: "Validation") -> Alarm | None:
+        """Detect a task whose answers have become one text for all prompts, whatever it earns."""
+        before, now = first.variety.get(task), latest.variety.get(task)
+        if before is None or now is None:
+            return None
+        limit, needed = self._limits.min_variety, self._limits.hacking_patience
+        text = (
+            f"the answers of {task} to the validation prompts of step {latest.step} were {now:.2f} times as varied as "
+            f"the references, {before:.2f} times at step 0 (limit {limit:g}, patience {needed}); read its rollouts and "
+            "give it prompts or a reward that tell its answers apart"
+        )
+        return self._judge("one_answer", latest.step, now < min(limit, before), needed, text, of=f"one_answer/{task}")
 
     def _judge(
         self, name: AlarmName, step: int, wrong: bool, needed: int, text: str, of: str | None = None

@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any, Final
 
 import torch
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from schemas.documents import ScoredRollout
@@ -14,6 +14,7 @@ from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, SpecName
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.commerce.variety import variety_of
 from tasks.policy.generate import as_messages, generate
 from tasks.train.resume.adapter_files import adapter_weights, write_adapter
 
@@ -32,6 +33,8 @@ class Validation(BaseModel):
     """Mean reward of each task, in [0, 1]."""
     ground_truth: dict[str, dict[str, float]]
     """Each task's metrics other than rewards, in [0, 1]; never used to choose."""
+    variety: dict[str, float] = Field(default_factory=dict)
+    """Variety of each task's answers as a share of its references', in [0, 1]; empty in older checkpoints."""
 
 
 Scorer = Callable[[int], Validation]
@@ -88,6 +91,7 @@ def validate(
         ground_truth={
             task: registry.TASKS[rollouts[0].task].metric(rollouts, databases) for task, rollouts in by_task.items()
         },
+        variety={task: found.share for task, rollouts in by_task.items() if (found := variety_of(rollouts))},
     )
 
 

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
-from schemas.config.evaluate import RivalConfig
+from schemas.config.evaluate import FLOORS, EvaluateConfig, RivalConfig
 from schemas.config.profiles import PROFILES_FOLDER, load_config
 from schemas.errors import InputError
 
@@ -77,3 +78,10 @@ def test_a_key_in_the_wrong_place_is_not_repeated() -> None:
     with pytest.raises(InputError) as caught:
         rivals(f'name = "large", key_variable = "sk-very-secret", {ENDPOINT}')
     assert "sk-very" not in str(caught.value)
+
+
+def test_a_floor_that_is_given_replaces_its_task_alone_and_an_unknown_metric_is_named() -> None:
+    config = EvaluateConfig.model_validate({"floors": {"churn": {"auc": 0.7}, "push": {}}})
+    assert config.floors == {**FLOORS, "churn": {"auc": 0.7}, "push": {}}
+    with pytest.raises(ValidationError, match="churn has no floor of accuracy; it has auc"):
+        EvaluateConfig.model_validate({"floors": {"churn": {"accuracy": 0.7}}})

@@ -1,7 +1,7 @@
 """The evaluation of several training seeds, a champion and rivals: who is compared with whom, and what is written."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -28,6 +28,8 @@ WRONG = "gostei"
 ROWS: tuple[PromptRow, ...] = tuple(prompt_row("sentiment", f"Avaliação {name}") for name in "abcdefghijkl")
 
 
+UNLIMITED = EvaluateConfig(resamples=1000, floors={"sentiment": {}}, min_variety=0)
+"""All references are one: without floors and variety the scores alone count."""
 RIVAL = RivalConfig(name="rival-70b", url="http://127.0.0.1:1/v1", model="large", body={"reasoning_effort": "low"})
 
 
@@ -61,14 +63,17 @@ def run(
     rivals: Mapping[str, int] = MappingProxyType({}),
     samples: int = 1,
     judge: stage.Judge | None = None,
+    config: EvaluateConfig = UNLIMITED,
+    training: Sequence[PromptRow] = (),
 ) -> Comparison:
     output = folder / "evaluation"
     output.mkdir()
     return stage.run(
-        EvaluateConfig(resamples=1000),
+        config,
         "grounded",
         99,
         store=AUDIT_FOLDER / "store",
+        training=training,
         base=write(folder / "base", base, samples),
         tuned={seed: write(folder / f"tuned-{seed}", right, samples) for seed, right in tuned.items()},
         champion=write(folder / "champion", champion, samples) if champion is not None else None,
@@ -130,7 +135,7 @@ def test_each_score_carries_its_seed_its_sample_its_truth_and_how_it_was_drawn(t
 def test_the_metrics_are_of_the_chosen_policy(chosen: int, accuracy: float, tmp_path: Path) -> None:
     run(tmp_path, {42: 6, 123: 12}, chosen=chosen, base=3)
     metrics = json.loads((tmp_path / "evaluation" / stage.METRICS_FILE).read_text(encoding="utf-8"))
-    assert metrics["sentiment"]["accuracy"] == {"base": 0.25, "tuned": accuracy}
+    assert metrics["sentiment"]["accuracy"] == {"base": 0.25, "tuned": accuracy, "echo": 0.0}
 
 
 def test_a_seed_that_lost_is_an_objection_though_the_mean_gained(tmp_path: Path) -> None:
@@ -170,6 +175,30 @@ def test_a_damaged_challenger_is_held_for_its_harm(tmp_path: Path) -> None:
     gate = run(tmp_path, {1: 0}, chosen=1, base=11).gate
     assert gate.verdict == "hold"
     assert any("worse" in reason for reason in gate.reasons)
+
+
+def test_a_model_that_says_what_a_constant_says_is_held_and_the_constant_named(tmp_path: Path) -> None:
+    # Every prompt has the same reference: one text is as good as a model can be.
+    training = [prompt_row("sentiment", f"Avaliação antiga {number}") for number in range(20)]
+    comparison = run(tmp_path, {1: 12}, chosen=1, training=training)
+    assert comparison.tasks["sentiment"].verdict == comparison.overall.verdict == "no better"
+    assert comparison.gate.verdict == "hold"
+    assert any(RIGHT.replace(" ", "") in reason for reason in comparison.gate.reasons)
+    claim = report(tmp_path)["claims"]["sentiment"]
+    assert claim["baselines"]["constant"]["scores"]["mean_base"] == pytest.approx(1.0)
+    assert claim["baselines"]["constant"]["truth"] == 1.0
+    assert (tmp_path / "evaluation" / "constant.scores.jsonl").exists()
+    text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
+    assert "## Beside answers that take no model" in text
+
+
+def test_a_model_that_is_of_no_use_is_held_whatever_its_score(tmp_path: Path) -> None:
+    config = EvaluateConfig(resamples=1000, floors={"sentiment": {"macro_f1": 0.9}}, min_variety=0)
+    comparison = run(tmp_path, {1: 7}, chosen=1, base=1, config=config)
+    assert comparison.tasks["sentiment"].verdict == comparison.overall.verdict == "not learned"
+    assert comparison.gate.verdict == "hold"
+    assert comparison.gate.reasons[0].startswith("no task is learned")
+    assert "macro f1" in comparison.gate.reasons[1]
 
 
 def test_rivals_are_shown_with_a_budget_of_their_own_and_decide_nothing(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from flows.cli.tables.compare import print_report
 from flows.cli.tables.retraining import print_retraining
 from flows.retrain import Retraining
-from tests.tasks.evaluate.small_comparison import comparison
+from tests.tasks.evaluate.small_comparison import claimed, comparison
 
 
 def test_a_retraining_is_reported_by_the_report_within_a_hundred_columns(
@@ -24,6 +24,15 @@ def test_a_retraining_is_reported_by_the_report_within_a_hundred_columns(
     assert "Ground truth of the same answers" in printed
     assert all(f"- {reason}" in printed for reason in compared.gate.reasons)
     assert "hold: version 3 of tucano\n`champion` is no version yet\n" in printed
+
+
+def test_answers_that_take_no_model_are_printed_beside_the_model(capsys: pytest.CaptureFixture[str]) -> None:
+    print_report(claimed().report())
+    printed = capsys.readouterr().err
+    assert "Scores of answers that take no model" in printed
+    (row,) = [line for line in printed.splitlines() if "0.700" in line and line.startswith("│")]
+    assert len(row) <= 100
+    assert "0.75" in row
 
 
 def test_the_widest_row_of_a_report_fits_a_hundred_columns(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-from tasks.audit.attack.slots import as_template, fill, has_slots, lines_of, slots_of
+from tasks.audit.attack.slots import as_template, fill, has_slots, slots_of
 
 PUSH = "Escreva.\nProduto: tapetes\nOferta: cupom de R$ 30\nPúblico: clientes do PR"
 TABLE = "Analise.\nDia | Pedidos\nsábado | 128\ndomingo | 97"
@@ -26,9 +26,3 @@ def test_a_template_does_not_apply_to_a_prompt_without_its_slot() -> None:
     assert fill("{Oferta}!", slots_of(TABLE)) is None
     assert fill('{"score":5}', slots_of(TABLE)) == '{"score":5}'
     assert not has_slots('{"polarity":"positive","score":5}')
-
-
-def test_a_prompts_own_lines_are_neither_its_instruction_nor_what_somebody_wrote() -> None:
-    prompt = "Atenção: extraia.\nNota: 2\nAvaliação: ruim\nNota: 5"
-
-    assert lines_of(prompt) == {"Nota": "2"}

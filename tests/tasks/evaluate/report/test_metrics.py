@@ -1,7 +1,7 @@
 """MLflow gets the same numbers of an evaluation and of a version, and none that is not known."""
 
 from tasks.evaluate.report.metrics import metrics_of_report
-from tests.tasks.evaluate.small_comparison import comparison
+from tests.tasks.evaluate.small_comparison import claimed, comparison
 
 FIGURES = {"mean_base", "mean_tuned", "mean_difference", "ci_low", "ci_high", "p_signflip", "p_holm", "p_harm"}
 
@@ -31,3 +31,8 @@ def test_what_is_not_known_is_left_out() -> None:
         f"overall.{figure}" for figure in FIGURES - {"ci_low", "ci_high"}
     }
     assert "ground_truth.mean_difference" not in metrics
+
+
+def test_the_best_baseline_and_the_variety_are_plotted_too() -> None:
+    metrics = metrics_of_report(claimed().report())
+    assert (metrics["push.best_baseline"], metrics["push.variety"]) == (0.7, 0.75)

@@ -11,7 +11,7 @@ from tasks.evaluate.compare import Comparison, compare
 from tasks.evaluate.report.background import Background, Looks, OtherModel
 from tasks.evaluate.report.figures import draw
 from tasks.evaluate.report.page import REPORT_PAGE, render, write_page
-from tests.tasks.evaluate.small_comparison import answers, background, comparison, undecided
+from tests.tasks.evaluate.small_comparison import answers, background, claimed, comparison, undecided
 
 CLOSED_BY_NOBODY: Final = {"meta", "br"}
 
@@ -227,3 +227,14 @@ def test_full_floor_and_ceiling_are_marked() -> None:
     page = page_of(compare(scores(0), scores(1), margin=0.05, resamples=1_000, seed=0), Background())
     shares = re.findall(r'<td( class="crowded")?>(\d+) %', page)
     assert shares == [(' class="crowded"', "100"), ("", "0"), ("", "0"), (' class="crowded"', "100")] * 2
+
+
+def test_what_takes_no_model_stands_beside_the_model_and_its_text_is_no_markup() -> None:
+    found = claimed()
+    page = render(found, Background(), draw(found, Background()))
+    assert "What takes no model, and what is of use" in page
+    assert re.search(r'<td class="crowded">0\.700 ▲</td>', page)
+    assert "names product" in page and "0.800, 0.60" in page
+    assert 'class="badge no-better">no better<' in page
+    assert "<script>alert" not in page
+    assert "What takes no model" not in render(comparison(), Background(), draw(comparison(), Background()))

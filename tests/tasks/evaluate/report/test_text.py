@@ -5,7 +5,7 @@ import pytest
 from tasks.evaluate.report.background import Background, Looks
 from tasks.evaluate.report.sentences import headline
 from tasks.evaluate.report.text import markdown
-from tests.tasks.evaluate.small_comparison import HOSTILE, background, comparison, undecided
+from tests.tasks.evaluate.small_comparison import HOSTILE, background, claimed, comparison, undecided
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +70,11 @@ def test_looks_are_warned_of() -> None:
     warned = markdown(comparison(), Background(looks=looks))
     assert warned.count("> **Warning.**") == 2
     assert "first drawn on 2026-11-18 09:00:00 UTC" in warned
+
+
+def test_baselines_stand_in_the_text_with_their_scores_and_no_markup_of_theirs() -> None:
+    text = markdown(claimed(), Background())
+    assert "## Beside answers that take no model" in text
+    assert re.search(r"\| push \| 0\.400 \| .* \| 0\.700 \|", text)
+    assert HOSTILE not in text
+    assert "[d](" not in text

@@ -90,10 +90,11 @@ def test_correction_can_take_a_verdict_away() -> None:
     alone = block_of([0.1, 0.12, 0.09, 0.2, 0.05, 0.1, 0.1])
     assert alone.verdict == "better"
     noise = block_of([0.4, -0.4] * 10)
-    tasks = correct({"extraction": alone, "sql_qa": noise, "push": noise, "churn": noise, "insights": noise}, 0.05)
+    margins = dict.fromkeys(TASK_NAMES, 0.05)
+    tasks = correct({"extraction": alone, "sql_qa": noise, "push": noise, "churn": noise, "insights": noise}, margins)
     assert tasks["extraction"].p_holm == pytest.approx(5 * alone.p_signflip)
-    assert correct({"extraction": alone}, 0.05)["extraction"] == alone
-    ten = correct({"extraction": replace_p(alone, 0.02), "sql_qa": noise, "push": noise}, 0.05)
+    assert correct({"extraction": alone}, margins)["extraction"] == alone
+    ten = correct({"extraction": replace_p(alone, 0.02), "sql_qa": noise, "push": noise}, margins)
     assert ten["extraction"].verdict == "non-inferior"
 
 

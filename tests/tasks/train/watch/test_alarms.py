@@ -103,6 +103,22 @@ def test_reward_up_while_the_mean_of_the_ground_truth_is_down_is_hacking() -> No
     assert "push rose by 0.050 from step 0 to step 50 while its ground truth fell by 0.100" in found[4][0].text
 
 
+def test_answers_that_become_one_text_are_an_alarm_and_those_that_always_were_are_not() -> None:
+    first, latest = (
+        _validation(step, 0.7, {"auc": 0.5}, "churn").model_copy(update={"variety": {"churn": variety}})
+        for step, variety in ((0, 0.9), (8, 0.12))
+    )
+    alarms = Alarms(AlarmsSection(hacking_patience=2))
+    assert alarms.validation(first, latest) == []
+    (alarm,) = alarms.validation(first, latest)
+    assert (alarm.name, alarm.step) == ("one_answer", 8)
+    assert "churn" in alarm.text and "0.12 times" in alarm.text
+    always = Alarms(AlarmsSection(hacking_patience=1))
+    assert always.validation(latest, latest) == []
+    older = first.model_copy(update={"variety": {}})
+    assert always.validation(older, latest) == [], "a checkpoint of before knows no variety"
+
+
 def test_each_task_is_watched_by_itself_and_by_the_metrics_that_both_validations_have() -> None:
     alarms = Alarms(AlarmsSection(hacking_patience=2))
     before = {"accuracy": 0.5, "auc": 0.9}

@@ -1,0 +1,109 @@
+"""Baselines: answers that take no model, chosen on the training split and scored like a model's.
+
+A model that does not beat them has learned nothing that is worth its serving: a constant answers every prompt alike, a
+rule reads only the prompt's own lines, and an echo reads nothing at all.
+"""
+
+import json
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Final
+
+from schemas.config.evaluate import BASELINES
+from schemas.documents import Rollout
+from schemas.progress import Progress, silent
+from schemas.tables.prompts import PromptRow
+from schemas.tasks import TASK_NAMES, TaskName
+from tasks.commerce.prompt_rule import choose_rule
+from tasks.commerce.registry import TASKS
+
+CANDIDATES: Final = 24
+"""Most frequent answers of the training split among which a constant is chosen."""
+CHOOSING: Final = 48
+"""Prompts of the training split that choose it."""
+OF_A_RULE: Final = 8
+"""Answers that a rule may give."""
+
+Score = Callable[[Rollout], float]
+
+
+@dataclass
+class Baseline:
+    """One baseline's answers to the test split, of the tasks that have such a baseline."""
+
+    name: str
+    says: dict[TaskName, str] = field(default_factory=dict)
+    """By task, its text, or the lines that it reads."""
+    rollouts: list[Rollout] = field(default_factory=list)
+
+
+def baselines(
+    training: Sequence[PromptRow], answered: Sequence[Rollout], score: Score, seed: int, progress: Progress = silent
+) -> list[Baseline]:
+    """Choose the baselines of each task that was answered, and answer as they do.
+
+    Args:
+        training: The training split: the test split chooses nothing.
+        answered: A model's answers to the test split; each baseline answers instead, sample by sample.
+        score: Returns a rollout's reward.
+        seed: Draws the training prompts that choose.
+        progress: Called with the tasks done and the total.
+    """
+    found = {name: Baseline(name) for name in BASELINES}
+    asked = [task for task in TASK_NAMES if any(rollout.task == task for rollout in answered)]
+    for done, task in enumerate(asked):
+        progress(done, len(asked), "baselines chosen")
+        rows = [row for row in training if row.task == task]
+        rollouts = [rollout for rollout in answered if rollout.task == task]
+        for name, says, answer in _of_task(task, rows, score, random.Random(f"{seed}:{task}:baselines")):
+            found[name].says[task] = says
+            found[name].rollouts += [
+                rollout.model_copy(update={"completion": answer(rollout.prompt)}) for rollout in rollouts
+            ]
+    progress(len(asked), len(asked), "baselines chosen")
+    return [each for each in found.values() if each.rollouts]
+
+
+def _of_task(
+    task: TaskName, rows: Sequence[PromptRow], score: Score, generator: random.Random
+) -> list[tuple[str, str, Callable[[str], str]]]:
+    echo: tuple[str, str, Callable[[str], str]] = ("echo", "", lambda prompt: prompt)
+    if not rows:
+        return [echo]
+    answers = [TASKS[task].answer(row.reference) for row in rows]
+    usual = _majority(answers) if TASKS[task].answers_in_json else None
+    frequent = [answer for answer, _ in Counter(answers).most_common(CANDIDATES)]
+    candidates = list(dict.fromkeys([*frequent, *([usual] if usual else [])]))
+    choosing = generator.sample(rows, min(CHOOSING, len(rows)))
+    earned = [[score(_rollout(row, candidate)) for candidate in candidates] for row in choosing]
+    constant = candidates[max(range(len(candidates)), key=lambda place: fmean(row[place] for row in earned))]
+    found: list[tuple[str, str, Callable[[str], str]]] = [("constant", constant, lambda _: constant)]
+    if usual is not None and usual != constant:
+        found.append(("majority", usual, lambda _: usual))
+    rule = choose_rule([row.prompt for row in choosing], candidates[:OF_A_RULE], [row[:OF_A_RULE] for row in earned])
+    if rule is not None:
+        found.append(("rule", f"by {', '.join(rule.names)}", rule.answer))
+    return [*found, echo]
+
+
+def _rollout(row: PromptRow, completion: str) -> Rollout:
+    return Rollout(
+        prompt_id=row.prompt_id,
+        task=row.task,
+        prompt=row.prompt,
+        completion=completion,
+        reference=dict(row.reference),
+    )
+
+
+def _majority(answers: Sequence[str]) -> str:
+    """Return the object of each field's most frequent value."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for answer in answers:
+        for name, value in json.loads(answer).items():
+            counts[name][json.dumps(value, ensure_ascii=False)] += 1
+    fields = {name: json.loads(found.most_common(1)[0][0]) for name, found in counts.items()}
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))

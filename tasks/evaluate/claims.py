@@ -1,0 +1,178 @@
+"""Claims: what a task must show beside its score before a gain is called better.
+
+A score can rise on a task where one constant text earns more, where the ground truth stays useless, or where all
+prompts get one answer. So a gain counts where the model beats every baseline by the paired test, stands above the
+task's floor in ground truth, and does not answer all prompts alike. A task where base and tuned both stand below the
+floor is not learned: it counts neither for nor against.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from schemas.tasks import TaskName
+from tasks.evaluate.number_format import interval, signed
+from tasks.evaluate.stats.sample_size import ALPHA
+from tasks.evaluate.stats.statistics import PairedStats, Verdict
+
+SHOWN: Final = 90
+"""Characters of a baseline's text in a sentence."""
+
+
+@dataclass(frozen=True)
+class AgainstBaseline:
+    """The tuned model against answers that take no model; they take the place of the base."""
+
+    says: str
+    """Its text, or what it reads."""
+    scores: PairedStats
+    truth: float | None
+    """Its mean ground truth; None where unknown."""
+
+    @property
+    def beaten(self) -> bool:
+        """Return whether the tuned model is shown to be better, by test and interval."""
+        return self.scores.p_signflip < ALPHA and self.scores.ci_low is not None and self.scores.ci_low > 0
+
+
+@dataclass(frozen=True)
+class Floor:
+    """Ground-truth metric below which a model is of no use on a task."""
+
+    metric: str
+    least: float
+    base: float
+    tuned: float
+
+    def __str__(self) -> str:
+        return f"{self.metric.replace('_', ' ')} {self.tuned:.3f}, floor {self.least:.2f}"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is known of one task beside base and tuned's scores."""
+
+    baselines: Mapping[str, AgainstBaseline] = field(default_factory=dict)
+    floors: tuple[Floor, ...] = ()
+    variety: float | None = None
+    """Variety of the tuned model's answers, as a share of the references'; None where unknown."""
+    base_variety: float | None = None
+    """The same of the base's."""
+    min_variety: float = 0.0
+
+    @property
+    def best_baseline(self) -> str | None:
+        """Return the name of the baseline that scores highest; None without any."""
+        return max(self.baselines, key=lambda name: self.baselines[name].scores.mean_base, default=None)
+
+    @property
+    def learned(self) -> bool:
+        """Return whether base or tuned is of any use on the task."""
+        tuned = all(floor.tuned >= floor.least for floor in self.floors)
+        return tuned or all(floor.base >= floor.least for floor in self.floors)
+
+    @property
+    def standing(self) -> str:
+        """Return where the tuned model stands with each floor."""
+        return "; ".join(map(str, self.floors))
+
+    def verdict(self, block: PairedStats) -> Verdict:
+        """Return a task's verdict: that of its scores, or what keeps it from counting."""
+        if not self.learned:
+            return "not learned"
+        if any(floor.tuned < floor.least for floor in self.floors):
+            return "below floor"
+        claimed = block.verdict == "better"
+        if self._is_alike(self.variety) and (claimed or not self._is_alike(self.base_variety)):
+            return "collapsed"
+        if claimed and not all(baseline.beaten for baseline in self.baselines.values()):
+            return "no better"
+        return block.verdict
+
+    def objection(self, task: TaskName, block: PairedStats) -> str | None:
+        """Return what the gate objects to, as a sentence; None where nothing but the scores counts."""
+        found = self.verdict(block)
+        if found == "below floor":
+            return f"{task} fell below its floor: {self.standing}"
+        if found == "collapsed":
+            return (
+                f"{task} collapsed: its answers are {self.variety:.2f} times as varied as the references "
+                f"(evaluate.min_variety {self.min_variety:g})"
+            )
+        return self._of_baseline(task) if found == "no better" and self._is_beaten else None
+
+    def note(self, task: TaskName, block: PairedStats) -> str | None:
+        """Return what takes no model and is not beaten, where that is no objection; None where nothing is."""
+        if self.verdict(block) == "no better":
+            return None if self._is_beaten else self._of_baseline(task)
+        return self._of_baseline(task) if self._is_beaten else None
+
+    @property
+    def _standing(self) -> dict[str, AgainstBaseline]:
+        """Return the baselines that are not shown to be beaten."""
+        return {name: each for name, each in self.baselines.items() if not each.beaten}
+
+    @property
+    def _is_beaten(self) -> bool:
+        """Return whether a baseline scores higher than the tuned model."""
+        return any(each.scores.mean_base > each.scores.mean_tuned for each in self.baselines.values())
+
+    def _is_alike(self, variety: float | None) -> bool:
+        return variety is not None and variety < self.min_variety
+
+    def _of_baseline(self, task: TaskName) -> str:
+        name = max(self._standing, key=lambda name: self._standing[name].scores.mean_base)
+        scores = self._standing[name].scores
+        return (
+            f"{task} is not shown to be better than {self._named(name)}, which scores {scores.mean_base:.3f} where "
+            f"tuned scores {scores.mean_tuned:.3f}: difference {signed(scores.mean_difference)}, 95 % interval "
+            f"{interval(scores.ci_low, scores.ci_high)}"
+        )
+
+    def _named(self, name: str) -> str:
+        text = " ".join(self.baselines[name].says.split())
+        said = f" ({text if len(text) <= SHOWN else f'{text[:SHOWN]}...'})" if text else ""
+        return f"the baseline `{name}`{said}"
+
+    def not_learned(self, task: TaskName) -> str:
+        """Return why the task counts neither for nor against, and what is better without a model."""
+        sentence = f"{task} is not learned, neither by base nor by tuned, and does not count: {self.standing}"
+        name = self.best_baseline
+        if name is None or not self._is_beaten:
+            return sentence
+        scores = self.baselines[name].scores
+        return (
+            f"{sentence}; {self._named(name)} scores {scores.mean_base:.3f} where tuned scores {scores.mean_tuned:.3f}"
+        )
+
+
+def judged_overall(overall: PairedStats, tasks: Mapping[TaskName, PairedStats]) -> PairedStats:
+    """Return the overall block, which is not better where no task is.
+
+    Args:
+        overall: The block of all prompts.
+        tasks: The judged blocks.
+    """
+    if overall.verdict != "better" or any(block.verdict == "better" for block in tasks.values()):
+        return overall
+    learned = any(block.verdict != "not learned" for block in tasks.values())
+    return replace(overall, verdict="no better" if learned else "not learned")
+
+
+def judged(tasks: Mapping[TaskName, PairedStats], claims: Mapping[TaskName, Claim]) -> dict[TaskName, PairedStats]:
+    """Return the tasks' blocks with their verdicts after all that is known of them."""
+    return {
+        task: replace(block, verdict=claims[task].verdict(block)) if task in claims else block
+        for task, block in tasks.items()
+    }
+
+
+def not_claimed(claims: Mapping[TaskName, Claim], tasks: Mapping[TaskName, PairedStats]) -> list[str]:
+    """Return a sentence for each task that something without a model is as good at, where that is no objection."""
+    found = (claims[task].note(task, block) for task, block in tasks.items() if task in claims)
+    return [note for note in found if note]
+
+
+def not_learned(claims: Mapping[TaskName, Claim]) -> list[str]:
+    """Return a sentence for each task that counts neither for nor against."""
+    return [claim.not_learned(task) for task, claim in claims.items() if not claim.learned]

@@ -1,0 +1,121 @@
+"""Evidence beside the scores: from scored answers to what each task may claim, and to the gate's decision."""
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
+from typing import NamedTuple
+
+from schemas.config.evaluate import EvaluateConfig
+from schemas.documents import PairedScore, Rollout
+from schemas.tasks import TaskName
+from tasks.commerce.variety import Variety, variety_of
+from tasks.evaluate.answers.baselines import Baseline
+from tasks.evaluate.claims import AgainstBaseline, Claim, Floor
+from tasks.evaluate.compare import Comparison
+from tasks.evaluate.gate import PromotionGate, decide, hold_where_nothing_is_learned, hold_where_worse
+
+Compare = Callable[[Sequence[PairedScore], Sequence[PairedScore]], Comparison]
+Metrics = Mapping[TaskName, Mapping[str, float]]
+
+
+class Evaluated(NamedTuple):
+    """One model's answers, their scores and their ground truth."""
+
+    rollouts: Sequence[Rollout]
+    pairs: Sequence[PairedScore]
+    metrics: Metrics
+
+
+class Match(NamedTuple):
+    """Scores to compare."""
+
+    before: Sequence[PairedScore]
+    challenger: Sequence[PairedScore]
+
+    def of(self, tasks: Sequence[TaskName]) -> "Match":
+        """Return the scores of some tasks."""
+        return Match(
+            [pair for pair in self.before if pair.task in tasks],
+            [pair for pair in self.challenger if pair.task in tasks],
+        )
+
+
+def claims_of(
+    config: EvaluateConfig,
+    base: Evaluated,
+    chosen: Evaluated,
+    tuned: Sequence[PairedScore],
+    baselines: Sequence[tuple[Baseline, Sequence[PairedScore]]],
+    compare: Compare,
+) -> dict[TaskName, Claim]:
+    """Return what is known of each task beside base and tuned's scores.
+
+    Args:
+        config: Floors, and the least variety.
+        base: The base.
+        chosen: The policy that may be promoted, whose ground truth and variety count.
+        tuned: Scores of the policies of all seeds, which are compared with the baselines.
+        baselines: The baselines with their scores.
+        compare: Compares the second scores with the first.
+    """
+    against: dict[TaskName, dict[str, AgainstBaseline]] = {}
+    for baseline, pairs in baselines:
+        # Of a baseline's ground truth the mean is enough.
+        match = Match(_without_truth(pairs), _without_truth(tuned))
+        for task, block in compare(*match.of(list(baseline.says))).tasks.items():
+            truths = [pair.truth for pair in pairs if pair.task == task and pair.truth is not None]
+            against.setdefault(task, {})[baseline.name] = AgainstBaseline(
+                baseline.says[task], block, fmean(truths) if truths else None
+            )
+    return {
+        task: Claim(
+            baselines=against.get(task, {}),
+            floors=tuple(
+                Floor(metric, least, base.metrics[task].get(metric, 0.0), chosen.metrics[task].get(metric, 0.0))
+                for metric, least in config.floors.get(task, {}).items()
+                if metric in chosen.metrics[task] or metric in base.metrics[task]
+            ),
+            variety=_share(_variety(chosen.rollouts, task)),
+            base_variety=_share(_variety(base.rollouts, task)),
+            min_variety=config.min_variety,
+        )
+        for task in chosen.metrics
+    }
+
+
+def decide_by(
+    claims: Mapping[TaskName, Claim],
+    match: Match,
+    others: Mapping[str, Match],
+    margin: float,
+    compare: Compare,
+) -> PromotionGate:
+    """Decide by the tasks that count: those that base or tuned has learned.
+
+    Args:
+        claims: What is known of the tasks.
+        match: Base and tuned.
+        others: Further comparisons in which the tuned model must not be worse, by their name.
+        margin: The largest acceptable loss of a task, in score.
+        compare: Compares the second scores with the first.
+    """
+    learned = [task for task, claim in claims.items() if claim.learned]
+    if not learned:
+        return hold_where_nothing_is_learned(claims)
+    counted = compare(*match.of(learned))
+    gate = decide(counted.scores, counted.seed_differences, margin, counted.ground_truth, claims)
+    for name, other in others.items():
+        found = compare(*other.of(learned))
+        gate = hold_where_worse(gate, name, found.scores, found.ground_truth, margin)
+    return gate
+
+
+def _without_truth(pairs: Sequence[PairedScore]) -> list[PairedScore]:
+    return [pair.model_copy(update={"truth": None}) for pair in pairs]
+
+
+def _variety(rollouts: Sequence[Rollout], task: TaskName) -> Variety | None:
+    return variety_of([rollout for rollout in rollouts if rollout.task == task])
+
+
+def _share(variety: Variety | None) -> float | None:
+    return None if variety is None else variety.share

@@ -1,0 +1,50 @@
+import math
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.documents import Rollout
+from tasks.commerce.variety import effective_number, variety_of
+
+
+def rollouts(texts: list[str], scores: list[int]) -> list[Rollout]:
+    return [
+        Rollout(
+            prompt_id=str(number),
+            task="sentiment",
+            prompt="?",
+            completion=text,
+            reference={"polarity": "positive" if stars > 3 else "negative", "score": stars},
+        )
+        for number, (text, stars) in enumerate(zip(texts, scores, strict=True))
+    ]
+
+
+@given(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=60))
+def test_the_number_lies_between_one_and_the_distinct_texts(texts: list[str]) -> None:
+    assert 1 - 1e-9 <= effective_number(texts) <= len(set(texts)) + 1e-9
+
+
+def test_equally_frequent_texts_count_whole_and_case_and_blanks_do_not() -> None:
+    assert effective_number(["a", "b", "c", "d"] * 3) == pytest.approx(4)
+    assert effective_number(["Sim ", "sim", "SIM"]) == pytest.approx(1)
+
+
+def test_a_constant_has_no_variety_and_the_references_have_all_of_it() -> None:
+    scores = [1, 5, 4, 1] * 10
+    right = [f'{{"polarity":"{"positive" if stars > 3 else "negative"}","score":{stars}}}' for stars in scores]
+    constant = variety_of(rollouts(["gostei"] * 40, scores))
+    assert constant is not None and constant.share == pytest.approx(0)
+    same = variety_of(rollouts(right, scores))
+    assert same is not None and same.share == pytest.approx(1)
+    # 34 of 40 answers are one text, as on the Olist sample: less than half as varied as the references.
+    collapsed = variety_of(rollouts([right[0]] * 34 + right[:6], scores))
+    assert collapsed is not None and collapsed.share < 0.5
+    shares = [count / 40 for count in Counter([right[0]] * 34 + right[:6]).values()]
+    assert collapsed.answers == pytest.approx(math.exp(-sum(share * math.log(share) for share in shares)))
+
+
+def test_without_references_nothing_is_known() -> None:
+    assert variety_of([Rollout(prompt_id="a", task="push", prompt="?", completion="Oi")]) is None

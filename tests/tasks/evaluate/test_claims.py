@@ -1,0 +1,84 @@
+from dataclasses import replace
+
+import pytest
+
+from tasks.evaluate.claims import AgainstBaseline, Claim, Floor, judged, judged_overall, not_claimed, not_learned
+from tests.tasks.evaluate.test_gate import BETTER, NON_INFERIOR, UNDECIDED
+
+TEXT = '{"polarity":"positive","score":5}'
+BEATEN = AgainstBaseline(TEXT, BETTER, 0.4)
+STANDING = AgainstBaseline(
+    TEXT, replace(UNDECIDED, mean_base=0.754, mean_tuned=0.708, ci_low=-0.1, p_signflip=0.7), 0.7
+)
+GOOD = Claim(
+    baselines={"constant": BEATEN},
+    floors=(Floor("auc", 0.6, 0.5, 0.8),),
+    variety=0.9,
+    base_variety=0.8,
+    min_variety=0.5,
+)
+
+
+def test_a_gain_counts_that_beats_every_baseline_above_the_floor_with_varied_answers() -> None:
+    assert GOOD.verdict(BETTER) == "better"
+    assert GOOD.objection("churn", BETTER) is None
+
+
+def test_what_a_constant_text_has_too_is_no_gain_and_the_text_is_named() -> None:
+    claim = replace(GOOD, baselines={"echo": BEATEN, "constant": STANDING})
+    assert claim.verdict(BETTER) == "no better"
+    objection = claim.objection("sentiment", BETTER)
+    assert objection is not None
+    assert all(word in objection for word in ("sentiment", "`constant`", TEXT, "0.754", "0.708"))
+    # A text that scores less, and may be as good, takes the claim away and is no harm.
+    level = replace(STANDING, scores=replace(STANDING.scores, mean_base=0.6, mean_tuned=0.7))
+    unshown = replace(claim, baselines={"constant": level})
+    assert unshown.verdict(BETTER) == "no better"
+    assert unshown.objection("sentiment", BETTER) is None
+    assert not_claimed({"sentiment": unshown}, {"sentiment": BETTER})[0].startswith("sentiment is not shown")
+    # Where nothing is claimed nothing has to be beaten; that a text scores more is said all the same.
+    assert claim.verdict(NON_INFERIOR) == "non-inferior"
+    assert claim.objection("sentiment", NON_INFERIOR) is None
+    assert TEXT in not_claimed({"sentiment": claim}, {"sentiment": NON_INFERIOR})[0]
+    assert not_claimed({"sentiment": claim}, {"sentiment": BETTER}) == []
+
+
+def test_a_baseline_is_beaten_by_test_and_interval_together() -> None:
+    assert not replace(BEATEN, scores=replace(BETTER, ci_low=-0.001)).beaten
+    assert not replace(BEATEN, scores=replace(BETTER, p_signflip=0.06)).beaten
+
+
+@pytest.mark.parametrize(
+    ("base", "tuned", "verdict"),
+    [(0.5, 0.5, "not learned"), (0.7, 0.5, "below floor"), (0.5, 0.7, "better"), (0.6, 0.6, "better")],
+)
+def test_floors_are_of_ground_truth_whatever_the_score(base: float, tuned: float, verdict: str) -> None:
+    claim = replace(GOOD, floors=(Floor("auc", 0.6, base, tuned),))
+    assert claim.verdict(BETTER) == verdict
+    assert claim.learned == (verdict != "not learned")
+
+
+def test_one_floor_of_two_is_not_enough() -> None:
+    floors = (Floor("names_product", 0.6, 0.0, 0.9), Floor("names_offer", 0.6, 0.7, 0.1))
+    assert not replace(GOOD, floors=floors).learned
+    useless = replace(GOOD, floors=floors, baselines={"constant": STANDING})
+    (sentence,) = not_learned({"push": useless})
+    assert "names offer 0.100, floor 0.60" in sentence
+    assert f"`constant` ({TEXT}) scores 0.754 where tuned scores 0.708" in sentence
+
+
+def test_one_text_for_every_prompt_is_a_collapse_unless_the_base_does_the_same_and_nothing_is_claimed() -> None:
+    alike = replace(GOOD, variety=0.12)
+    assert alike.verdict(BETTER) == alike.verdict(NON_INFERIOR) == "collapsed"
+    assert "0.12 times as varied" in str(alike.objection("churn", BETTER))
+    both = replace(alike, base_variety=0.1)
+    assert both.verdict(NON_INFERIOR) == "non-inferior"
+    assert both.verdict(BETTER) == "collapsed"
+
+
+def test_overall_is_not_better_where_no_task_is() -> None:
+    tasks = judged({"push": BETTER}, {"push": replace(GOOD, variety=0.1)})
+    assert judged_overall(BETTER, tasks).verdict == "no better"
+    nothing = judged({"push": BETTER}, {"push": replace(GOOD, floors=(Floor("auc", 0.6, 0.5, 0.5),))})
+    assert judged_overall(BETTER, nothing).verdict == "not learned"
+    assert judged_overall(BETTER, judged({"push": BETTER}, {"push": GOOD})).verdict == "better"
