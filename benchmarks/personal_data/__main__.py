@@ -1,7 +1,8 @@
 """Removal of personal data from texts that somebody wrote apart from the detectors.
 
 The texts are in `texts.jsonl` and `unseen.jsonl` of `benchmarks/personal_data`, as Brazilian customers type them into
-reviews, chats and complaints; `benchmarks/personal_data/removal.py` says when a value counts as removed, by whatever placeholder.
+reviews, chats and complaints; `benchmarks/personal_data/removal.py` says when a value counts as removed, by whatever
+placeholder.
 
 Limits:
 
