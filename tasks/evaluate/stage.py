@@ -133,7 +133,7 @@ def run(
     shown = {name: chosen if name == TUNED else read(folder, seed) for name, folder in folders.items()}
     chosen_baselines = baselines(training, shown[BASE].rollouts, reward, seed, progress)
     without_model = {each.name: evaluated(each.rollouts, seed) for each in chosen_baselines}
-    everything = shown | {str(name): each for name, each in without_model.items()}
+    everything = shown | without_model
     for name, each in everything.items():
         _write_scores(output / scores_file(name), all_tuned if name == TUNED else each.pairs)
 
