@@ -49,7 +49,7 @@ class Floor:
 
 
 @dataclass(frozen=True)
-class Claim:
+class TaskClaim:
     """What is known of one task beside base and tuned's scores."""
 
     baselines: Mapping[str, AgainstBaseline] = field(default_factory=dict)
@@ -159,7 +159,7 @@ def judged_overall(overall: PairedStats, tasks: Mapping[TaskName, PairedStats]) 
     return replace(overall, verdict="no better" if learned else "not learned")
 
 
-def judged(tasks: Mapping[TaskName, PairedStats], claims: Mapping[TaskName, Claim]) -> dict[TaskName, PairedStats]:
+def judged(tasks: Mapping[TaskName, PairedStats], claims: Mapping[TaskName, TaskClaim]) -> dict[TaskName, PairedStats]:
     """Return the tasks' blocks with their verdicts after all that is known of them."""
     return {
         task: replace(block, verdict=claims[task].verdict(block)) if task in claims else block
@@ -167,12 +167,12 @@ def judged(tasks: Mapping[TaskName, PairedStats], claims: Mapping[TaskName, Clai
     }
 
 
-def not_claimed(claims: Mapping[TaskName, Claim], tasks: Mapping[TaskName, PairedStats]) -> list[str]:
+def not_claimed(claims: Mapping[TaskName, TaskClaim], tasks: Mapping[TaskName, PairedStats]) -> list[str]:
     """Return a sentence for each task that something without a model is as good at, where that is no objection."""
     found = (claims[task].note(task, block) for task, block in tasks.items() if task in claims)
     return [note for note in found if note]
 
 
-def not_learned(claims: Mapping[TaskName, Claim]) -> list[str]:
+def not_learned(claims: Mapping[TaskName, TaskClaim]) -> list[str]:
     """Return a sentence for each task that counts neither for nor against."""
     return [claim.not_learned(task) for task, claim in claims.items() if not claim.learned]

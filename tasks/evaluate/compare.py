@@ -11,7 +11,7 @@ import numpy as np
 from schemas.documents import PairedScore
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.evaluate.claims import Claim
+from tasks.evaluate.claims import TaskClaim
 from tasks.evaluate.gate import PromotionGate, decide
 from tasks.evaluate.stats.cells import Cells, arrange
 from tasks.evaluate.stats.pairing import AnswerKey, ScorePair, pair
@@ -89,7 +89,7 @@ class Comparison:
     """The non-inferiority margin of the verdicts."""
     n_samples: int
     """Answers of each model to each prompt, by each training seed; if they differ, their harmonic mean, rounded."""
-    claims: Mapping[TaskName, Claim] = field(default_factory=dict)
+    claims: Mapping[TaskName, TaskClaim] = field(default_factory=dict)
     """What is known of the tasks beside these scores; empty for two files of scores."""
 
     @property

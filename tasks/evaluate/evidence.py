@@ -8,8 +8,8 @@ from schemas.config.evaluate import EvaluateConfig
 from schemas.documents import PairedScore, Rollout
 from schemas.tasks import TaskName
 from tasks.commerce.variety import Variety, variety_of
-from tasks.evaluate.answers.baselines import Baseline
-from tasks.evaluate.claims import AgainstBaseline, Claim, Floor
+from tasks.evaluate.answers.baselines import BaselineAnswers
+from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.gate import PromotionGate, decide, hold_where_nothing_is_learned, hold_where_worse
 
@@ -44,9 +44,9 @@ def claims_of(
     base: Evaluated,
     chosen: Evaluated,
     tuned: Sequence[PairedScore],
-    baselines: Sequence[tuple[Baseline, Sequence[PairedScore]]],
+    baselines: Sequence[tuple[BaselineAnswers, Sequence[PairedScore]]],
     compare: Compare,
-) -> dict[TaskName, Claim]:
+) -> dict[TaskName, TaskClaim]:
     """Return what is known of each task beside base and tuned's scores.
 
     Args:
@@ -67,7 +67,7 @@ def claims_of(
                 baseline.says[task], block, fmean(truths) if truths else None
             )
     return {
-        task: Claim(
+        task: TaskClaim(
             baselines=against.get(task, {}),
             floors=tuple(
                 Floor(metric, least, base.metrics[task].get(metric, 0.0), chosen.metrics[task].get(metric, 0.0))
@@ -83,7 +83,7 @@ def claims_of(
 
 
 def decide_by(
-    claims: Mapping[TaskName, Claim],
+    claims: Mapping[TaskName, TaskClaim],
     match: Match,
     others: Mapping[str, Match],
     margin: float,

@@ -12,14 +12,14 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from schemas.tasks import TaskName
-from tasks.evaluate.claims import Claim, judged, not_claimed, not_learned
+from tasks.evaluate.claims import TaskClaim, judged, not_claimed, not_learned
 from tasks.evaluate.number_format import interval, p_value, signed
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import Blocks, PairedStats, holm
 
 NO_GAIN: Final = ("no better", "collapsed", "below floor")
 """Verdicts of tasks whose gain, if any, does not count."""
-NO_CLAIMS: Final[Mapping[TaskName, Claim]] = MappingProxyType({})
+NO_CLAIMS: Final[Mapping[TaskName, TaskClaim]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def decide(
     seed_differences: Mapping[int, float],
     margin: float,
     ground_truth: Blocks | None,
-    claims: Mapping[TaskName, Claim] = NO_CLAIMS,
+    claims: Mapping[TaskName, TaskClaim] = NO_CLAIMS,
 ) -> PromotionGate:
     """Promote only what is shown: better overall and on a task, harmful on none, for every seed, and in ground truth.
 
@@ -68,7 +68,7 @@ def decide(
     return PromotionGate("promote", (*merits, _merit_of_truth(scores, ground_truth), *idle))
 
 
-def hold_where_nothing_is_learned(claims: Mapping[TaskName, Claim]) -> PromotionGate:
+def hold_where_nothing_is_learned(claims: Mapping[TaskName, TaskClaim]) -> PromotionGate:
     """Hold a model none of whose tasks is learned, whatever their scores."""
     return PromotionGate("hold", ("no task is learned, so that there is nothing to promote", *not_learned(claims)))
 
@@ -101,7 +101,7 @@ def hold_where_worse(
     return PromotionGate("promote", (*gate.reasons, f"{against} it is not worse: {_difference(scores.overall)}"))
 
 
-def _merits(scores: Blocks, claims: Mapping[TaskName, Claim], n_seeds: int, margin: float) -> list[str]:
+def _merits(scores: Blocks, claims: Mapping[TaskName, TaskClaim], n_seeds: int, margin: float) -> list[str]:
     claimed = [task for task, block in scores.tasks.items() if block.verdict == "better"]
     wide = [task for task, block in scores.tasks.items() if block.margin_is_wide(margin)]
     where = f" but {', '.join(wide)}, of whose base's score it is more than half," if wide else ""
@@ -144,7 +144,7 @@ def _objections_to_overall(overall: PairedStats) -> list[str]:
 
 
 def _objections_to_task(
-    task: TaskName, shown: PairedStats, block: PairedStats, claim: Claim | None, margin: float
+    task: TaskName, shown: PairedStats, block: PairedStats, claim: TaskClaim | None, margin: float
 ) -> list[str]:
     if claim is not None and shown.verdict != block.verdict:
         objection = claim.objection(task, block)

@@ -31,7 +31,7 @@ Score = Callable[[Rollout], float]
 
 
 @dataclass
-class Baseline:
+class BaselineAnswers:
     """One baseline's answers to the test split, of the tasks that have such a baseline."""
 
     name: str
@@ -42,7 +42,7 @@ class Baseline:
 
 def baselines(
     training: Sequence[PromptRow], answered: Sequence[Rollout], score: Score, seed: int, progress: Progress = silent
-) -> list[Baseline]:
+) -> list[BaselineAnswers]:
     """Choose the baselines of each task that was answered, and answer as they do.
 
     Args:
@@ -52,7 +52,7 @@ def baselines(
         seed: Draws the training prompts that choose.
         progress: Called with the tasks done and the total.
     """
-    found = {name: Baseline(name) for name in BASELINES}
+    found = {name: BaselineAnswers(name) for name in BASELINES}
     asked = [task for task in TASK_NAMES if any(rollout.task == task for rollout in answered)]
     for done, task in enumerate(asked):
         progress(done, len(asked), "baselines chosen")

@@ -7,7 +7,7 @@ from schemas.documents import PairedScore
 from schemas.tasks import TaskName
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.answers.cost import Serving
-from tasks.evaluate.claims import AgainstBaseline, Claim, Floor, judged
+from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, judged
 from tasks.evaluate.compare import Comparison, compare
 from tasks.evaluate.gate import decide
 from tasks.evaluate.judge.insights import JudgeReport
@@ -66,8 +66,8 @@ def claimed() -> Comparison:
     """Return a comparison whose only task is held for a constant with a hostile text."""
     found = comparison(with_truth=True)
     standing = replace(found.tasks["push"], mean_base=0.7, ci_low=-0.2, p_signflip=0.9)
-    claims: dict[TaskName, Claim] = {
-        "push": Claim(
+    claims: dict[TaskName, TaskClaim] = {
+        "push": TaskClaim(
             baselines={"constant": AgainstBaseline(HOSTILE, standing, 0.125)},
             floors=(Floor("names_product", 0.6, 0.7, 0.8),),
             variety=0.75,

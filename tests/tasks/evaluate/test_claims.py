@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from tasks.evaluate.claims import AgainstBaseline, Claim, Floor, judged, judged_overall, not_claimed, not_learned
+from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, judged, judged_overall, not_claimed, not_learned
 from tests.tasks.evaluate.test_gate import BETTER, NON_INFERIOR, UNDECIDED
 
 TEXT = '{"polarity":"positive","score":5}'
@@ -10,7 +10,7 @@ BEATEN = AgainstBaseline(TEXT, BETTER, 0.4)
 STANDING = AgainstBaseline(
     TEXT, replace(UNDECIDED, mean_base=0.754, mean_tuned=0.708, ci_low=-0.1, p_signflip=0.7), 0.7
 )
-GOOD = Claim(
+GOOD = TaskClaim(
     baselines={"constant": BEATEN},
     floors=(Floor("auc", 0.6, 0.5, 0.8),),
     variety=0.9,

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.evaluate.claims import AgainstBaseline, Claim, Floor
+from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim
 from tasks.evaluate.gate import PromotionGate, decide, hold_where_nothing_is_learned, hold_where_worse
 from tasks.evaluate.stats.statistics import Blocks, PairedStats
 
@@ -132,7 +132,7 @@ def test_the_margin_of_the_ground_truth_is_its_own() -> None:
 
 def test_a_task_that_is_no_better_than_a_constant_text_is_held_and_the_text_named() -> None:
     standing = AgainstBaseline("Aproveite!", replace(UNDECIDED, mean_base=0.7, ci_low=-0.1), 0.5)
-    gate = decide(BETTER_PUSH, {1: 0.1}, 0.05, None, {"push": Claim(baselines={"constant": standing})})
+    gate = decide(BETTER_PUSH, {1: 0.1}, 0.05, None, {"push": TaskClaim(baselines={"constant": standing})})
     assert gate.verdict == "hold"
     assert "(Aproveite!), which scores 0.700" in gate.reasons[0]
     assert "no task's gain counts; of push" in gate.reasons[1]
@@ -140,14 +140,14 @@ def test_a_task_that_is_no_better_than_a_constant_text_is_held_and_the_text_name
 
 def test_what_is_above_a_baseline_is_said_with_the_best_of_them() -> None:
     beaten = AgainstBaseline("Aproveite!", BETTER, 0.5)
-    gate = decide(BETTER_PUSH, {1: 0.1}, 0.05, None, {"push": Claim(baselines={"constant": beaten})})
+    gate = decide(BETTER_PUSH, {1: 0.1}, 0.05, None, {"push": TaskClaim(baselines={"constant": beaten})})
     assert gate.verdict == "promote"
     assert any(reason.endswith("push (`constant` 0.500)") for reason in gate.reasons)
 
 
 def test_what_is_not_learned_counts_neither_for_nor_against() -> None:
-    useless = Claim(floors=(Floor("execution_accuracy", 0.25, 0.0, 0.0),))
-    gate = decide(BETTER_PUSH, {1: 0.1}, 0.05, None, {"push": Claim(), "sql_qa": useless})
+    useless = TaskClaim(floors=(Floor("execution_accuracy", 0.25, 0.0, 0.0),))
+    gate = decide(BETTER_PUSH, {1: 0.1}, 0.05, None, {"push": TaskClaim(), "sql_qa": useless})
     assert gate.verdict == "promote"
     assert gate.reasons[-1].startswith("sql_qa is not learned")
     nothing = hold_where_nothing_is_learned({"sql_qa": useless})

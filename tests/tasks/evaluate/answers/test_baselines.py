@@ -6,7 +6,7 @@ import pytest
 from schemas.documents import Rollout
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import score_rollout
-from tasks.evaluate.answers.baselines import Baseline, baselines
+from tasks.evaluate.answers.baselines import BaselineAnswers, baselines
 from tests.tasks.curate.prompt_rows import prompt_row
 
 STARS = (5, 5, 5, 4, 1, 5, 2, 5, 5, 1, 3, 5) * 3
@@ -41,11 +41,11 @@ def reward(rollout: Rollout) -> float:
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, Baseline]:
+def found() -> dict[str, BaselineAnswers]:
     return {each.name: each for each in baselines(reviews(0), answered(reviews(500)), reward, 7)}
 
 
-def test_the_constant_is_the_training_answer_that_earns_most(found: dict[str, Baseline]) -> None:
+def test_the_constant_is_the_training_answer_that_earns_most(found: dict[str, BaselineAnswers]) -> None:
     constant = found["constant"]
     texts = {rollout.completion for rollout in constant.rollouts}
     assert texts == {constant.says["sentiment"]} == {'{"polarity":"positive","score":5}'}
@@ -55,12 +55,12 @@ def test_the_constant_is_the_training_answer_that_earns_most(found: dict[str, Ba
     assert fmean(map(reward, constant.rollouts)) > 0.5
 
 
-def test_a_rule_on_a_line_that_tells_the_answer_is_found(found: dict[str, Baseline]) -> None:
+def test_a_rule_on_a_line_that_tells_the_answer_is_found(found: dict[str, BaselineAnswers]) -> None:
     assert found["rule"].says == {"sentiment": "by Nota"}
     assert fmean(map(reward, found["rule"].rollouts)) == pytest.approx(1.0)
 
 
-def test_the_echo_says_the_prompt_and_equal_baselines_are_one(found: dict[str, Baseline]) -> None:
+def test_the_echo_says_the_prompt_and_equal_baselines_are_one(found: dict[str, BaselineAnswers]) -> None:
     assert [each.completion for each in found["echo"].rollouts] == [row.prompt for row in reviews(500)]
     # Each field's most frequent value is the constant's here.
     assert "majority" not in found
