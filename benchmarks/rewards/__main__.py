@@ -7,8 +7,9 @@ copies 300. Fuzzing: no mutated completion raises under either specification, an
 query that runs up to its own limit of half a second.
 
 No completion is scored twice: each run has prompts of its own, eight answers to each that differ in words, as a group
-of rollouts does. Of the queries half are the reference's but for a comment, which the scorer does not run again. The machine's noise is reduced as far as possible: every figure is processor time of this process,
-the garbage collector is off meanwhile, and slow completions in fuzzing are timed again, the fastest of five counting.
+of rollouts does. Of the queries half are the reference's but for a comment, which the scorer does not run again. The
+machine's noise is reduced as far as possible: every figure is processor time of this process, the garbage collector is
+off meanwhile, and slow completions in fuzzing are timed again, the fastest of five counting.
 """
 
 import gc
