@@ -76,10 +76,13 @@ def find_numbers(text: str) -> list[Found]:
     """
     if not _DIGIT.search(text):
         return _claim(_IN_WORDS, text, bytearray(len(text)))
-    if _LETTER_FOR_DIGIT.search(text):
-        text = _LETTER_FOR_DIGIT.sub(lambda letter: "0" if letter[0] == "o" else "1", text)
     marks = bytearray(len(text))
-    found = _claim(pix_keys.SEARCHES, text, marks)
+    found: list[Found] = []
+    if _LETTER_FOR_DIGIT.search(text):
+        # First those whose letters are right: `KVDY99L9/0001-29`.
+        found = _claim(taxpayers.LETTERED_SEARCHES, text, marks)
+        text = _LETTER_FOR_DIGIT.sub(lambda letter: "0" if letter[0] == "o" else "1", text)
+    found += _claim(pix_keys.SEARCHES, text, marks)
     for code in _LONG_CODE.finditer(text):
         marks[code.start() : code.end()] = bytes([_CODE_MARK]) * len(code[0])
     found += _claim(_LABELLED_SEARCHES, text, marks)

@@ -71,9 +71,10 @@ def _find_cnpj_with_letters(match: re.Match[str]) -> Span | None:
     return match.span() if number[8:12] == "0001" and " " not in match[0] and not around.is_order else None
 
 
+LETTERED_SEARCHES: Final[tuple[Search, ...]] = (Search("CNPJ", _CNPJ_WITH_LETTERS, _find_cnpj_with_letters),)
 SEARCHES: Final[tuple[Search, ...]] = (
     Search("CNPJ", _CNPJ, _find_cnpj),
-    Search("CNPJ", _CNPJ_WITH_LETTERS, _find_cnpj_with_letters),
+    *LETTERED_SEARCHES,
     Search("CPF", _CPF, _find_cpf),
     Search("CPF", _CPF_APART, _find_cpf_apart),
 )

@@ -69,6 +69,7 @@ def may_hold(*texts: str) -> list[bool]:
         ("11222333000181", "CNPJ"),
         ("12.abc.345/01de-35", "CNPJ"),
         ("CNPJ 12ABC34501DE35", "CNPJ"),
+        ("CNPJ KVDY99L9000129", "CNPJ"),
         ("+55 (11) 9 8765-4321", "TELEFONE"),
         ("055 11 98765-4321", "TELEFONE"),
         ("011 98765 4321", "TELEFONE"),
