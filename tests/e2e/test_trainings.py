@@ -168,7 +168,7 @@ def test_dpo_trains_on_pairs_of_the_base_policys_own_completions(
     root: Path, stopped: Ended, train: Callable[..., Ended], tmp_path: Path
 ) -> None:
     longer = "train.max_completion_tokens=64"
-    pairs_of = "train.preferences={min_gap=0.01, prompts=40}"
+    pairs_of = "train.preferences={min_gap=0.001, prompts=40}"
     ended = train('train.algorithm="dpo"', pairs_of, longer, records=tmp_path)
     assert ended.exit_code == 0, ended.said
     assert skipped(ended.said) == BEFORE

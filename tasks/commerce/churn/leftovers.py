@@ -1,4 +1,4 @@
-"""What no claim has taken of a reason, read once word by word: clause by clause, it may weigh, but state nothing."""
+"""Words of a reason that no claim has taken, read once: clause by clause, they may weigh, but state nothing."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple

@@ -1,4 +1,4 @@
-"""What a word of a reason says by itself, and what it may lead to: found once for each word, as bits of one number."""
+"""Notes on a reason's words: what each says by itself and may lead to, found once, as bits of one number."""
 
 from collections.abc import Mapping
 from typing import Final

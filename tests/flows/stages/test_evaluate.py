@@ -17,7 +17,7 @@ from flows.stages.runner import StageResult
 from schemas.artifact import ArtifactKind
 from schemas.config.config import AUDIT_FOLDER, Config
 from schemas.config.profiles import load_config
-from schemas.tables.prompts import TEST_FILE, VALIDATION_FILE, read_prompts
+from schemas.tables.prompts import TEST_FILE, TRAIN_FILE, VALIDATION_FILE, read_prompts
 from tasks.evaluate.answers.files import Answer, Batch, as_decoding, write_answers
 from tasks.policy.generate import StopReason
 from tasks.policy.merge import MergeCheck
@@ -84,7 +84,8 @@ class World:
         def fill(folder: Path) -> None:
             (folder / adapters).mkdir(parents=True)
             (folder / adapters / "adapter_config.json").write_text(name, encoding="utf-8")
-            summary = {"chosen_step": 4, "validation": [{"step": 4, "mean_reward": 0.5}]}
+            validation = [{"step": step, "mean_reward": 0.5, "by_task": {"push": 0.5}} for step in (0, 4)]
+            summary = {"chosen_step": 4, "validation": validation}
             (folder / "training.json").write_text(json.dumps(summary), encoding="utf-8")
 
         return made(self.root, "policy", fill, {"base": self.base.record.sha256})
@@ -110,6 +111,7 @@ def world(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
     def dataset(folder: Path) -> None:
         write_prompts(ROWS, folder / TEST_FILE)
+        write_prompts(ROWS, folder / TRAIN_FILE)
         write_prompts(ROWS, folder / VALIDATION_FILE)
 
     def text(folder: Path) -> None:

@@ -157,7 +157,7 @@ def test_the_best_adapter_has_the_step_and_the_scores_that_it_was_chosen_by(tmp_
     selection = _selection({0: 0.9, 2: 0.3, 4: 0.6, 6: 0.5})
     _train(selection, range(1, 7), 6)
     scores = {"mean_reward": 0.6, "by_task": {"push": 0.6}, "ground_truth": {"push": {"all_kept": 0.4}}}
-    assert _written(selection, tmp_path) == (4.0, {"step": 4, **scores})
+    assert _written(selection, tmp_path) == (4.0, {"step": 4, **scores, "variety": {}})
 
 
 def _answering(monkeypatch: pytest.MonkeyPatch, answer: Any) -> dict[str, Any]:
@@ -205,6 +205,7 @@ def test_reward_and_ground_truth_are_of_each_task_and_the_tasks_count_the_same(m
     assert found.mean_reward == pytest.approx((found.by_task["push"] + found.by_task["sentiment"]) / 2)
     assert found.ground_truth["sentiment"]["accuracy"] == 0.5
     assert found.ground_truth["push"]["all_kept"] == 0.0
+    assert found.variety.keys() == {"push", "sentiment"}
     assert (asked["temperature"], asked["seed"], asked["training"]) == (0.1, 47, False)
     assert model.training
 
