@@ -42,16 +42,16 @@ _SPELT: Final = {
     "escolheu": "escolhi",
     "encomendou": "encomendei",
 }
-_NEGATIONS: Final = ("nao", "sem", "nem", "nunca", "nenhum", "nenhuma", "jamais", "ninguem")
+NEGATIONS: Final = ("nao", "sem", "nem", "nunca", "nenhum", "nenhuma", "jamais", "ninguem")
 _DENIAL: Final = (
-    rf"(?P<denial>\b(?:{'|'.join(_NEGATIONS)}) "
+    rf"(?P<denial>\b(?:{'|'.join(NEGATIONS)}) "
     r"(?:(?!(?:recomend|compr|gost|indic|aconselh|e |mas |porem |que |pois |porque |so ))\w+ ){0,2})?"
 )
-_TURNING: Final = frozenset((*_NEGATIONS, "deveria", "devia", "era", "fora", "dificilmente", "nada"))
+_TURNING: Final = frozenset((*NEGATIONS, "deveria", "devia", "era", "fora", "dificilmente", "nada"))
 _CLAUSE_END: Final = re.compile(r"[.!?;:,\n]")
 _SENTENCE_END: Final = re.compile(r"[.!?\n]")
 _TURN_END: Final = re.compile(r"[;:,]| (?:mas|porem|e|so|pois|entao|por isso) ")
-_DOUBTING: Final = frozenset((*_NEGATIONS, "dificilmente", "talvez", "impossivel"))
+_DOUBTING: Final = frozenset((*NEGATIONS, "dificilmente", "talvez", "impossivel"))
 _CONDITIONS: Final = re.compile(r" (?:desde que|se|caso|quando|quem sabe|apenas se|a menos|enquanto|ate) ")
 REACH: Final = 60
 """Characters before a phrase in which a negation is looked for."""
@@ -171,8 +171,8 @@ def _topics() -> Mapping[str, re.Pattern[str]]:
 def _sign(category: str, complaint: str, phrases: str) -> _Sign:
     # Longer phrases first: they say more of the complaint.
     ordered = sorted(phrases.split(", "), key=len, reverse=True)
-    denying = [phrase for phrase in ordered if phrase.split()[0] in _NEGATIONS]
-    stating = [phrase for phrase in ordered if phrase.split()[0] not in _NEGATIONS]
+    denying = [phrase for phrase in ordered if phrase.split()[0] in NEGATIONS]
+    stating = [phrase for phrase in ordered if phrase.split()[0] not in NEGATIONS]
     return _Sign(
         category,
         complaint.strip("-"),

@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
 from typing import Final
 
-from tasks.commerce.extraction.complaint_signs import MAX_READ, spoken_words
+from tasks.commerce.extraction.complaint_signs import MAX_READ, NEGATIONS, spoken_words
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.manner import manner
 from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, folded_words, ramp
@@ -41,7 +41,6 @@ REPEATED: Final = 0.4
 ANY, BESIDE, OPEN = "any", "beside", "open"
 """Words of any part of a complaint, of a part that names its topic, and before what is not there yet."""
 _PART_END: Final = re.compile(r" ?[.!?;:,]+ ?| (?:e|mas|porem|pois|porque|embora|apesar) ")
-_NEGATIONS: Final = frozenset(("nao", "nunca", "nem", "jamais", "sem", "nenhum", "nenhuma", "ninguem"))
 _AFFIRMED, _DENIED_WORD, _EITHER = frozenset((False,)), frozenset((True,)), frozenset((False, True))
 _BINDING: Final = CLOSED_CLASS - {"quer"}
 """Words without a meaning of their own; `quer` has one where it is no conjunction."""
@@ -180,7 +179,7 @@ def _strange(part: str, review: str, topics: frozenset[str]) -> float:
 def _turned_round(said: Sequence[str], review: str, about: bool) -> int:
     """Count the words that a part denies and a review does not, or only the review: of a topic, what was done alone."""
     theirs, light = _denials_in(review), _CAME
-    denies = not _NEGATIONS.isdisjoint(said)
+    denies = any(word in NEGATIONS for word in said)
     if denies if about else not (denies or _matter()[OPEN].isdisjoint(map(root, said))):
         return 0
     checked = [word for word in said if not about or (word.endswith(_DONE) and root(word) not in light)]
@@ -210,7 +209,7 @@ def _denials(said: Sequence[str]) -> dict[str, frozenset[bool]]:
     found: dict[str, frozenset[bool]] = {}
     how = _AFFIRMED
     for word in said:
-        if word in _NEGATIONS or (word == "qualquer" and how is not _AFFIRMED):
+        if word in NEGATIONS or (word == "qualquer" and how is not _AFFIRMED):
             how = _DENIED_WORD
         elif word not in _BINDING and word.isalpha():
             stem = root(word)
