@@ -12,7 +12,7 @@ from typing import Any, Final
 import polars as pl
 
 from schemas.config.monitor import MonitorConfig
-from schemas.tasks import TASK_NAMES
+from schemas.tasks import TASK_NAMES, TaskName
 from tasks.monitor.drift import ALL, Drift
 from tasks.report.page import page_template
 
@@ -60,13 +60,12 @@ def headline(page: Page) -> str:
     champion, logs = page.document["champion"], page.document["logs"]
     who = f"Version {champion['version']} of {champion['model']}"
     if not page.drift.found:
-        of_form = [task for task in page.daily["task"].unique(maintain_order=True) if _is_form_alone(page, task)]
+        of_form = _scored_by_form(page)
         if not of_form:
             return f"{who} answers as well as its evaluation promised."
-        listed = ", ".join(task for task in TASK_NAMES if task in of_form)
         return (
-            f"{who} shows nothing worse than its evaluation promised; of {listed} the form alone is known, since the "
-            "logs have no references: whether these answers are right is not."
+            f"{who} shows nothing worse than its evaluation promised; of {', '.join(of_form)} the form alone is known, "
+            "since the logs have no references: whether these answers are right is not."
         )
     failed = len({each.name for each in page.drift.series if each.alarm} | {each.task for each in page.drift.floor})
     where = "in one place" if failed == 1 else f"in {failed} places"
@@ -76,7 +75,7 @@ def headline(page: Page) -> str:
 def lines(page: Page) -> list[TaskRow]:
     """Return the last day of each task, `all` first."""
     series = {each.name: each for each in page.drift.series}
-    low = {each.task for each in page.drift.floor}
+    low, of_form = {each.task for each in page.drift.floor}, _scored_by_form(page)
     found = []
     for name in (ALL, *TASK_NAMES):
         of_task = page.daily.filter(pl.col("task") == name)
@@ -84,7 +83,7 @@ def lines(page: Page) -> list[TaskRow]:
             continue
         last, known = of_task.row(-1, named=True), series.get(name)
         # With a single task, all together are no separate series.
-        promised = "form as promised" if _is_form_alone(page, name) else "as promised"
+        promised = "form as promised" if of_form and name in (ALL, *of_form) else "as promised"
         verdict = promised if known else _UNKNOWN if name == ALL else "no promise"
         if name in low:
             verdict = "floor"
@@ -108,11 +107,10 @@ def lines(page: Page) -> list[TaskRow]:
     return found
 
 
-def _is_form_alone(page: Page, name: str) -> bool:
-    """Return whether a task's answers were scored without references; of all tasks together, whether any's were."""
-    answered = [name] if name != ALL else [task for task in TASK_NAMES if task in page.daily["task"]]
-    with_references = page.document["rewards"]["with_references"]
-    return any(task not in with_references for task in answered if task != ALL)
+def _scored_by_form(page: Page) -> list[TaskName]:
+    """Return the tasks whose answers were scored without references."""
+    answered = set(page.daily["task"]) - set(page.document["rewards"]["with_references"])
+    return [task for task in TASK_NAMES if task in answered]
 
 
 def cost_sentence(serving: Mapping[str, Any]) -> str:
