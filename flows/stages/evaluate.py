@@ -36,7 +36,7 @@ from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.evaluate.report.text import REPORT_TEXT
 from tasks.evaluate.stage import BASE, CHAMPION, PUBLISHED, TUNED, TUNED_NF4, ShownModel
-from tasks.evaluate.stats.statistics import HALF
+from tasks.evaluate.stats.statistics import is_wide
 from tasks.lineage.mlflow.judging import Judgement, record_judgements
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.policy.endpoint import EndpointError
@@ -239,7 +239,7 @@ def wide_margins(margin: float, training: Mapping[str, Any]) -> list[str]:
         f"evaluate.margin {margin:g} is more than half of what the base scores on {task}, {found['before']:.3f} on "
         "validation; a loss within it is no small one, and its exclusion is no reason to promote: set a smaller margin"
         for task, found in rewards_by_task(training).items()
-        if margin > HALF * found["before"]
+        if is_wide(margin, found["before"])
     ]
 
 

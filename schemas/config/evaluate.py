@@ -95,6 +95,8 @@ class CostConfig(Section):
         return self.price_per_day / self.api_price_per_analysis if self.api_price_per_analysis else None
 
 
+TRUTH_LOSS: Final = 0.25
+"""Share of the base's ground truth on a task that may be lost where nothing else is set."""
 FLOORS: Final[Mapping[TaskName, Mapping[str, float]]] = {
     "extraction": {"exact": 0.10},
     "sql_qa": {"execution_accuracy": 0.25},
@@ -120,7 +122,7 @@ class EvaluateConfig(Section):
     """Prompts answered at once, in a batch."""
     margin: float = Field(default=0.05, ge=1e-4, lt=1)
     """Non-inferiority margin, in reward."""
-    truth_loss: float = Field(default=0.25, gt=0, lt=1)
+    truth_loss: float = Field(default=TRUTH_LOSS, gt=0, lt=1)
     """Share of the base's ground truth on a task that may be lost: the margin of the ground truth."""
     floors: Mapping[TaskName, Mapping[str, Share]] = FLOORS
     """By task, the least of its ground-truth metrics with which it counts as learned; the tasks given replace their

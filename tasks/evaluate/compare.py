@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from schemas.config.evaluate import TRUTH_LOSS
 from schemas.documents import PairedScore
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, TaskName
@@ -22,8 +23,6 @@ from tasks.evaluate.stats.variance import Components, Numbers, components
 REPORT_FILE = "report.json"
 RESAMPLES = 1_000, 1_000_000
 """The fewest with which a p value near .05 and an interval's ends are stable, and the most that memory holds."""
-TRUTH_LOSS = 0.25
-"""Share of the base's ground truth that may be lost where nobody says another."""
 EDGE = 1e-9
 """Distance from 0 or 1 within which a score counts as at the end of the scale."""
 

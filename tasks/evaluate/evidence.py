@@ -1,13 +1,13 @@
 """Evidence beside the scores: from scored answers to what each task may claim, and to the gate's decision."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
 from schemas.config.evaluate import EvaluateConfig
 from schemas.documents import PairedScore, Rollout
 from schemas.tasks import TaskName
-from tasks.commerce.variety import Variety, variety_of
+from tasks.commerce.variety import variety_of
 from tasks.evaluate.answers.baselines import BaselineAnswers
 from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim
 from tasks.evaluate.compare import Comparison
@@ -26,17 +26,18 @@ class Evaluated(NamedTuple):
 
 
 class Match(NamedTuple):
-    """Scores to compare."""
+    """Scores that were compared."""
 
     before: Sequence[PairedScore]
     challenger: Sequence[PairedScore]
+    found: Comparison
+    """Their comparison, over all tasks."""
 
-    def of(self, tasks: Sequence[TaskName]) -> "Match":
-        """Return the scores of some tasks."""
-        return Match(
-            [pair for pair in self.before if pair.task in tasks],
-            [pair for pair in self.challenger if pair.task in tasks],
-        )
+    def of(self, tasks: Collection[TaskName], compare: Compare) -> Comparison:
+        """Return the comparison over some of the tasks."""
+        if self.found.tasks.keys() <= set(tasks):
+            return self.found
+        return compare(_of(tasks, self.before), _of(tasks, self.challenger))
 
 
 def claims_of(
@@ -60,8 +61,8 @@ def claims_of(
     against: dict[TaskName, dict[str, AgainstBaseline]] = {}
     for baseline, pairs in baselines:
         # Of a baseline's ground truth the mean is enough.
-        match = Match(_without_truth(pairs), _without_truth(tuned))
-        for task, block in compare(*match.of(list(baseline.says))).tasks.items():
+        found = compare(_without_truth(pairs), _without_truth(_of(baseline.says, tuned)))
+        for task, block in found.tasks.items():
             truths = [pair.truth for pair in pairs if pair.task == task and pair.truth is not None]
             against.setdefault(task, {})[baseline.name] = AgainstBaseline(
                 baseline.says[task], block, fmean(truths) if truths else None
@@ -74,8 +75,8 @@ def claims_of(
                 for metric, least in config.floors.get(task, {}).items()
                 if metric in chosen.metrics[task] or metric in base.metrics[task]
             ),
-            variety=_share(_variety(chosen.rollouts, task)),
-            base_variety=_share(_variety(base.rollouts, task)),
+            variety=_variety(chosen.rollouts, task),
+            base_variety=_variety(base.rollouts, task),
             min_variety=config.min_variety,
         )
         for task in chosen.metrics
@@ -101,10 +102,10 @@ def decide_by(
     learned = [task for task, claim in claims.items() if claim.learned]
     if not learned:
         return hold_where_nothing_is_learned(claims)
-    counted = compare(*match.of(learned))
+    counted = match.of(learned, compare)
     gate = decide(counted.scores, counted.seed_differences, margin, counted.ground_truth, claims)
     for name, other in others.items():
-        found = compare(*other.of(learned))
+        found = other.of(learned, compare)
         gate = hold_where_worse(gate, name, found.scores, found.ground_truth, margin)
     return gate
 
@@ -113,9 +114,10 @@ def _without_truth(pairs: Sequence[PairedScore]) -> list[PairedScore]:
     return [pair.model_copy(update={"truth": None}) for pair in pairs]
 
 
-def _variety(rollouts: Sequence[Rollout], task: TaskName) -> Variety | None:
-    return variety_of([rollout for rollout in rollouts if rollout.task == task])
+def _of(tasks: Collection[TaskName], pairs: Sequence[PairedScore]) -> list[PairedScore]:
+    return [pair for pair in pairs if pair.task in tasks]
 
 
-def _share(variety: Variety | None) -> float | None:
-    return None if variety is None else variety.share
+def _variety(rollouts: Sequence[Rollout], task: TaskName) -> float | None:
+    found = variety_of([rollout for rollout in rollouts if rollout.task == task])
+    return None if found is None else found.share

@@ -147,14 +147,13 @@ def run(
         [(each, without_model[each.name].pairs) for each in chosen_baselines],
         against,
     )
-    must_not_be_worse = {}
+    base_pairs, must_not_be_worse = shown[BASE].pairs, {}
     if len(tuned) > 1:
-        must_not_be_worse[f"with seed {chosen_seed} alone (it would be promoted)"] = Match(
-            shown[BASE].pairs, chosen.pairs
-        )
-    if champion is not None:
-        must_not_be_worse[AGAINST_CHAMPION] = Match(shown[CHAMPION].pairs, chosen.pairs)
-    gate = decide_by(claims, Match(shown[BASE].pairs, all_tuned), must_not_be_worse, config.margin, against)
+        alone = Match(base_pairs, chosen.pairs, against(base_pairs, chosen.pairs))
+        must_not_be_worse[f"with seed {chosen_seed} alone (it would be promoted)"] = alone
+    if against_champion is not None:
+        must_not_be_worse[AGAINST_CHAMPION] = Match(shown[CHAMPION].pairs, chosen.pairs, against_champion)
+    gate = decide_by(claims, Match(base_pairs, all_tuned, comparison), must_not_be_worse, config.margin, against)
     tasks = judged(comparison.tasks, claims)
     overall = judged_overall(comparison.overall, tasks)
     comparison = replace(comparison, gate=gate, overall=overall, tasks=tasks, claims=claims)

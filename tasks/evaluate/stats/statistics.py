@@ -91,7 +91,7 @@ class PairedStats:
 
     def margin_is_wide(self, margin: float) -> bool:
         """Return whether a margin is more than half of the base's score, so that within it most could be lost."""
-        return margin > HALF * self.mean_base
+        return is_wide(margin, self.mean_base)
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,11 @@ class Blocks:
     """By task, corrected for their number."""
     margins: Mapping[TaskName, float] = field(default_factory=dict)
     """The largest acceptable loss of each task, where each has one of its own."""
+
+
+def is_wide(margin: float, base_score: float) -> bool:
+    """Return whether a margin is more than half of a base's score."""
+    return margin > HALF * base_score
 
 
 def measure(base: Numbers, tuned: Numbers, *, margin: float, resamples: int, rng: np.random.Generator) -> PairedStats:
