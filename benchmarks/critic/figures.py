@@ -11,11 +11,12 @@ from typing import Final, Literal
 from benchmarks.critic.baselines import Baselines, measure_baselines
 from schemas.store.files import read_store
 from schemas.store.store import Store
-from schemas.tables.prompts import PromptRow, content_id
+from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
 from tasks.audit.critic.critic import Standing, criticize, standings
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.sql_qa.sandbox import Database, Databases
+from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
 
 Kind = Literal["simulated", "real"]
@@ -96,9 +97,4 @@ def _simulated(purpose: str) -> Store:
 
 
 def _rows(task: TaskName, store: Store, count: int) -> list[PromptRow]:
-    rows = []
-    for example in EXAMPLE_MAKERS[task](store, random.Random(SEED), count):
-        content = (example.task, example.system, example.prompt, example.reference)
-        origin = (example.customer_id, example.order_id, example.review_id)
-        rows.append(PromptRow(content_id(*content), *content, "simulated", *origin))
-    return rows
+    return list(map(as_prompt_row, EXAMPLE_MAKERS[task](store, random.Random(SEED), count)))

@@ -4,7 +4,7 @@ Each evaluation draws forty simulated prompts of each task, a base that knows so
 
 - *constant*: the text that earns most on training prompts, for every prompt of a task.
 - *nothing*: another draw of the base.
-- *content*: nine of ten answers are the references', in the form in which the base gives them; all with their claims.
+- *content*: nine of ten answers are the references', the others the base's.
 
 Limits: of the constants at most 5 % of evaluations call any task better, and none is promoted; of what learned nothing
 at most 5 % are promoted; content is promoted in each.
@@ -15,14 +15,13 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple
 
 from benchmarks.harness import Report, map_in_processes, run_benchmark
 from schemas.config.evaluate import EvaluateConfig
 from schemas.documents import PairedScore, Rollout
-from schemas.tables.prompts import PromptRow, content_id
+from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
@@ -31,6 +30,7 @@ from tasks.evaluate.claims import judged
 from tasks.evaluate.compare import Comparison, compare
 from tasks.evaluate.evidence import Evaluated, Match, claims_of, decide_by
 from tasks.evaluate.ground_truth import metrics_of, truth_of
+from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
 
 SEED: Final = 20_261
@@ -50,7 +50,6 @@ MARGIN: Final = 0.10
 """The profile's."""
 
 Planted = Literal["constant", "nothing", "content"]
-PLANTED: Final[tuple[Planted, ...]] = get_args(Planted)
 
 
 class Outcome(NamedTuple):
@@ -62,7 +61,7 @@ class Outcome(NamedTuple):
 
 
 class Pools(NamedTuple):
-    """Prompts, and what was scored of them so far."""
+    """Prompts, and the copies of the store that they are about."""
 
     databases: Databases
     training: Sequence[PromptRow]
@@ -113,7 +112,7 @@ def evaluate(job: tuple[Planted, int]) -> Outcome:
     pools, generator = _pools(), random.Random(f"{SEED}:{seed}")
     config = EvaluateConfig(margin=MARGIN, resamples=RESAMPLES)
     asked = [row for task in TASK_NAMES for row in generator.sample(pools.prompts[task], PROMPTS)]
-    base = [_answer(row, _base(row, pools, generator)) for row in asked]
+    base = [row.answered(_base(row, pools, generator), sample=0) for row in asked]
     found = baselines(pools.training, base, lambda rollout: _scored(rollout)[0], seed)
     constants = next(each.says for each in found if each.name == "constant")
     answers: Mapping[Planted, Callable[[PromptRow], str]] = {
@@ -121,7 +120,7 @@ def evaluate(job: tuple[Planted, int]) -> Outcome:
         "nothing": lambda row: _base(row, pools, generator),
         "content": lambda row: _right(row) if generator.random() < KNOWN_BY_TUNED else _base(row, pools, generator),
     }
-    tuned = _evaluated([_answer(row, answers[planted](row)) for row in asked], seed)
+    tuned = _evaluated([row.answered(answers[planted](row), sample=0) for row in asked], seed)
     before = _evaluated(base, seed)
 
     def against(first: Sequence[PairedScore], second: Sequence[PairedScore]) -> Comparison:
@@ -131,8 +130,9 @@ def evaluate(job: tuple[Planted, int]) -> Outcome:
 
     measured = [(each, _evaluated(each.rollouts, seed).pairs) for each in found]
     claims = claims_of(config, before, tuned, tuned.pairs, measured, against)
-    gate = decide_by(claims, Match(before.pairs, tuned.pairs), {}, config.margin, against)
-    tasks = judged(against(before.pairs, tuned.pairs).tasks, claims)
+    comparison = against(before.pairs, tuned.pairs)
+    gate = decide_by(claims, Match(before.pairs, tuned.pairs, comparison), {}, config.margin, against)
+    tasks = judged(comparison.tasks, claims)
     better = tuple(task for task, block in tasks.items() if block.verdict == "better")
     return Outcome(gate.verdict == "promote", better, gate.reasons)
 
@@ -140,19 +140,14 @@ def evaluate(job: tuple[Planted, int]) -> Outcome:
 @cache
 def _pools() -> Pools:
     store = simulate_store(ORDERS, random.Random(SEED))
-    rows = {task: [_row(example) for example in EXAMPLE_MAKERS[task](store, random.Random(SEED), POOL + TRAINING)]
-            for task in TASK_NAMES}  # fmt: skip
+    rows = {
+        task: list(map(as_prompt_row, EXAMPLE_MAKERS[task](store, random.Random(SEED), POOL + TRAINING)))
+        for task in TASK_NAMES
+    }
     return Pools(
         Databases.from_store(store),
         [row for of_task in rows.values() for row in of_task[:TRAINING]],
         {task: of_task[TRAINING:] for task, of_task in rows.items()},
-    )
-
-
-def _row(example: Example) -> PromptRow:
-    identity = content_id(example.task, example.system, example.prompt, example.reference)
-    return PromptRow(
-        identity, example.task, example.system, example.prompt, example.reference, "simulated", None, None, None
     )
 
 
@@ -164,17 +159,6 @@ def _base(row: PromptRow, pools: Pools, generator: random.Random) -> str:
 
 def _right(row: PromptRow) -> str:
     return TASKS[row.task].answer(row.reference)
-
-
-def _answer(row: PromptRow, completion: str) -> Rollout:
-    return Rollout(
-        prompt_id=row.prompt_id,
-        task=row.task,
-        prompt=row.prompt,
-        completion=completion,
-        reference=dict(row.reference),
-        sample=0,
-    )
 
 
 _KNOWN: dict[tuple[str, str], tuple[float, float | None]] = {}

@@ -12,10 +12,11 @@ from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
 from schemas.config.profiles import load_config
 from schemas.config.train import TrainConfig
 from schemas.store.files import write_store
-from schemas.tables.prompts import SPLITS, PromptRow, content_id, open_prompt_table
+from schemas.tables.prompts import SPLITS, PromptRow, open_prompt_table
 from schemas.tasks import TaskName
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import TASKS, joint_version, reward_versions
+from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
 from tasks.train.request import TrainRequest
 from tasks.train.sizing.decoder_shape import DecoderShape
@@ -55,11 +56,7 @@ def _write(inputs: Inputs, scale: Scale) -> None:
     rows: dict[TaskName, list[PromptRow]] = {}
     for task in CHECKED_TASKS:
         examples = EXAMPLE_MAKERS[task](store, random.Random(SEED), sum(counts.values()))
-        rows[task] = [
-            PromptRow(content_id(*content), *content, "simulated", example.customer_id, None, None)
-            for example in examples
-            for content in [(example.task, example.system, example.prompt, example.reference)]
-        ]
+        rows[task] = list(map(as_prompt_row, examples))
     texts = [
         text
         for task, of_task in rows.items()

@@ -26,6 +26,7 @@ import polars as pl
 
 from benchmarks.harness import Report, run_benchmark
 from schemas.progress import silent
+from schemas.tables.prompts import TRAIN_FILE
 from tasks.lineage.graph.models import DECISION_FILE
 from tasks.lineage.store.artifacts import RECORD_FILE, ArtifactStore
 from tasks.lineage.store.verify import verify
@@ -73,7 +74,7 @@ def _complete(report: Report, root: Path, profile: str) -> None:
     queries = [_query(root, profile, version)]
     document = queries[0].document
     found = {node["key"] for node in document["nodes"]} & artifacts
-    table = pl.read_parquet(store.path(policy.inputs["dataset"]) / "data" / "train.parquet")
+    table = pl.read_parquet(store.path(policy.inputs["dataset"]) / TRAIN_FILE)
     rows = set(table["prompt_id"])
     reached = rows & set(document["rows"]["train"])
     chosen = random.Random(SEED).sample(table.to_dicts(), min(ROWS, table.height))

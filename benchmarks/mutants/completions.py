@@ -12,12 +12,13 @@ from typing import Any, Final
 
 from schemas.documents import Rollout
 from schemas.store.store import Store
-from schemas.tables.prompts import PromptRow, content_id
+from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.critic.critic import ALTERATIONS, case_of
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import TASKS
 from tasks.commerce.sql_qa.sandbox import Database
+from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
 
 SEED: Final = 20
@@ -76,9 +77,7 @@ def make_completions(shipped: Sequence[Rollout]) -> list[Rollout]:
 
 
 def _rows(task: TaskName, source: Store) -> Iterator[PromptRow]:
-    for example in EXAMPLE_MAKERS[task](source, random.Random(SEED), PROMPTS):
-        content = (example.task, example.system, example.prompt, example.reference)
-        yield PromptRow(content_id(*content), *content, "simulated", example.customer_id, example.order_id, None)
+    return map(as_prompt_row, EXAMPLE_MAKERS[task](source, random.Random(SEED), PROMPTS))
 
 
 def _made(prompts: _Prompts) -> Iterator[Rollout]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.training.arms import policy_trainer, stock_trainer
 from schemas.config.config import Config
-from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES
 from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.checkpoint_manager import CheckpointManager
@@ -21,6 +20,7 @@ from tasks.checkpoints.local import LocalCheckpoints
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.child import Channel
+from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
 
 if TYPE_CHECKING:
@@ -52,10 +52,9 @@ class Scene:
         self._channel = channel
         self._store = simulate_store(ORDERS, random.Random(SEED))
         rows = [
-            PromptRow(content_id(*content), *content, "simulated", example.customer_id, None, None)
+            as_prompt_row(example)
             for task in TASK_NAMES
             for example in EXAMPLE_MAKERS[task](self._store, random.Random(SEED), EXAMPLES)
-            for content in [(example.task, example.system, example.prompt, example.reference)]
         ]
         texts = (text for row in rows for text in (row.system, row.prompt))
         self._tokenizer = build_tokenizer(texts, config.policy.vocabulary_size)

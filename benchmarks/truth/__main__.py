@@ -24,13 +24,13 @@ from typing import Final
 from benchmarks.harness import Report, progress, run_benchmark
 from schemas.documents import Rollout
 from schemas.store.store import Store
-from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.critic.alteration import Case, Kind
 from tasks.audit.critic.critic import ALTERATIONS, case_of
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import TASKS
 from tasks.commerce.sql_qa.sandbox import Database, Databases
+from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
 
 SEED: Final = 17
@@ -134,9 +134,7 @@ def _strictest(case: Case, completion: str, databases: Databases | None) -> list
 
 def _cases(task: TaskName, store: Store, count: int, witness: Database | None) -> Iterator[Case]:
     for example in EXAMPLE_MAKERS[task](store, random.Random(SEED), count):
-        content = (example.task, example.system, example.prompt, example.reference)
-        origin = (example.customer_id, example.order_id, example.review_id)
-        case = case_of(PromptRow(content_id(*content), *content, "simulated", *origin), witness)
+        case = case_of(as_prompt_row(example), witness)
         yield _with_a_reason(case) if task == "churn" else case
 
 

@@ -4,7 +4,7 @@ Trains with the profile `local` and seeds 1 to 5, as `tucano retrain` does; a fi
 With --other FOLDER, the state folder of the same run in another checkout is compared: its prompts and its base must be
 the same, so that the rewards alone differ.
 
-Shown for each task: the correctness of an answer (mean of its ground-truth metrics) of base, of the constant (the
+Shown for each task: the correctness of an answer (its strictest ground-truth metric) of base, of the constant (the
 training split's most frequent reference answer) and of the trainings, with 95 % intervals over prompts and seeds, the
 number of distinct answers, and every metric over all answers. It has no limit: it says what was learned, and what was
 not.
@@ -25,7 +25,7 @@ from benchmarks.harness import Report, run_benchmark
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.store.files import read_store
-from schemas.tables.prompts import read_prompts
+from schemas.tables.prompts import TRAIN_FILE, read_prompts
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
 from tasks.commerce.sql_qa.sandbox import Databases
@@ -182,7 +182,7 @@ def _read(state: Path) -> Run:
     dataset = inventory.folder(stages["answer-base"].inputs["dataset"])
     prompts = inventory.folder(stages["synthesize"].sha256)
     counts: dict[TaskName, Counter[str]] = defaultdict(Counter)
-    for row in read_prompts(dataset / "data" / "train.parquet"):
+    for row in read_prompts(dataset / TRAIN_FILE):
         counts[row.task][TASKS[row.task].answer(row.reference)] += 1
     constants = {task: found.most_common(1)[0][0] for task, found in counts.items()}
     base = _by_task(inventory, stages["answer-base"].sha256)

@@ -25,7 +25,7 @@ from schemas.artifact import ArtifactRecord, Origin, TrainingSegment, Worker
 from schemas.config.config import Config
 from schemas.progress import Progress
 from schemas.source import source_digest
-from schemas.tables.prompts import read_prompt_table
+from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.artifacts import ArtifactStore
@@ -325,7 +325,7 @@ def _train_each_task(
     mlflow_run: StageRun,
 ) -> Origin:
     """Train an adapter for each task that has prompts, combine them into one policy, and return the machines."""
-    with_prompts = set(read_prompt_table(request.dataset / "data" / "train.parquet")["task"])
+    with_prompts = set(read_prompt_table(request.dataset / TRAIN_FILE)["task"])
     tasks = [task for task in TASK_NAMES if task in with_prompts]
     shares = _shares(progress, tasks, request.config.max_steps)
     (module,) = entry_modules(config)

@@ -11,6 +11,7 @@ from typing import Any, Final
 import polars as pl
 from polars.exceptions import PolarsError
 
+from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.tables.parquet import ROWS_PER_GROUP, ParquetTable, open_parquet
 from schemas.tasks import TaskName
@@ -59,6 +60,22 @@ class PromptRow:
     review_id: str | None
     parent_id: str | None = None
     """The `prompt_id` of the prompt that this one is a paraphrase of."""
+
+    def answered(self, completion: str, **drawn: Any) -> Rollout:
+        """Return the rollout of a completion, with the prompt's reference.
+
+        Args:
+            completion: The answer.
+            drawn: Further keys, such as how it was drawn.
+        """
+        return Rollout(
+            prompt_id=self.prompt_id,
+            task=self.task,
+            prompt=self.prompt,
+            completion=completion,
+            reference=dict(self.reference),
+            **drawn,
+        )
 
 
 def content_id(task: str, system: str, prompt: str, reference: Mapping[str, Any]) -> str:

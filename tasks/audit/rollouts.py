@@ -11,7 +11,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from schemas.tables.prompts import PromptRow, read_prompts
+from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.policy.child import Channel, as_child
 
@@ -56,7 +56,7 @@ def main(request_file: Path, channel: Channel) -> None:
     from tasks.policy.load import load_policy, load_tokenizer
 
     transformers.utils.logging.disable_progress_bar()
-    known = read_prompts(request.dataset / "data" / "train.parquet")
+    known = read_prompts(request.dataset / TRAIN_FILE)
     drawn = draw_prompts([row for row in known if row.task in request.tasks], request.prompts_per_task, request.seed)
     rows = [row for row in drawn for _ in range(request.completions_per_prompt)]
     completions = generate(

@@ -39,15 +39,7 @@ class Completion:
 
     def as_rollout(self, row: PromptRow) -> Rollout:
         """Return the rollout document that rewards read, with the prompt's reference."""
-        return Rollout(
-            prompt_id=row.prompt_id,
-            task=row.task,
-            prompt=row.prompt,
-            completion=self.text,
-            reference=row.reference,
-            tokens=self.tokens,
-            stop_reason=self.stop_reason.value,
-        )
+        return row.answered(self.text, tokens=self.tokens, stop_reason=self.stop_reason.value)
 
 
 def as_messages(system: str, prompt: str) -> list[Message]:

@@ -13,10 +13,10 @@ from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.store.files import read_store, write_store
 from schemas.store.store import Store
-from schemas.tables.prompts import PromptRow, content_id, open_prompt_table
+from schemas.tables.prompts import PromptRow, open_prompt_table
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
+from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
 
 ROWS_BETWEEN_REPORTS: Final = 50
@@ -94,13 +94,7 @@ def _read_or_simulate(config: SynthesizeConfig, seed: int, progress: Progress) -
 def _rows(task: TaskName, count: int, store: Store, seed: int, source: str) -> Iterator[PromptRow]:
     if count:
         for example in EXAMPLE_MAKERS[task](store, random.Random(f"{seed}:{task}"), count):
-            yield _row(example, source)
-
-
-def _row(example: Example, source: str) -> PromptRow:
-    content = (example.task, example.system, example.prompt, example.reference)
-    origin = (example.customer_id, example.order_id, example.review_id)
-    return PromptRow(content_id(*content), *content, source, *origin)
+            yield as_prompt_row(example, source)
 
 
 def _summary(

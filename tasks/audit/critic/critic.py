@@ -11,7 +11,6 @@ from statistics import median
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from schemas.documents import Rollout
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.critic.alteration import LIMITS, Alteration, Case, Kind, Severity, within_limit
@@ -142,11 +141,4 @@ def standings(task: TaskName, criticisms: Sequence[Criticism], prompts: int) -> 
 
 def reward_of(row: PromptRow, completion: str, databases: Databases | None) -> float:
     """Return what a completion of a prompt earns; sql_qa needs copies of the store."""
-    rollout = Rollout(
-        prompt_id=row.prompt_id,
-        task=row.task,
-        prompt=row.prompt,
-        completion=completion,
-        reference=dict(row.reference),
-    )
-    return score_rollout(rollout, databases).reward
+    return score_rollout(row.answered(completion), databases).reward

@@ -78,7 +78,7 @@ def _of_task(
     frequent = [answer for answer, _ in Counter(answers).most_common(CANDIDATES)]
     candidates = list(dict.fromkeys([*frequent, *([usual] if usual else [])]))
     choosing = generator.sample(rows, min(CHOOSING, len(rows)))
-    earned = [[score(_rollout(row, candidate)) for candidate in candidates] for row in choosing]
+    earned = [[score(row.answered(candidate)) for candidate in candidates] for row in choosing]
     constant = candidates[max(range(len(candidates)), key=lambda place: fmean(row[place] for row in earned))]
     found: list[tuple[str, str, Callable[[str], str]]] = [("constant", constant, lambda _: constant)]
     if usual is not None and usual != constant:
@@ -87,16 +87,6 @@ def _of_task(
     if rule is not None:
         found.append(("rule", f"by {', '.join(rule.names)}", rule.answer))
     return [*found, echo]
-
-
-def _rollout(row: PromptRow, completion: str) -> Rollout:
-    return Rollout(
-        prompt_id=row.prompt_id,
-        task=row.task,
-        prompt=row.prompt,
-        completion=completion,
-        reference=dict(row.reference),
-    )
 
 
 def _majority(answers: Sequence[str]) -> str:

@@ -201,12 +201,8 @@ def write_answers(
 
 
 def _rollout(row: PromptRow, sample: int, answer: Answer, decoding: str) -> Rollout:
-    return Rollout(
-        prompt_id=row.prompt_id,
-        task=row.task,
-        prompt=row.prompt,
-        completion=answer.text,
-        reference=dict(row.reference),
+    return row.answered(
+        answer.text,
         sample=sample,
         tokens=answer.tokens,
         stop_reason=answer.stop_reason.value,

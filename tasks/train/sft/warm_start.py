@@ -21,7 +21,7 @@ from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
 from schemas.tables.instructions import COLUMNS, GENERAL_FILE
-from schemas.tables.prompts import PromptRow, read_prompts
+from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
 from tasks.commerce.registry import TASKS
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import Channel, as_child
@@ -276,7 +276,7 @@ def _demonstrations_for(request: WarmStartRequest, demonstrate: Demonstrate) -> 
     Raises:
         InputError: The training split is empty.
     """
-    rows = read_prompts(request.dataset / "data" / "train.parquet")
+    rows = read_prompts(request.dataset / TRAIN_FILE)
     if not rows:
         raise InputError(f"{request.dataset} has no training prompts; make some with `tucano synthesize`")
     general = _read_general(request.dataset)
