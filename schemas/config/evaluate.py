@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
@@ -18,8 +18,20 @@ BASELINES: Final[Mapping[str, str]] = {
     "echo": "the prompt itself",
 }
 """Answers that take no model, by their name in the report, each with its kind."""
-OUR_MODELS: Final = frozenset({"base", "tuned", "tuned-nf4", "published", "champion", "challenger", *BASELINES})
-"""Names of our own models and baselines in the report, which no rival may have."""
+DRAWS: Final = 8
+"""Answers that the base draws to each prompt for the rungs that choose among several."""
+OverRungs = Literal["report", "require"]
+Rung = Literal["base-majority", "base-best-of-4", "base-best-of-8"]
+RUNGS: Final[Mapping[Rung, str]] = {
+    "base-majority": "the most frequent of eight draws of the base, by fields or by a query's rows; of prose the first",
+    "base-best-of-4": "the draw that earns most of four: as the reward knows the reference, no other choice does better",
+    "base-best-of-8": "the same of eight",
+}
+"""What may be had of the base without training, by its name in the report, each with its kind."""
+DRAWS_OF: Final[Mapping[Rung, int]] = {"base-majority": DRAWS, "base-best-of-4": 4, "base-best-of-8": DRAWS}
+"""Answers that each rung draws to a prompt, and so how many times one answer's cost it has."""
+OUR_MODELS: Final = frozenset({"base", "tuned", "tuned-nf4", "published", "champion", "challenger", *BASELINES, *RUNGS})
+"""Names of our own models, baselines and rungs in the report, which no rival may have."""
 IN_EVERY_REQUEST: Final = frozenset(
     {"model", "messages", "temperature", "max_tokens", "max_completion_tokens", "seed", "stream", "n"}
 )
@@ -133,6 +145,9 @@ class EvaluateConfig(Section):
     """Bootstrap and permutation resamples."""
     against_champion: bool = True
     """Compare with the registry's champion too, where there is one: a challenger that is worse is held."""
+    rungs: tuple[Rung, ...] = ()
+    """What may be had of the base without training, to be compared with the tuned model: the base answers the test
+    split so many more times."""
     rivals: tuple[RivalConfig, ...] = ()
     """Models at endpoints that are compared too, without effect on the gate."""
     judge: JudgeConfig | None = None
@@ -175,6 +190,9 @@ class PromoteConfig(Section):
     """Name in MLflow's registry."""
     alias: str = Field(default="champion", pattern=r"^[\w.-]+$")
     """The alias that moves if the gate allows it."""
+    over_rungs: OverRungs = "report"
+    """What follows where the gain is not shown to be greater than that of the best of `evaluate.rungs` that costs no
+    more to serve: `report` says so, `require` holds the model."""
     previous_alias: str = Field(default="previous", pattern=r"^[\w.-]+$")
     """The alias of the previous holder, to which a rollback returns the first alias."""
 
