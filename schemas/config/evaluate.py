@@ -24,7 +24,7 @@ OverRungs = Literal["report", "require"]
 Rung = Literal["base-majority", "base-best-of-4", "base-best-of-8"]
 RUNGS: Final[Mapping[Rung, str]] = {
     "base-majority": "the most frequent of eight draws of the base, by fields or by a query's rows; of prose the first",
-    "base-best-of-4": "the draw that earns most of four: as the reward knows the reference, no other choice does better",
+    "base-best-of-4": "the draw that earns most of four: as the reward knows the reference, no choice does better",
     "base-best-of-8": "the same of eight",
 }
 """What may be had of the base without training, by its name in the report, each with its kind."""

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from schemas.config.evaluate import DRAWS_OF, RUNGS, OverRungs, Rung
+from schemas.config.evaluate import OverRungs
 from schemas.tasks import TaskName
 from tasks.evaluate.evidence import Compare, Match
 from tasks.evaluate.gate import PromotionGate
@@ -16,19 +16,13 @@ from tasks.evaluate.stats.statistics import PairedStats
 class RungStanding:
     """One rung of the ladder beside the tuned model, which is compared with it as with the base."""
 
-    name: Rung
+    name: str
+    what: str
+    """Its kind, as the report says it."""
+    draws: int
+    """Answers that it draws to a prompt, and so how many times one answer's cost it has."""
     match: Match
     """The rung, which takes the base's place, and the tuned model."""
-
-    @property
-    def what(self) -> str:
-        """Return its kind, as the report says it."""
-        return RUNGS[self.name]
-
-    @property
-    def draws(self) -> int:
-        """Return how many answers it draws to a prompt, and so how many times one answer's cost it has."""
-        return DRAWS_OF[self.name]
 
 
 def with_rungs(
@@ -76,7 +70,7 @@ def _is_left(block: PairedStats) -> bool:
     return block.p_signflip < ALPHA and block.ci_low is not None and block.ci_low > 0
 
 
-def _sentence(name: Rung, before: PairedStats, left: PairedStats, truth: PairedStats | None) -> str:
+def _sentence(name: str, before: PairedStats, left: PairedStats, truth: PairedStats | None) -> str:
     gain, without = before.mean_difference, left.mean_base - before.mean_base
     in_truth = ""
     if truth is not None:

@@ -4,7 +4,7 @@ A margin chosen after the answers were seen shows nothing, and neither does the 
 stored first, with its time, and each evaluation states which look of its challengers at this test split it was.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -54,7 +54,7 @@ class EvaluationPlan(BaseModel):
     """The sha256 of the base."""
     challengers: Mapping[int, str]
     """The sha256 of each tested policy, by its training seed."""
-    rungs: Sequence[Rung] = ()
+    rungs: tuple[Rung, ...] = ()
     """What needs no training and is compared with them; empty in older plans."""
     over_rungs: OverRungs = "report"
     """What follows where the gain is not shown to be greater than that of a rung."""

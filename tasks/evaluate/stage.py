@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from schemas.config.evaluate import DRAWS_OF, EvaluateConfig, OverRungs, RivalConfig, Rung
+from schemas.config.evaluate import DRAWS_OF, RUNGS, EvaluateConfig, OverRungs, RivalConfig, Rung
 from schemas.config.workers import MachinePrice
 from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.progress import Progress, silent
@@ -166,7 +166,7 @@ def run(
     match = Match(base_pairs, all_tuned, comparison)
     gate = decide_by(claims, match, must_not_be_worse, config.margin, against)
     ladder = [
-        RungStanding(name, Match(pairs, drawn_alike, against(pairs, drawn_alike)))
+        RungStanding(name, RUNGS[name], DRAWS_OF[name], Match(pairs, drawn_alike, against(pairs, drawn_alike)))
         for name, each in of_rungs.items()
         for pairs, drawn_alike in ((_without_decoding(each.pairs), _without_decoding(all_tuned)),)
     ]
