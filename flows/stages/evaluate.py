@@ -102,6 +102,7 @@ def evaluate(
             say(f"evaluate: warning: {error}; the evaluation continues without it")
     of_rungs = answer_rungs(config, pipeline_run, dataset, plan, base, fresh=fresh)
     answers |= {each.name: each.result for each in of_rungs.values()}
+    made = {f"model-{each.name}": each.model for each in of_rungs.values() if each.model is not None}
     rivals = [rival for rival in config.evaluate.rivals if f"rival-{rival.name}" in answers]
     ours = {PUBLISHED: "the model as it is published, before its warm start", TUNED_NF4: BESIDE_NF4}
     others = [ShownModel(name, answers[name].path, what) for name, what in ours.items() if name in answers]
@@ -119,7 +120,7 @@ def evaluate(
         "plan": plan.record,
         **models,
     }
-    inputs |= {name: each.record for name, each in merged.items()}
+    inputs |= {name: each.record for name, each in (merged | made).items()}
     inputs |= {f"answers-{name}": each.record for name, each in answers.items()}
 
     def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
@@ -187,6 +188,7 @@ def evaluate(
     return {
         "plan": plan,
         **merged,
+        **made,
         **({PUBLISHED: before} if before else {}),
         **{f"answer-{name}": each for name, each in answers.items()},
         STAGE: result,

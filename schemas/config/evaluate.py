@@ -21,14 +21,15 @@ BASELINES: Final[Mapping[str, str]] = {
 DRAWS: Final = 8
 """Answers that the base draws to each prompt for the rungs that choose among several."""
 OverRungs = Literal["report", "require"]
-Rung = Literal["base-majority", "base-best-of-4", "base-best-of-8"]
+Rung = Literal["base-majority", "base-best-of-4", "base-best-of-8", "sft"]
 RUNGS: Final[Mapping[Rung, str]] = {
     "base-majority": "the most frequent of eight draws of the base, by fields or by a query's rows; of prose the first",
     "base-best-of-4": "the draw that earns most of four: as the reward knows the reference, no choice does better",
     "base-best-of-8": "the same of eight",
+    "sft": "the base after supervised fine-tuning on the reference answers, as many sequences as the training samples",
 }
-"""What may be had of the base without training, by its name in the report, each with its kind."""
-DRAWS_OF: Final[Mapping[Rung, int]] = {"base-majority": DRAWS, "base-best-of-4": 4, "base-best-of-8": DRAWS}
+"""What may be had of the base at less cost, by its name in the report, each with its kind."""
+DRAWS_OF: Final[Mapping[Rung, int]] = {"base-majority": DRAWS, "base-best-of-4": 4, "base-best-of-8": DRAWS, "sft": 1}
 """Answers that each rung draws to a prompt, and so how many times one answer's cost it has."""
 OUR_MODELS: Final = frozenset({"base", "tuned", "tuned-nf4", "published", "champion", "challenger", *BASELINES, *RUNGS})
 """Names of our own models, baselines and rungs in the report, which no rival may have."""
@@ -82,6 +83,15 @@ class JudgeConfig(EndpointSection):
     """Test prompts, drawn at random where there are more, whose answers it compares in both orders."""
     checked_pairs: int = Field(default=40, ge=2)
     """Pairs of the audit's completions with different scores, on which its agreement with people is measured."""
+
+
+class ReferenceTuningConfig(Section):
+    """Supervised fine-tuning on the reference answers of the training split, by an adapter of the training's size."""
+
+    batch_size: int = Field(default=32, ge=1)
+    """Answers a step."""
+    learning_rate: float = Field(default=2e-4, gt=0)
+    """Peak learning rate."""
 
 
 class CostConfig(Section):
@@ -146,8 +156,10 @@ class EvaluateConfig(Section):
     against_champion: bool = True
     """Compare with the registry's champion too, where there is one: a challenger that is worse is held."""
     rungs: tuple[Rung, ...] = ()
-    """What may be had of the base without training, to be compared with the tuned model: the base answers the test
-    split so many more times."""
+    """What may be had of the base at less cost, to be compared with the tuned model: the base answers the test split
+    so many more times, or is fine-tuned on the reference answers."""
+    sft: ReferenceTuningConfig = ReferenceTuningConfig()
+    """The fine-tuning of the rung `sft`."""
     rivals: tuple[RivalConfig, ...] = ()
     """Models at endpoints that are compared too, without effect on the gate."""
     judge: JudgeConfig | None = None

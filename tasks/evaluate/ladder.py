@@ -1,4 +1,4 @@
-"""Ladder: what of a gain is to be had without training, and whether enough of it is left to promote a policy."""
+"""Ladder: what of a gain is to be had for less, and whether enough of it is left to promote a policy."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -50,7 +50,9 @@ def with_rungs(
     free = [(rung, rung.match.of(learned, compare)) for rung in rungs if rung.draws == 1] if learned else []
     if not free:
         if wanted == "require" and gate.verdict == "promote":
-            missing = "no rung that costs no more to serve was evaluated, so that nothing shows what training is worth"
+            missing = (
+                "no rung that costs no more to serve was evaluated, so that nothing shows what the training is worth"
+            )
             return replace(gate, verdict="hold", reasons=(f"{missing} (promote.over_rungs = require)",))
         return gate
     rung, found = max(free, key=lambda each: each[1].overall.mean_base)
@@ -59,7 +61,7 @@ def with_rungs(
     sentence = _sentence(rung.name, before, found.overall, truth)
     if _is_left(found.overall) and (truth is None or _is_left(truth)):
         return replace(gate, reasons=(*gate.reasons, sentence))
-    sentence = f"{sentence}; it is not shown that training is worth more than `{rung.name}`"
+    sentence = f"{sentence}; it is not shown that the training is worth more than `{rung.name}`"
     if wanted == "report":
         return replace(gate, reasons=(*gate.reasons, sentence))
     kept = gate.reasons if gate.verdict == "hold" else ()
@@ -76,6 +78,6 @@ def _sentence(name: str, before: PairedStats, left: PairedStats, truth: PairedSt
     if truth is not None:
         in_truth = f", in ground truth {signed(truth.mean_difference)} ({interval(truth.ci_low, truth.ci_high)})"
     return (
-        f"of the gain of {signed(gain)}, `{name}` has {signed(without)} without training and at no more cost to serve; "
+        f"of the gain of {signed(gain)}, `{name}` has {signed(without)}, at no more cost to serve; "
         f"{signed(left.mean_difference)} is left, 95 % interval {interval(left.ci_low, left.ci_high)}{in_truth}"
     )

@@ -55,7 +55,7 @@ class EvaluationPlan(BaseModel):
     challengers: Mapping[int, str]
     """The sha256 of each tested policy, by its training seed."""
     rungs: tuple[Rung, ...] = ()
-    """What needs no training and is compared with them; empty in older plans."""
+    """What costs less and is compared with them; empty in older plans."""
     over_rungs: OverRungs = "report"
     """What follows where the gain is not shown to be greater than that of a rung."""
     champion: str | None

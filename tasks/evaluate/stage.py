@@ -93,7 +93,7 @@ def run(
         tuned: Folders of the tuned policies' answers, by training seed; all are compared with the base.
         champion: Folder of the champion's; None without a champion.
         others: Further models, without effect on the gate.
-        rungs: Folders of the answers of what needs no training; of a rung that chooses among several draws, of these.
+        rungs: Folders of the answers of what costs less; of a rung that chooses among several draws, of these.
         over_rungs: Whether a gain that a rung has too holds the model.
         chosen_seed: Seed of the training whose policy may be promoted: the others are compared with it alone, and its
             answers and ground truth are shown.

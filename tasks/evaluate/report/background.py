@@ -72,7 +72,7 @@ class Background:
     others: Sequence[OtherModel] = ()
     """The challenger against other models."""
     ladder: Sequence["RungStanding"] = ()
-    """What may be had of the base without training, each beside the tuned model."""
+    """What may be had of the base at less cost, each beside the tuned model."""
     serving: Sequence["Serving"] = ()
     """Latency of each model, and the cost of an analysis by it."""
     weights: str = ""

@@ -85,7 +85,7 @@ def _of_ladder(comparison: Comparison, background: Background) -> list[str]:
         for step in steps(comparison, background)
     ]
     what = "; ".join(f"{rung.name}: {rung.what}" for rung in background.ladder)
-    return ["## What is to be had without training", f"{escaped(what)}.", table(header, rows)]
+    return ["## What is to be had for less", f"{escaped(what)}.", table(header, rows)]
 
 
 def _of_seeds(comparison: Comparison) -> list[str]:

@@ -59,7 +59,7 @@ def rung(
 def test_a_gain_that_a_rung_has_too_is_held_where_required() -> None:
     gate = decide("require", rung(TUNED + 0.01))
     assert gate.verdict == "hold"
-    assert "not shown that training is worth more than `base-guided`" in gate.reasons[0]
+    assert "not shown that the training is worth more than `base-guided`" in gate.reasons[0]
 
 
 def test_the_same_gain_is_promoted_with_a_sentence_where_it_is_only_reported() -> None:
@@ -72,7 +72,7 @@ def test_the_same_gain_is_promoted_with_a_sentence_where_it_is_only_reported() -
 def test_a_gain_over_the_best_rung_is_promoted() -> None:
     gate = decide("require", rung(0.3), rung(0.25, name="base-prompt"))
     assert gate.verdict == "promote"
-    assert "`base-guided` has +0.100 without training" in gate.reasons[1]
+    assert "`base-guided` has +0.100, at no more cost" in gate.reasons[1]
 
 
 def test_the_best_rung_counts_and_not_the_mean_of_them() -> None:
