@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from schemas.config.config import AUDIT_FOLDER
-from schemas.config.evaluate import DRAWS, RUNGS, EvaluateConfig, OverRungs, RivalConfig
+from schemas.config.evaluate import DRAWS, DRAWS_OF, RUNGS, EvaluateConfig, OverRungs, RivalConfig
 from schemas.tables.prompts import PromptRow
 from tasks.evaluate import stage
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
@@ -88,7 +88,12 @@ def run(
             )
             for name, right in rivals.items()
         ],
-        rungs={} if draws is None else dict.fromkeys(RUNGS, write(folder / "draws", draws, DRAWS * samples)),
+        rungs={}
+        if draws is None
+        else {
+            name: write(folder / name, draws, DRAWS * samples if drawn > 1 else samples)
+            for name, drawn in DRAWS_OF.items()
+        },
         over_rungs=over_rungs,
         chosen_seed=chosen,
         known=Background(
