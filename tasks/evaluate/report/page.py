@@ -14,7 +14,7 @@ from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.compare import Comparison, PromptScores
 from tasks.evaluate.number_format import interval, p_value, percent, signed
 from tasks.evaluate.report.background import Background
-from tasks.evaluate.report.ladder_steps import steps
+from tasks.evaluate.report.ladder import steps
 from tasks.evaluate.report.sentences import headline, models_in, warnings_of, when_margin_was_set
 from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, PLANNED_SEEDS, plan
 from tasks.evaluate.stats.statistics import PairedStats

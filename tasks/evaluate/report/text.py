@@ -8,7 +8,7 @@ from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.number_format import interval, p_value, signed
 from tasks.evaluate.report.background import Background
-from tasks.evaluate.report.ladder_steps import steps
+from tasks.evaluate.report.ladder import steps
 from tasks.evaluate.report.markdown import bullets, escaped, table
 from tasks.evaluate.report.sentences import headline, models_in, warnings_of, when_margin_was_set
 from tasks.evaluate.stats.statistics import PairedStats
@@ -76,7 +76,7 @@ def _of_ladder(comparison: Comparison, background: Background) -> list[str]:
         [
             step.name,
             str(step.draws),
-            *(f"{step.scores[task]:.3f}" for task in comparison.tasks),
+            *(f"{step.scores[task].mean:.3f}" for task in comparison.tasks),
             f"{step.overall:.3f}",
             "–" if step.left is None else signed(step.left.mean_difference),
             "–" if step.left is None else interval(step.left.ci_low, step.left.ci_high),
