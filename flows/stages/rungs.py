@@ -16,6 +16,7 @@ from schemas.config.evaluate import DRAWS, DRAWS_OF, Rung
 from schemas.config.policy import WarmStartConfig
 from schemas.errors import InputError
 from schemas.progress import Progress
+from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.train.sft.warm_start import WarmStartRequest
 
@@ -66,10 +67,11 @@ def _tune_on_references(
 ) -> StageResult:
     """Fine-tune the base on as many reference answers as the training samples completions."""
     recipe, tuning = config.train, config.evaluate.sft
-    sequences = recipe.max_steps * recipe.prompts_per_step * recipe.generations
+    prompts = read_prompt_table(dataset.path / TRAIN_FILE).height
     warm_start = WarmStartConfig(
-        steps=-(-sequences // tuning.batch_size),
+        steps=tuning.steps(recipe.sampled_completions, prompts),
         batch_size=tuning.batch_size,
+        accumulation=tuning.accumulation,
         learning_rate=tuning.learning_rate,
         lora=recipe.lora,
         load_in_4bit=recipe.load_in_4bit,

@@ -90,8 +90,29 @@ class ReferenceTuningConfig(Section):
 
     batch_size: int = Field(default=32, ge=1)
     """Answers a step."""
+    accumulation: int = Field(default=8, ge=1)
+    """Forward passes per step, among which its answers are divided to save memory."""
     learning_rate: float = Field(default=2e-4, gt=0)
     """Peak learning rate."""
+    max_epochs: int = Field(default=3, ge=1)
+    """Most times that it reads an answer: beyond a few it learns them by heart, which would be no fair comparison."""
+
+    @model_validator(mode="after")
+    def _parts_are_whole(self) -> Self:
+        if self.batch_size % self.accumulation:
+            raise ValueError(
+                f"accumulation {self.accumulation} does not divide batch_size {self.batch_size}; set one that does"
+            )
+        return self
+
+    def steps(self, sampled: int, prompts: int) -> int:
+        """Return the optimizer steps: as many answers as the training samples completions, up to `max_epochs`.
+
+        Args:
+            sampled: Completions that the training samples.
+            prompts: Training prompts, each with a reference answer.
+        """
+        return -(-min(sampled, self.max_epochs * prompts) // self.batch_size)
 
 
 class CostConfig(Section):

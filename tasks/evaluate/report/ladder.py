@@ -17,7 +17,7 @@ COLOURS: Final = (SOFT, "#b45309", "#7c3aed", LOSS, BLUE, "#be185d", "#0891b2")
 MARKS: Final = "osDvP^X"
 
 
-class Score(NamedTuple):
+class MeanScore(NamedTuple):
     """Mean score of a task with its 95 % interval, by Student's t; the interval is a point for one prompt."""
 
     mean: float
@@ -31,7 +31,7 @@ class Step(NamedTuple):
     name: str
     draws: int
     """Answers that are drawn to a prompt."""
-    scores: Mapping[TaskName, Score]
+    scores: Mapping[TaskName, MeanScore]
     overall: float
     left: PairedStats | None
     """The tuned model's scores beside these, which take the base's place; None for the tuned model itself."""
@@ -98,18 +98,18 @@ def draw_ladder(ladder: Sequence[Step]) -> str:
         return svg(figure, f"Mean score of each step against the price of its answers, by task; overall: {said}.")
 
 
-def _by_task(prompts: Sequence[PromptScores], *, of_tuned: bool) -> dict[TaskName, Score]:
+def _by_task(prompts: Sequence[PromptScores], *, of_tuned: bool) -> dict[TaskName, MeanScore]:
     found: dict[TaskName, list[float]] = {}
     for prompt in prompts:
         found.setdefault(prompt.task, []).append(prompt.tuned if of_tuned else prompt.base)
     return {task: _mean(values) for task, values in found.items()}
 
 
-def _mean(values: Sequence[float]) -> Score:
+def _mean(values: Sequence[float]) -> MeanScore:
     from scipy import stats
 
     mean = float(np.mean(values))
     half = 0.0
     if len(values) > 1:
         half = float(stats.sem(values) * stats.t.ppf(0.975, len(values) - 1))
-    return Score(mean, mean - half, mean + half)
+    return MeanScore(mean, mean - half, mean + half)
