@@ -67,22 +67,48 @@ def make_completions(shipped: Sequence[Rollout]) -> list[Rollout]:
     known, witness = store(), Database(simulate_store(ORDERS, random.Random(f"{SEED}:witness")))
     found: list[Rollout] = []
     for task in TASK_NAMES:
-        rows = [*_rows(task, known), *_rows(task, replace(known, review_causes=None, customer_hazards=None))]
+        rows = _rows(task, known, SEED)
         prompts = _Prompts(task, rows, witness if task == "sql_qa" else None)
         there = [rollout for rollout in shipped if rollout.task == task]
-        made = [*there, *islice(_made(prompts), COUNTS[task] - len(there))]
+        made = [*there, *islice(_made(prompts, SEED), COUNTS[task] - len(there))]
         random.Random(f"{SEED}:{task}").shuffle(made)
         found += made
     return found
 
 
-def _rows(task: TaskName, source: Store) -> Iterator[PromptRow]:
-    return map(as_prompt_row, EXAMPLE_MAKERS[task](source, random.Random(SEED), PROMPTS))
+def other_completions(task: TaskName, shipped: Sequence[Rollout], seed: int, count: int) -> list[Rollout]:
+    """Return completions of a task that are made as the 20,000 are, by another seed and to other prompts.
+
+    Args:
+        task: The task; queries are of the shipped prompts, whose store every audit has.
+        shipped: The rollouts of the shipped audit.
+        seed: The seed, which is not `SEED`.
+        count: The number.
+    """
+    if task != "sql_qa":
+        rows = _rows(task, simulate_store(ORDERS, random.Random(f"{seed}:asked")), seed)
+        return list(islice(_made(_Prompts(task, rows, None), seed), count))
+    asked = {each.prompt_id: each for each in shipped if each.task == task and each.reference}
+    rows = [
+        PromptRow(each.prompt_id, task, "", each.prompt, each.reference or {}, "simulated", None, None, None)
+        for each in asked.values()
+    ]
+    witness = Database(simulate_store(ORDERS, random.Random(f"{seed}:witness")))
+    return list(islice(_made(_Prompts(task, rows, witness), seed), count))
 
 
-def _made(prompts: _Prompts) -> Iterator[Rollout]:
+def _rows(task: TaskName, known: Store, seed: int) -> list[PromptRow]:
+    stores = (known, replace(known, review_causes=None, customer_hazards=None))
+    return [
+        as_prompt_row(example)
+        for each in stores
+        for example in EXAMPLE_MAKERS[task](each, random.Random(seed), PROMPTS)
+    ]
+
+
+def _made(prompts: _Prompts, seed: int) -> Iterator[Rollout]:
     """Yield completions without end; of each kind as many as its share."""
-    generator = random.Random(f"{SEED}:{prompts.task}:made")
+    generator = random.Random(f"{seed}:{prompts.task}:made")
     makes, shares = zip(*_KINDS, strict=True)
     while True:
         (make,) = generator.choices(makes, shares)

@@ -14,11 +14,14 @@ from flows.runtime.session import EXPERIMENT, mlflow_store
 from flows.runtime.signals import interruptible
 from flows.stages.past_audits import past_audits
 from schemas.config.profiles import load_config, read_state
-from schemas.tasks import SpecName, TaskName
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.audit import review, stage
 from tasks.audit.mutants import run_mutants
 from tasks.audit.new_sheet import make_sheet
+from tasks.audit.probes.recorded import changes, read_recorded
+from tasks.audit.probes.recorded import record as write_record
 from tasks.audit.report import REPORT_PAGE
+from tasks.audit.reward import reward_of
 from tasks.audit.stage import STORE_FOLDER, read_files, shipped_files
 
 app = typer.Typer(
@@ -29,6 +32,8 @@ app = typer.Typer(
 )
 
 SHARE_TO_CATCH = 0.95
+RECORD_SHOWN = 100
+"""Characters of a changed completion that are shown."""
 KEPT = "interrupted; what was done is kept, and the same command resumes"
 
 Sheet = Annotated[Path, typer.Argument(help="The audit sheet, a CSV file.")]
@@ -133,6 +138,22 @@ def mutants(
     if report.share_caught < SHARE_TO_CATCH:
         say(f"{SHARE_TO_CATCH:.0%} is needed; add a probe for each bug that the table marks NOTHING")
         raise typer.Exit(3)
+
+
+@app.command()
+def record(
+    tasks: Annotated[list[TaskName] | None, typer.Option("--task", help="Only this task; may be repeated.")] = None,
+) -> None:
+    """Record what the shipped completions earn now, after a reward was changed on purpose, and say which changed."""
+    with interruptible(UNDONE):
+        for task in tasks or TASK_NAMES:
+            known, score = read_recorded(task), reward_of({task}, shipped_files().store, "grounded")
+            changed = list(changes(known, score))
+            for line, said in changed:
+                say(f"{task} line {line}: {said}: {known[line - 1].completion[:RECORD_SHOWN]!r}")
+            if changed:
+                write_record(task, known, score)
+            say(f"{task}: {len(changed)} of {len(known)} recorded completions earned something else")
 
 
 app.command()(attack)

@@ -18,6 +18,7 @@ from schemas.progress import Progress, silent
 from schemas.tasks import SpecName, TaskName
 from tasks.audit.disagreements import ScoredCompletion
 from tasks.audit.gate import AuditGate, TaskAudit, decide, judge
+from tasks.audit.probes.recorded import recorded_scores
 from tasks.audit.probes.run import run_probes
 from tasks.audit.report import REPORT_PAGE, PastAudit, write_page
 from tasks.audit.reward import RewardFunction, reward_of
@@ -162,6 +163,8 @@ def audit_rewards(sheet: ScoredSheet, score: RewardFunction, config: AuditConfig
             list(groups.values()),
         )
         probes = run_probes(task, [row.item.rollout for row in judged], score)
+        if (recorded := recorded_scores(task, {row.rollout.prompt_id for row in judged}, score)) is not None:
+            probes["recorded_scores"] = recorded
         tasks[task] = judge(task, agreement, probes, config)
         everything += judged
     gate = decide(tasks, sheet.unscored, sheet.rater_kinds.values(), config)
