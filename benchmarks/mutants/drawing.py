@@ -26,12 +26,12 @@ from tasks.commerce.registry import score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
 
 SEED: Final = 21
-POOL: Final = 4_000
+POOL: Final = 8_000
 """Completions of a task from which those are chosen that are recorded; fewer of sql_qa, whose queries run."""
 POOL_OF_QUERIES: Final = 1_000
 EACH: Final = 4
 """Chosen completions that shall take each step, where so many do."""
-MOST: Final = 400
+MOST: Final = 500
 """Chosen completions of a task."""
 REWARDS: Final = str(REPOSITORY / "tasks" / "commerce")
 
@@ -100,7 +100,7 @@ def main() -> None:
         random.Random(SEED).shuffle(made)
         chosen = draw(made, score)
         record(task, chosen, score)
-        print(f"{task}: {len(chosen)} of {len(made)}")  # noqa: T201
+        print(f"{task}: {len(chosen)} of {len(made)}")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from schemas.store.files import read_store
 from schemas.tables.rollout_tables import read_rollouts
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.mutations.breaking import forget
+from tasks.audit.probes.recorded import recorded_scores
 from tasks.audit.probes.run import run_probes
 from tasks.audit.reward import RewardFunction
 from tasks.audit.sheet import ScoredSheet, read_scored_sheet
@@ -37,6 +38,8 @@ MAX_SECONDS: Final = 60
 """Time of a trial; a mutant that needs more is taken for one that never ends."""
 MAX_MEMORY: Final = 3 * 2**30
 """Address space of a trial."""
+RECORDED: Final = "recorded scores alone"
+"""Objection to a mutant that no other probe notices."""
 CONFIG: Final = AuditConfig(require_human=False)
 
 
@@ -221,14 +224,19 @@ def _largest_change(tasks: Sequence[TaskName], material: Material, stop: float) 
 
 
 def _objection(tasks: Sequence[TaskName], material: Material) -> str:
-    """Return the audit's first objection: probes first, for they are quick."""
+    """Return the audit's first objection: probes first, then the recorded scores, and last the gate's figures."""
     score: RewardFunction = partial(score_rollout, databases=material.audited)
     sheet = material.sheet
     try:
+        asked = {task: [item.rollout for item in sheet.of_task(task)] for task in tasks}
         for task in tasks:
-            for name, probe in run_probes(task, [item.rollout for item in sheet.of_task(task)], score).items():
+            for name, probe in run_probes(task, asked[task], score).items():
                 if not probe.passed:
                     return f"{task}: probe:{name}"
+        for task in tasks:
+            recorded = recorded_scores(task, {rollout.prompt_id for rollout in asked[task]}, score)
+            if recorded is not None and not recorded.passed:
+                return RECORDED
         items = tuple(item for item in sheet.items if item.rollout.task in tasks)
         objections = audit_rewards(replace(sheet, items=items, unscored=()), score, CONFIG).gate.objections
     except Exception as error:  # noqa: BLE001 - so may an audit of a mutant

@@ -35,7 +35,9 @@ class RecordedRollout(Rollout):
     """The reward, and its components by name."""
 
 
-def recorded_scores(task: TaskName, asked: Collection[str], score: RewardFunction, folder: Path = FOLDER) -> Probe | None:
+def recorded_scores(
+    task: TaskName, asked: Collection[str], score: RewardFunction, folder: Path = FOLDER
+) -> Probe | None:
     """Compare a reward with its recorded scores.
 
     Args:
@@ -82,7 +84,7 @@ def record(task: TaskName, rollouts: Sequence[Rollout], score: RewardFunction, f
     lines = []
     for each in rollouts:
         document = each.model_dump(mode="json", include=set(Rollout.model_fields))
-        lines.append(RecordedRollout(**document, scores=_scores(score(each))).model_dump_json(exclude_none=False))
+        lines.append(RecordedRollout(**document, scores=_scores(score(each))).model_dump_json())
     replace_file(_file(folder, task), "".join(f"{line}\n" for line in lines))
 
 
