@@ -26,7 +26,7 @@ import orjson
 from benchmarks.harness import Report, map_in_processes, run_benchmark
 from benchmarks.mutants.completions import COUNTS, make_completions
 from benchmarks.mutants.sources import Mutant, all_mutants, closure, sampled
-from benchmarks.mutants.trial import LIMIT, Outcome, try_mutant, write_completions
+from benchmarks.mutants.trial import LIMIT, RECORDED, Outcome, try_mutant, write_completions
 from schemas.digests import file_sha256
 from schemas.source import source_digest
 from schemas.tables.rollout_tables import read_rollouts
@@ -62,6 +62,8 @@ def measure(report: Report, options: Namespace) -> None:
     _report_survivors(report, [each for each in results if each[1].kind == "survived"])
     counted = [outcome for _, outcome in results if outcome.kind in ("caught", "survived")]
     share = sum(outcome.kind == "caught" for outcome in counted) / len(counted) if counted else 1.0
+    alone = sum(outcome.caught_by == RECORDED for outcome in counted)
+    report.line(f"{alone} of {len(counted)} counted mutants are noticed by the recorded scores alone")
     report.limit(
         share >= MIN_CAUGHT, f"{share:.1%} of {len(counted)} counted mutants are caught, limit {MIN_CAUGHT:.0%}"
     )

@@ -142,18 +142,18 @@ def mutants(
 
 @app.command()
 def record(
-    tasks: Annotated[list[TaskName] | None, typer.Option("--task", help="Only this task; may be repeated.")] = None,
+    task: Annotated[TaskName | None, typer.Option(help="Record this task only.")] = None,
 ) -> None:
     """Record what the shipped completions earn now, after a reward was changed on purpose, and say which changed."""
     with interruptible(UNDONE):
-        for task in tasks or TASK_NAMES:
-            known, score = read_recorded(task), reward_of({task}, shipped_files().store, "grounded")
+        for name in [task] if task else TASK_NAMES:
+            known, score = read_recorded(name), reward_of({name}, shipped_files().store, "grounded")
             changed = list(changes(known, score))
             for line, said in changed:
-                say(f"{task} line {line}: {said}: {known[line - 1].completion[:RECORD_SHOWN]!r}")
+                say(f"{name} line {line}: {said}: {known[line - 1].completion[:RECORD_SHOWN]!r}")
             if changed:
-                write_record(task, known, score)
-            say(f"{task}: {len(changed)} of {len(known)} recorded completions earned something else")
+                write_record(name, known, score)
+            say(f"{name}: {len(changed)} of {len(known)} recorded completions earned something else")
 
 
 app.command()(attack)

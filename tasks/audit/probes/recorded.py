@@ -36,7 +36,7 @@ class RecordedRollout(Rollout):
 
 
 def recorded_scores(
-    task: TaskName, asked: Collection[str], score: RewardFunction, folder: Path = FOLDER
+    task: TaskName, asked: Collection[str], score: RewardFunction, folder: Path | None = None
 ) -> Probe | None:
     """Compare a reward with its recorded scores.
 
@@ -45,7 +45,7 @@ def recorded_scores(
         asked: Identities of the audited prompts. Recorded queries run on the shipped store, so that they are compared
             only where the audit is of its prompts.
         score: The reward under audit.
-        folder: The folder of the recorded scores.
+        folder: The folder of the recorded scores; the shipped one if not given.
 
     Returns:
         The probe; None if nothing is recorded, another specification is audited, or another store.
@@ -75,7 +75,7 @@ def changes(recorded: Sequence[RecordedRollout], score: RewardFunction) -> Itera
             yield line, f"{name} {each.scores.get(name, 'none')}, now {found.get(name, 'none')}"
 
 
-def record(task: TaskName, rollouts: Sequence[Rollout], score: RewardFunction, folder: Path = FOLDER) -> None:
+def record(task: TaskName, rollouts: Sequence[Rollout], score: RewardFunction, folder: Path | None = None) -> None:
     """Write what completions earn now, in place of what was recorded of the task.
 
     Raises:
@@ -88,7 +88,7 @@ def record(task: TaskName, rollouts: Sequence[Rollout], score: RewardFunction, f
     replace_file(_file(folder, task), "".join(f"{line}\n" for line in lines))
 
 
-def read_recorded(task: TaskName, folder: Path = FOLDER) -> Sequence[RecordedRollout]:
+def read_recorded(task: TaskName, folder: Path | None = None) -> Sequence[RecordedRollout]:
     """Return a task's completions with their recorded scores; none where nothing was recorded.
 
     Raises:
@@ -103,5 +103,5 @@ def _scores(scored: ScoredRollout) -> dict[str, float]:
     return {name: round(value, PLACES) for name, value in found.items()}
 
 
-def _file(folder: Path, task: TaskName) -> Path:
-    return folder / f"{task}.jsonl"
+def _file(folder: Path | None, task: TaskName) -> Path:
+    return (folder or FOLDER) / f"{task}.jsonl"

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tasks.audit.probes import recorded
+from tasks.audit.probes.recorded import FOLDER
 from tasks.audit.sheet import Row, read_rows, write_rows
 from tasks.audit.stage import FILES, shipped_files
 from tests.flows.command import Ended, in_a_process, in_this_process
@@ -162,3 +164,26 @@ def test_without_a_store_of_their_own_rollouts_are_run_on_the_shipped_one_and_it
     ended = tucano("sheet", tmp_path / "rollouts.jsonl", "--out", tmp_path / "sheet.csv")
     assert ended.returncode == 0, ended.stderr
     assert "it is run on the shipped store" in ended.stderr
+
+
+def test_what_is_recorded_is_said_to_be_as_it_was_and_is_left_alone() -> None:
+    before = (FOLDER / "sentiment.jsonl").read_bytes()
+    ended = tucano("record", "--task", "sentiment")
+    assert ended.returncode == 0
+    assert "sentiment: 0 of 500 recorded completions earned something else" in ended.stderr
+    assert (FOLDER / "sentiment.jsonl").read_bytes() == before
+
+
+def test_a_changed_reward_is_said_by_completion_and_recorded_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = json.loads((FOLDER / "sentiment.jsonl").read_text(encoding="utf-8").partition("\n")[0])
+    as_it_is = first["scores"]["polarity"]
+    first["scores"]["polarity"] = 1 - as_it_is if as_it_is != 0.5 else 0.0
+    (tmp_path / "sentiment.jsonl").write_text(json.dumps(first) + "\n", encoding="utf-8")
+    monkeypatch.setattr(recorded, "FOLDER", tmp_path)
+
+    ended = tucano("record", "--task", "sentiment")
+    assert "sentiment line 1: polarity" in ended.stderr
+    assert "sentiment: 1 of 1 recorded completions earned something else" in ended.stderr
+    assert json.loads((tmp_path / "sentiment.jsonl").read_text(encoding="utf-8"))["scores"]["polarity"] == as_it_is
