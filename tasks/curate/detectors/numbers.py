@@ -41,8 +41,10 @@ _LONG_CODE: Final = re.compile(
     r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|(?<![0-9a-z])(?=[0-9]{0,31}[a-f])[0-9a-f]{32}"
 )
 _RUN: Final = re.compile(r"(?<!\d)\d{10,11}(?:[ \t/,;|-]{1,3}\d{10,11}){1,5}(?!\d)")
-_LETTER_FOR_DIGIT: Final = re.compile(r"(?<=\d\d)[oil](?=-?\d)|(?<=-\d{3})[oil](?![^\W_])|(?<!\w)o(?=\d\d[ )-]\d)")
-"""`9876O-4321`, `3322-445l`, `O11 98765-4321`."""
+_LETTERED: Final = re.compile(r"(?<![^\W_])(?=(?:[oilzb]{0,2}[ ().+-]{0,3}\d){6})[\doilzb().+ -]{8,20}(?![^\W_])")
+_LETTER_FOR_DIGIT: Final = re.compile(r"(?<=\d)[oilzb]|[oilzb](?=\d)")
+_DIGIT_OF: Final = dict(zip("oilzb", "01128", strict=True))
+"""`9876O-4321`, `3322-445l`, `O11 98765-43Z1`."""
 _CODE_MARK: Final = 1
 _MARKS: Final = {kind: mark for mark, kind in enumerate(KINDS, _CODE_MARK + 1)}
 _NUMBER: Final = re.compile(r"\d+")
@@ -78,10 +80,10 @@ def find_numbers(text: str) -> list[Found]:
         return _claim(_IN_WORDS, text, bytearray(len(text)))
     marks = bytearray(len(text))
     found: list[Found] = []
-    if _LETTER_FOR_DIGIT.search(text):
+    if _LETTERED.search(text):
         # First those whose letters are right: `KVDY99L9/0001-29`.
         found = _claim(taxpayers.LETTERED_SEARCHES, text, marks)
-        text = _LETTER_FOR_DIGIT.sub(lambda letter: "0" if letter[0] == "o" else "1", text)
+        text = _LETTERED.sub(lambda run: _LETTER_FOR_DIGIT.sub(lambda letter: _DIGIT_OF[letter[0]], run[0]), text)
     found += _claim(pix_keys.SEARCHES, text, marks)
     for code in _LONG_CODE.finditer(text):
         marks[code.start() : code.end()] = bytes([_CODE_MARK]) * len(code[0])

@@ -33,7 +33,7 @@ _RUN: Final = re.compile(
 )
 # fmt: off
 _CUES: Final = (
-    "zero", "enta", "cento", "dois", "duas", "três", "tres", "quatro", "cinco", "seis", "meia", "sete", "oito", "nove",
+    "zero", "enta", "inta", "vinte", "nze", "oze", "eze", "inze", "cento", "dois", "duas", "três", "tres", "quatro", "cinco", "seis", "meia", "sete", "oito", "nove",
 )
 # fmt: on
 _PART: Final = re.compile(rf"{_WORD}(?![^\W_])|\d+|(?<= )e(?= )")
