@@ -60,7 +60,8 @@ def _find_phone(match: re.Match[str]) -> Span | None:
     if around.is_order or around.is_glued:
         return None
     is_foreign = match["country"] and (len(national) == 11 or (match["apart"] and around.is_alone))
-    is_named = around.label == "TELEFONE" or is_foreign or len(match["trunk"] or "") > 2 or match["extension"]
+    is_told = around.label == "TELEFONE" and (around.leads or around.is_alone or _is_followed(match))
+    is_named = is_told or is_foreign or len(match["trunk"] or "") > 2 or match["extension"]
     return _with_bracket(match) if is_named or _looks_like_one(match, around) else None
 
 

@@ -7,7 +7,7 @@ from tasks.curate.detectors.context import LABEL_START, LEAD, Search, Span
 
 _UNIT: Final = "(?:zero|uma?|dois|duas|tr[eê]s|quatro|cinco|seis|meia|sete|oito|nove)"
 _CODE: Final = (
-    rf"(?P<value>\d(?: ?[.-]? ?\d){{2,3}}|(?:{_UNIT}|\d)(?:[ ,.-]{{1,2}}(?:{_UNIT}|\d{{1,2}})){{1,3}})(?![^\W_]|[.,/-]\d| ?%"
+    rf"(?P<value>\d(?: ?[.-]? ?\d){{2,3}}|{_UNIT}(?:[ ,.-]{{1,2}}{_UNIT}){{2,3}}|zero \d\d)(?![^\W_]|[.,/-]\d| ?%"
     r"| (?:dias?|reais|vezes|pe[cç]as|unidades|clientes|passos|graus|watts|volts|cilindradas|motor|d[ií]gitos?|n[uú]mer\w+)"
     r"| ?(?:k?g|m?l|[ckm]?m|[gmt]b|[vw]|hp)(?![^\W_]))"
 )
@@ -27,7 +27,7 @@ _LABEL: Final = (
     rf"|c[oó]d(?:igo|igozinho)? (?:de |com )?(?:3|tr[eê]s|4|quatro) (?:d[ií]gitos|n[uú]meros)){_END}"
 )
 _LABELLED: Final = re.compile(
-    rf"{LABEL_START}{_LABEL}(?:{LEAD}|{_LABEL}|(?:cart[aã]o|verificador|(?<!\[)cvv|[34] d[ií]gitos|d[ií]gitos?|n[uú]meros?){_END}){{0,5}}{_CODE}"
+    rf"{LABEL_START}{_LABEL}(?:{LEAD}|(?<!\[){_LABEL}|(?:cart[aã]o|verificador|(?<!\[)cvv|[34] d[ií]gitos|d[ií]gitos?|n[uú]meros?){_END}){{0,5}}{_CODE}"
 )
 _ANYWHERE: Final = re.compile(
     rf"{LABEL_START}{_LABEL}(?:(?!{_OF_AN_ORDER})(?:[^\d\[$]|[34] ?(?:d[ií]g|n[uú]m))){{1,60}}?(?<![^\W_])(?!20\d\d){_CODE}(?![ -]\d)"

@@ -24,8 +24,8 @@ _HUNDREDS: Final = {
     "cento": 100, "duzentos": 200, "trezentos": 300, "quatrocentos": 400, "quinhentos": 500, "seiscentos": 600,
     "setecentos": 700, "oitocentos": 800, "novecentos": 900,
 }  # fmt: skip
-_WORDS: Final = {**_UNITS, **_TEENS, **_TENS, **_HUNDREDS, "mil": 1000}
-_WORD: Final = rf"(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})"
+NUMBER_WORDS: Final = {**_UNITS, **_TEENS, **_TENS, **_HUNDREDS, "mil": 1000}
+_WORD: Final = rf"(?:{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))})"
 _BETWEEN: Final = r"(?:[ \t\n,.;:/()-]{1,3}|(?: e | tra[cç]o | ponto | h[ií]fen | ddd ))"
 _ITEM: Final = rf"(?:{_WORD}|\d{{1,5}})"
 _RUN: Final = re.compile(
@@ -84,7 +84,7 @@ def _read(text: str) -> tuple[str, int]:
         if part == "e":
             joins = True
             continue
-        value = int(part) if part.isdigit() else _WORDS[part]
+        value = int(part) if part.isdigit() else NUMBER_WORDS[part]
         units += part in _UNITS
         if part == "mil":
             numbers[-1:] = [f"{numbers[-1]}000" if numbers else "1000"]

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from tasks.curate.detectors.context import Span, holds_any
+from tasks.curate.detectors.profiles import known_words, shape_of
+from tasks.curate.detectors.spelled_digits import NUMBER_WORDS
 from tasks.curate.detectors.taxpayers import is_cpf
 
 _LONGEST_NAME: Final = 64
@@ -22,19 +24,25 @@ _SUFFIX: Final = (
     r"|es|it|fr|de|ar|cl|mx|uy|py)"
 )
 _PROVIDER: Final = (
-    r"(?:gmail|hotmail|outlook|yahoo|uol|bol|icloud|terra|live|msn|ig|globo|proton(?:mail)?|zipmail|oi|r7)"
+    r"(?:g ?mail|hot ?mail|out ?look|yahoo|uol|bol|i ?cloud|terra|live|msn|ig|globo|proton(?:mail)?|zipmail|oi|r7)"
 )
+_AT: Final = r"(?:a ?rr?[ou]{1,2}b[aá]?|arrb[ao]?)"
 _LABEL: Final = r"[^\W_][\w-]{0,62}"
 _SIGN: Final = re.compile(
-    r"[ \t]{0,2}(?:@{1,3}|[(\[{<*_|/\"'-]{1,2}[ \t]?(?:@|arr?oba|at)[ \t]?[)\]}>*_|/\"'-]{1,2}"
-    r"|(?<=[ \t])(?:arr?oba|at)(?=[ \t])"
-    rf"|arr?oba?(?={_PROVIDER}|[ \t])|(?<=[ \t])arr?oba(?=\w)|\#(?={_PROVIDER}\.?com))[ \t]{{0,2}}"
+    rf"[ \t]{{0,2}}(?:@{{1,3}}(?:\n(?={_PROVIDER}))?|[(\[{{<*_|/\"'-]{{1,2}}[ \t]?(?:@|{_AT}|at|arr)[ \t]?[)\]}}>*_|/\"'-]{{1,2}}"
+    rf"|(?<=[ \t])[(]?(?:{_AT}|at)(?=[ \t])"
+    rf"|{_AT}(?={_PROVIDER}|[ \t])|(?<=[ \t]){_AT}(?=\w)|[#%&](?={_PROVIDER}\.?com))(?: d[oae] (?={_PROVIDER})|[ \t]{{0,2}})"
+    rf"|[ \t,.…]{{1,4}}{_AT}[ \t,.…:]{{1,4}}|(?:[ \t]?[,.…-]{{1,3}}[ \t]?|\n)@(?={_PROVIDER}(?![\w-]))"
     # `(a)` is also a form of address: `Prezado(a) Loja.com`.
-    rf"|\(a\)(?={_LABEL}\.[a-z]|{_PROVIDER}(?![\w-]))|[ \t]?\([ \t]?a[ \t]?\)[ \t]?(?={_PROVIDER}\.?com)"
+    rf"|\(a\)(?={_LABEL}\.[a-z]|{_PROVIDER}(?![\w-]))|[ \t]?[(\[{{][ \t]?a[ \t]?[)\]}}][ \t]?(?={_PROVIDER}\.?com)"
 )
 _CUES: Final = (
     "@",
-    "rob",
+    "ob",
+    "oub",
+    "arr",
+    "%",
+    "&",
     "(a",
     "( a",
     "[a",
@@ -64,15 +72,16 @@ _CUES: Final = (
 )
 _DOT: Final = (
     r"(?:\.{1,3}|[ \t]{1,2}\.[ \t]{0,2}|\.[ \t]|[,;]|[(\[{]\.[)\]}]"
-    r"|[ \t]{0,2}[(\[{<*_|-]{1,2}[ \t]?(?:ponto|pto|dot)[ \t]?[)\]}>*_|-]{1,2}[ \t]{0,2}|[ \t]{1,2}(?:ponto|pto"
-    r"|dot)[ \t]{1,2})"
+    r"|[ \t]{0,2}[(\[{<*_|-]{1,2}[ \t]?(?:ponto|pto|dot)[ \t]?[)\]}>*_|-]{1,2}[ \t]{0,2}|[ \t,]{1,2}(?:ponto|pto"
+    r"|dot)[ \t,]{1,2})"
 )
 _HOST: Final = re.compile(
     rf"(?:{_LABEL}\.){{1,8}}?{_SUFFIX}(?:\.[a-z]{{2}})?(?![\w-])(?!\.[a-z]{{2,3}}(?![\w-]))"
     rf"|{_LABEL}(?:\.{_LABEL}){{0,8}}\.[^\W\d_]{{2,24}}(?!\w)"
 )
 _KNOWN_HOST: Final = re.compile(
-    rf"(?:{_LABEL}{_DOT}){{1,4}}?{_SUFFIX}(?:{_DOT}[a-z]{{2}})?(?![\w-])(?!{_DOT}br(?![\w-]))"
+    rf"(?:(?:{_LABEL}|{_PROVIDER}){_DOT}){{1,4}}?{_SUFFIX}(?:{_DOT}(?:[a-z]{{2}}|b r|b[eê] erre))?(?![\w-])(?!{_DOT}br(?![\w-]))"
+    rf"|{_PROVIDER}[ \t]com(?:[ \t]br(?!\w)|(?=[ \t]*(?:[,.;!?)\n]|\Z)))"
     rf"|{_PROVIDER}[ \t]?(?:ponto|pto|dot)com(?:[ \t]?(?:ponto|pto|dot)[ \t]?br)?(?![\w-])"
     rf"|[(\[{{]{_PROVIDER}[)\]}}](?:{_DOT}|[ \t])[(\[{{]?com[)\]}}]?(?:{_DOT}[(\[{{]?br[)\]}}]?)?"
     rf"|{_PROVIDER}(?:\.?com)?(?![\w-])"
@@ -93,12 +102,25 @@ _PROVIDERS: Final = (
 )
 _NAME: Final = re.compile(r"[\w.+%&'*=~-]+")
 _SPOKEN_NAME: Final = re.compile(
-    r"(?:(?<![\w.-])[\w.+-]{1,30}(?:[ \t]{1,2}[(\[]?(?:ponto|pto|dot|under ?line|under ?score|tra[cç]o|h[ií]fen"
+    r"(?:(?<![\w.-])[\w.+-]{1,30}(?:[ \t]{1,2}[(\[]?(?:ponto|pto|dot|(?:und|and)\w{0,2} ?\w{2,6}|tra[cç]\w{1,5}|h[ií]fen"
     r"|sublinhado)[)\]]?"
-    r"[ \t]{1,2}| \. | [(\[]?tudo junto[)\]]?[ \t]{1,2}|[(\[](?:ponto|dot|\.)[)\]])){1,4}\Z"
+    r"[ \t]{1,2}| \. |[(\[](?:ponto|dot|\.)[)\]])){1,4}\Z"
 )
-_UNSIGNED: Final = re.compile(rf"(?<![\w.@-])(?P<name>[\w.-]{{4,40}})[ \t]{_PROVIDER}{_DOT}com(?:{_DOT}br)?(?![\w-])")
+_REMARK: Final = re.compile(r",?[ \t][(\[]?(?:tudo junto|(?:em |tudo )?(?:letra )?min[uú]scul\w{1,2})[)\]]?[ \t,]{0,2}\Z")
+_WORD_BEFORE: Final = re.compile(r"(?<![\w@.-])([\w-]{1,20}) \Z")
+_MOST_WORDS_BEFORE: Final = 4
+_NUMBER_WORD: Final = re.compile(rf"(?:{'|'.join(NUMBER_WORDS)})(?![^\W_])")
+_INTRODUCING: Final = frozenset(("contato", "aqui", "endereço", "email", "e-mail", "responde", "responder", "manda", "mandar"))
+_UNSIGNED: Final = re.compile(
+    rf"(?<![\w.@-])(?P<name>[\w.-]{{4,40}})[ \t]{_PROVIDER}(?:{_DOT}com(?:{_DOT}br)?(?![\w-])"
+    r"|[ \t]com(?:[ \t]br(?!\w)|(?=[ \t]*(?:[,.;!?)\n]|\Z))))"
+)
 """An address whose sign was forgotten: `ana.lima gmail.com`."""
+_AT_ITS_PROVIDER: Final = re.compile(
+    rf"(?<!\w){_PROVIDER}[ \t]?(?:(?:é|eh|:|=)[ \t]?){{1,2}}(?P<name>[a-z0-9_.-]{{5,40}})(?![\w@.-])"
+    rf"|(?<![\w.@-])(?P<before>[a-z0-9_.-]{{5,40}})(?:,? (?:no|do) |,[ ]| ?[(])(?:{_PROVIDER})[)]?(?![\w@.-])"
+)
+"""A name beside its provider: `meu gmail é analima85`, `analima85 no gmail`."""
 _DESCRIBED: Final = re.compile(
     r"(?<!\w)e-?mail[ \t]?(?:(?:é|eh|e|:|=)[ \t]?)?(?:o[ \t])?(?P<name>[a-z0-9_.-]{5,40}),?[ \t]"
     rf"(?:(?:no|do|da|pelo)[ \t])?(?:{_PROVIDER})(?![\w@-])"
@@ -176,6 +198,10 @@ def _unsigned(text: str, signed: Sequence[Span]) -> list[Span]:
             apart = all(end <= other[0] or start >= other[1] for other in (*signed, *found))
             if apart and not (_NO_NAMES.match(match["name"]) or match["name"] in _LITTLE_WORDS):
                 found.append((start, end))
+    for match in _AT_ITS_PROVIDER.finditer(text):
+        start, end = match.span("name" if match["name"] else "before")
+        if shape_of(text[start:end]) and not _NO_NAMES.match(text[start:end]) and all(end <= other[0] or start >= other[1] for other in (*signed, *found)):
+            found.append((start, end))
     return found
 
 
@@ -184,7 +210,11 @@ def _signed(text: str) -> list[Span]:
     end = found[-1][1] if found else 0
     for sign in _SIGN.finditer(text):
         is_apart = sign[0].strip("@") != ""
-        start = _spoken_start(text, end, _name_start(text, end, sign.start()))
+        remark = _REMARK.search(text, max(end, sign.start() - _LONGEST_NAME), sign.start())
+        last = remark.start() if remark else sign.start()
+        start = _spoken_start(text, end, _name_start(text, end, last))
+        if is_apart and start < last:
+            start = _words_start(text, end, start)
         if start < sign.start() and not (is_apart and text[start : sign.start()] in _LITTLE_WORDS):
             host = (None if is_apart else _HOST.match(text, sign.end())) or _KNOWN_HOST.match(text, sign.end())
             if host:
@@ -197,6 +227,26 @@ def _spoken_start(text: str, least: int, start: int) -> int:
     """Return the beginning of a name that is dictated: `ana ponto lima arroba uol ponto com`."""
     spoken = _SPOKEN_NAME.search(text, max(least, start - _LONGEST_NAME), start)
     return start if spoken is None else spoken.start()
+
+
+def _words_start(text: str, least: int, start: int) -> int:
+    """Return the beginning of a name of several words: `meu e-mail é vera lucia 85 arroba uol ponto com`.
+
+    It begins behind a little word, such as `é`, at the beginning of a clause, or behind the last everyday word.
+    """
+    unknown = first = start
+    for _ in range(_MOST_WORDS_BEFORE):
+        word = _WORD_BEFORE.search(text, max(least, first - _LONGEST_NAME), first)
+        if word is None:
+            begins = first == 0 or text[first - 1] in ":=\n" or text[max(first - 2, 0) : first] in {": ", "= "}
+            return first if begins else unknown
+        joins = word[1] == "e" and _NUMBER_WORD.match(text, first) is not None
+        if not joins and (word[1] in _LITTLE_WORDS or word[1] in _INTRODUCING):
+            return first
+        if unknown == first and (joins or word[1].isdigit() or word[1] in NUMBER_WORDS or word[1] not in known_words()):
+            unknown = word.start()
+        first = word.start()
+    return unknown
 
 
 def _name_start(text: str, least: int, end: int) -> int:
