@@ -10,10 +10,10 @@ import polars as pl
 
 _NO_WIDTH: Final = r"[\p{Mn}\p{Me}\p{Cf}]+"
 _ALONE: Final = (
-    r"\p{Nd}(?:(?:[\p{Zs}\p{Pd}\x{2212}\t.,;:·•*~=\\/_()\[\]+]*|\p{Zs}(?:ponto|tra[cç]o|h[ií]fen"
+    r"\p{Nd}(?:[ ().+\p{Pd}]{0,3}[\p{Nd}oilzb]){7}|\p{Nd}(?:(?:[\p{Zs}\p{Pd}\x{2212}\t.,;:·•*~=\\/_()\[\]+]*|\p{Zs}(?:ponto|tra[cç]o|h[ií]fen"
     r"|barra)\p{Zs})\p{Nd}){7}"
     # addresses
-    r"|@|\x{fe6b}|arr?ob|gmail|(?:hot|zip)mail|outlook|yahoo|(?-u:\b)(?:uol|bol|terra|live|msn|globo|icloud|proton)(?-u:\b)|e-?mail|[(\[{<]\s?at?\s?[)\]}>]|(?:^|[^\p{L}\p{Nd}])at(?:$|[^\p{L}\p{Nd}])|#\p{L}"
+    r"|@|\x{fe6b}|a ?rr?[ou]{1,2}b|arrb|g ?mail|(?:hot|zip) ?mail|out ?look|i ?cloud|yahoo|(?:ig|oi|r7)\W{0,3}(?:ponto\W)?com|(?-u:\b)(?:uol|bol|terra|live|msn|globo|icloud|proton)(?-u:\b)|e-?mail|[(\[{<]\s?a(?:t|rr)?\s?[)\]}>]|(?:^|[^\p{L}\p{Nd}])at(?:$|[^\p{L}\p{Nd}])|#\p{L}"
     r"|://|www\.|\.[a-z]{2,6}(?::\p{Nd}{2,5})?[/?#]"
     # a CNPJ with letters
     r"|cnpj|[a-z\p{Nd}]{8}0001\p{Nd}{2}"
@@ -26,13 +26,22 @@ _LABELS: Final = (
     r"(?-u:\b)r\.?g(?-u:\b)|(?-u:\b)r\.?g\p{Nd}|identidade|(?-u:\b)ident\.|registro geral"
     r"|(?-u:\b)c\.i\.?[:.º\s]{1,3}\p{Nd}"
     r"|(?-u:\b)c\.?e\.?p(?:(?-u:\b)|\p{Nd}|_)|postal|cv[vcn]|c\.v|ccv|(?-u:\b)c\.c\.?v|security code"
-    r"|(?:c[oó]d\w*|gitos?|meros?|inhos?)\W.{0,24}(?:tr[aá]s|seg|verso)|verificador|\[cartao\]"
+    r"|(?:c[oó]d\w*|gitos?|n[uú]m\w*|inhos?|n[º°])\W.{0,60}(?:tr[aá]s|seg|verso|verifica)|verificador|\[cartao\]|csc"
+    r"|(?:tr[aá]s|verso)\sd[oe]\s(?:\w+\s)?(?:cart|cr[eé]d)|(?:final|fim|terminad[oa](?:\sem)?|\*\*)\s?\p{Nd}{4}"
+    r"|(?:v[aá]l|venc|exp)[^\n]{0,20}\p{Nd}{1,2}\s?[/.|-]\s?\p{Nd}{2}"
     r"|c[oó]d(?:igo(?:zinho)?)?\.?\s?(?:d[eo]\s)?(?:cart|seg|verif|verso|\p{Nd}|tr[eê]s|quatro)|placa"
-    r"|nasc|anivers|(?-u:\b)niver|natal[ií]cio|(?-u:\b)dob|(?-u:\b)d\.?\p{Zs}?n(?-u:\b)"
-    r"|(?-u:\b)bday|sou de\p{Zs}\p{Nd}|\p{Nd}\p{Zs}an(?:os|inhos)(?-u:\b)"
+    r"|nas?c|anivers|(?-u:\b)niver|natal[ií]cio|(?-u:\b)dob|(?-u:\b)d\.?\p{Zs}?/?n(?-u:\b)"
+    r"|(?-u:\b)bday|(?:\p{Nd}|fa[cç]o|fazer|fiz|complet\w+)\p{Zs}an(?:o|os|inhos?)(?-u:\b)"
+)
+_DATE: Final = (
+    r"\p{Nd}[^\p{L}\p{Nd}]{1,3}(?:d[eo]\s(?:m[eê]s\s(?:de\s)?)?)?\p{Nd}{1,2}[^\p{L}\p{Nd}]{1,3}(?:d[eo]\s(?:ano\s(?:de\s)?)?)?\p{Nd}{2}"
+    r"|(?-u:\b)(?:jan|fev|mar|abr|mai|jun|jul|ago|set|out|nov|dez)\p{L}*[^\p{L}\p{Nd}]{1,3}"
+    r"(?:d[eo]\s(?:ano\s(?:de\s)?)?)?(?:\p{Nd}{2}|mil|dois\smil|\p{L}{2,7}nta)"
 )
 _NETWORK: Final = (
-    r"insta(?:gram|(?-u:\b)|_)|(?-u:\b)ig(?:(?-u:\b)|_)|tik\s?tok|twitter|telegram|(?-u:\b)face(?:book|(?-u:\b)"
+    r"insta(?:gram|(?-u:\b)|_)|i[ns]{1,2}tr?agr?a[mn]|(?-u:\b)(?:fb|tt|psn|steam)(?-u:\b)|gamertag|roblox|twitch|pinterest|onlyfans|badoo"
+    r"|tinder|youtube|bluesky|📷|📸|(?:(?-u:\b)me\s(?:add?|segu|cham|adicion|ach|procur|mand|marc)"
+    r"|(?:segu|sig|procur|busc)\w*\s(?:l[aá]|n?o|por|pelo)\s)[^\n]{0,60}[a-z\p{Nd}][._\p{Nd}]|(?-u:\b)ig(?:(?-u:\b)|_)|tik\s?tok|twitter|telegram|(?-u:\b)face(?:book|(?-u:\b)"
     r"|_)|threads|kwai"
     r"|nick|username|(?-u:\b)(?:user|dm|direct|perfil)(?-u:\b)|usu[aá]rio"
     r"|(?-u:\b)snap(?:chat|(?-u:\b)|_)|discord|skype|linkedin"
@@ -54,7 +63,7 @@ _SPELLED: Final = rf"(?:^|[^\p{{L}}]){_DIGIT_WORD}(?:[^\p{{L}}]|e|tra[cç]o|pont
 _PATTERNS: Final = (
     f"(?i){_ALONE}",
     f"(?i){_LABELS}|{_NETWORK}|{_PLATE}",
-    f"(?i){_KEY}",
+    f"(?i){_KEY}|{_DATE}",
     f"(?i){_HOST}",
     f"(?i){_SPELLED}",
 )

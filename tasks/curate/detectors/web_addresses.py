@@ -26,6 +26,7 @@ _SUFFIX: Final = (
 _PROVIDER: Final = (
     r"(?:g ?mail|hot ?mail|out ?look|yahoo|uol|bol|i ?cloud|terra|live|msn|ig|globo|proton(?:mail)?|zipmail|oi|r7)"
 )
+_MAIL: Final = "(?:gmail|hotmail|outlook|yahoo|icloud)"
 _AT: Final = r"(?:a ?rr?[ou]{1,2}b[aá]?|arrb[ao]?)"
 _LABEL: Final = r"[^\W_][\w-]{0,62}"
 _SIGN: Final = re.compile(
@@ -117,8 +118,8 @@ _UNSIGNED: Final = re.compile(
 )
 """An address whose sign was forgotten: `ana.lima gmail.com`."""
 _AT_ITS_PROVIDER: Final = re.compile(
-    rf"(?<!\w){_PROVIDER}[ \t]?(?:(?:é|eh|:|=)[ \t]?){{1,2}}(?P<name>[a-z0-9_.-]{{5,40}})(?![\w@.-])"
-    rf"|(?<![\w.@-])(?P<before>[a-z0-9_.-]{{5,40}})(?:,? (?:no|do) |,[ ]| ?[(])(?:{_PROVIDER})[)]?(?![\w@.-])"
+    rf"(?<!\w){_MAIL}[ \t]?(?:(?:é|eh|:|=)[ \t]?){{1,2}}(?P<name>[a-z0-9_.-]{{5,40}})(?![\w@.-])"
+    rf"|(?<![\w.@-])(?P<before>[a-z0-9_.-]{{5,40}})(?:,? (?:no|do) |,[ ]| ?[(]){_MAIL}[)]?(?![\w@.-])"
 )
 """A name beside its provider: `meu gmail é analima85`, `analima85 no gmail`."""
 _DESCRIBED: Final = re.compile(
