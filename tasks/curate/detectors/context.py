@@ -82,7 +82,7 @@ LEAD: Final = (
     r"|mulher|irm[aã]o?|av[oó]|vov[oó]|certo|correto|certa|correta|atual|novo|nova|velho|antigo|abaixo|segue|seria"
     r"|est[aá]|[eé]sse|este|essa|esta|aqui|anota|a[ií]|sob|registro|inscri[cç][aã]o|documento|doc|final|na|em|dia"
     r"|data|pra|para"
-    r"|tamb[eé]m|como|nome|era|por favor|favor|gentileza|d|meus|dados|mf|ssp|s[aã]o|sao|fica|ficou|tem|termina|digital|f[ií]sica|emitida|vencida"
+    r"|tamb[eé]m|como|nome|era|resposta|resp|por favor|favor|gentileza|d|meus|dados|mf|ssp|s[aã]o|sao|fica|ficou|tem|termina|digital|f[ií]sica|emitida|vencida"
     r"|v[aá]lida|impresso|impressa|digitei|informei|coloquei|cadastrado|cadastrada|cadastrei|consta|saiu|t[aá]"
     r")\b|[nº°ª№]){0,16}+"
 )

@@ -63,7 +63,7 @@ _SEARCHES: Final[tuple[Search, ...]] = (
     *phones.LOCAL_SEARCHES,
 )
 """In the order of their claims: what one has found is no longer searched by the next."""
-_IN_WORDS: Final = (*birth_dates.SEARCHES, *security_codes.SEARCHES)
+_IN_WORDS: Final = (*birth_dates.SEARCHES, *security_codes.SEARCHES, *plates.SEARCHES_IN_WORDS)
 """What a text without a digit may hold."""
 
 

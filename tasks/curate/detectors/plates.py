@@ -21,7 +21,7 @@ _CARS: Final = (
     r"|celta|corsa|fusca|sandero|logan|kwid|voyage|ka|ecosport|argo|mobi|cronos|toro|siena|doblo|ducato|sprinter|master|duster|creta"
     r"|tracker|compass|renegade|hilux|ranger|s10|spin|cobalt|prisma|astra|vectra|monza|polo|fox|jetta|golf|yaris|etios|fit|city"
     r"|honda|fiat|toyota|volkswagen|vw|chevrolet|gm|ford|renault|hyundai|jeep|peugeot|citroen|nissan|yamaha|suzuki|kia|chery|byd"
-    r"|titan|biz|scooter|cg|fan|bros|fazer|pop|nmax|pcx|hornet|xre|cb|twister"
+    r"|guincho|trailer|t[aá]xi|titan|biz|scooter|cg|fan|bros|fazer|pop|nmax|pcx|hornet|xre|cb|twister"
 )
 _OF_A_THING: Final = (
     r"(?: ?-?(?:m[aã]e|gr[aá]fica|solar|l[oó]gica|principal|eletr[oô]nica|wi-?fi|indicativa|decorativa)| d[eoa] (?:v[ií]deo|rede|som|led"
@@ -30,14 +30,14 @@ _OF_A_THING: Final = (
 )
 _LABEL: Final = rf"{LABEL_START}placas?(?!{_OF_A_THING})(?![^\W\d_])"
 _LABELLED: Final = re.compile(
-    rf"{_LABEL}(?: (?:d[oa]|de)(?: meu| minha| nosso| nossa)? [^\W\d_]{{2,14}}){{0,3}}{LEAD}{_SHAPE}"
+    rf"{_LABEL}(?: (?:d[oa]|de)(?: meu| minha| nosso| nossa)? [^\W\d_]{{2,14}}){{0,3}}{LEAD}(?<![^\W_])(?P<value>[a-z]{{3}}[ .·•_/-]{{0,3}}\d[a-z\d][\doil]{{2}})(?![^\W_]|[-.]\d)"
 )
 _SECOND: Final = re.compile(rf"\[placa\](?: ?[,/;] ?| e | ou ){_SHAPE}")
 _LETTER: Final = r"(?:[a-z]|b[eê]|c[eê]|d[eê]|efe|g[eê]|ag[aá]|jota|k[aá]|ele|eme|ene|p[eê]|qu[eê]|erre|esse|t[eê]|v[eê]|d[aá]bli[ou]|xis|[ií]psilon|z[eê])"
 _DIGIT: Final = r"(?:\d|zero|um|dois|tr[eê]s|quatro|cinco|seis|meia|sete|oito|nove)"
 _APART: Final = re.compile(
     rf"{_LABEL}(?: d[oa] [^\W\d_]{{2,14}})?(?: é| eh| era)?[ :.-]{{1,3}}(?:letras? )?(?P<value>{_LETTER}(?:[ .,-]{{0,2}}{_LETTER}){{2}}"
-    rf"(?:[ .,-]{{1,3}}| (?:e )?n[uú]meros? ){_DIGIT}[ .,-]{{0,2}}(?:{_DIGIT}|{_LETTER})(?:[ .,-]{{0,2}}{_DIGIT}){{2}})(?![^\W_])"
+    rf"(?:[ .,-]{{0,3}}| (?:e )?n[uú]meros? ){_DIGIT}[ .,-]{{0,2}}(?:{_DIGIT}|{_LETTER})(?:[ .,-]{{0,2}}{_DIGIT}){{2}})(?![^\W_])"
 )
 _AFTER: Final = re.compile(
     rf"[ ,;(:-]{{0,3}}(?:(?:é|eh|e|a|essa|esta|minha) ){{0,4}}placas?(?![^\W\d_])(?! d[ea] v|{_OF_A_THING})"
@@ -46,7 +46,7 @@ _NEAR: Final = re.compile(
     r"(?<![^\W\d_])(?:(?P<PART>(?:carros?|motos?) de (?:controle|beb|brinq|pedal|boneca|mini|feira|m[aã]o)\w*|(?:som|r[aá]dio|filtro|[oó]leo"
     r"|bateria|l[aâ]mpada|farol|pe[cç]a|bomba|sensor|capa|suporte|motor|multim[ií]dia|alarme|pneu) (?:d[oa]|de|pr[ao]|para|p/) ?(?:[oa] )?"
     r"(?:meu |minha )?(?:carro|moto|ve[ií]culo))"
-    rf"|(?P<VEHICLE>placas?(?!{_OF_A_THING})|{_CARS}|motoboy|entregador|mercosul|renavam|emplaca\w{{2,5}}|detran"
+    rf"|(?P<VEHICLE>placas?(?!{_OF_A_THING})|{_CARS}|motoboy|motoqueiro|entregador|condutor|mercosul|renavam|emplaca\w{{2,5}}|detran"
     r"|ipva|multas?|estacion\w{1,8}|garagem|motorista|uber|c[aâ]meras?|anot(?:ei|ou|ad[oa])|portaria|porteiro)"
     r"|(?P<OTHER>placas?|modelo|mod|c[oó]d(?:igo)?|ref(?:er[eê]ncia)?|sku|produto|pe[cç]a|pedido|cupom|rastreio|item|s[eé]rie"
     r"|lote|processador|ssd|mem[oó]ria|monitor|voucher|protocolo))(?![^\W\d_])"
@@ -79,7 +79,8 @@ def _find_near(match: re.Match[str]) -> Span | None:
     least = max(match.start() - _WINDOW, 0)
     for placeholder in PLACEHOLDER.finditer(match.string, max(least - 12, 0), match.start()):
         least = placeholder.end()
-    nearest = max(_NEAR.finditer(match.string, least, match.start()), key=re.Match.start, default=None)
+    words = list(_NEAR.finditer(match.string, least, match.start()))
+    nearest = words[-1] if words else None
     if nearest is None:
         nearest = _NEAR.search(PLACEHOLDER.split(match.string[match.end() : match.end() + _AFTERWARDS])[0])
     if nearest is None or nearest.lastgroup == "OTHER" or Around(match).is_order:
@@ -87,14 +88,16 @@ def _find_near(match: re.Match[str]) -> Span | None:
     compact = "".join(filter(str.isalnum, match[0]))
     if _MERCOSUL.fullmatch(compact):
         return match.span("value")
-    is_beside = nearest[0].startswith("placa") or _BESIDE.fullmatch(match.string, nearest.end(), match.start())
+    is_named = any(word[0].startswith("placa") for word in (*words, nearest))
+    is_beside = is_named or _BESIDE.fullmatch(match.string, nearest.end(), match.start())
     is_old = nearest.lastgroup == "VEHICLE" and ("-" in match[0] or is_beside) and not _YEAR.search(compact)
     return match.span("value") if is_old else None
 
 
+SEARCHES_IN_WORDS: Final[tuple[Search, ...]] = (Search("PLACA", _APART, _find_labelled, ("placa",)),)
 SEARCHES: Final[tuple[Search, ...]] = (
     Search("PLACA", _LABELLED, _find_labelled, ("placa",)),
-    Search("PLACA", _APART, _find_labelled, ("placa",)),
+    *SEARCHES_IN_WORDS,
     Search("PLACA", _PLATE, _find_near),
     Search("PLACA", _SECOND, _find_labelled, ("[placa]",)),
 )

@@ -30,8 +30,8 @@ _LABELS: Final = (
     r"|(?:tr[aá]s|verso)\sd[oe]\s(?:\w+\s)?(?:cart|cr[eé]d)|(?:final|fim|terminad[oa](?:\sem)?|\*\*)\s?\p{Nd}{4}"
     r"|(?:v[aá]l|venc|exp)[^\n]{0,20}\p{Nd}{1,2}\s?[/.|-]\s?\p{Nd}{2}"
     r"|c[oó]d(?:igo(?:zinho)?)?\.?\s?(?:d[eo]\s)?(?:cart|seg|verif|verso|\p{Nd}|tr[eê]s|quatro)|placa"
-    r"|nas?c|anivers|(?-u:\b)niver|natal[ií]cio|(?-u:\b)dob|(?-u:\b)d\.?\p{Zs}?/?n(?-u:\b)"
-    r"|(?-u:\b)bday|(?:\p{Nd}|fa[cç]o|fazer|fiz|complet\w+)\p{Zs}an(?:o|os|inhos?)(?-u:\b)"
+    r"|nas?c|aniv|(?-u:\b)niver|natal[ií]cio|(?-u:\b)dob|(?-u:\b)d\.?\p{Zs}?/?n(?-u:\b)"
+    r"|(?-u:\b)bday|(?:\p{Nd}|fa[cç]o|fazer|fiz|complet\w+)\p{Zs}(?:\p{Nd}{2}\p{Zs}|an(?:o|os|inhos?)(?-u:\b))"
 )
 _DATE: Final = (
     r"\p{Nd}[^\p{L}\p{Nd}]{1,3}(?:d[eo]\s(?:m[eê]s\s(?:de\s)?)?)?\p{Nd}{1,2}[^\p{L}\p{Nd}]{1,3}(?:d[eo]\s(?:ano\s(?:de\s)?)?)?\p{Nd}{2}"
