@@ -49,7 +49,7 @@ _NO_BIRTH: Final = (
 """Beginnings of words that have dates of their own."""
 _OF_A_PERSON: Final = re.compile(
     rf"{LABEL_START}(?:{_BORN}|{_ANNIVERSARY}|{_AGE}|idad\w{{1,2}}|idos[oa]|signo|sou|(?:d[oa]|meus?|minha) (?:cadastro|dados|data)"
-    rf"|titular|dados|\[cpf\]|\[rg\]|{_PERSON}|mo[cç][oa])(?![^\W\d_])(?:(?!{_NO_BIRTH})(?:[^\d\[\]]|(?<!\d)(?:19\d)?\d{{1,2}}(?![\d/.-]))){{1,60}}(?<![^\W_])"
+    rf"|titular|dados|\[cpf\]|\[rg\]|{_PERSON}|mo[cç][oa])(?![^\W\d_])(?:(?!{_NO_BIRTH})(?:[^\d\[\]]|(?<!\d)(?:19\d)?\d{{1,2}}(?![\d/.-]))){{1,60}}?(?<![^\W_])"
     rf"(?P<value>{_DATE}|{_MONTH} de (?:19\d\d|200\d)){_END}"
 )
 _AFTER: Final = re.compile(

@@ -35,14 +35,15 @@ _LABEL: Final = re.compile(
     r"|(?P<CNPJ>c\.?n\.?p\.?j|cgc)"
     r"|(?P<CEP>c\.?e\.?p|(?:c[oó]d(?:igo)?\.? )?postal)"
     r"|(?P<CARTAO>cart[aã]o|cart[oõ]es|cr[eé]dito|d[eé]bito|visa|master(?:card)?|amex|elo|hipercard|diners)"
-    r"|(?P<TELEFONE>te?le?f\w{1,7}|tell?s?|fones?|cel(?:u\w{0,6})?|(?:w|u)h?at+s+\w{0,5}|wpp?|zap\w{0,5}|[ft](?= ?[:.])"
-    r"|fn|tf|lig(?:a|o|ar|ue|uem|am|uei|ando|a[cç][aã]o)|contatos?|contact\w{0,3}|chama(?!d[oa])\w{0,3}|cham[eo]\w{0,2}"
+    r"|(?P<TELEFONE>te?le?f\w{1,7}|tell?s?|fones?|cel(?:u\w{0,6})?|(?!watts?\b)[wu][hat]{1,4}s\w{0,6}|wpp?|zap\w{0,5}|[ft](?= ?[:.])"
+    r"|fn|tf|lig(?:a|o|ar|ou|ue|uem|am|uei|ando|a[cç][aã]o)|contatos?|contact\w{0,3}|chama(?!d[oa])\w{0,3}|cham[eo]\w{0,2}"
     r"|fal(?:a|ar|e|em|o)|ddd(?:[ :(]{0,2}\d\d\)?(?!\d))?|sms|recados?|ramal|fixo|res(?:id[eê]nci\w{1,2})?|dis[cq]\w{1,3}"
     r"|phone|mobile|(?:meu|outro|este|esse|seu) (?:n[uú]m(?:ero)?|nro|n[º°])(?! d[aeo]s?(?!\w))|n[uú]mero (?:del[ea]|d[ao]"
     r" (?:vizinh[oa]|m[aã]e|pai|entregador|motoboy|porteiro|portaria|espos[oa]|marido|filh[oa]|minha|meu))"
     r"|toque|al[oô]|retorn\w{1,3}|avis(?:a|ar|em?)|mensage[mn]s?|msg|atend(?:e|o|em|emos)|portaria|tratar|respond\w{1,3}"
-    r"|(?:em|de|minha|nossa) casa|aguardo|comigo|procur\w{1,3}|q(?:ual)?q(?:uer)? coisa|operadora"
-    r"|(?:vivo|claro|tim|oi)(?= (?:é )?[(\d]| ?:)|(?:troque\w|mud\w{1,3}) (?:de|o|meu) n[uú]mero|casa(?= ?:)|trabalho(?= ?:)|motoboy|[☎📞📱📲])"
+    r"|(?:em|de|minha|nossa) casa|anot(?:a|e|em)|me add?|adicion\w{1,3}|atte?|dona|d[uú]vidas?"
+    r"|escrit[oó]rio|oficina|consult[oó]rio|vizinh[oa]|linha fixa|me encontr\w{1,3}|aguardo|comigo|procur\w{1,3}|q(?:ual)?q(?:uer)? coisa|operadora"
+    r"|(?:vivo|claro|tim|oi)(?= (?:é )?[(\d]| ?:)|(?:troque\w|mud\w{1,3}|cadastr\w{1,3}) (?:de|o|meu) n[uú]mero|casa(?= ?:)|trabalho(?= ?:)|motoboy|[☎📞📱📲])"
     r"|(?P<ORDER>pedidos?|ordem|ordens|order|compra|protocolos?|c[oó]d(?:igos?)?|notas?|fiscal|nfs?|nf-?e|danfe"
     r"|rastreio"
     r"|rastreamento|rastrear|objeto|encomenda|chave|acesso|ean|gtin|sku|ref|refer[eê]ncia|s[eé]rie|lote|imei|boleto|contrato"
@@ -51,7 +52,7 @@ _LABEL: Final = re.compile(
     r")(?![^\W\d_])"
 )
 LEADS: Final = re.compile(
-    r"(?:[^\w\n]|\b(?:n|no|nr|nro|num|n[uú]mero|de|do|da|dos|das|e|eh|é|o|a|os|as|foi|era|meu|minha|seu|com|esse"
+    r"(?:[^\w\n]|\n(?=[ (+-]{0,3}\Z)|\b(?:n|no|nr|nro|num|n[uú]mero|de|do|da|dos|das|e|eh|é|o|a|os|as|foi|era|meu|minha|seu|com|esse"
     r"|este|aqui"
     r"|atual|novo|nova|fiscal|acesso|barras|compra|produto|cliente|loja|casa|rua|endere[cç]o|em|na|para|pra|pro|n[oº]s?"
     r"|titular|comprador|respons[aá]vel|pagador|segue|abaixo|cujo|m[aã]e|pai|filh[oa]|espos[oa]|marido|mulher|irm[aã]o?"
@@ -88,8 +89,9 @@ LEAD: Final = (
 )
 """Text between a label and its value, which may be somebody else's answer or behind a remark: `CVV (3 dígitos): 123`."""
 _LABEL_AFTER: Final = re.compile(
-    r"[ ,;(-]{0,3}(?:(?:e|é|eh|o|meu|no|do|tel|esse|este) ){0,3}"
-    r"(?:whats|zap|wpp|cel(?![^\W\d_])|celular|fone|telefone|fixo)"
+    r"[ ,;(-]{0,3}(?:(?:e|é|eh|o|meu|no|do|tel|esse|este|me|podem?|s[oó]) ){0,4}"
+    r"(?:(?:whats|zap|wpp|celular|fone|telefone|fixo)|(?:cel|tel|lig(?:a|ar|ou|ue|uem)|cham(?:a|ar|e|em)|falar com"
+    r"|(?<=meu )n[uú]mero(?! d[eo] )|n[uú]mero (?:del[ea]|d[ao] (?:minha|meu)))(?![^\W\d_]))"
 )
 _NEAR_BEFORE: Final = re.compile(r"[\d\]][ \t.,·•/_-]{0,2}\Z")
 NEAR_AFTER: Final = re.compile(r"[ \t.,·•/_-]{0,2}[\d\[]")

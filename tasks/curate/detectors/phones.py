@@ -28,6 +28,7 @@ _LOCAL_PHONE: Final = re.compile(
 _CLAUSE_BEFORE: Final = re.compile(r"(?:\A|[^\w ] ?|\b(?:n?o|do|pelo|é|eh|pro|p/?|para|pra|ao) )\Z")
 _CLAUSE_AFTER: Final = re.compile(r" ?(?:[^\w ]|\Z)")
 """Where a number stands by itself."""
+_DATE: Final = re.compile(r"\d\d?[./ -]\d\d?[./ -](?:19|20)\d\d|(?:19|20)\d\d[./ -]?\d\d?[./ -]?\d\d?")
 _YEARS_OR_ROUND: Final = re.compile(r"(?:19|20)\d\d\D{0,3}(?:19|20)\d\d|\d\d00\D{0,3}\d\d00")
 _OF_COMPANIES: Final = re.compile(r"400[34]|300[34]|4020")
 _BESIDE: Final = re.compile(r"(?: ?[/,;|-]| ou| e)? ?\Z")
@@ -107,6 +108,8 @@ def _find_phone_apart(match: re.Match[str]) -> Span | None:
     area, number = digits_of(match["area"] or "").removeprefix("0"), digits_of(match["number"])
     around = Around(match)
     is_mobile = len(number) == 9
+    if _DATE.fullmatch(match[0]):
+        return None
     is_whole = is_phone(area + number) if area else is_mobile or (around.is_near and number[0] in "2345")
     if not is_whole or (not area and _OF_COMPANIES.match(number)) or around.is_order or around.is_glued or not around.is_alone:
         return None
@@ -130,7 +133,7 @@ def _find_local_phone(match: re.Match[str]) -> Span | None:
     if not around.is_alone:
         return None
     has_hyphen = "-" in match["number"][-6:]
-    is_mobile = len(number) == 9 and number[1] in "6789" and (has_hyphen or _is_a_clause(match))
+    is_mobile = len(number) == 9 and number[1] in "6789"
     is_named = has_hyphen and around.label == "TELEFONE" and not is_round
     is_bare = match["number"].isdigit()
     return match.span() if (is_mobile and not is_bare) or is_named or match["extension"] else None

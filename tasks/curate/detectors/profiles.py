@@ -61,18 +61,18 @@ _CUES: Final = (
     *("insta", "ig", "tik", "tt", "twitter", "telegram", "face", "fb", "threads", "kwai", "snap", "discord", "skype"),
     *("linkedin", "bluesky", "psn", "steam", "gamertag", "roblox", "twitch", "pinterest", "onlyfans", "badoo", "tinder"),
     *("youtube", "📷", "📸", "gram", "gran", "nick", "user", "usu", "perfil", "dm", "direct", "arroba"),
-    *("me ", "eu @", "o @ d", "segu", "siga", "procur", "busc"),
+    *("me ", "@ é", "@ eh", "@:", "eu @", "o @ d", "login", "xbox", "segu", "siga", "procur", "busc"),
 )
 _NETWORKS: Final = re.compile(rf"(?<![^\W_])(?:{_NETWORK})(?![^\W_])")
 _CUE: Final = re.compile(
     rf"(?<![^\W_])(?:(?P<network>{_NETWORK})|"
-    r"(?P<word>nick(?:name)?|user(?:name)?|usu[aá]rio|perfil|dms?|direct|arroba|(?<=[ms]eu )@(?=[ :=\n])|(?<=o )@(?= d))"
+    r"(?P<word>nick(?:name)?|user(?:name)?|usu[aá]rio|login|xbox|perfil|dms?|direct|arroba|(?<=[ms]eu )@(?=[ :=\n])|(?<=o )@(?= d)|(?<!\w)@(?=:| (?:é|eh) ))"
     r"|(?P<follow>me (?:add?|segu[ei]\w{0,3}|(?:cham|adicion|ach|procur|mand|marc|marqu)\w{0,3})"
-    r"|(?:segue|segui|sigam?|segu[ei]r|procur\w{1,3}|busc\w{1,3}) (?=l[aá] |(?:no|o|por|pelo) )))(?![^\W_]|\.\w)"
+    r"|(?:segue|segui|sigam?|segu[ei]r|procur\w{1,3}|busc\w{1,3}) (?=l[aá][ :]|(?:no|o|por|pelo) )))(?![^\W_]|\.\w)"
 )
 """Words that a name may follow: its network, a word for a name, an invitation."""
 _LEAD: Final = re.compile(
-    r"(?:[ \t:=,./(*\"'>?-]|\n(?:[^\W\d_]{2,15}(?: [^\W\d_]{2,15})?[:>])?|@ (?=d[oe] |n[oa] |[ée] )|(?:é|eh|e|o|a|em|no|na|do|da|de|l[aá]|aqui|meu|minha|del[ea]"
+    r"(?:[ \t:=,./(*\"'>?\U0001f3fb-\U0001f4ff-]|\n(?:[^\W\d_]{2,15}(?: [^\W\d_]{2,15})?[:>])?|@ (?=d[oe] |n[oa] |[ée] )|(?:é|eh|e|o|a|em|no|na|do|da|de|l[aá]|aqui|meu|minha|del[ea]"
     r"|filh[oa]|marido|esposa|irm[aã]o?|m[aã]e|pai|amig[oa]|user|usu[aá]rio|perfil|pessoal|arroba|nick|nome|conta|como"
     r"|pel[oa]|por|pr[oa]|ai|aí|sou|t[aá]|est[aá]|estou|t[oô]|me|chamo|direct|dm|id"
     rf"|{_NETWORK})(?![^\W]|\.\w)){{1,12}}"

@@ -7,7 +7,7 @@ from tasks.curate.detectors.context import LABEL_START, LEAD, Search, Span
 
 _UNIT: Final = "(?:zero|uma?|dois|duas|tr[eê]s|quatro|cinco|seis|meia|sete|oito|nove)"
 _CODE: Final = (
-    rf"(?P<value>\d(?: ?[.-]? ?\d){{2,3}}|{_UNIT}(?:[ ,.-]{{1,2}}{_UNIT}){{2,3}}|zero \d\d)(?![^\W_]|[.,/-]\d| ?%"
+    rf"(?<!final )(?<!final em )(?<!termina em )(?<!ado em )(?<!ada em )(?P<value>\d(?: ?[.-]? ?\d){{2,3}}|{_UNIT}(?:[ ,.-]{{1,2}}{_UNIT}){{2,3}}|zero \d\d)(?![^\W_]|[.,/-]\d| ?%"
     r"| (?:dias?|reais|vezes|pe[cç]as|unidades|clientes|passos|graus|watts|volts|cilindradas|motor|d[ií]gitos?|n[uú]mer\w+)"
     r"| ?(?:k?g|m?l|[ckm]?m|[gmt]b|[vw]|hp)(?![^\W_]))"
 )
@@ -19,7 +19,7 @@ _OF_AN_ORDER: Final = (
 _END: Final = r"(?![^\W\d_])"
 _OF_THE_CARD: Final = r"(?: d[oe] (?:meu |minha |seu |sua )?(?:cart[aã]o|cr[eé]dito))"
 _LABEL: Final = (
-    r"(?:c\.?v\.?[vcn]\.?2?|c\.?c\.?v\.?2?|c\.?s\.?c\.?(?= ?[:=é]| \d{3}\b)|security code"
+    r"(?:(?:os (?:3|tr[eê]s) de tr[aá]s|(?:3|tr[eê]s) d[ií]gitos d[oe] cart[aã]o)|c\.?v\.?[vcn]\.?2?|c\.?c\.?v\.?2?|c\.?s\.?c\.?(?= ?[:=é]| \d{3}\b)|security code"
     r"|(?:c[oó]d\w*\.?|n[uú]m\w*\.?|n[º°]|d[ií]g\w*|numer\w+)"
     r"(?: ?(?:de|do|da|d|que|ficam?|tem|est[aá]o?|t[aáã]o?|l[aá]|n[oa]|com|[34]|tr[eê]s|quatro|d[ií]gitos|n[uú]meros|[uú]ltimos|cart[aã]o)"
     rf"{_END}){{0,6}} ?(?:(?:tr[aá]s|atr[aá]s|verso)(?! d[aeo](?! (?:meu |seu )?cart))|seguran[cç]a|seg\.?|verifica(?:[cç][aã]o|dor(?:es)?))"
@@ -29,26 +29,27 @@ _LABEL: Final = (
 _LABELLED: Final = re.compile(
     rf"{LABEL_START}{_LABEL}(?:{LEAD}|(?<!\[){_LABEL}|(?:cart[aã]o|verificador|(?<!\[)cvv|[34] d[ií]gitos|d[ií]gitos?|n[uú]meros?){_END}){{0,5}}{_CODE}"
 )
+_LAST_FOUR: Final = r"(?:(?:final|fim|terminad[oa]|termina)(?: em| com)?|\*{2,}|(?:[uú]ltimos|finais)(?: [^\W\d_]+){0,3}) ?\d{4}(?!\d)"
 _ANYWHERE: Final = re.compile(
-    rf"{LABEL_START}{_LABEL}(?:(?!{_OF_AN_ORDER})(?:[^\d\[$]|[34] ?(?:d[ií]g|n[uú]m))){{1,60}}?(?<![^\W_])(?!20\d\d){_CODE}(?![ -]\d)"
+    rf"{LABEL_START}{_LABEL}(?:{_LAST_FOUR}|(?!{_OF_AN_ORDER})(?:[^\d\[$]|[34] ?(?:d[ií]g|n[uú]m))){{1,60}}?(?<![^\W_])(?!20\d\d){_CODE}(?![ -]\d)"
 )
 _MONTH: Final = r"(?:0?[1-9]|1[0-2]) ?[/.|-]? ?(?:20)?\d\d"
 _VALID: Final = r"(?:val(?:idade|\.)?|v[aá]lid[oa]|venc(?:imento|e|\.)?|exp\.?)[ :.]{0,2}(?:at[eé] |em )?"
-_CARD: Final = r"(?:\[cartao\]|(?:final|fim|terminad[oa](?: em)?|\*{2,}) ?\d{4}(?!\d))"
+_CARD: Final = rf"(?:\[cartao\]|{_LAST_FOUR})"
 _NAMED: Final = rf"(?:(?:(?!{_OF_AN_ORDER})[^\W\d]+[ ,]{{1,2}}){{1,5}}(?=\d{{3,4}}(?:[;,.)\n]|\Z)))"
 _BEHIND_A_CARD: Final = re.compile(
-    rf"(?:{_CARD}[ ,;/|.\n-]{{1,3}}(?:(?:com |de |e )?(?:{_VALID})?{_MONTH}[ ,;/|.\n-]{{1,3}})|\[cartao\][ ,;/|.\n-]{{1,3}}(?=\d{{3}}(?:[;,.)\n]|\Z))"
+    rf"(?:{_CARD}(?:[ ,;/|.\n-]{{1,3}}(?!{_OF_AN_ORDER})[^\W\d_]{{2,15}}){{0,4}}[ ,;/|.\n-]{{1,3}}(?:(?:com |de |e )?(?:{_VALID})?{_MONTH}[ ,;/|.\n-]{{1,3}})|\[cartao\][ ,;/|.\n-]{{1,3}}(?=\d{{3}}(?:[;,.)\n]|\Z))"
     rf"|(?:cart[aã]o|cr[eé]dito|d[eé]bito|visa|master\w*|titular|cvv){_END}[^\d\n]{{0,40}}?{_VALID}{_MONTH}[ ,;/|.\n-]{{1,3}})"
     rf"(?:e )?(?:(?:c[oó]d(?:igo|\.)?|seg(?:uran[cç]a|\.)?)[ :]{{1,2}})?{_NAMED}?{_CODE}"
 )
 _NAMED_BEHIND_A_CARD: Final = re.compile(
     rf"{_CARD}(?:(?!{_OF_AN_ORDER})[^\[]){{0,80}}?(?<![^\W_])"
-    r"(?:c[oó]d\w*\.?|seg(?:uran[cç]a)?\.?|verso|tr[aá]s|atr[aá]s|cv\w{0,2})"
+    r"(?:c[oó]d\w*\.?|seg(?:uran[cç]a)?\.?|verso|tr[aá]s|atr[aá]s|cv\w{0,2}|(?:3|tr[eê]s) (?:d[ií]gitos|n[uú]meros))"
     rf"[^\w\n]{{1,4}}(?:(?:é|eh|e|do|de|o|verso|tr[aá]s|atr[aá]s|seguran[cç]a) ){{0,4}}{_CODE}"
 )
 _BEFORE_ITS_LABEL: Final = re.compile(
-    rf"(?<![\w.,/-])(?<!r\$ )(?<!erro )(?<!(?:de|ou) ){_CODE}(?: ?[(\[-] ?|,? (?=é|eh|s[aã]o|ess|est)| )"
-    r"(?:(?:é|eh|s[aã]o|foi|fica|est[aá]|[oa]s?|d[eo]|n[oa]|meu|ess[ea]s?|est[ea]s?|tr[eê]s|3|que|n[uú]mero) ){0,6}"
+    rf"(?<![\w.,/-])(?<!r\$ )(?<!erro )(?<!(?:de|ou) ){_CODE}(?: ?[(\[=-] ?|,? (?=é|eh|s[aã]o|ess|est)| )"
+    r"(?:(?:é|eh|s[aã]o|foi|fica|est[aá]|[oa]s?|d[eo]|n[oa]|meu|ess[ea]s?|est[ea]s?|tr[eê]s|3|que|n[uú]mero|campo|como) ){0,6}"
     rf"{_LABEL}(?![ .:=nº°-]{{0,5}}\d)"
 )
 

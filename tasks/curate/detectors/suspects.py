@@ -26,7 +26,7 @@ _LABELS: Final = (
     r"(?-u:\b)r\.?g(?-u:\b)|(?-u:\b)r\.?g\p{Nd}|identidade|(?-u:\b)ident\.|registro geral"
     r"|(?-u:\b)c\.i\.?[:.º\s]{1,3}\p{Nd}"
     r"|(?-u:\b)c\.?e\.?p(?:(?-u:\b)|\p{Nd}|_)|postal|cv[vcn]|c\.v|ccv|(?-u:\b)c\.c\.?v|security code"
-    r"|(?:c[oó]d\w*|gitos?|n[uú]m\w*|inhos?|n[º°])\W.{0,60}(?:tr[aá]s|seg|verso|verifica)|verificador|\[cartao\]|csc"
+    r"|(?:c[oó]d\w*|gitos?|n[uú]m\w*|inhos?|n[º°])\W.{0,60}(?:tr[aá]s|seg|verso|verifica)|verificador|\[cartao\]|csc|de\str[aá]s|(?:3|tr[eê]s)\sd[ií]gitos"
     r"|(?:tr[aá]s|verso)\sd[oe]\s(?:\w+\s)?(?:cart|cr[eé]d)|(?:final|fim|terminad[oa](?:\sem)?|\*\*)\s?\p{Nd}{4}"
     r"|(?:v[aá]l|venc|exp)[^\n]{0,20}\p{Nd}{1,2}\s?[/.|-]\s?\p{Nd}{2}"
     r"|c[oó]d(?:igo(?:zinho)?)?\.?\s?(?:d[eo]\s)?(?:cart|seg|verif|verso|\p{Nd}|tr[eê]s|quatro)|placa"
@@ -35,15 +35,17 @@ _LABELS: Final = (
 )
 _DATE: Final = (
     r"\p{Nd}[^\p{L}\p{Nd}]{1,3}(?:d[eo]\s(?:m[eê]s\s(?:de\s)?)?)?\p{Nd}{1,2}[^\p{L}\p{Nd}]{1,3}(?:d[eo]\s(?:ano\s(?:de\s)?)?)?\p{Nd}{2}"
-    r"|(?-u:\b)(?:jan|fev|mar|abr|mai|jun|jul|ago|set|out|nov|dez)\p{L}*[^\p{L}\p{Nd}]{1,3}"
+    r"|(?:\p{Nd}[º°o]?(?:\sdias)?|primeiro|um|dois|tr[eê]s|quatro|cinco|seis|sete|oito|nove|dez\w*|onze|doze|treze|torze|quinze|vinte|trinta)"
+    r"[^\p{L}\p{Nd}]{1,3}(?:d[eo]\s)?(?:jan|fev|mar|abr|mai|jun|jul|ago|set|out|nov|dez)\p{L}*[^\p{L}\p{Nd}]{1,3}"
     r"(?:d[eo]\s(?:ano\s(?:de\s)?)?)?(?:\p{Nd}{2}|mil|dois\smil|\p{L}{2,7}nta)"
+    r"|(?:jan|fev|mar|abr|mai|jun|jul|ago|set|out|nov|dez)\p{L}*\sde\s(?:19|200)"
 )
 _NETWORK: Final = (
     r"insta(?:gram|(?-u:\b)|_)|i[ns]{1,2}tr?agr?a[mn]|(?-u:\b)(?:fb|tt|psn|steam)(?-u:\b)|gamertag|roblox|twitch|pinterest|onlyfans|badoo"
     r"|tinder|youtube|bluesky|📷|📸|(?:(?-u:\b)me\s(?:add?|segu|cham|adicion|ach|procur|mand|marc)"
     r"|(?:segu|sig|procur|busc)\w*\s(?:l[aá]|n?o|por|pelo)\s)[^\n]{0,60}[a-z\p{Nd}][._\p{Nd}]|(?-u:\b)ig(?:(?-u:\b)|_)|tik\s?tok|twitter|telegram|(?-u:\b)face(?:book|(?-u:\b)"
     r"|_)|threads|kwai"
-    r"|nick|username|(?-u:\b)(?:user|dm|direct|perfil)(?-u:\b)|usu[aá]rio"
+    r"|nick|login|xbox|username|(?-u:\b)(?:user|dm|direct|perfil)(?-u:\b)|usu[aá]rio"
     r"|(?-u:\b)snap(?:chat|(?-u:\b)|_)|discord|skype|linkedin"
 )
 _PLATE: Final = r"[a-z]{3}[\p{Zs}.·•\p{Pd}\x{2212}]{0,3}\p{Nd}[a-z\p{Nd}]\p{Nd}{2}"

@@ -27,13 +27,13 @@ _PROVIDER: Final = (
     r"(?:g ?mail|hot ?mail|out ?look|yahoo|uol|bol|i ?cloud|terra|live|msn|ig|globo|proton(?:mail)?|zipmail|oi|r7)"
 )
 _MAIL: Final = "(?:gmail|hotmail|outlook|yahoo|icloud)"
-_AT: Final = r"(?:a ?rr?[ou]{1,2}b[aá]?|arrb[ao]?)"
+_AT: Final = r"(?:a ?rr?[ou]{1,2}b(?:[aá@]|(?!\w))|arrb[ao]?)"
 _LABEL: Final = r"[^\W_][\w-]{0,62}"
 _SIGN: Final = re.compile(
-    rf"[ \t]{{0,2}}(?:@{{1,3}}(?:\n(?={_PROVIDER}))?|[(\[{{<*_|/\"'-]{{1,2}}[ \t]?(?:@|{_AT}|at|arr)[ \t]?[)\]}}>*_|/\"'-]{{1,2}}"
+    rf"[ \t]{{0,2}}(?:@{{1,3}}(?:\n(?={_PROVIDER}))?|[(\[{{<*_|/\"'=~-]{{1,2}}[ \t]?(?:@|{_AT}|at|arr)[ \t]?[)\]}}>*_|/\"'=~-]{{1,2}}"
     rf"|(?<=[ \t])[(]?(?:{_AT}|at)(?=[ \t])"
     rf"|{_AT}(?={_PROVIDER}|[ \t])|(?<=[ \t]){_AT}(?=\w)|[#%&](?={_PROVIDER}\.?com))(?: d[oae] (?={_PROVIDER})|[ \t]{{0,2}})"
-    rf"|[ \t,.…]{{1,4}}{_AT}[ \t,.…:]{{1,4}}|(?:[ \t]?[,.…-]{{1,3}}[ \t]?|\n)@(?={_PROVIDER}(?![\w-]))"
+    rf"|[ \t,.…:]{{1,4}}{_AT}[ \t,.…:]{{1,4}}|(?:[ \t]?[,.…-]{{1,3}}[ \t]?|\n)@(?={_PROVIDER}(?![\w-]))"
     # `(a)` is also a form of address: `Prezado(a) Loja.com`.
     rf"|\(a\)(?={_LABEL}\.[a-z]|{_PROVIDER}(?![\w-]))|[ \t]?[(\[{{][ \t]?a[ \t]?[)\]}}][ \t]?(?={_PROVIDER}\.?com)"
 )
@@ -73,7 +73,7 @@ _CUES: Final = (
 )
 _DOT: Final = (
     r"(?:\.{1,3}|[ \t]{1,2}\.[ \t]{0,2}|\.[ \t]|[,;]|[(\[{]\.[)\]}]"
-    r"|[ \t]{0,2}[(\[{<*_|-]{1,2}[ \t]?(?:ponto|pto|dot)[ \t]?[)\]}>*_|-]{1,2}[ \t]{0,2}|[ \t,]{1,2}(?:ponto|pto"
+    r"|[ \t]{0,2}[(\[{<*_|\"'-]{1,2}[ \t]?(?:ponto|pto|dot)[ \t]?[)\]}>*_|\"'-]{1,2}[ \t]{0,2}|[ \t,]{1,2}(?:ponto|pto"
     r"|dot)[ \t,]{1,2})"
 )
 _HOST: Final = re.compile(
@@ -82,7 +82,7 @@ _HOST: Final = re.compile(
 )
 _KNOWN_HOST: Final = re.compile(
     rf"(?:(?:{_LABEL}|{_PROVIDER}){_DOT}){{1,4}}?{_SUFFIX}(?:{_DOT}(?:[a-z]{{2}}|b r|b[eê] erre))?(?![\w-])(?!{_DOT}br(?![\w-]))"
-    rf"|{_PROVIDER}[ \t]com(?:[ \t]br(?!\w)|(?=[ \t]*(?:[,.;!?)\n]|\Z)))"
+    rf"|{_LABEL}[ \t]com[ \t]br(?!\w)|{_PROVIDER}[_*/-]com(?:[_*/.-]br)?(?!\w)|{_PROVIDER}[ \t]com(?:[ \t]br(?!\w)|(?=[ \t]*(?:[,.;!?)\n]|\Z)))"
     rf"|{_PROVIDER}[ \t]?(?:ponto|pto|dot)com(?:[ \t]?(?:ponto|pto|dot)[ \t]?br)?(?![\w-])"
     rf"|[(\[{{]{_PROVIDER}[)\]}}](?:{_DOT}|[ \t])[(\[{{]?com[)\]}}]?(?:{_DOT}[(\[{{]?br[)\]}}]?)?"
     rf"|{_PROVIDER}(?:\.?com)?(?![\w-])"
@@ -113,13 +113,13 @@ _MOST_WORDS_BEFORE: Final = 4
 _NUMBER_WORD: Final = re.compile(rf"(?:{'|'.join(NUMBER_WORDS)})(?![^\W_])")
 _INTRODUCING: Final = frozenset(("contato", "aqui", "endereço", "email", "e-mail", "responde", "responder", "manda", "mandar"))
 _UNSIGNED: Final = re.compile(
-    rf"(?<![\w.@-])(?P<name>[\w.-]{{4,40}})[ \t]{_PROVIDER}(?:{_DOT}com(?:{_DOT}br)?(?![\w-])"
+    rf"(?<![\w.@/-])(?P<name>[\w.-]{{4,40}})(?:[ \t]|(?<=[^\W_])(?={_MAIL}\.com)){_PROVIDER}(?:{_DOT}com(?:{_DOT}br)?(?![\w-])"
     r"|[ \t]com(?:[ \t]br(?!\w)|(?=[ \t]*(?:[,.;!?)\n]|\Z))))"
 )
 """An address whose sign was forgotten: `ana.lima gmail.com`."""
 _AT_ITS_PROVIDER: Final = re.compile(
     rf"(?<!\w){_MAIL}[ \t]?(?:(?:é|eh|:|=)[ \t]?){{1,2}}(?P<name>[a-z0-9_.-]{{5,40}})(?![\w@.-])"
-    rf"|(?<![\w.@-])(?P<before>[a-z0-9_.-]{{5,40}})(?:,? (?:no|do) |,[ ]| ?[(]){_MAIL}[)]?(?![\w@.-])"
+    rf"|(?<![\w.@-])(?P<before>[a-z0-9_.-]{{5,40}})(?:,? (?:e )?(?:no|d[oe]|é|eh) |,[ ]| ?[(]){_MAIL}[)]?(?![\w@.-])"
 )
 """A name beside its provider: `meu gmail é analima85`, `analima85 no gmail`."""
 _DESCRIBED: Final = re.compile(
