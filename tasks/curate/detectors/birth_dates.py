@@ -29,7 +29,7 @@ _DAY_OF_A_MONTH: Final = rf"(?:{_DAY} ?/ ?{_NUMBER}|(?:{_TO_THIRTY_ONE}|{_DAY}) 
 _MONTH_OF_A_YEAR: Final = rf"(?:{_MONTH} ?(?:d[eo]|/) ?(?:19\d\d|200\d|201[0-2]|\d\d)|{_NUMBER} ?/ ?19\d\d)"
 _END: Final = r"(?!\w|[/.-]\d)"
 _BORN: Final = (
-    r"(?:na[sc]{1,2}(?:i|iu|eu|e|id[oa]s?|im?e?n?to|t[oº]?|\.)?|d\.? ?/?n\.?(?=[ :.=-]{0,3}\d)|d(?:[ad]ta?|t|at)?\.? ?(?:d[eo]? ?)?_?na[sc]{1,2}\w{0,9}\.?"
+    r"(?:(?<!site )(?<!loja )(?<!empresa )(?<!marca )na[sc]{1,2}(?:i|iu|eu|e|id[oa]s?|im?e?n?to|t[oº]?|\.)?|d\.? ?/?n\.?(?=[ :.=-]{0,3}\d)|d(?:[ad]ta?|t|at)?\.? ?(?:d[eo]? ?)?_?na[sc]{1,2}\w{0,9}\.?"
     r"|dob|natal[ií]cio)(?![^\W\d_])"
 )
 _ANNIVERSARY: Final = r"(?:aniv(?:ers[aá]rio|ers)?\.?|niver|bday)(?![^\W\d_])"
@@ -44,11 +44,11 @@ _LABELLED: Final = re.compile(
 )
 _NO_BIRTH: Final = (
     r"compr|pedid|pedi |cheg|entreg|receb|prazo|prev|envi|post|pag|vend|venc|emit|emiss|nota|lei |decret|fund|public|lan[cç]"
-    r"|edi[cç]|cliente|casa|v[aá]lid|val[. ]|lote|fabric|garant|loja|empresa|desde"
+    r"|edi[cç]|cliente|cas[aeo]|grav|alian|rel[oó]g|v[aá]lid|val[. ]|lote|fabric|garant|loja|empresa|desde"
 )
 """Beginnings of words that have dates of their own."""
 _OF_A_PERSON: Final = re.compile(
-    rf"{LABEL_START}(?:{_BORN}|{_ANNIVERSARY}|{_AGE}|idad\w{{1,2}}|idos[oa]|signo|sou|(?:d[oa]|meus?|minha) (?:cadastro|dados|data)"
+    rf"{LABEL_START}(?:{_BORN}|{_ANNIVERSARY}|{_AGE}|idad\w{{1,2}}|idos[oa]|signo|sou|cadastro|minha data"
     rf"|titular|dados|\[cpf\]|\[rg\]|{_PERSON}|mo[cç][oa])(?![^\W\d_])(?:(?!{_NO_BIRTH})(?:[^\d\[\]]|(?<!\d)(?:19\d)?\d{{1,2}}(?![\d/.-]))){{1,60}}?(?<![^\W_])"
     rf"(?P<value>{_DATE}|{_MONTH} de (?:19\d\d|200\d)){_END}"
 )
@@ -67,9 +67,8 @@ _BIRTHDAY: Final = re.compile(
     rf"|(?<!loja )(?<!site )(?<!empresa )(?:fa[cç]o|faz|fazem|fazer|fa[cç]a|fez|fiz) {_ANNIVERSARY}"
     rf"|(?:fa[cç]o|fazer|fiz|completo|completei|completar) (?:{_AGE}|anos|\d\d(?= (?:n?o )?dia))(?! de | aqui)"
     rf"|{_PERSON}(?: [^\W\d_]{{2,12}})? (?:vai |ir[aá] )?(?:faz|fez|completa|completou)(?:er|r|r[aá])? {_AGE}"
-    rf"|(?<!festa d[eo] )(?<!oferta de )(?<!promo[cç][aã]o de )(?:(?<!no )(?<!do )(?<!ao )(?<!pro )(?<!pr[oa] o )(?<!para o )"
-    rf"{_ANNIVERSARY}(?:(?= ?[:=]| (?:é|eh) |[ ]\d)|(?: de {_AGE})?{_OF_SOMEBODY}(?= ?[:=]| (?:é|eh|era|ser[aá]|foi|cai|dia|no dia) ))"
-    rf"|{_ANNIVERSARY}{_OF_SOMEBODY}(?=,? que (?:é|eh|foi|ser[aá]|cai) )))(?![^\W\d_])"
+    rf"|(?:(?<!n[oa] )(?<!d[eo] )(?<!ao )(?<!pro )(?<!pr[oa] o )(?<!para o )(?<!cupom ){_ANNIVERSARY}(?:(?= ?[:=]| (?:é|eh) |[ ]\d)|(?: de {_AGE})?{_OF_SOMEBODY}(?= ?[:=]| (?:é|eh|era|ser[aá]|foi|cai|dia|no dia) ))"
+    rf"|(?<!festa d[eo] ){_ANNIVERSARY}{_OF_SOMEBODY}(?=,? que (?:é|eh|foi|ser[aá]|cai) )))(?![^\W\d_])"
     rf"(?: hoje| ontem| amanh[aã]|,? que (?:cai|ser[aá])| cai| ser[aá])?{LEAD}(?<![^\W_]){_DAY_OR_DATE}"
     rf"|(?<![\w/.-])(?P<before>{_DAY_OF_A_MONTH}) (?:é|eh|foi) (?:[oa] )?(?:meu {_ANNIVERSARY}|{_ANNIVERSARY}{_OF_SOMEBODY})"
 )

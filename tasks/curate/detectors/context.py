@@ -38,7 +38,7 @@ _LABEL: Final = re.compile(
     r"|(?P<TELEFONE>te?le?f\w{1,7}|tell?s?|fones?|cel(?:u\w{0,6})?|(?!watts?\b)[wu][hat]{1,4}s\w{0,6}|wpp?|zap\w{0,5}|[ft](?= ?[:.])"
     r"|fn|tf|lig(?:a|o|ar|ou|ue|uem|am|uei|ando|a[cç][aã]o)|contatos?|contact\w{0,3}|chama(?!d[oa])\w{0,3}|cham[eo]\w{0,2}"
     r"|fal(?:a|ar|e|em|o)|ddd(?:[ :(]{0,2}\d\d\)?(?!\d))?|sms|recados?|ramal|fixo|res(?:id[eê]nci\w{1,2})?|dis[cq]\w{1,3}"
-    r"|phone|mobile|(?:meu|outro|este|esse|seu) (?:n[uú]m(?:ero)?|nro|n[º°])(?! d[aeo]s?(?!\w))|n[uú]mero (?:del[ea]|d[ao]"
+    r"|phone|mobile|(?<![.\w])com\.(?= ?[(\d])|(?:meu|outro|este|esse|seu) (?:n[uú]m(?:ero)?|nro|n[º°])(?! d[aeo]s?(?!\w))|n[uú]mero (?:del[ea]|d[ao]"
     r" (?:vizinh[oa]|m[aã]e|pai|entregador|motoboy|porteiro|portaria|espos[oa]|marido|filh[oa]|minha|meu))"
     r"|toque|al[oô]|retorn\w{1,3}|avis(?:a|ar|em?)|mensage[mn]s?|msg|atend(?:e|o|em|emos)|portaria|tratar|respond\w{1,3}"
     r"|(?:em|de|minha|nossa) casa|anot(?:a|e|em)|me add?|adicion\w{1,3}|atte?|dona|d[uú]vidas?"
@@ -61,7 +61,7 @@ LEADS: Final = re.compile(
 """Text allowed between a keyword and its number."""
 _LEADS_TO_A_PHONE: Final = re.compile(
     r"(?:(?:[^\w\n]{1,5}|[^\w\n]{0,3}\n ?(?=[^\W\d_]{2,15}(?: [^\W\d_]{2,15})?[:>]))(?!pedid|protoc|produt|mercad|c[oó]d|cep|val|pre[cç]o|total|tam|medid|cont|ag[eê]n|rg|cnh|pis|nis|t[ií]t"
-    r"|ident|cart|placa|apt|bloco|rua|r\$)[^\W\d_]{1,14}){0,5}[^\w\n]{0,5}"
+    r"|ident|cart|placa|apt|bloco|rua|r\$|pe[cç]a|ref|mod|erro|norm|compr|sem|chat|lote|s[eé]rie|caixa|autom|capa)[^\W\d_]{1,14}){0,5}[^\w\n]{0,5}"
 )
 """A few words of any kind, also of the one who answers: `qual o telefone?`, `Cliente: é o 3322-4455`."""
 PLACEHOLDER: Final = re.compile(rf"\[(?:{'|'.join(KINDS).lower()})\]|\]{{3,}}")
@@ -91,7 +91,7 @@ LEAD: Final = (
 _LABEL_AFTER: Final = re.compile(
     r"[ ,;(-]{0,3}(?:(?:e|é|eh|o|meu|no|do|tel|esse|este|me|podem?|s[oó]) ){0,4}"
     r"(?:(?:whats|zap|wpp|celular|fone|telefone|fixo)|(?:cel|tel|lig(?:a|ar|ou|ue|uem)|cham(?:a|ar|e|em)|falar com"
-    r"|(?<=meu )n[uú]mero(?! d[eo] )|n[uú]mero (?:del[ea]|d[ao] (?:minha|meu)))(?![^\W\d_]))"
+    r"|(?<=meu )n[uú]mero(?! d[eo] )|n[uú]mero (?:del[ea]|d[ao] (?:minha|meu) (?:m[aã]e|pai|filh|espos|marido|vizinh|irm)\w{0,2}))(?![^\W\d_]))"
 )
 _NEAR_BEFORE: Final = re.compile(r"[\d\]][ \t.,·•/_-]{0,2}\Z")
 NEAR_AFTER: Final = re.compile(r"[ \t.,·•/_-]{0,2}[\d\[]")

@@ -17,13 +17,15 @@ _PHONE: Final = re.compile(
     r"(?P<number>9[ .·•-]{0,3}\d{4}[ .·•_-]{0,3}\d{4}|9\d\d[ .]\d{3}[ .]\d{3}|[2-9]\d{3}[ .·•_-]{0,3}\d{4})(?!\d)"
     rf"{_EXTENSION}"
 )
+_NO_UNIT: Final = r"(?!\d| ?(?:mah|reais|btus?|lumens|kg|k?w|[ckm]?m|ml|[kmg]?hz|[mg]b)(?![^\W_]))"
+_PRICE_OR_CODE: Final = re.compile(r"(?:\$|n[º°]|#) ?\Z")
 _PHONE_APART: Final = re.compile(
     rf"{EDGE}(?:\+? ?55{_TIGHT})?(?P<area>[(\[]?0?[1-9] ?\d[)\]]?{_TIGHT})?"
-    rf"(?P<number>(?:9{_TIGHT})?[2-9](?:{_TIGHT}\d){{7}})(?!\d){_EXTENSION}"
+    rf"(?P<number>(?:9{_TIGHT})?[2-9](?:{_TIGHT}\d){{7}}){_NO_UNIT}{_EXTENSION}"
 )
 _GROUPS: Final = re.compile(r"\d+")
 _LOCAL_PHONE: Final = re.compile(
-    rf"{EDGE}(?P<number>(?:9[ .·•-]{{0,3}})?[2-9]\d{{3}}[ .·•_-]{{0,3}}\d{{4}})(?!\d){_EXTENSION}"
+    rf"{EDGE}(?P<number>(?:9[ .·•-]{{0,3}})?[2-9]\d{{3}}[ .·•_-]{{0,3}}\d{{4}}){_NO_UNIT}{_EXTENSION}"
 )
 _CLAUSE_BEFORE: Final = re.compile(r"(?:\A|[^\w ] ?|\b(?:n?o|do|pelo|é|eh|pro|p/?|para|pra|ao) )\Z")
 _CLAUSE_AFTER: Final = re.compile(r" ?(?:[^\w ]|\Z)")
@@ -134,9 +136,9 @@ def _find_local_phone(match: re.Match[str]) -> Span | None:
         return None
     has_hyphen = "-" in match["number"][-6:]
     is_mobile = len(number) == 9 and number[1] in "6789"
-    is_named = has_hyphen and around.label == "TELEFONE" and not is_round
-    is_bare = match["number"].isdigit()
-    return match.span() if (is_mobile and not is_bare) or is_named or match["extension"] else None
+    before = match.string[max(match.start() - 3, 0) : match.start()]
+    is_bare = match["number"].isdigit() or (not has_hyphen and _PRICE_OR_CODE.search(before))
+    return match.span() if (is_mobile and not is_bare) or match["extension"] else None
 
 
 def is_beside(match: re.Match[str], marks: bytearray, phone: int) -> bool:

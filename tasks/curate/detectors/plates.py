@@ -26,7 +26,7 @@ _CARS: Final = (
 _OF_A_THING: Final = (
     r"(?: ?-?(?:m[aã]e|gr[aá]fica|solar|l[oó]gica|principal|eletr[oô]nica|wi-?fi|indicativa|decorativa)| d[eoa] (?:v[ií]deo|rede|som|led"
     r"|a[cç]o|mdf|gesso|captura|expans|pot[eê]ncia|circuito|fonte|controle|comando|[aá]udio|tv|fog|geladeira|lavadora|m[aá]quina"
-    r"|micro|ar|forno|note|pc|computador|display|madeira|sinal|aviso|eva|isopor|acr[ií]lico))"
+    r"|micro|ar|forno|note|pc|computador|display|madeira|vidro|indu|drywall|ident|sinal|aviso|eva|isopor|acr[ií]lico))"
 )
 _LABEL: Final = rf"{LABEL_START}placas?(?!{_OF_A_THING})(?![^\W\d_])"
 _LABELLED: Final = re.compile(
@@ -43,11 +43,11 @@ _AFTER: Final = re.compile(
     rf"[ ,;(:-]{{0,3}}(?:(?:é|eh|e|a|essa|esta|minha) ){{0,4}}placas?(?![^\W\d_])(?! d[ea] v|{_OF_A_THING})"
 )
 _NEAR: Final = re.compile(
-    r"(?<![^\W\d_])(?:(?P<PART>(?:carros?|motos?) de (?:controle|beb|brinq|pedal|boneca|mini|feira|m[aã]o)\w*|(?:som|r[aá]dio|filtro|[oó]leo"
+    rf"(?<![^\W\d_])(?:(?P<PART>(?:{_CARS}) de (?:controle|beb|brinq|pedal|boneca|mini|feira|m[aã]o)\w*|(?:som|r[aá]dio|filtro|[oó]leo"
     r"|bateria|l[aâ]mpada|farol|pe[cç]a|bomba|sensor|capa|suporte|motor|multim[ií]dia|alarme|pneu) (?:d[oa]|de|pr[ao]|para|p/) ?(?:[oa] )?"
     r"(?:meu |minha )?(?:carro|moto|ve[ií]culo))"
     rf"|(?P<VEHICLE>placas?(?!{_OF_A_THING})|{_CARS}|motoboy|motoqueiro|entregador|condutor|mercosul|renavam|emplaca\w{{2,5}}|detran"
-    r"|ipva|multas?|estacion\w{1,8}|garagem|motorista|uber|c[aâ]meras?|anot(?:ei|ou|ad[oa])|portaria|porteiro)"
+    r"|ipva|multas?|estacion\w{1,8}|garagem|motorista|uber|(?:n|pel)as? c[aâ]meras?|anot(?:ei|ou|ad[oa])|portaria|porteiro(?! ele))"
     r"|(?P<OTHER>placas?|modelo|mod|c[oó]d(?:igo)?|ref(?:er[eê]ncia)?|sku|produto|pe[cç]a|pedido|cupom|rastreio|item|s[eé]rie"
     r"|lote|processador|ssd|mem[oó]ria|monitor|voucher|protocolo))(?![^\W\d_])"
 )
