@@ -74,7 +74,7 @@ def _looks_like_one(match: re.Match[str], around: Around) -> bool:
     is_mobile = len(digits_of(number)) == 9
     if is_mobile and number[-5] == "-" and match["apart"].strip() in {"", "-", "."}:
         return True
-    is_landline = "-" in number or (match["apart"] and _is_a_clause(match))
+    is_landline = "-" in number or (match["apart"] != "" and _is_a_clause(match))
     is_shaped = is_mobile or (is_landline and not _YEARS_OR_ROUND.fullmatch(number))
     return (around.is_alone or _is_followed(match)) and is_shaped
 
@@ -113,7 +113,13 @@ def _find_phone_apart(match: re.Match[str]) -> Span | None:
     if _DATE.fullmatch(match[0]):
         return None
     is_whole = is_phone(area + number) if area else is_mobile or (around.is_near and number[0] in "2345")
-    if not is_whole or (not area and _OF_COMPANIES.match(number)) or around.is_order or around.is_glued or not around.is_alone:
+    if (
+        not is_whole
+        or (not area and _OF_COMPANIES.match(number))
+        or around.is_order
+        or around.is_glued
+        or not around.is_alone
+    ):
         return None
     if around.label == "TELEFONE" and around.leads:
         return match.span()

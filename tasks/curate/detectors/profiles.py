@@ -49,30 +49,43 @@ _HINT: Final = re.compile(
 )
 _NO_PROFILE: Final = re.compile(
     r"(?:p|reels?|tv|explore|marketplace|groups|events|watch|sharer|share|help|search|hashtag|i|tag|joinchat"
-    r"|about|legal"
-    r"|terms|privacy|login|home|intent|pages|ads|business|pin|video)(?![\w.])"
+    r"|about|legal|terms|privacy|login|home|intent|pages|ads|business|pin|video)(?![\w.])"
 )
 _HANDLE: Final = re.compile(rf"(?<![\w@])@ ?(?P<name>{_NAME})(?![\w@])")
 _NETWORK: Final = (
-    r"i[ns]{1,2}tr?agr?a[mn]|insta|ig|tik ?tok|tt|twitter|telegram|facebook|face|fb|threads|kwai|snap(?:chat)?|discord|skype"
-    r"|linkedin|bluesky|psn|steam|gamertag|roblox|twitch|pinterest|onlyfans|badoo|tinder|youtube|📷|📸"
+    r"i[ns]{1,2}tr?agr?a[mn]|insta|ig|tik ?tok|tt|twitter|telegram|facebook|face|fb|threads|kwai|snap(?:chat)?|discord"
+    r"|skype|linkedin|bluesky|psn|steam|gamertag|roblox|twitch|pinterest|onlyfans|badoo|tinder|youtube|📷|📸"
 )
 _CUES: Final = (
     *("insta", "ig", "tik", "tt", "twitter", "telegram", "face", "fb", "threads", "kwai", "snap", "discord", "skype"),
-    *("linkedin", "bluesky", "psn", "steam", "gamertag", "roblox", "twitch", "pinterest", "onlyfans", "badoo", "tinder"),
+    *(
+        "linkedin",
+        "bluesky",
+        "psn",
+        "steam",
+        "gamertag",
+        "roblox",
+        "twitch",
+        "pinterest",
+        "onlyfans",
+        "badoo",
+        "tinder",
+    ),
     *("youtube", "📷", "📸", "gram", "gran", "nick", "user", "usu", "perfil", "dm", "direct", "arroba"),
     *("me ", "@ é", "@ eh", "@:", "eu @", "o @ d", "login", "xbox", "segu", "siga", "procur", "busc"),
 )
 _NETWORKS: Final = re.compile(rf"(?<![^\W_])(?:{_NETWORK})(?![^\W_])")
 _CUE: Final = re.compile(
     rf"(?<![^\W_])(?:(?P<network>{_NETWORK})|"
-    r"(?P<word>nick(?:name)?|user(?:name)?|usu[aá]rio|login|xbox|perfil|dms?|direct|arroba|(?<=[ms]eu )@(?=[ :=\n])|(?<=o )@(?= d)|(?<!\w)@(?=:| (?:é|eh) ))"
+    r"(?P<word>nick(?:name)?|user(?:name)?|usu[aá]rio|login|xbox|perfil|dms?|direct|arroba|(?<=[ms]eu )@(?=[ :=\n])"
+    r"|(?<=o )@(?= d)|(?<!\w)@(?=:| (?:é|eh) ))"
     r"|(?P<follow>me (?:add?|segu[ei]\w{0,3}|(?:cham|adicion|ach|procur|mand|marc|marqu)\w{0,3})"
     r"|(?:segue|segui|sigam?|segu[ei]r|procur\w{1,3}|busc\w{1,3}) (?=l[aá][ :]|(?:no|o|por|pelo) )))(?![^\W_]|\.\w)"
 )
 """Words that a name may follow: its network, a word for a name, an invitation."""
 _LEAD: Final = re.compile(
-    r"(?:[ \t:=,./(*\"'>?\U0001f3fb-\U0001f4ff-]|\n(?:[^\W\d_]{2,15}(?: [^\W\d_]{2,15})?[:>])?|@ (?=d[oe] |n[oa] |[ée] )|(?:é|eh|e|o|a|em|no|na|do|da|de|l[aá]|aqui|meu|minha|del[ea]"
+    r"(?:[ \t:=,./(*\"'>?\U0001f3fb-\U0001f4ff-]|\n(?:[^\W\d_]{2,15}(?: [^\W\d_]{2,15})?[:>])?|@ (?=d[oe] |n[oa] "
+    r"|[ée] )|(?:é|eh|e|o|a|em|no|na|do|da|de|l[aá]|aqui|meu|minha|del[ea]"
     r"|filh[oa]|marido|esposa|irm[aã]o?|m[aã]e|pai|amig[oa]|user|usu[aá]rio|perfil|pessoal|arroba|nick|nome|conta|como"
     r"|pel[oa]|por|pr[oa]|ai|aí|sou|t[aá]|est[aá]|estou|t[oô]|me|chamo|direct|dm|id"
     rf"|{_NETWORK})(?![^\W]|\.\w)){{1,12}}"
@@ -84,7 +97,8 @@ _AMBIGUOUS: Final = re.compile("face|tt|fb|steam|snap")
 _IS: Final = re.compile(r":|=|(?<![^\W_])(?:é|eh|como|sou|arroba)(?![^\W_])")
 _CLAUSE_END: Final = re.compile(r"[ \t]*(?:[,.;!?)\n]|\Z)")
 _FOUND_AS: Final = re.compile(
-    rf"(?<![\w.@])(?P<name>(?:@ )?[a-z0-9_.]{{5,30}})(?: (?:(?:no|do|pelo|l[aá] no) (?:meu )?|[(](?:meu )?)(?:{_NETWORK})"
+    rf"(?<![\w.@])(?P<name>(?:@ )?[a-z0-9_.]{{5,30}})(?: (?:(?:no|do|pelo|l[aá] no) (?:meu )?"
+    rf"|[(](?:meu )?)(?:{_NETWORK})"
     rf"|,? (?:ess?e |este )?(?:é|eh) (?:o )?meu (?:{_NETWORK}|usu[aá]rio|user|nick|perfil|arroba|@))(?![^\W_])"
 )
 """A name before its network: `me procura por ana.lima no instagram`, `ana.lima é meu insta`."""
@@ -95,8 +109,7 @@ _OWN: Final = re.compile(
 )
 _OF_A_COMPANY: Final = re.compile(
     r"(?<![^\W_])(?:lojas?|marcas?|empresas?|vendedor(?:es|a)?|oficial|fabricante|transportadora|site|p[aá]gina"
-    r"|perfil d[aeo]"
-    r"|segui(?:r|mos|ndo)?|sigo|marquei|marcar|marcando|influenciador[a]?|blogueir[ao]|canal)"
+    r"|perfil d[aeo]|segui(?:r|mos|ndo)?|sigo|marquei|marcar|marcando|influenciador[a]?|blogueir[ao]|canal)"
     r"(?:[ :(,]+(?:o|a|os|as|da|do|de|no|na|oficial|insta|instagram|perfil|p[aá]gina|loja|voc[eê]s|vcs|twitter"
     r"|tiktok|arroba))*[ :(,]*\Z"
 )

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from tasks.curate.detectors.context import Span, holds_any
+from tasks.curate.detectors.context import Span
 from tasks.curate.detectors.profiles import known_words, shape_of
 from tasks.curate.detectors.spelled_digits import NUMBER_WORDS
 from tasks.curate.detectors.taxpayers import is_cpf
@@ -20,8 +20,7 @@ from tasks.curate.detectors.taxpayers import is_cpf
 _LONGEST_NAME: Final = 64
 _SUFFIX: Final = (
     r"(?:com|net|org|gov|edu|ind|info|biz|app|dev|art|adv|eng|eco|blog|shop|store|online|site|me|io|ai|co|br|pt"
-    r"|us|uk|eu"
-    r"|es|it|fr|de|ar|cl|mx|uy|py)"
+    r"|us|uk|eu|es|it|fr|de|ar|cl|mx|uy|py)"
 )
 _PROVIDER: Final = (
     r"(?:g ?mail|hot ?mail|out ?look|yahoo|uol|bol|i ?cloud|terra|live|msn|ig|globo|proton(?:mail)?|zipmail|oi|r7)"
@@ -30,47 +29,14 @@ _MAIL: Final = "(?:gmail|hotmail|outlook|yahoo|icloud)"
 _AT: Final = r"(?:a ?rr?[ou]{1,2}b(?:[aá@]|(?!\w))|arrb[ao]?)"
 _LABEL: Final = r"[^\W_][\w-]{0,62}"
 _SIGN: Final = re.compile(
-    rf"[ \t]{{0,2}}(?:@{{1,3}}(?:\n(?={_PROVIDER}))?|[(\[{{<*_|/\"'=~-]{{1,2}}[ \t]?(?:@|{_AT}|at|arr)[ \t]?[)\]}}>*_|/\"'=~-]{{1,2}}"
-    rf"|(?<=[ \t])[(]?(?:{_AT}|at)(?=[ \t])"
-    rf"|{_AT}(?={_PROVIDER}|[ \t])|(?<=[ \t]){_AT}(?=\w)|[#%&](?={_PROVIDER}\.?com))(?: d[oae] (?={_PROVIDER})|[ \t]{{0,2}})"
-    rf"|[ \t,.…:]{{1,4}}{_AT}[ \t,.…:]{{1,4}}|(?:[ \t]?[,.…-]{{1,3}}[ \t]?|\n)@(?={_PROVIDER}(?![\w-]))"
+    rf"[ \t]{{0,2}}(?:@{{1,3}}(?:\n(?={_PROVIDER}))?|[(\[{{<*_|/\"'=~-]{{1,2}}[ \t]?(?:@|{_AT}|at|arr)[ \t]?[)\]}}>*_"
+    rf"|/\"'=~-]{{1,2}}|(?<=[ \t])[(]?(?:{_AT}|at)(?=[ \t])"
+    rf"|{_AT}(?={_PROVIDER}|[ \t])|(?<=[ \t]){_AT}(?=\w)|[#%&](?={_PROVIDER}\.?com))(?: d[oae] (?={_PROVIDER})"
+    rf"|[ \t]{{0,2}})|[ \t,.…:]{{1,4}}{_AT}[ \t,.…:]{{1,4}}|(?:[ \t]?[,.…-]{{1,3}}[ \t]?|\n)@(?={_PROVIDER}(?![\w-]))"
     # `(a)` is also a form of address: `Prezado(a) Loja.com`.
     rf"|\(a\)(?={_LABEL}\.[a-z]|{_PROVIDER}(?![\w-]))|[ \t]?[(\[{{][ \t]?a[ \t]?[)\]}}][ \t]?(?={_PROVIDER}\.?com)"
 )
-_CUES: Final = (
-    "@",
-    "ob",
-    "oub",
-    "arr",
-    "%",
-    "&",
-    "(a",
-    "( a",
-    "[a",
-    "[ a",
-    "{a",
-    "{ a",
-    "<a",
-    "< a",
-    " at ",
-    "-at",
-    "_at",
-    "*at",
-    "/at",
-    "|at",
-    "#",
-    "\tat",
-    '"at',
-    "'at",
-    "- at",
-    "_ at",
-    "* at",
-    "/ at",
-    "| at",
-    '" at',
-    "' at",
-    " at\t",
-)
+_MAY_HOLD_A_SIGN: Final = re.compile(r"[@#%&]|arr|r[ou]{1,2}b|(?<![^\W_])at(?![^\W_])|[(\[{<] ?a")
 _DOT: Final = (
     r"(?:\.{1,3}|[ \t]{1,2}\.[ \t]{0,2}|\.[ \t]|[,;]|[(\[{]\.[)\]}]"
     r"|[ \t]{0,2}[(\[{<*_|\"'-]{1,2}[ \t]?(?:ponto|pto|dot)[ \t]?[)\]}>*_|\"'-]{1,2}[ \t]{0,2}|[ \t,]{1,2}(?:ponto|pto"
@@ -81,39 +47,31 @@ _HOST: Final = re.compile(
     rf"|{_LABEL}(?:\.{_LABEL}){{0,8}}\.[^\W\d_]{{2,24}}(?!\w)"
 )
 _KNOWN_HOST: Final = re.compile(
-    rf"(?:(?:{_LABEL}|{_PROVIDER}){_DOT}){{1,4}}?{_SUFFIX}(?:{_DOT}(?:[a-z]{{2}}|b r|b[eê] erre))?(?![\w-])(?!{_DOT}br(?![\w-]))"
-    rf"|{_LABEL}[ \t]com[ \t]br(?!\w)|{_PROVIDER}[_*/-]com(?:[_*/.-]br)?(?!\w)|{_PROVIDER}[ \t]com(?:[ \t]br(?!\w)|(?=[ \t]*(?:[,.;!?)\n]|\Z)))"
-    rf"|{_PROVIDER}[ \t]?(?:ponto|pto|dot)com(?:[ \t]?(?:ponto|pto|dot)[ \t]?br)?(?![\w-])"
+    rf"(?:(?:{_LABEL}|{_PROVIDER}){_DOT}){{1,4}}?{_SUFFIX}(?:{_DOT}(?:[a-z]{{2}}|b r"
+    rf"|b[eê] erre))?(?![\w-])(?!{_DOT}br(?![\w-]))"
+    rf"|{_LABEL}[ \t]com[ \t]br(?!\w)|{_PROVIDER}[_*/-]com(?:[_*/.-]br)?(?!\w)|{_PROVIDER}[ \t]com(?:[ \t]br(?!\w)"
+    rf"|(?=[ \t]*(?:[,.;!?)\n]|\Z)))|{_PROVIDER}[ \t]?(?:ponto|pto|dot)com(?:[ \t]?(?:ponto|pto|dot)[ \t]?br)?(?![\w-])"
     rf"|[(\[{{]{_PROVIDER}[)\]}}](?:{_DOT}|[ \t])[(\[{{]?com[)\]}}]?(?:{_DOT}[(\[{{]?br[)\]}}]?)?"
     rf"|{_PROVIDER}(?:\.?com)?(?![\w-])"
 )
-_PROVIDERS: Final = (
-    "gmail",
-    "mail",
-    "outlook",
-    "yahoo",
-    "uol",
-    "bol",
-    "icloud",
-    "terra",
-    "live",
-    "msn",
-    "globo",
-    "proton",
-)
+_MAY_HOLD_A_PROVIDER: Final = re.compile("mail|look|yahoo|uol|bol|cloud|terra|live|msn|globo|proton")
 _NAME: Final = re.compile(r"[\w.+%&'*=~-]+")
 _SPOKEN_NAME: Final = re.compile(
-    r"(?:(?<![\w.-])[\w.+-]{1,30}(?:[ \t]{1,2}[(\[]?(?:ponto|pto|dot|(?:und|and)\w{0,2} ?\w{2,6}|tra[cç]\w{1,5}|h[ií]fen"
-    r"|sublinhado)[)\]]?"
-    r"[ \t]{1,2}| \. |[(\[](?:ponto|dot|\.)[)\]])){1,4}\Z"
+    r"(?:(?<![\w.-])[\w.+-]{1,30}(?:[ \t]{1,2}[(\[]?(?:ponto|pto|dot|(?:und|and)\w{0,2} ?\w{2,6}|tra[cç]\w{1,5}"
+    r"|h[ií]fen|sublinhado)[)\]]?[ \t]{1,2}| \. |[(\[](?:ponto|dot|\.)[)\]])){1,4}\Z"
 )
-_REMARK: Final = re.compile(r",?[ \t][(\[]?(?:tudo junto|(?:em |tudo )?(?:letra )?min[uú]scul\w{1,2})[)\]]?[ \t,]{0,2}\Z")
+_REMARK: Final = re.compile(
+    r",?[ \t][(\[]?(?:tudo junto|(?:em |tudo )?(?:letra )?min[uú]scul\w{1,2})[)\]]?[ \t,]{0,2}\Z"
+)
 _WORD_BEFORE: Final = re.compile(r"(?<![\w@.-])([\w-]{1,20}) \Z")
 _MOST_WORDS_BEFORE: Final = 4
 _NUMBER_WORD: Final = re.compile(rf"(?:{'|'.join(NUMBER_WORDS)})(?![^\W_])")
-_INTRODUCING: Final = frozenset(("contato", "aqui", "endereço", "email", "e-mail", "responde", "responder", "manda", "mandar"))
+_INTRODUCING: Final = frozenset(
+    ("contato", "aqui", "endereço", "email", "e-mail", "responde", "responder", "manda", "mandar")
+)
 _UNSIGNED: Final = re.compile(
-    rf"(?<![\w.@/-])(?P<name>[\w.-]{{4,40}})(?:[ \t]|(?<=[^\W_])(?={_MAIL}\.com)){_PROVIDER}(?:{_DOT}com(?:{_DOT}br)?(?![\w-])"
+    rf"(?<![\w.@/-])(?P<name>[\w.-]{{4,40}})(?:[ \t]"
+    rf"|(?<=[^\W_])(?={_MAIL}\.com)){_PROVIDER}(?:{_DOT}com(?:{_DOT}br)?(?![\w-])"
     r"|[ \t]com(?:[ \t]br(?!\w)|(?=[ \t]*(?:[,.;!?)\n]|\Z))))"
 )
 """An address whose sign was forgotten: `ana.lima gmail.com`."""
@@ -129,7 +87,8 @@ _DESCRIBED: Final = re.compile(
 """An address that is described: `meu e-mail é analima85, do gmail`."""
 _LETTER_BY_LETTER: Final = re.compile(r"(?<!\w)(?:[\w.-][ \t]){3,40}@(?:[ \t][\w.-]){4,40}(?!\w)")
 _NO_NAMES: Final = re.compile(
-    r"(?:e-?mail|conta|provedor|endere[cç]o|servidor|site|pelo|pela|para|como|apenas|tamb[eé]m|usando|usei|uso|cadastrado"
+    r"(?:e-?mail|conta|provedor|endere[cç]o|servidor|site|pelo|pela|para|como|apenas|tamb[eé]m|usando|usei|uso"
+    r"|cadastrado"
     r"|cadastrada|antigo|novo|nova|outro|outra|problema|criei|tenho|nosso|deles|errado|correto|certo|acessei|entrei)\Z"
 )
 _LITTLE_WORDS: Final = frozenset(
@@ -157,8 +116,7 @@ _SECRET_NAME: Final = re.compile(
 _SECRET_STEP: Final = re.compile(
     r"(?:.*(?:token|session|sessao|senha|password|magiclink|convite|invite|invitation)"
     r"|(?:reset|redefin(?:ir|icao)|recover|recuper(?:ar|acao)|confirm(?:ar|acao|e|ation)?|verif(?:y|icar|icacao"
-    r"|ication)"
-    r"|valid(?:ar|acao|ate|ation)|ativ(?:ar|acao)|activat(?:e|ion)|autenticar|unsubscribe|descadastr(?:ar|o))"
+    r"|ication)|valid(?:ar|acao|ate|ation)|ativ(?:ar|acao)|activat(?:e|ion)|autenticar|unsubscribe|descadastr(?:ar|o))"
     r"(?:d[aeo]|minha|your)?(?:conta|account|e?mail|acesso|access|cadastro|login|link|code|telefone|phone)?"
     r"|oauth|auth|login|entrar|(?:primeiro)?acesso|otp|sso|jwt)"
 )
@@ -166,10 +124,8 @@ _SECRET_STEP: Final = re.compile(
 _CODE: Final = re.compile(r"(?<![a-z0-9])(?=[a-z]*\d)(?:[a-z0-9]{6,}|(?=\d+[a-z]|[a-z])[a-z0-9]{4,5})")
 _MAYBE_CPF: Final = re.compile(r"(?<![a-z0-9])\d{11}(?![a-z0-9])")
 _SECRET_VALUE: Final = re.compile(
-    r"[^@]@[^@]{1,80}\.[a-z]|.%40|eyj[\w-]{8}"
-    r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-    r"|(?<![\d])\d{3}\.\d{3}\.\d{3}-\d{2}(?!\d)"
-    r"|(?<!\d)\+?55[1-9]{2}9\d{8}(?!\d)"
+    r"[^@]@[^@]{1,80}\.[a-z]|.%40|eyj[\w-]{8}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+    r"|(?<![\d])\d{3}\.\d{3}\.\d{3}-\d{2}(?!\d)|(?<!\d)\+?55[1-9]{2}9\d{8}(?!\d)"
 )
 _OF_A_PHONE: Final = re.compile(r"(?:https?://)?(?:www\.)?(?:wa\.me|api\.whatsapp\.com)/\+?\d{8}")
 _LONG: Final = re.compile(r"[a-z0-9]{20,}")
@@ -183,9 +139,9 @@ def find_emails(text: str) -> list[Span]:
     Beside spaces or a spelled-out sign, a host must have a known ending: `o @loja.oficial` is a social network name.
     """
     found: list[Span] = []
-    if holds_any(text, _CUES):
+    if _MAY_HOLD_A_SIGN.search(text):
         found += _signed(text)
-    if holds_any(text, _PROVIDERS):
+    if _MAY_HOLD_A_PROVIDER.search(text):
         found += _unsigned(text, found)
     return sorted(found)
 
@@ -201,7 +157,11 @@ def _unsigned(text: str, signed: Sequence[Span]) -> list[Span]:
                 found.append((start, end))
     for match in _AT_ITS_PROVIDER.finditer(text):
         start, end = match.span("name" if match["name"] else "before")
-        if shape_of(text[start:end]) and not _NO_NAMES.match(text[start:end]) and all(end <= other[0] or start >= other[1] for other in (*signed, *found)):
+        if (
+            shape_of(text[start:end])
+            and not _NO_NAMES.match(text[start:end])
+            and all(end <= other[0] or start >= other[1] for other in (*signed, *found))
+        ):
             found.append((start, end))
     return found
 
