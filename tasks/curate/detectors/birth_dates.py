@@ -26,12 +26,12 @@ _DATE: Final = (
     rf"|{_DAY}) d[eo] (?:{_MONTH}|{_TO_THIRTY_ONE}){_OF}{_YEAR_IN_WORDS}"
     rf"|(?:19|20)\d\d[/.-]{_NUMBER}[/.-]{_DAY}|(?:0[1-9]|[12]\d|3[01])(?:0[1-9]|1[0-2])(?:19|20)\d\d)"
 )
-_DAY_OF_A_MONTH: Final = rf"(?:{_DAY} ?/ ?{_NUMBER}|(?:{_TO_THIRTY_ONE}|{_DAY}) de {_MONTH})"
+_DAY_OF_A_MONTH: Final = rf"(?:{_DAY}(?: ?/ ?|,? (?:do )?m[eê]s ){_NUMBER}|(?:{_TO_THIRTY_ONE}|{_DAY}) de {_MONTH})"
 _MONTH_OF_A_YEAR: Final = rf"(?:{_MONTH} ?(?:d[eo]|/) ?(?:19\d\d|200\d|201[0-2]|\d\d)|{_NUMBER} ?/ ?19\d\d)"
 _END: Final = r"(?!\w|[/.-]\d)"
 _BORN: Final = (
     r"(?:(?<!site )(?<!loja )(?<!empresa )(?<!marca )na[sc]{1,2}(?:i|iu|eu|e|id[oa]s?|im?e?n?to|t[oº]?|\.)?"
-    r"|d\.? ?/?n\.?(?=[ :.=-]{0,3}\d)|d(?:[ad]ta?|t|at)?\.? ?(?:d[eo]? ?)?_?na[sc]{1,2}\w{0,9}\.?"
+    r"|d[./]?n\.?|d\.? n\.?(?=[ :.=-]{0,3}\d)|d(?:[ad]ta?|t|at)?\.? ?(?:d[eo]? ?)?_?na[sc]{1,2}\w{0,9}\.?"
     r"|dob|natal[ií]cio)(?![^\W\d_])"
 )
 _ANNIVERSARY: Final = r"(?:aniv(?:ers[aá]rio|ers)?\.?|niver|bday)(?![^\W\d_])"
@@ -72,6 +72,7 @@ _BIRTHDAY: Final = re.compile(
     rf"|{_PERSON}(?: [^\W\d_]{{2,12}})? (?:vai |ir[aá] )?(?:faz|fez|completa|completou)(?:er|r|r[aá])? {_AGE}"
     rf"|(?:(?<!n[oa] )(?<!d[eo] )(?<!ao )(?<!pro )(?<!pr[oa] o )(?<!para o )(?<!cupom ){_ANNIVERSARY}(?:(?= ?[:=]"
     rf"| (?:é|eh) |[ ]\d)|(?: de {_AGE})?{_OF_SOMEBODY}(?= ?[:=]| (?:é|eh|era|ser[aá]|foi|cai|dia|no dia) ))"
+    rf"|{_ANNIVERSARY}[^\d\[]{{1,40}}(?<!\w)[oa] (?:meu|minha|del[ea])(?= (?:é|eh|foi|cai) )"
     rf"|(?<!festa d[eo] ){_ANNIVERSARY}{_OF_SOMEBODY}(?=,? que (?:é|eh|foi|ser[aá]|cai) )))(?![^\W\d_])"
     rf"(?: hoje| ontem| amanh[aã]|,? que (?:cai|ser[aá])| cai| ser[aá])?{LEAD}(?<![^\W_]){_DAY_OR_DATE}"
     rf"|(?<![\w/.-])(?P<before>{_DAY_OF_A_MONTH}) (?:é|eh|foi) (?:[oa] )?(?:meu {_ANNIVERSARY}"

@@ -136,7 +136,8 @@ def _find_local_phone(match: re.Match[str]) -> Span | None:
     is_followed = gap is not None and gap[0] != "" and _LOCAL_PHONE.match(match.string, gap.end()) is not None
     is_round = _YEARS_OR_ROUND.fullmatch(match["number"]) is not None
     is_dialled = around.is_near or not is_round
-    if around.label == "TELEFONE" and around.leads and is_dialled and (around.is_alone or is_followed):
+    is_apart = around.is_alone or is_followed or (around.is_near and match.string[match.end() : match.end() + 1] == " ")
+    if around.label == "TELEFONE" and around.leads and is_dialled and is_apart:
         return match.span()
     if not around.is_alone:
         return None

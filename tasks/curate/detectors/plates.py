@@ -16,7 +16,8 @@ _MERCOSUL: Final = re.compile(r"[a-z]{3}\d[a-z]\d{2}")
 _YEAR: Final = re.compile(r"(?:(?:19|20)\d\d|\d[05]0)\Z")
 _PLATE: Final = re.compile(_SHAPE)
 _CARS: Final = (
-    r"carros?|motos?|motoca|motocicleta|ve[ií]c(?:ulos?|\.)|autom[oó]ve(?:l|is)|caminh(?:[aã]o|[oõ]es)|caminhonete"
+    r"carros?|motos?|motoca|motocicleta|ve[ií]c(?:ulos?|\.)|autom[oó]ve(?:l|is)|caminh(?:[aã]o(?:zinho)?|[oõ]es)"
+    r"|caminhonete"
     r"|camionete|carreta"
     r"|ba[uú]|reboque|[oô]nibus|van|kombi|fiorino|furg[aã]o|picape|pickup|gol|uno|palio|onix|hb20s?|civic|corolla"
     r"|fiesta|strada|saveiro"

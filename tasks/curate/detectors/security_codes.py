@@ -22,7 +22,9 @@ _OF_AN_ORDER: Final = (
 _END: Final = r"(?![^\W\d_])"
 _OF_THE_CARD: Final = r"(?: d[oe] (?:meu |minha |seu |sua )?(?:cart[aã]o|cr[eé]dito))"
 _LABEL: Final = (
-    r"(?:(?:os (?:3|tr[eê]s) de tr[aá]s|(?:3|tr[eê]s) d[ií]gitos d[oe] cart[aã]o)|c\.?v\.?[vcn]\.?2?|c\.?c\.?v\.?2?"
+    r"(?:(?:c[oó]d\w*\.?|n[uú]mer\w+|d[ií]gitos)(?= \d{3,4} (?:d[eo] tr[aá]s|atr[aá]s|[dn]o verso))"
+    r"|seguran[cç]a(?= ?:? ?\d{3,4}[ ,]{1,2}(?:d?o )?\[?cart)|(?:os (?:3|tr[eê]s) de tr[aá]s|(?:3"
+    r"|tr[eê]s) d[ií]gitos d[oe] cart[aã]o)|c\.?v\.?[vcn]\.?2?|c\.?c\.?v\.?2?"
     r"|c\.?s\.?c\.?(?= ?[:=é]| \d{3}\b)|security code|(?:c[oó]d\w*\.?|n[uú]m\w*\.?|n[º°]|d[ií]g\w*|numer\w+)"
     r"(?: ?(?:de|do|da|d|que|ficam?|tem|est[aá]o?|t[aáã]o?|l[aá]|n[oa]|com|[34]|tr[eê]s|quatro|d[ií]gitos|n[uú]meros"
     r"|[uú]ltimos|cart[aã]o)"
@@ -46,8 +48,8 @@ _VALID: Final = r"(?:val(?:idade|\.)?|v[aá]lid[oa]|venc(?:imento|e|\.)?|exp\.?)
 _CARD: Final = rf"(?:\[cartao\]|{_LAST_FOUR})"
 _NAMED: Final = rf"(?:(?:(?!{_OF_AN_ORDER})[^\W\d]+[ ,]{{1,2}}){{1,5}}(?=\d{{3,4}}(?:[;,.)\n]|\Z)))"
 _BEHIND_A_CARD: Final = re.compile(
-    rf"(?:{_CARD}(?:[ ,;/|.\n-]{{1,3}}(?!{_OF_AN_ORDER})[^\W\d_]{{2,15}}){{0,4}}[ ,;/|.\n-]{{1,3}}(?:(?:com |de "
-    rf"|e )?(?:{_VALID})?{_MONTH}[ ,;/|.\n-]{{1,3}})|\[cartao\][ ,;/|.\n-]{{1,3}}(?=\d{{3}}(?:[;,.)\n]|\Z))"
+    rf"(?:{_CARD}(?:[ ,;/|.\n(-]{{1,3}}(?!{_OF_AN_ORDER})[^\W\d_]{{2,15}}){{0,4}}[ ,;/|.\n(-]{{1,3}}(?:(?:com |de "
+    rf"|e )?(?:{_VALID})?{_MONTH}[ ,;/|.\n(-]{{1,3}})|\[cartao\][ ,;/|.\n(-]{{1,3}}(?=\d{{3}}(?:[;,.)\n]|\Z))"
     rf"|(?:cart[aã]o|cr[eé]dito|d[eé]bito|visa|master\w*|titular|cvv){_END}[^\d\n]{{0,40}}?{_VALID}{_MONTH}[ ,;/"
     rf"|.\n-]{{1,3}})(?:e )?(?:(?:c[oó]d(?:igo|\.)?|seg(?:uran[cç]a|\.)?)[ :]{{1,2}})?{_NAMED}?{_CODE}"
 )
@@ -56,6 +58,7 @@ _NAMED_BEHIND_A_CARD: Final = re.compile(
     r"(?:c[oó]d\w*\.?|seg(?:uran[cç]a)?\.?|verso|tr[aá]s|atr[aá]s|cv\w{0,2}|(?:3|tr[eê]s) (?:d[ií]gitos|n[uú]meros))"
     rf"[^\w\n]{{1,4}}(?:(?:é|eh|e|do|de|o|verso|tr[aá]s|atr[aá]s|seguran[cç]a) ){{0,4}}{_CODE}"
 )
+_SECOND: Final = re.compile(rf"\[cvv\] (?:e|ou) {_CODE}")
 _BEFORE_ITS_LABEL: Final = re.compile(
     rf"(?<![\w.,/-])(?<!r\$ )(?<!erro )(?<!(?:de|ou) ){_CODE}(?: ?[(\[=-] ?|,? (?=é|eh|s[aã]o|ess|est)| )"
     r"(?:(?:é|eh|s[aã]o|foi|fica|est[aá]|[oa]s?|d[eo]|n[oa]|meu|ess[ea]s?|est[ea]s?|tr[eê]s|3|que|n[uú]mero|campo"
@@ -75,5 +78,6 @@ SEARCHES: Final[tuple[Search, ...]] = (
     Search("CVV", _ANYWHERE, _find, _CUES),
     Search("CVV", _BEHIND_A_CARD, _find, _CUES_OF_A_CARD),
     Search("CVV", _NAMED_BEHIND_A_CARD, _find, _CUES_OF_A_CARD),
+    Search("CVV", _SECOND, _find, ("[cvv]",)),
     Search("CVV", _BEFORE_ITS_LABEL, _find, _CUES),
 )

@@ -48,7 +48,7 @@ _HOST: Final = re.compile(
 )
 _KNOWN_HOST: Final = re.compile(
     rf"(?:(?:{_LABEL}|{_PROVIDER}){_DOT}){{1,4}}?{_SUFFIX}(?:{_DOT}(?:[a-z]{{2}}|b r"
-    rf"|b[eê] erre))?(?![\w-])(?!{_DOT}br(?![\w-]))"
+    rf"|b[eê] [eé]rre))?(?![\w-])(?!{_DOT}br(?![\w-]))"
     rf"|{_LABEL}[ \t]com[ \t]br(?!\w)|{_PROVIDER}[_*/-]com(?:[_*/.-]br)?(?!\w)|{_PROVIDER}[ \t]com(?:[ \t]br(?!\w)"
     rf"|(?=[ \t]*(?:[,.;!?)\n]|\Z)))|{_PROVIDER}[ \t]?(?:ponto|pto|dot)com(?:[ \t]?(?:ponto|pto|dot)[ \t]?br)?(?![\w-])"
     rf"|[(\[{{]{_PROVIDER}[)\]}}](?:{_DOT}|[ \t])[(\[{{]?com[)\]}}]?(?:{_DOT}[(\[{{]?br[)\]}}]?)?"
@@ -58,7 +58,7 @@ _MAY_HOLD_A_PROVIDER: Final = re.compile("mail|look|yahoo|uol|bol|cloud|terra|li
 _NAME: Final = re.compile(r"[\w.+%&'*=~-]+")
 _SPOKEN_NAME: Final = re.compile(
     r"(?:(?<![\w.-])[\w.+-]{1,30}(?:[ \t]{1,2}[(\[]?(?:ponto|pto|dot|(?:und|and)\w{0,2} ?\w{2,6}|tra[cç]\w{1,5}"
-    r"|h[ií]fen|sublinhado)[)\]]?[ \t]{1,2}| \. |[(\[](?:ponto|dot|\.)[)\]])){1,4}\Z"
+    r"|h[ií]fen|sublinhado)[)\]]?[ \t]{1,2}| \. |[(\[](?:ponto|dot|\.|und\w{0,2} ?\w{2,6}|tra[cç]o)[)\]])){1,4}\Z"
 )
 _REMARK: Final = re.compile(
     r",?[ \t][(\[]?(?:tudo junto|(?:em |tudo )?(?:letra )?min[uú]scul\w{1,2})[)\]]?[ \t,]{0,2}\Z"
@@ -77,7 +77,8 @@ _UNSIGNED: Final = re.compile(
 """An address whose sign was forgotten: `ana.lima gmail.com`."""
 _AT_ITS_PROVIDER: Final = re.compile(
     rf"(?<!\w){_MAIL}[ \t]?(?:(?:é|eh|:|=)[ \t]?){{1,2}}(?P<name>[a-z0-9_.-]{{5,40}})(?![\w@.-])"
-    rf"|(?<![\w.@-])(?P<before>[a-z0-9_.-]{{5,40}})(?:,? (?:e )?(?:no|d[oe]|é|eh) |,[ ]| ?[(]){_MAIL}[)]?(?![\w@.-])"
+    rf"|(?<![\w.@-])(?P<before>[a-z0-9_.-]{{5,40}})(?:,? (?:e )?(?:no|d[oe]|é|eh) |,[ ]| ?[(]"
+    rf"| (?=[gh]o?t?mail[ ]*(?:[,;!?)\n]|\Z))){_MAIL}[)]?(?![\w@.-])"
 )
 """A name beside its provider: `meu gmail é analima85`, `analima85 no gmail`."""
 _DESCRIBED: Final = re.compile(
