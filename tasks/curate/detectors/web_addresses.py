@@ -75,9 +75,11 @@ _UNSIGNED: Final = re.compile(
     r"|[ \t]com(?:[ \t]br(?!\w)|(?=[ \t]*(?:[,.;!?)\n]|\Z))))"
 )
 """An address whose sign was forgotten: `ana.lima gmail.com`."""
-_AT_ITS_PROVIDER: Final = re.compile(
+_BEHIND_ITS_PROVIDER: Final = re.compile(
     rf"(?<!\w){_MAIL}[ \t]?(?:(?:é|eh|:|=)[ \t]?){{1,2}}(?P<name>[a-z0-9_.-]{{5,40}})(?![\w@.-])"
-    rf"|(?<![\w.@-])(?P<before>[a-z0-9_.-]{{5,40}})(?:,? (?:e )?(?:no|d[oe]|é|eh) |,[ ]| ?[(]"
+)
+_BEFORE_ITS_PROVIDER: Final = re.compile(
+    rf"(?<![\w.@-])(?P<name>[a-z0-9_.-]{{5,40}})(?:,? (?:e )?(?:no|d[oe]|é|eh) |,[ ]| ?[(]"
     rf"| (?=[gh]o?t?mail[ ]*(?:[,;!?)\n]|\Z))){_MAIL}[)]?(?![\w@.-])"
 )
 """A name beside its provider: `meu gmail é analima85`, `analima85 no gmail`."""
@@ -150,20 +152,13 @@ def find_emails(text: str) -> list[Span]:
 def _unsigned(text: str, signed: Sequence[Span]) -> list[Span]:
     """Find addresses of well-known providers without their sign, beside those with one."""
     found: list[Span] = []
-    for pattern in (_DESCRIBED, _UNSIGNED):
+    for pattern in (_DESCRIBED, _UNSIGNED, _BEHIND_ITS_PROVIDER, _BEFORE_ITS_PROVIDER):
         for match in pattern.finditer(text):
             start, end = match.start("name"), match.end()
+            is_name = pattern in {_DESCRIBED, _UNSIGNED} or shape_of(match["name"]) > 0
             apart = all(end <= other[0] or start >= other[1] for other in (*signed, *found))
-            if apart and not (_NO_NAMES.match(match["name"]) or match["name"] in _LITTLE_WORDS):
+            if apart and is_name and not (_NO_NAMES.match(match["name"]) or match["name"] in _LITTLE_WORDS):
                 found.append((start, end))
-    for match in _AT_ITS_PROVIDER.finditer(text):
-        start, end = match.span("name" if match["name"] else "before")
-        if (
-            shape_of(text[start:end])
-            and not _NO_NAMES.match(text[start:end])
-            and all(end <= other[0] or start >= other[1] for other in (*signed, *found))
-        ):
-            found.append((start, end))
     return found
 
 
