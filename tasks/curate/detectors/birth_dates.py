@@ -20,14 +20,16 @@ _YEAR_IN_WORDS: Final = (
 )
 _NUMBER: Final = r"(?:0?[1-9]|1[0-2])"
 _YEAR: Final = r"(?:(?:1[89]|20)\d\d|\d\d)"
-_OF: Final = r"(?: ?[/.·•,|\\_-] ?| d[eo](?: (?:ano|m[eê]s)(?: de)?)? | )"
+_OF: Final = r"(?: ?[/.·•,;:|\\_-]{1,2} ?|,? (?:m[eê]s|ano) | d[eo](?: (?:ano|m[eê]s)(?: de)?)? | )"
 _DATE: Final = (
     rf"(?:{_DAY}(?: dias)?{_OF}(?:{_NUMBER}|{_MONTH}|[ivx]{{1,4}}){_OF}{_YEAR}|(?:{_TO_THIRTY_ONE}"
     rf"|{_DAY}) d[eo] (?:{_MONTH}|{_TO_THIRTY_ONE}){_OF}{_YEAR_IN_WORDS}"
-    rf"|(?:19|20)\d\d[/.-]{_NUMBER}[/.-]{_DAY}|(?:0[1-9]|[12]\d|3[01])(?:0[1-9]|1[0-2])(?:19|20)\d\d)"
+    rf"|{_DAY}{_MONTH}{_YEAR}|(?:19|20)\d\d[/.-]{_NUMBER}[/.-]{_DAY}|(?:0[1-9]|[12]\d|3[01])(?:0[1-9]|1[0-2])(?:19"
+    rf"|20)\d\d)"
 )
 _DAY_OF_A_MONTH: Final = rf"(?:{_DAY}(?: ?/ ?|,? (?:do )?m[eê]s ){_NUMBER}|(?:{_TO_THIRTY_ONE}|{_DAY}) de {_MONTH})"
 _MONTH_OF_A_YEAR: Final = rf"(?:{_MONTH} ?(?:d[eo]|/) ?(?:19\d\d|200\d|201[0-2]|\d\d)|{_NUMBER} ?/ ?19\d\d)"
+_BARE: Final = r"(?:0[1-9]|[12]\d|3[01])(?:0[1-9]|1[0-2])\d\d"
 _END: Final = r"(?!\w|[/.-]\d)"
 _BORN: Final = (
     r"(?:(?<!site )(?<!loja )(?<!empresa )(?<!marca )na[sc]{1,2}(?:i|iu|eu|e|id[oa]s?|im?e?n?to|t[oº]?|\.)?"
@@ -42,7 +44,7 @@ _PERSON: Final = (
 _AGE: Final = r"\d{1,3} (?:an(?:o|os|inhos?))"
 _LABELLED: Final = re.compile(
     rf"{LABEL_START}{_BORN}(?:,? (?:em|no|na) [^\W\d_]{{3,}}(?: [^\W\d_]{{2,}}){{0,2}},?(?= (?:em|n?o|dia) ))?"
-    rf"(?:(?: aos? )?{LEAD})(?<![^\W_])(?P<value>{_DATE}|{_DAY_OF_A_MONTH}|{_MONTH_OF_A_YEAR}){_END}"
+    rf"(?:(?: aos? )?{LEAD})(?<![^\W_])(?P<value>{_DATE}|{_DAY_OF_A_MONTH}|{_MONTH_OF_A_YEAR}|{_BARE}){_END}"
 )
 _NO_BIRTH: Final = (
     r"compr|pedid|pedi |cheg|entreg|receb|prazo|prev|envi|post|pag|vend|venc|emit|emiss|nota|lei |decret|fund|public"
@@ -66,15 +68,17 @@ _OF_SOMEBODY: Final = (
     rf"|nosso) )?[^\W\d_]{{2,12}}(?: {_NOT_OF_A_SHOP}[^\W\d_]{{2,12}})?)"
 )
 _BIRTHDAY: Final = re.compile(
-    rf"{LABEL_START}(?:meu {_ANNIVERSARY}|data d[eo] (?:meu )?{_ANNIVERSARY}|data {_ANNIVERSARY}|aniversariante"
+    rf"{LABEL_START}(?:meu {_ANNIVERSARY}|data d[eo] (?:meu )?{_ANNIVERSARY}|data {_ANNIVERSARY}"
+    rf"|dia d[oe] {_ANNIVERSARY}{_OF_SOMEBODY}|(?<!d[eo] )niver(?= dia \d)|aniversariante"
     rf"|(?<!loja )(?<!site )(?<!empresa )(?:fa[cç]o|faz|fazem|fazer|fa[cç]a|fez|fiz) {_ANNIVERSARY}"
-    rf"|(?:fa[cç]o|fazer|fiz|completo|completei|completar) (?:{_AGE}|anos|\d\d(?= (?:n?o )?dia))(?! de | aqui)"
-    rf"|{_PERSON}(?: [^\W\d_]{{2,12}})? (?:vai |ir[aá] )?(?:faz|fez|completa|completou)(?:er|r|r[aá])? {_AGE}"
+    rf"|(?:fa[cç]o|fazer|fiz|completo|completei|completar) (?:{_AGE}|anos|\d\d(?= (?:(?:n?o )?dia|em) ))(?! de | aqui)"
+    rf"|{_PERSON}(?: [^\W\d_]{{2,12}})? (?:vai |ir[aá] )?(?:faz|fez|completa|completou)(?:er|r|r[aá])? (?:{_AGE}|anos)"
     rf"|(?:(?<!n[oa] )(?<!d[eo] )(?<!ao )(?<!pro )(?<!pr[oa] o )(?<!para o )(?<!cupom ){_ANNIVERSARY}(?:(?= ?[:=]"
     rf"| (?:é|eh) |[ ]\d)|(?: de {_AGE})?{_OF_SOMEBODY}(?= ?[:=]| (?:é|eh|era|ser[aá]|foi|cai|dia|no dia) ))"
     rf"|{_ANNIVERSARY}[^\d\[]{{1,40}}(?<!\w)[oa] (?:meu|minha|del[ea])(?= (?:é|eh|foi|cai) )"
     rf"|(?<!festa d[eo] ){_ANNIVERSARY}{_OF_SOMEBODY}(?=,? que (?:é|eh|foi|ser[aá]|cai) )))(?![^\W\d_])"
-    rf"(?: hoje| ontem| amanh[aã]|,? que (?:cai|ser[aá])| cai| ser[aá])?{LEAD}(?<![^\W_]){_DAY_OR_DATE}"
+    rf"(?: hoje| ontem| amanh[aã]|,? que (?:cai|ser[aá])| cai| ser[aá])?{LEAD}(?:agora "
+    rf"|hoje )?(?<![^\W_]){_DAY_OR_DATE}"
     rf"|(?<![\w/.-])(?P<before>{_DAY_OF_A_MONTH}) (?:é|eh|foi) (?:[oa] )?(?:meu {_ANNIVERSARY}"
     rf"|{_ANNIVERSARY}{_OF_SOMEBODY})"
 )
@@ -109,7 +113,12 @@ def _find_early(match: re.Match[str]) -> Span | None:
 
 SEARCHES: Final[tuple[Search, ...]] = (
     Search("NASCIMENTO", _LABELLED, _find_told, ("nas", "nac", "natal", "dob", "dn", "d.n", "d n", "d. n", "d/n")),
-    Search("NASCIMENTO", _BIRTHDAY, _find_birthday, ("niver", "aniv", " anos", "faço", "faco", " ano ", "aninho")),
+    Search(
+        "NASCIMENTO",
+        _BIRTHDAY,
+        _find_birthday,
+        ("niver", "aniv", " anos", "faço", "faco", "fiz", "complet", " ano ", "aninho"),
+    ),
     Search("NASCIMENTO", _OF_A_PERSON, _find_early),
     Search("NASCIMENTO", _AFTER, _find_early, ("nasc", "niver", "maior de", "cpf", "rg")),
 )

@@ -17,8 +17,7 @@ _YEAR: Final = re.compile(r"(?:(?:19|20)\d\d|\d[05]0)\Z")
 _PLATE: Final = re.compile(_SHAPE)
 _CARS: Final = (
     r"carros?|motos?|motoca|motocicleta|ve[ií]c(?:ulos?|\.)|autom[oó]ve(?:l|is)|caminh(?:[aã]o(?:zinho)?|[oõ]es)"
-    r"|caminhonete"
-    r"|camionete|carreta"
+    r"|caminhonete|camionete|carreta"
     r"|ba[uú]|reboque|[oô]nibus|van|kombi|fiorino|furg[aã]o|picape|pickup|gol|uno|palio|onix|hb20s?|civic|corolla"
     r"|fiesta|strada|saveiro"
     r"|celta|corsa|fusca|sandero|logan|kwid|voyage|ka|ecosport|argo|mobi|cronos|toro|siena|doblo|ducato|sprinter"
@@ -35,7 +34,7 @@ _OF_A_THING: Final = (
     r"|m[aá]quina"
     r"|micro|ar|forno|note|pc|computador|display|madeira|vidro|indu|drywall|ident|sinal|aviso|eva|isopor|acr[ií]lico))"
 )
-_LABEL: Final = rf"{LABEL_START}placas?(?!{_OF_A_THING})(?![^\W\d_])"
+_LABEL: Final = rf"{LABEL_START}(?:pla[ck]as?|plca)(?!{_OF_A_THING})(?![^\W\d_])"
 _LABELLED: Final = re.compile(
     rf"{_LABEL}(?: (?:d[oa]|de)(?: meu| minha| nosso| nossa)? [^\W\d_]{{2,14}}){{0,3}}{LEAD}(?<![^\W_])"
     r"(?P<value>[a-z]{3}[ .·•_/-]{0,3}\d[a-z\d][\doil]{2})(?![^\W_]|[-.]\d)"
@@ -61,7 +60,7 @@ _NEAR: Final = re.compile(
     r"|bateria|l[aâ]mpada|farol|pe[cç]a|bomba|sensor|capa|suporte|motor|multim[ií]dia|alarme|pneu) (?:d[oa]|de|pr[ao]"
     r"|para|p/) ?(?:[oa] )?(?:meu |minha )?(?:carro|moto|ve[ií]culo))"
     rf"|(?P<VEHICLE>placas?(?!{_OF_A_THING})|{_CARS}|motoboy|motoqueiro|entregador|condutor|mercosul|renavam"
-    rf"|emplaca\w{{2,5}}|detran"
+    rf"|emplaca\w{{2,5}}|detran|licenciamento"
     r"|ipva|multas?|estacion\w{1,8}|garagem|motorista|uber|(?:n|pel)as? c[aâ]meras?|anot(?:ei|ou|ad[oa])|portaria"
     r"|porteiro(?! ele))"
     r"|(?P<OTHER>placas?|modelo|mod|c[oó]d(?:igo)?|ref(?:er[eê]ncia)?|sku|produto|pe[cç]a|pedido|cupom|rastreio|item"
@@ -110,9 +109,9 @@ def _find_near(match: re.Match[str]) -> Span | None:
     return match.span("value") if is_old else None
 
 
-SEARCHES_IN_WORDS: Final[tuple[Search, ...]] = (Search("PLACA", _APART, _find_labelled, ("placa",)),)
+SEARCHES_IN_WORDS: Final[tuple[Search, ...]] = (Search("PLACA", _APART, _find_labelled, ("pla", "plca")),)
 SEARCHES: Final[tuple[Search, ...]] = (
-    Search("PLACA", _LABELLED, _find_labelled, ("placa",)),
+    Search("PLACA", _LABELLED, _find_labelled, ("pla", "plca")),
     *SEARCHES_IN_WORDS,
     Search("PLACA", _PLATE, _find_near),
     Search("PLACA", _SECOND, _find_labelled, ("[placa]",)),

@@ -71,23 +71,23 @@ _CUES: Final = (
         "badoo",
         "tinder",
     ),
-    *("youtube", "📷", "📸", "gram", "gran", "nick", "user", "usu", "perfil", "dm", "direct", "arroba"),
+    *("youtube", "📷", "📸", "gram", "gran", "nick", "apelido", "user", "usu", "perfil", "dm", "direct", "arroba"),
     *("me ", "@ é", "@ eh", "@:", "eu @", "o @ d", "login", "xbox", "segu", "siga", "procur", "busc"),
 )
 _NETWORKS: Final = re.compile(rf"(?<![^\W_])(?:{_NETWORK})(?![^\W_])")
 _CUE: Final = re.compile(
     rf"(?<![^\W_])(?:(?P<network>{_NETWORK})|"
-    r"(?P<word>nick(?:name)?|user(?:name)?|usu[aá]rio|login|xbox|perfil|dms?|direct|arroba|(?<=[ms]eu )@(?=[ :=\n])"
-    r"|(?<=o )@(?= d)|(?<!\w)@(?=:| (?:é|eh) ))"
+    r"(?P<word>nick(?:name)?|apelido|user(?:name)?|usu[aá]rio|login|xbox|perfil|dms?|direct|arroba"
+    r"|(?<=[ms]eu )@(?=[ :=\n])|(?<=o )@(?= d)|(?<!\w)@(?=:| (?:é|eh) ))"
     r"|(?P<follow>me (?:add?|segu[ei]\w{0,3}|(?:cham|adicion|ach|procur|mand|marc|marqu)\w{0,3})"
     r"|(?:segue|segui|sigam?|segu[ei]r|procur\w{1,3}|busc\w{1,3}) (?=l[aá][ :]|(?:no|o|por|pelo) )))(?![^\W_]|\.\w)"
 )
 """Words that a name may follow: its network, a word for a name, an invitation."""
 _LEAD: Final = re.compile(
-    r"(?:[ \t:=,./(*\"'>?\U0001f3fb-\U0001f4ff-]|\n(?:[^\W\d_]{2,15}(?: [^\W\d_]{2,15})?[:>])?|@ (?=d[oe] |n[oa] "
+    r"(?:[ \t:=,;./(*\"'>?\U0001f3fb-\U0001f4ff-]|\n(?:[^\W\d_]{2,15}(?: [^\W\d_]{2,15})?[:>])?|@ (?=d[oe] |n[oa] "
     r"|[ée] )|(?:é|eh|e|o|a|em|no|na|do|da|de|l[aá]|aqui|meu|minha|del[ea]"
     r"|filh[oa]|marido|esposa|irm[aã]o?|m[aã]e|pai|amig[oa]|user|usu[aá]rio|perfil|pessoal|arroba|nick|nome|conta|como"
-    r"|pel[oa]|por|pr[oa]|ai|aí|sou|t[aá]|est[aá]|estou|t[oô]|me|chamo|direct|dm|id"
+    r"|pel[oa]|por|pr[oa]|ai|aí|sou|t[aá]|est[aá]|estou|t[oô]|me|chamo|tudo junto|ml|mercado livre|direct|dm|id"
     rf"|{_NETWORK})(?![^\W]|\.\w)){{1,12}}"
 )
 _NAMED: Final = re.compile(
@@ -108,8 +108,7 @@ _OWN: Final = re.compile(
     r"(?<![^\W_])(?:meu|minha|sou|cmg|comigo|me (?:add?|segu[ei]|cham|adicion|ach|procur|mand|marc)\w{0,3})(?![^\W_])"
 )
 _OF_A_COMPANY: Final = re.compile(
-    r"(?<![^\W_])(?:lojas?|marcas?|empresas?|vendedor(?:es|a)?|oficial|fabricante|transportadora|site|p[aá]gina"
-    r"|perfil d[aeo]|segui(?:r|mos|ndo)?|sigo|marquei|marcar|marcando|influenciador[a]?|blogueir[ao]|canal)"
+    r"(?<![^\W_])(?:lojas?|marcas?|empresas?|oficial|fabricante|transportadora|site|p[aá]gina)"
     r"(?:[ :(,]+(?:o|a|os|as|da|do|de|no|na|oficial|insta|instagram|perfil|p[aá]gina|loja|voc[eê]s|vcs|twitter"
     r"|tiktok|arroba))*[ :(,]*\Z"
 )

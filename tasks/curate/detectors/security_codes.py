@@ -22,14 +22,14 @@ _OF_AN_ORDER: Final = (
 _END: Final = r"(?![^\W\d_])"
 _OF_THE_CARD: Final = r"(?: d[oe] (?:meu |minha |seu |sua )?(?:cart[aã]o|cr[eé]dito))"
 _LABEL: Final = (
-    r"(?:(?:c[oó]d\w*\.?|n[uú]mer\w+|d[ií]gitos)(?= \d{3,4} (?:d[eo] tr[aá]s|atr[aá]s|[dn]o verso))"
+    r"(?:(?:c[oó]d\w*\.?|n[uú]mer\w+|d[ií]gitos)(?= \d{3,4} (?:d[eo] tr[aá]s|atr[aá][sz]|[dn]o verso))"
     r"|seguran[cç]a(?= ?:? ?\d{3,4}[ ,]{1,2}(?:d?o )?\[?cart)|(?:os (?:3|tr[eê]s) de tr[aá]s|(?:3"
     r"|tr[eê]s) d[ií]gitos d[oe] cart[aã]o)|c\.?v\.?[vcn]\.?2?|c\.?c\.?v\.?2?"
     r"|c\.?s\.?c\.?(?= ?[:=é]| \d{3}\b)|security code|(?:c[oó]d\w*\.?|n[uú]m\w*\.?|n[º°]|d[ií]g\w*|numer\w+)"
     r"(?: ?(?:de|do|da|d|que|ficam?|tem|est[aá]o?|t[aáã]o?|l[aá]|n[oa]|com|[34]|tr[eê]s|quatro|d[ií]gitos|n[uú]meros"
-    r"|[uú]ltimos|cart[aã]o)"
-    rf"{_END}){{0,6}} ?(?:(?:tr[aá]s|atr[aá]s|verso)(?! d[aeo](?! (?:meu |seu )?cart))|seguran[cç]a|seg\.?"
-    rf"|verifica(?:[cç][aã]o|dor(?:es)?))|c[oó]d(?:igo|\.)?{_OF_THE_CARD}|(?:tr[aá]s|atr[aá]s|verso){_OF_THE_CARD}"
+    r"|[uú]ltimos|finais|cart[aã]o)"
+    rf"{_END}){{0,6}} ?(?:(?:tr[aá]s|atr[aá][sz]|verso)(?! d[aeo](?! (?:meu |seu )?cart))|seguran[cç]a|seg\.?"
+    rf"|verifica(?:[cç][aã]o|dor(?:es)?))|c[oó]d(?:igo|\.)?{_OF_THE_CARD}|(?:tr[aá]s|atr[aá][sz]|verso){_OF_THE_CARD}"
     rf"|c[oó]d(?:igo|igozinho)? (?:de |com )?(?:3|tr[eê]s|4|quatro) (?:d[ií]gitos|n[uú]meros)){_END}"
 )
 _LABELLED: Final = re.compile(
@@ -37,7 +37,8 @@ _LABELLED: Final = re.compile(
     rf"|n[uú]meros?){_END}){{0,5}}{_CODE}"
 )
 _LAST_FOUR: Final = (
-    r"(?:(?:final|fim|terminad[oa]|termina)(?: em| com)?|\*{2,}|(?:[uú]ltimos|finais)(?: [^\W\d_]+){0,3}) ?\d{4}(?!\d)"
+    r"(?:(?:final|fim|terminad[oa]|termina)(?: em| com)?|\*{2,}|x{3,}|\.{3}|(?:[uú]ltimos"
+    r"|finais)(?: [^\W\d_]+){0,3}) ?\d{4}(?!\d)"
 )
 _ANYWHERE: Final = re.compile(
     rf"{LABEL_START}{_LABEL}(?:{_LAST_FOUR}|(?!{_OF_AN_ORDER})(?:[^\d\[$]|[34] ?(?:d[ií]g"
@@ -48,15 +49,19 @@ _VALID: Final = r"(?:val(?:idade|\.)?|v[aá]lid[oa]|venc(?:imento|e|\.)?|exp\.?)
 _CARD: Final = rf"(?:\[cartao\]|{_LAST_FOUR})"
 _NAMED: Final = rf"(?:(?:(?!{_OF_AN_ORDER})[^\W\d]+[ ,]{{1,2}}){{1,5}}(?=\d{{3,4}}(?:[;,.)\n]|\Z)))"
 _BEHIND_A_CARD: Final = re.compile(
-    rf"(?:{_CARD}(?:[ ,;/|.\n(-]{{1,3}}(?!{_OF_AN_ORDER})[^\W\d_]{{2,15}}){{0,4}}[ ,;/|.\n(-]{{1,3}}(?:(?:com |de "
+    rf"(?:{_CARD}(?:[ ,;/|.\n(-]{{1,3}}(?!{_OF_AN_ORDER})[^\W\d_]{{1,15}}(?=[^\d\n]{{1,50}}\d\d?[/.])){{0,4}}[ ,;/"
+    rf"|.\n(-]{{1,3}}(?:(?:com |de "
     rf"|e )?(?:{_VALID})?{_MONTH}[ ,;/|.\n(-]{{1,3}})|\[cartao\][ ,;/|.\n(-]{{1,3}}(?=\d{{3}}(?:[;,.)\n]|\Z))"
     rf"|(?:cart[aã]o|cr[eé]dito|d[eé]bito|visa|master\w*|titular|cvv){_END}[^\d\n]{{0,40}}?{_VALID}{_MONTH}[ ,;/"
     rf"|.\n-]{{1,3}})(?:e )?(?:(?:c[oó]d(?:igo|\.)?|seg(?:uran[cç]a|\.)?)[ :]{{1,2}})?{_NAMED}?{_CODE}"
 )
 _NAMED_BEHIND_A_CARD: Final = re.compile(
     rf"{_CARD}(?:(?!{_OF_AN_ORDER})[^\[]){{0,80}}?(?<![^\W_])"
-    r"(?:c[oó]d\w*\.?|seg(?:uran[cç]a)?\.?|verso|tr[aá]s|atr[aá]s|cv\w{0,2}|(?:3|tr[eê]s) (?:d[ií]gitos|n[uú]meros))"
-    rf"[^\w\n]{{1,4}}(?:(?:é|eh|e|do|de|o|verso|tr[aá]s|atr[aá]s|seguran[cç]a) ){{0,4}}{_CODE}"
+    r"(?:c[oó]d\w*\.?|seg(?:uran[cç]a)?\.?|verso|tr[aá]s|atr[aá][sz]|cv\w{0,2}|(?:3|tr[eê]s) (?:d[ií]gitos|n[uú]meros))"
+    rf"[^\w\n]{{1,4}}(?:(?:é|eh|e|do|de|o|verso|tr[aá]s|atr[aá][sz]|seguran[cç]a) ){{0,4}}{_CODE}"
+)
+_BEFORE_ITS_MONTH: Final = re.compile(
+    rf"\[cartao\][ ,;/|.\n(-]{{1,3}}{_CODE}(?=[ ,;/|.\n-]{{1,3}}(?:{_VALID})?{_MONTH}(?!\d))"
 )
 _SECOND: Final = re.compile(rf"\[cvv\] (?:e|ou) {_CODE}")
 _BEFORE_ITS_LABEL: Final = re.compile(
@@ -78,6 +83,7 @@ SEARCHES: Final[tuple[Search, ...]] = (
     Search("CVV", _ANYWHERE, _find, _CUES),
     Search("CVV", _BEHIND_A_CARD, _find, _CUES_OF_A_CARD),
     Search("CVV", _NAMED_BEHIND_A_CARD, _find, _CUES_OF_A_CARD),
+    Search("CVV", _BEFORE_ITS_MONTH, _find, ("[cartao]",)),
     Search("CVV", _SECOND, _find, ("[cvv]",)),
     Search("CVV", _BEFORE_ITS_LABEL, _find, _CUES),
 )

@@ -27,7 +27,7 @@ _HUNDREDS: Final = {
 NUMBER_WORDS: Final = {**_UNITS, **_TEENS, **_TENS, **_HUNDREDS, "mil": 1000}
 _WORD: Final = rf"(?:{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))})"
 _BETWEEN: Final = r"(?:[ \t\n,.;:/()-]{1,3}|(?: e | tra[cç]o | ponto | h[ií]fen | ddd ))"
-_ITEM: Final = rf"(?:{_WORD}|\d{{1,5}})"
+_ITEM: Final = rf"(?:{_WORD}|\d{{1,9}})"
 _RUN: Final = re.compile(
     rf"(?<![^\W_])(?:\(?(?:ddd )?\d{{1,5}}{_BETWEEN}){{0,4}}{_WORD}(?:{_BETWEEN}{_ITEM}){{2,29}}(?![^\W_])"
 )

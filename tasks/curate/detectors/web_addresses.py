@@ -34,12 +34,13 @@ _SIGN: Final = re.compile(
     rf"|{_AT}(?={_PROVIDER}|[ \t])|(?<=[ \t]){_AT}(?=\w)|[#%&](?={_PROVIDER}\.?com))(?: d[oae] (?={_PROVIDER})"
     rf"|[ \t]{{0,2}})|[ \t,.…:]{{1,4}}{_AT}[ \t,.…:]{{1,4}}|(?:[ \t]?[,.…-]{{1,3}}[ \t]?|\n)@(?={_PROVIDER}(?![\w-]))"
     # `(a)` is also a form of address: `Prezado(a) Loja.com`.
-    rf"|\(a\)(?={_LABEL}\.[a-z]|{_PROVIDER}(?![\w-]))|[ \t]?[(\[{{][ \t]?a[ \t]?[)\]}}][ \t]?(?={_PROVIDER}\.?com)"
+    rf"|\(a\)(?={_LABEL}\.[a-z]|{_PROVIDER}(?![\w-]))|[ \t]?[(\[{{][ \t]?a[ \t]?[)\]}}][ \t]?(?={_PROVIDER}(?:\.?com"
+    rf"| ?[(]))"
 )
 _MAY_HOLD_A_SIGN: Final = re.compile(r"[@#%&]|arr|r[ou]{1,2}b|(?<![^\W_])at(?![^\W_])|[(\[{<] ?a")
 _DOT: Final = (
     r"(?:\.{1,3}|[ \t]{1,2}\.[ \t]{0,2}|\.[ \t]|[,;]|[(\[{]\.[)\]}]"
-    r"|[ \t]{0,2}[(\[{<*_|\"'-]{1,2}[ \t]?(?:ponto|pto|dot)[ \t]?[)\]}>*_|\"'-]{1,2}[ \t]{0,2}|[ \t,]{1,2}(?:ponto|pto"
+    r"|[ \t]{0,2}[(\[{<*_|\"'-]{1,2}[ \t]?(?:ponto|pto?|dot)[ \t]?[)\]}>*_|\"'-]{1,2}[ \t]{0,2}|[ \t,]{1,2}(?:ponto|pto"
     r"|dot)[ \t,]{1,2})"
 )
 _HOST: Final = re.compile(
@@ -50,14 +51,15 @@ _KNOWN_HOST: Final = re.compile(
     rf"(?:(?:{_LABEL}|{_PROVIDER}){_DOT}){{1,4}}?{_SUFFIX}(?:{_DOT}(?:[a-z]{{2}}|b r"
     rf"|b[eê] [eé]rre))?(?![\w-])(?!{_DOT}br(?![\w-]))"
     rf"|{_LABEL}[ \t]com[ \t]br(?!\w)|{_PROVIDER}[_*/-]com(?:[_*/.-]br)?(?!\w)|{_PROVIDER}[ \t]com(?:[ \t]br(?!\w)"
-    rf"|(?=[ \t]*(?:[,.;!?)\n]|\Z)))|{_PROVIDER}[ \t]?(?:ponto|pto|dot)com(?:[ \t]?(?:ponto|pto|dot)[ \t]?br)?(?![\w-])"
+    rf"|(?=[ \t]*(?:[,.;!?)\n]|\Z)))|{_PROVIDER}[ \t]?(?:ponto|pto?|dot)com(?:[ \t]?(?:ponto|pto?"
+    rf"|dot)[ \t]?br)?(?![\w-])"
     rf"|[(\[{{]{_PROVIDER}[)\]}}](?:{_DOT}|[ \t])[(\[{{]?com[)\]}}]?(?:{_DOT}[(\[{{]?br[)\]}}]?)?"
     rf"|{_PROVIDER}(?:\.?com)?(?![\w-])"
 )
 _MAY_HOLD_A_PROVIDER: Final = re.compile("mail|look|yahoo|uol|bol|cloud|terra|live|msn|globo|proton")
 _NAME: Final = re.compile(r"[\w.+%&'*=~-]+")
 _SPOKEN_NAME: Final = re.compile(
-    r"(?:(?<![\w.-])[\w.+-]{1,30}(?:[ \t]{1,2}[(\[]?(?:ponto|pto|dot|(?:und|and)\w{0,2} ?\w{2,6}|tra[cç]\w{1,5}"
+    r"(?:(?<![\w.-])[\w.+-]{1,30}(?:[ \t]{1,2}[(\[]?(?:ponto|pto?|dot|(?:und|and)\w{0,2} ?\w{2,6}|tra[cç]\w{1,5}"
     r"|h[ií]fen|sublinhado)[)\]]?[ \t]{1,2}| \. |[(\[](?:ponto|dot|\.|und\w{0,2} ?\w{2,6}|tra[cç]o)[)\]])){1,4}\Z"
 )
 _REMARK: Final = re.compile(
