@@ -172,9 +172,8 @@ def _signed(text: str) -> list[Span]:
         remark = _REMARK.search(text, max(end, sign.start() - _LONGEST_NAME), sign.start())
         last = remark.start() if remark else sign.start()
         start = _spoken_start(text, end, _name_start(text, end, last))
-        if is_apart and start < last:
-            start = _words_start(text, end, start)
-        if start < sign.start() and not (is_apart and text[start : sign.start()] in _LITTLE_WORDS):
+        if start < sign.start() and not (is_apart and text[start:last] in _LITTLE_WORDS):
+            start = _words_start(text, end, start) if is_apart else start
             host = (None if is_apart else _HOST.match(text, sign.end())) or _KNOWN_HOST.match(text, sign.end())
             if host:
                 end = host.end()
