@@ -11,8 +11,8 @@ and the preceding words decide ambiguous formats. The rules, from the strongest:
 - spaces alone also separate the cells of a table: a number in them must be isolated from further digits;
 - groups that are never printed but typed (`11 98765 43 21`) are a telephone or a card if a word leads to them;
 - 8 digits are a CEP only beside `cep` or in an address (behind a street or a quarter, before a city or a state), a
-  telephone only beside a word for one; a landline without brackets, hyphen or such a word stays, and so does a bare
-  number adjacent to letters (`LB123456789BR`, `i5-10300H`);
+  telephone only beside a word for one; a landline without brackets, hyphen or such a word stays unless it has an
+  area and stands by itself in its clause, and so does a bare number adjacent to letters (`LB123456789BR`, `i5-10300H`);
 - 0800, 0300 and 4004 are companies' numbers and stay.
 
 Every pattern is bounded and starts at a digit's left edge, so that a text is read in time linear in its length.

@@ -95,6 +95,7 @@ _NAMED: Final = re.compile(
 )
 _AMBIGUOUS: Final = re.compile("face|tt|fb|steam|snap")
 _IS: Final = re.compile(r":|=|(?<![^\W_])(?:é|eh|como|sou|arroba)(?![^\W_])")
+_CLAUSE_END_BEFORE: Final = re.compile(r"[!?;\n]|\.[ \n]")
 _CLAUSE_END: Final = re.compile(r"[ \t]*(?:[,.;!?)\n]|\Z)")
 _FOUND_AS: Final = re.compile(
     rf"(?<![\w.@])(?P<name>(?:@ )?[a-z0-9_.]{{5,30}})(?: (?:(?:no|do|pelo|l[aá] no) (?:meu )?"
@@ -195,7 +196,7 @@ def _keep(found: dict[int, Span], match: re.Match[str], start: int, before: str,
     end = match.start("name") + len(name)
     if len(name) < _LEAST or name.replace(".", "").isdigit():
         return
-    before = PLACEHOLDER.split(before)[-1]
+    before = _CLAUSE_END_BEFORE.split(PLACEHOLDER.split(before)[-1])[-1]
     if name in _company_words()[2]:
         return
     if is_own or _OWN.search(before) or not (_is_company(name) or _OF_A_COMPANY.search(before)):

@@ -28,7 +28,7 @@ _LABELS: Final = (
     r"(?-u:\b)r\.?g(?-u:\b)|(?-u:\b)r\.?g\p{Nd}|identidade|(?-u:\b)ident\.|registro geral"
     r"|(?-u:\b)c\.i\.?[:.º\s]{1,3}\p{Nd}"
     r"|(?-u:\b)c\.?e\.?p(?:(?-u:\b)|\p{Nd}|_)|postal|cv[vcn]|c\.v|ccv|(?-u:\b)c\.c\.?v|security code"
-    r"|(?:c[oó]d\w*|gitos?|n[uú]m\w*|inhos?|n[º°])\W.{0,60}(?:tr[aá][sz]|seg|verso|verifica)|verificador|\[cartao\]"
+    r"|(?:c[oó]d\w*|gitos?|n[uú]m\w*|inhos?|n[º°])\W.*(?:tr[aá][sz]|seg|verso|verifica)|verificador|\[cartao\]"
     r"|\[cvv\]|csc|de\str[aá][sz]|(?:3|tr[eê]s)\sd[ií]gitos"
     r"|(?:tr[aá][sz]|verso)\sd[oe]\s(?:\w+\s)?(?:cart|cr[eé]d)|(?:final|fim|terminad[oa](?:\sem)?|\*\*|xxx"
     r"|\.{3})\s?\p{Nd}{4}|(?:v[aá]l|venc|exp)[^\n]{0,20}\p{Nd}{1,2}\s?[/.|-]\s?\p{Nd}{2}"
@@ -48,7 +48,7 @@ _NETWORK: Final = (
     r"insta(?:gram|(?-u:\b)|_)|i[ns]{1,2}tr?agr?a[mn]|(?-u:\b)(?:fb|tt|psn|steam)(?-u:\b)|gamertag|roblox|twitch"
     r"|pinterest|onlyfans|badoo"
     r"|tinder|youtube|bluesky|📷|📸|(?:(?-u:\b)me\s(?:add?|segu|cham|adicion|ach|procur|mand|marc)"
-    r"|(?:segu|sig|procur|busc)\w*\s(?:l[aá]|n?o|por|pelo)\s)[^\n]{0,60}[a-z\p{Nd}][._\p{Nd}]|(?-u:\b)ig(?:(?-u:\b)|_)"
+    r"|(?:segu|sig|procur|busc)\w*\s(?:l[aá]|n?o|por|pelo)\s).*[a-z\p{Nd}][._\p{Nd}]|(?-u:\b)ig(?:(?-u:\b)|_)"
     r"|tik\s?tok|twitter|telegram|(?-u:\b)face(?:book|(?-u:\b)|_)|threads|kwai"
     r"|nick|apelido|login|xbox|username|(?-u:\b)(?:user|dm|direct|perfil)(?-u:\b)|usu[aá]rio"
     r"|(?-u:\b)snap(?:chat|(?-u:\b)|_)|discord|skype|linkedin"
@@ -68,7 +68,8 @@ _DIGIT_WORD: Final = (
 _SPELLED: Final = rf"(?:^|[^\p{{L}}]){_DIGIT_WORD}(?:[^\p{{L}}]|e|tra[cç]o|ponto|h[ií]fen|ddd){{1,24}}?{_DIGIT_WORD}"
 _PATTERNS: Final = (
     f"(?i){_ALONE}",
-    f"(?i){_LABELS}|{_NETWORK}|{_PLATE}",
+    f"(?i){_LABELS}",
+    f"(?i){_NETWORK}|{_PLATE}",
     f"(?i){_KEY}|{_DATE}",
     f"(?i){_HOST}",
     f"(?i){_SPELLED}",
