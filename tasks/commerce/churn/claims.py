@@ -234,7 +234,7 @@ def needs_met_by(word: str) -> int:
 
 
 @lru_cache(maxsize=MAX_KEPT_WORDS)
-def _tried(met: int, *, numbers: bool) -> tuple[_Wording, ...]:
+def _tried(met: int, numbers: bool) -> tuple[_Wording, ...]:
     """Return the wordings whose needs a text meets, in their order."""
     every, _, free, of_numbers = _wordings()
     met |= free
@@ -243,7 +243,7 @@ def _tried(met: int, *, numbers: bool) -> tuple[_Wording, ...]:
         tried &= met >> (need * len(every))
     if not numbers:
         tried &= ~of_numbers
-    return tuple(wording for place, wording in enumerate(every) if tried >> place & 1)
+    return tuple(every[place] for place, bit in enumerate(reversed(f"{tried:b}")) if bit == "1")
 
 
 def find_claims(said: str, met: int) -> tuple[list[Read], str]:
@@ -257,7 +257,7 @@ def find_claims(said: str, met: int) -> tuple[list[Read], str]:
         The claims by their place, and what no claim has taken.
     """
     found: list[Read] = []
-    tried = _tried(met, numbers=_DIGIT.search(said) is not None)
+    tried = _tried(met, _DIGIT.search(said) is not None)
     # Patterns begin with the blank before a word, which is found faster than any other beginning of a word.
     said = f" {said}"
     for claim, pattern in tried:

@@ -18,7 +18,7 @@ from tasks.commerce.churn.leftovers import left_of
 from tasks.commerce.churn.scopes import scope_of
 from tasks.commerce.churn.shopper import ProfiledShopper, read_shopper
 from tasks.commerce.churn.spoken import IS, marked, spoken
-from tasks.commerce.churn.word_notes import FRAMES, NOTES, needs_of
+from tasks.commerce.churn.word_notes import FRAMES, NEEDS, NOTES
 from tasks.commerce.text.manner import manner
 from tasks.commerce.text.text_form import MAX_CHARACTERS, declines, fluency, fold, folded_words, originality, ramp
 
@@ -97,8 +97,9 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
     shopper = read_shopper(prompt)
     with_is = spoken(fold(marked(text)))
     said = with_is.replace(IS, "e")
-    frames = reduce(or_, map(NOTES.__getitem__, said.split(" ")), 0)
-    claims, rest = find_claims(said, needs_of(frames))
+    words_said = said.split(" ")
+    frames = reduce(or_, map(NOTES.__getitem__, words_said))
+    claims, rest = find_claims(said, reduce(or_, map(NEEDS.__getitem__, words_said)))
     true: list[Read] = []
     for read in claims:
         if not read.holds(shopper):
