@@ -17,8 +17,8 @@ from tasks.commerce.churn.faults import count_faults
 from tasks.commerce.churn.leftovers import left_of
 from tasks.commerce.churn.scopes import scope_of
 from tasks.commerce.churn.shopper import ProfiledShopper, read_shopper
-from tasks.commerce.churn.spoken import IS, marked, spoken
-from tasks.commerce.churn.word_notes import FRAMES, NEEDS, NOTES
+from tasks.commerce.churn.spoken import IS, marked, spoken, tokens, words_among
+from tasks.commerce.churn.word_notes import FRAMES, MEETS, NEEDS, NOTES
 from tasks.commerce.text.manner import manner
 from tasks.commerce.text.text_form import MAX_CHARACTERS, declines, fluency, fold, folded_words, originality, ramp
 
@@ -87,21 +87,30 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
     """
     text = reason[:MAX_CHARACTERS]
     length = ramp(len(text.strip()), 0, SHORTEST) * ramp(len(text), TOO_LONG, LONGEST)
-    folded = fold(text)
-    own_words = folded_words(folded)
-    if not length or declines(folded, set(own_words), says_something=_has_number(own_words)):
+    with_is = fold(marked(text))
+    read_words = tokens(with_is)
+    if IS in text:
+        folded = fold(text)
+        own_words = folded_words(folded)
+    else:
+        folded, own_words = with_is.replace(IS, "e"), words_among(read_words)
+    if not length or declines(folded, own_words, says_something=_has_number(own_words)):
         return Grade(0.0, 0.0)
     form = length * fluency(own_words) * originality(own_words, prompt) * manner(text, folded, own_words) ** 2
     if not form:
         return Grade(0.0, 0.0)
     shopper = read_shopper(prompt)
-    with_is = spoken(fold(marked(text)))
+    words_said = spoken(read_words)
+    with_is = " ".join(words_said)
     said = with_is.replace(IS, "e")
-    words_said = said.split(" ")
-    frames = reduce(or_, map(NOTES.__getitem__, words_said))
-    claims, rest = find_claims(said, reduce(or_, map(NEEDS.__getitem__, words_said)))
+    frames = reduce(or_, map(NOTES.__getitem__, words_said), 0)
+    needs = [NEEDS[word] for word in words_said if NOTES[word] & MEETS] if frames & MEETS else ()
+    claims, rest = find_claims(said, reduce(or_, needs, 0))
     true: list[Read] = []
     for read in claims:
+        if read.claim.concludes:
+            true.append(read)
+            continue
         if not read.holds(shopper):
             continue
         scope = scope_of(said, rest, read, shopper, ordered=bool(frames & FRAMES["orders"]))
@@ -110,8 +119,11 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
         if scope.holds:
             true.append(read)
     faults = count_faults(frames, said, rest, claims, shopper)
-    if said is not with_is:
-        rest = "".join([IS if mark == IS and left == "e" else left for mark, left in zip(with_is, rest, strict=True)])
+    place = with_is.find(IS)
+    while place >= 0:
+        if rest[place] == "e":
+            rest = f"{rest[:place]}{IS}{rest[place + 1 :]}"
+        place = with_is.find(IS, place + 1)
     left = left_of(_without_state(rest, shopper), shopper)
     truth = FAULT_KEEPS ** (len(claims) - len(true) + faults + left.faults)
     known = OTHER_KEEPS[min(left.others, len(OTHER_KEEPS) - 1)] * SILENT_KEEPS**left.silent

@@ -135,10 +135,10 @@ def _notes_of(word: str) -> int:
         notes |= QUIET
     for length in range(2, min(KEY, len(word)) + 1):
         notes |= _BEGINNINGS.get(word[:length], 0)
-    return notes | MEETS * (NEEDS[word] > 0)
+    return notes | MEETS if needs_met_by(word) else notes
 
 
 NEEDS: Final = Remembered(needs_met_by)
-"""The needs of claims that a folded word meets."""
+"""The needs of claims that a folded word meets, which are numbers of hundreds of bits; few words meet any."""
 NOTES: Final = Remembered(_notes_of)
 """The notes of a folded word: its kind, and the frames to which it leads."""

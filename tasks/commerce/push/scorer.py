@@ -63,6 +63,7 @@ from tasks.commerce.text.manner import manner
 from tasks.commerce.text.text_form import (
     APOLOGIES,
     CHATTER,
+    DECLINING_WORDS,
     FUNCTION_WORDS,
     MAX_CHARACTERS,
     Phrases,
@@ -129,7 +130,7 @@ _TELLING: Final = frozenset(
         _CALLS,
         _LABELS,
         SYNONYMS,
-        ("nao", "recuso", "impossivel"),
+        DECLINING_WORDS,
     )
     for phrase in listed
 )

@@ -6,8 +6,7 @@ cached, and a word list is checked by its first words before any pattern is run.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
@@ -31,6 +30,7 @@ MAX_CHARACTERS: Final = 4_000
 RUN: Final = 5
 """Consecutive words that two texts share by copying rather than by chance."""
 _STARTS: Final = tuple(slice(start, None) for start in range(RUN))
+_COPIED: Final = bytes((True,) * RUN)
 KEPT_PROMPTS: Final = 4_096
 """Number of cached prompts and references, as each has many answers."""
 
@@ -109,14 +109,14 @@ class Phrases:
         self._first_words = frozenset(self._by_first_word)
         self.phrases = tuple(map(fold, read_lexicon(lexicon)))
 
-    def are_in(self, folded: str, words_there: AbstractSet[str]) -> bool:
+    def are_in(self, folded: str, words_there: Collection[str]) -> bool:
         """Return whether any phrase occurs in a folded text of these words."""
         # Few texts contain even the first word of a phrase, and a set lookup is faster than a pattern.
         if self._first_words.isdisjoint(words_there):
             return False
         return any(
             phrase in folded and pattern.search(folded)
-            for first in self._first_words & words_there
+            for first in self._first_words.intersection(words_there)
             for phrase, pattern in self._by_first_word[first]
         )
 
@@ -133,7 +133,13 @@ _DECLINES: Final = re.compile(
     r"(?:ajud|cri|escrev|faz|ger|analis|respond|fornec|atend|redig|produz|avali|acess|prev|continu|cumpr|realiz|complet)"
 )
 """Refusals in any context: they state that the task itself cannot be done."""
-_DECLINING_WORDS: Final = frozenset(("nao", "recuso", "impossivel"))
+DECLINING_WORDS: Final = frozenset(
+    (
+        *("posso", "consigo", "vou", "devo", "poderei", "poderia", "possivel", "tenho", "sei", "autorizado"),
+        *("autorizada", "recuso", "impossivel"),
+    )
+)
+"""Words without which nothing is refused so."""
 
 FUNCTION_WORDS: Final = frozenset(fold(word) for word in read_lexicon("function_words"))
 _BINDS, _FOREIGN, _CARRIES, _COUNTS, _PREPOSITION, _ARTICLE = "bfcnpa"
@@ -205,6 +211,11 @@ def _runs(folded: Sequence[str]) -> Iterable[tuple[str, ...]]:
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
+def _words_of(sources: tuple[str, ...]) -> frozenset[str]:
+    return frozenset().union(*(words(source[:MAX_CHARACTERS]) for source in sources))
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
 def _runs_of(sources: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
     return frozenset().union(*(_runs(words(source[:MAX_CHARACTERS])) for source in sources))
 
@@ -216,11 +227,11 @@ def originality(folded_words: Sequence[str], *sources: str) -> float:
         folded_words: The answer's `words`.
         sources: Texts that it may have copied: prompt and system prompt.
     """
-    theirs = _runs_of(sources)
-    if theirs.isdisjoint(_runs(folded_words)):
+    # Few texts have so many of a source's words in a row, and then its runs are not needed.
+    if _COPIED not in bytes(map(_words_of(sources).__contains__, folded_words)):
         return 1.0
     own = set(_runs(folded_words))
-    return ramp(len(own & theirs) / len(own), 0.9, 0.5)
+    return ramp(len(own & _runs_of(sources)) / len(own), 0.9, 0.5)
 
 
 def fluency(folded_words: Sequence[str]) -> float:
@@ -248,7 +259,9 @@ def fluency(folded_words: Sequence[str]) -> float:
         clashes = sum(map(_CLASHES.__contains__, pairwise(folded_words)))
     kinds = kinds.replace(_PREPOSITION, _BINDS).replace(_ARTICLE, _BINDS)
     longest = max(map(len, kinds.split(_BINDS)))
-    novelty = len(set(filter(_LETTERS.__getitem__, folded_words))) / letters
+    novelty = 1.0
+    if 2 * (len(folded_words) - len(set(folded_words))) > letters:
+        novelty = len(set(filter(_LETTERS.__getitem__, folded_words))) / letters
     binding = ramp(kinds.count(_BINDS) / letters, 0.05, 0.11)
     sentences = binding * ramp(longest, 11, 7) * ramp(novelty, 0.3, 0.42) * _portuguese(kinds)
     if clashes:
@@ -294,15 +307,15 @@ def refuses(text: str) -> bool:
     """Return whether a text begins by declining the task; a number after that means it was not declined."""
     folded = fold(text)
     text_words = folded_words(folded)
-    return declines(folded, set(text_words), any(word[0].isdigit() for word in text_words))
+    return declines(folded, text_words, any(word[0].isdigit() for word in text_words))
 
 
-def declines(folded: str, words_there: AbstractSet[str], says_something: bool) -> bool:
+def declines(folded: str, words_there: Collection[str], says_something: bool) -> bool:
     """Return whether a folded text declines the task: explicitly, or by an apology without any requested content."""
     beginning = folded[:REFUSAL_REACH]
     if not says_something and APOLOGIES.are_in(beginning, words_there):
         return True
-    return bool(not words_there.isdisjoint(_DECLINING_WORDS) and _DECLINES.search(beginning))
+    return bool(not DECLINING_WORDS.isdisjoint(words_there) and _DECLINES.search(beginning))
 
 
 def chatters(text: str) -> bool:
