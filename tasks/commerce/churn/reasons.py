@@ -18,7 +18,7 @@ from tasks.commerce.churn.leftovers import left_of
 from tasks.commerce.churn.scopes import scope_of
 from tasks.commerce.churn.shopper import ProfiledShopper, read_shopper
 from tasks.commerce.churn.spoken import IS, marked, spoken, tokens, words_among
-from tasks.commerce.churn.word_notes import FRAMES, MEETS, NEEDS, NOTES
+from tasks.commerce.churn.word_notes import DENIES, FRAMES, MEETS, NEEDS, NOTES, NUMBER
 from tasks.commerce.text.manner import manner
 from tasks.commerce.text.text_form import MAX_CHARACTERS, declines, fluency, fold, folded_words, originality, ramp
 
@@ -105,12 +105,17 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
     said = with_is.replace(IS, "e")
     frames = reduce(or_, map(NOTES.__getitem__, words_said), 0)
     needs = [NEEDS[word] for word in words_said if NOTES[word] & MEETS] if frames & MEETS else ()
-    claims, rest = find_claims(said, reduce(or_, needs, 0))
+    claims, rest = find_claims(
+        said, reduce(or_, needs, 0), numbers=frames & NUMBER > 0, denies=frames & DENIES > 0
+    )
+    concluded: set[Sign] = set()
+    facts: list[Read] = []
     true: list[Read] = []
     for read in claims:
         if read.claim.concludes:
-            true.append(read)
+            concluded.add(read.speaks_for(shopper))
             continue
+        facts.append(read)
         if not read.holds(shopper):
             continue
         scope = scope_of(said, rest, read, shopper, ordered=bool(frames & FRAMES["orders"]))
@@ -125,12 +130,22 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
             rest = f"{rest[:place]}{IS}{rest[place + 1 :]}"
         place = with_is.find(IS, place + 1)
     left = left_of(_without_state(rest, shopper), shopper)
-    truth = FAULT_KEEPS ** (len(claims) - len(true) + faults + left.faults)
+    truth = FAULT_KEEPS ** (len(facts) - len(true) + faults + left.faults)
     known = OTHER_KEEPS[min(left.others, len(OTHER_KEEPS) - 1)] * SILENT_KEEPS**left.silent
     answer: Sign = "" if leaves is None else "leaves" if leaves else "stays"
-    direction = _direction(claims, said, shopper, answer, turns=bool(frames & FRAMES["turns"])) if answer else 1.0
-    use = form * truth * known * direction * _content(rest.count(TAKEN), left.letters, claims)
-    return Grade(use, _support(claims, true, shopper, answer))
+    direction = 1.0
+    if concluded - {answer} and answer:
+        direction = AGAINST_KEEPS
+    elif facts and answer:
+        direction = _direction(facts, bool(concluded), said, shopper, answer, turns=bool(frames & FRAMES["turns"]))
+    content = EMPTY_KEEPS
+    if concluded or any(read.claim.bears for read in facts):
+        taken = rest.count(TAKEN)
+        content += (1 - EMPTY_KEEPS) * ramp(taken / (taken + left.letters), *CLAIMED)
+    support = BY_CONCLUSION if concluded else 0.0
+    if true:
+        support += (1 - support) * min(_borne_out(true, shopper, answer) / BY_NUMBER, 1.0)
+    return Grade(form * truth * known * direction * content, support)
 
 
 def _has_number(own_words: Sequence[str]) -> bool:
@@ -140,26 +155,15 @@ def _has_number(own_words: Sequence[str]) -> bool:
 def _without_state(rest: str, shopper: ProfiledShopper) -> str:
     """Return the rest without the shopper's state where it only says where they are, and is no reason."""
     for name in shopper.state:
-        if name in rest:
+        if f" {name}" in rest:
             rest = re.sub(rf"{_OF_THE_STATE}{re.escape(name)}(?![a-z])", "", rest)
     return rest
 
 
-def _content(taken: int, left: int, claims: Sequence[Read]) -> float:
-    """Grade, in [0, 1], that a text claims something that bears on the answer, and enough of it."""
-    if not any(read.claim.bears for read in claims):
-        return EMPTY_KEEPS
-    return EMPTY_KEEPS + (1 - EMPTY_KEEPS) * ramp(taken / (taken + left), *CLAIMED)
-
-
-def _direction(claims: Sequence[Read], said: str, shopper: ProfiledShopper, answer: Sign, *, turns: bool) -> float:
-    """Grade, in [0, 1], that a reason speaks for the answer: all its conclusions, and enough of its claims."""
-    concluded = {read.speaks_for(shopper) for read in claims if read.claim.concludes}
-    if concluded - {answer}:
-        return AGAINST_KEEPS
-    facts = [read for read in claims if not read.claim.concludes]
-    if not facts:
-        return 1.0
+def _direction(
+    facts: Sequence[Read], concludes: bool, said: str, shopper: ProfiledShopper, answer: Sign, *, turns: bool
+) -> float:
+    """Grade, in [0, 1], that enough of a reason's claims speak for the answer, for which it may conclude too."""
     weights = {"leaves": 0.0, "stays": 0.0, "": 0.0}
     conceded = _conceded(said) if turns else NOTHING_CONCEDED
     for read in facts:
@@ -167,8 +171,8 @@ def _direction(claims: Sequence[Read], said: str, shopper: ProfiledShopper, answ
     other = OPPOSITE[answer]
     if not weights[other]:
         return 1.0
-    least = IN_SPITE_KEEPS if concluded and not _BECAUSE.search(said) else OPPOSED_KEEPS
-    if concluded and _TURNS.search(said):
+    least = IN_SPITE_KEEPS if concludes and not _BECAUSE.search(said) else OPPOSED_KEEPS
+    if concludes and _TURNS.search(said):
         return 1.0
     share = weights[answer] / (weights[answer] + weights[other])
     return least + (1 - least) * ramp(share, 0.0, 0.34)
@@ -203,14 +207,12 @@ class Conceded(NamedTuple):
 NOTHING_CONCEDED: Final = Conceded(())
 
 
-def _support(claims: Sequence[Read], true: Sequence[Read], shopper: ProfiledShopper, answer: Sign) -> float:
-    """Return how far the claims support the answer, whichever it is where it is not known."""
-    support = BY_CONCLUSION if any(read.claim.concludes for read in claims) else 0.0
-    facts = 0.0
+def _borne_out(true: Sequence[Read], shopper: ProfiledShopper, answer: Sign) -> float:
+    """Return the weight of true claims that speak for the answer, whichever it is where it is not known."""
+    weight = 0.0
     for read in true:
-        if read.claim.concludes or not read.claim.bears:
-            continue
-        side = read.speaks_for(shopper)
-        weight = BY_NUMBER if read.claim.number else BY_WORD
-        facts += weight * (1.0 if not answer or side == answer else 0.0 if side else BY_NEITHER)
-    return support + (1 - support) * min(facts / BY_NUMBER, 1.0)
+        if read.claim.bears:
+            side = read.speaks_for(shopper)
+            speaks = 1.0 if not answer or side == answer else 0.0 if side else BY_NEITHER
+            weight += (BY_NUMBER if read.claim.number else BY_WORD) * speaks
+    return weight

@@ -26,14 +26,14 @@ ADVISED: Final = frozenset(map(fold, read_lexicon("churn_advice")))
 """What a manager may be advised to do."""
 SHORTEST_ROOT: Final = 4
 """Letters of a root that words of one meaning share alone."""
-_NOTES: Final = 13
-BINDS, OTHER, TELLS, WEIGHS, NOUN, LINKS, JUDGES, SPLITS, NEGATES, ORDERS, STATES, QUIET, MEETS = (
+_NOTES: Final = 15
+BINDS, OTHER, TELLS, WEIGHS, NOUN, LINKS, JUDGES, SPLITS, NEGATES, ORDERS, STATES, QUIET, MEETS, NUMBER, DENIES = (
     1 << place for place in range(_NOTES)
 )
 """A function word or mark; a word that is none of an analyst; one that says what no profile does; one that weighs; a
 person or thing; one between it and what is said of it; an adjective that judges; a clause's end; a denial; a verb in
 the place of an advice that is not in the list; a word that says what a shopper wants, says or does; a function word
-with none of these notes; a word that meets a need of a claim."""
+with none of these notes; a word that meets a need of a claim; a number; a word that may deny a claim."""
 _ONLY: Final = "="
 """Stands before an entry of which no other form tells."""
 _LISTED: Final = frozenset(fold(word) for name in ("churn_words", "churn_weighing") for word in read_lexicon(name))
@@ -104,6 +104,7 @@ _OF_WORDS: Final = _noted(
     (LINKS, _LINKING),
     (SPLITS, (STOP, PAUSE, "e", "mas", "porem", "porque", "pois")),
     (NEGATES, ("nao", "nunca", "jamais", "nem")),
+    (DENIES, ("nao", "nunca", "nem", "sem", "nada", "nenhum", "nenhuma")),
 )
 _OF_ROOTS: Final = _noted(
     (WEIGHS, (*roots(map(fold, read_lexicon("churn_weighing"))), "isso", "isto")),
@@ -131,8 +132,10 @@ def _notes_of(word: str) -> int:
         notes ^= STATES
     if word.startswith(_NOUNS):
         notes |= NOUN
-    if notes == BINDS and word != "que":
+    if notes & ~DENIES == BINDS and word != "que":
         notes |= QUIET
+    if word[:1].isdecimal():
+        notes |= NUMBER
     for length in range(2, min(KEY, len(word)) + 1):
         notes |= _BEGINNINGS.get(word[:length], 0)
     return notes | MEETS if needs_met_by(word) else notes
