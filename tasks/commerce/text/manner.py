@@ -134,7 +134,7 @@ _PHONE: Final = re.compile(
     r"(?<!\d)(?:\+?55 ?)?(?:\(\d{2}\) ?|\d{2} )9?\d{4}-?\d{4}(?!\d)|(?<!\d)9\d{4}-\d{4}(?!\d)|0800 ?\d"
 )
 _BRACKETED: Final = re.compile(
-    r"\{\{|\}\}|\{%|\{[^{}\n]{1,40}\}|<\|?/?[^\W\d][^<>\n]{0,40}\|?>|<\||\|>|\[/?[^\W\d][^\[\]\n]{0,40}\]"
+    r"\{\{|\}\}|\{%|\{[^{}\n]{0,40}\}|<\|?/?[^\W\d][^<>\n]{0,40}\|?>|<\||\|>|\[/?[^\W\d][^\[\]\n]{0,40}\]|<!--"
 )
 _MASKED: Final = re.compile(r"\*(?<=[^\W\d_]\*)\*{0,3}[^\W\d_]")
 """A word with letters starred out, which is none of Markdown's."""
@@ -215,7 +215,7 @@ def _leads_away(folded: str) -> bool:
 
 
 def _is_marked(text: str, folded: str, raw: bytes) -> bool:
-    """Return whether a text holds a telephone number, a control, a masked word, an account, a field or chat markup."""
+    """Return whether a text holds a telephone number, a control, a masked word, an account, a field, a comment or a chat."""
     if len(raw.translate(None, _NO_DIGITS)) >= _DIGITS_OF_PHONE and (
         ("0800" in folded or _EIGHT_DIGITS.search(folded)) and _PHONE.search(folded)
     ):
@@ -226,7 +226,7 @@ def _is_marked(text: str, folded: str, raw: bytes) -> bool:
     signs = raw.translate(None, _ORDINARY)
     return bool(
         signs.translate(None, b"@<>{}[]\\_*")
-        or (b"*" in signs and _MASKED.search(text))
+        or (b"*" in signs and ("/*" in text or _MASKED.search(text)))
         or (b"@" in signs and _AT.search(folded))
         or (b"_" in signs and "___" in text)
         or (b"\\" in signs and ("\\n" in text or "\\u" in text))
