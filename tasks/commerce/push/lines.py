@@ -49,6 +49,12 @@ class Campaign:
     """The audience as the prompt has it, folded."""
 
     @cached_property
+    def about(self) -> frozenset[str]:
+        """Words and roots of which its lines say something."""
+        lines = (self.of_product, self.of_offer, self.of_audience)
+        return self.made.union(self.named, *(each for line in lines for each in line[:2]))
+
+    @cached_property
     def kinds(self) -> Remembered[int]:
         """The flags of words in uniform notation, each found once for all answers."""
         return Remembered(partial(kind_of, self))

@@ -104,10 +104,10 @@ def uniform(text_words: Sequence[str]) -> list[str]:
         return list(text_words)
     spelled: list[str] = []
     done, count = 0, len(text_words)
-    for place, word in enumerate(text_words):
-        if place < done or word not in _TREE:
+    for place in [place for place, word in enumerate(text_words) if word in _TREE]:
+        if place < done:
             continue
-        node = _TREE[word]
+        node = _TREE[text_words[place]]
         found, end, ahead = node.get(_END), place + 1, place + 1
         while ahead < count and (node := node.get(text_words[ahead])) is not None:
             ahead += 1

@@ -10,6 +10,8 @@ in a question, one costs nothing, and several much.
 
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
+from functools import reduce
+from operator import or_
 from typing import Final, NamedTuple
 
 from tasks.commerce.push.clauses import QUESTION
@@ -35,6 +37,7 @@ from tasks.commerce.push.word_kinds import (
     FITS_AUDIENCE,
     FITS_OTHERS,
     FITS_PRODUCT,
+    INVERTS,
     LEADS,
     NAMES,
     NOTED,
@@ -103,21 +106,18 @@ def read(campaign: Campaign, spelled: Sequence[str]) -> ReadPush:
     sentences: list[list[Clause]] = []
     sentence: list[Clause] = []
     noted: list[tuple[str, int]] = []
-    start = kind = 0
-    for place, flags in enumerate(kinds):
-        if flags < NOTED:
-            kind |= flags
-        elif flags < BREAK:
-            kind |= flags
-            noted.append((spelled[place], flags))
-        else:
-            if place > start:
-                asks = place < len(spelled) and spelled[place] == QUESTION
-                sentence.append(Clause(spelled[start:place], kinds[start:place], kind, asks))
-                if flags & ENDS:
-                    sentences.append(sentence)
-                    sentence = []
-            start, kind = place + 1, 0
+    start = 0
+    for end in [place for place, flags in enumerate(kinds) if flags >= BREAK]:
+        if end > start:
+            clause, flags = spelled[start:end], kinds[start:end]
+            kind = reduce(or_, flags)
+            if kind >= NOTED:
+                noted += [pair for pair in zip(clause, flags, strict=True) if pair[1] >= NOTED]
+            sentence.append(Clause(clause, flags, kind, end < len(spelled) and spelled[end] == QUESTION))
+            if kinds[end] & ENDS:
+                sentences.append(sentence)
+                sentence = []
+        start = end + 1
     if sentence:
         sentences.append(sentence)
     return ReadPush(sentences, noted)
@@ -185,7 +185,8 @@ class _Found:
             if kind & ODD:
                 self._weigh(clause, SOFT * lenient | ASKED * (lenient and asks), not self.offered and not said & OFFERS)
             if here:
-                self.claims += inverts(words, self.campaign)
+                if kind & INVERTS:
+                    self.claims += inverts(words, self.campaign)
                 bound = self.offered = True
             self.invited = clause.asks and bool(kind & ASKED) and not kind & SOFT
         self.named = self.named or (named and not own)
