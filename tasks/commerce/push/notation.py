@@ -104,10 +104,10 @@ def uniform(text_words: Sequence[str]) -> list[str]:
         return list(text_words)
     spelled: list[str] = []
     done, count = 0, len(text_words)
-    for place in [place for place, word in enumerate(text_words) if word in _TREE]:
-        if place < done:
+    for place, word in enumerate(text_words):
+        if word not in _TREE or place < done:
             continue
-        node = _TREE[text_words[place]]
+        node = _TREE[word]
         found, end, ahead = node.get(_END), place + 1, place + 1
         while ahead < count and (node := node.get(text_words[ahead])) is not None:
             ahead += 1
@@ -117,4 +117,5 @@ def uniform(text_words: Sequence[str]) -> list[str]:
             spelled += text_words[done:place]
             spelled += found
             done = end
-    return [*spelled, *text_words[done:]]
+    spelled += text_words[done:]
+    return spelled

@@ -73,7 +73,6 @@ from tasks.commerce.text.text_form import (
     originality,
     ramp,
     share_present,
-    words,
 )
 from tasks.commerce.text.wordings import read_wording
 

@@ -215,7 +215,7 @@ def _leads_away(folded: str) -> bool:
 
 
 def _is_marked(text: str, folded: str, raw: bytes) -> bool:
-    """Return whether a text holds a telephone number, a control, a masked word, an account, a field, a comment or a chat."""
+    """Return whether a text holds a telephone number, a control, a masked word, an account, a field or code."""
     if len(raw.translate(None, _NO_DIGITS)) >= _DIGITS_OF_PHONE and (
         ("0800" in folded or _EIGHT_DIGITS.search(folded)) and _PHONE.search(folded)
     ):
