@@ -68,6 +68,19 @@ _EVERYWHERE: Final = _BESIDE & _PLAIN_SIGNS
 """Words that are free beside the offer and elsewhere."""
 _QUOTED: Final = frozenset(("cliente", "clientes", "publico", "compraram"))
 """Words of an audience's line that nobody says to it."""
+
+
+def _uses() -> dict[str, int]:
+    found = dict(_SOFT)
+    lists = ((LEADS, _LEADS), (TRIGGER, TRIGGERS), (OF_SHOP, SHOP), (STRAY, _QUOTED), (INVERTS, INVERTING))
+    for flag, listed in lists:
+        for word in listed:
+            found[word] = found.get(word, 0) | flag
+    return found
+
+
+_USES: Final = _uses()
+"""The flags of words that a frame, a receiver or the shop's name may have."""
 _SHOPPER: Final = frozenset(("amei", "adorei", "gostei", "sonhei", "sei", "rei", "hei", "ei"))
 """Words in `ei` that are no verb of who wrote the text, as `usei` is; a shop speaks as `nós`."""
 _ANY_SENSE: Final = any_sense()
@@ -87,8 +100,7 @@ class _Word(NamedTuple):
 
 def _read(word: str) -> _Word:
     own = root(word)
-    kind = LEADS * (word in _LEADS) | TRIGGER * (word in TRIGGERS) | OF_SHOP * (word in SHOP) | _SOFT.get(word, 0)
-    kind |= STRAY * (word in _QUOTED) | INVERTS * (word in INVERTING)
+    kind = _USES.get(word, 0)
     says = _says(word, own)
     foreign = 0
     if word not in _EVERYWHERE:

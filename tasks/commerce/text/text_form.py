@@ -154,6 +154,8 @@ _KINDS: Final = (
     | dict.fromkeys(_PREPOSITIONS, _PREPOSITION)
     | dict.fromkeys(("o", "os", "um"), _ARTICLE)
 )
+_UNBOUND: Final = re.compile(f"[{_FOREIGN}{_CARRIES}]{{8}}")
+"""So many words in a row that bind nothing are more than most sentences have."""
 _LETTERS: Final = Remembered[str](lambda word: _KINDS.get(word, _CARRIES) if word.isalpha() else "")
 """The kind of each word; none of a number or sign."""
 _CLASHES: Final = frozenset(
@@ -258,7 +260,7 @@ def fluency(folded_words: Sequence[str]) -> float:
     if "pp" in kinds or "ap" in kinds:
         clashes = sum(map(_CLASHES.__contains__, pairwise(folded_words)))
     kinds = kinds.replace(_PREPOSITION, _BINDS).replace(_ARTICLE, _BINDS)
-    longest = max(map(len, kinds.split(_BINDS)))
+    longest = max(map(len, kinds.split(_BINDS))) if _UNBOUND.search(kinds) else 0
     novelty = 1.0
     if 2 * (len(folded_words) - len(set(folded_words))) > letters:
         novelty = len(set(filter(_LETTERS.__getitem__, folded_words))) / letters
