@@ -62,13 +62,8 @@ def left_of(rest: str, shopper: ProfiledShopper) -> Left:
             before, judged = notes, 0
             continue
         if notes & (OTHER | TELLS):
-            if _is_of_profile(words_left, place, shopper):
-                notes, states = WEIGHS, -1
-            elif word in _GIFTS and not _GIVES.isdisjoint(words_left[begin:place]):
-                notes = WEIGHS
-        elif word == "que" and words_left[place - 1] == "o":
-            notes |= WEIGHS
-        weighs |= notes & WEIGHS
+            notes, states = _known(words_left, begin, place, shopper, (notes, states))
+        weighs |= notes & WEIGHS or WEIGHS * (word == "que" and words_left[place - 1] == "o")
         states |= notes & STATES
         if judged and not notes & LINKS:
             # Behind `é` an adjective of a list may weigh; behind a person or thing it judges.
@@ -81,14 +76,8 @@ def left_of(rest: str, shopper: ProfiledShopper) -> Left:
             judged = JUDGES | OTHER if notes & NOUN else judged
             advises = notes & ORDERS > 0 if place == sentence else advises
         elif notes & SPLITS:
-            if claims:
-                others += strange
-            elif states > 0 and place - begin >= FEWEST_WORDS:
-                others += STATED_COSTS + strange
-            elif weighs or place - begin < FEWEST_WORDS:
-                others += 2 * strange
-            else:
-                faults += strange > 0
+            told, unlisted = _costs(strange, states, weighs, place - begin, claims=claims)
+            faults, others = faults + told, others + unlisted
             begin, strange, states, weighs, claims = place + 1, 0, 0, 0, False
             if word == STOP:
                 claims_nothing = not sentence_claims and place - sentence >= FEWEST_WORDS
@@ -102,10 +91,27 @@ def left_of(rest: str, shopper: ProfiledShopper) -> Left:
     return Left(faults, others, silent, letters)
 
 
-def _is_of_profile(words_left: Sequence[str], place: int, shopper: ProfiledShopper) -> bool:
-    """Return whether a word is of the favourite category, or a rating of the profile."""
+def _costs(strange: int, states: int, weighs: int, length: int, *, claims: bool) -> tuple[int, int]:
+    """Return the faults of a clause, and its words of no analyst."""
+    if claims:
+        return 0, strange
+    if states > 0 and length >= FEWEST_WORDS:
+        return 0, STATED_COSTS + strange
+    if weighs or length < FEWEST_WORDS:
+        return 0, 2 * strange
+    return int(strange > 0), 0
+
+
+def _known(
+    words_left: Sequence[str], begin: int, place: int, shopper: ProfiledShopper, found: tuple[int, int]
+) -> tuple[int, int]:
+    """Return a word's notes and its clause's: a word of the profile, and a gift that is advised, may weigh."""
     word = words_left[place]
-    return word in shopper.category or root(word) in shopper.category_roots or _is_rating(words_left, place, shopper)
+    if word in shopper.category or root(word) in shopper.category_roots or _is_rating(words_left, place, shopper):
+        return WEIGHS, -1
+    if word in _GIFTS and not _GIVES.isdisjoint(words_left[begin:place]):
+        return WEIGHS, found[1]
+    return found
 
 
 def _is_rating(words_left: Sequence[str], place: int, shopper: ProfiledShopper) -> bool:

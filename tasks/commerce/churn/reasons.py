@@ -8,6 +8,7 @@ Ordinary words cost next to nothing beside a claim.
 
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from functools import reduce
 from operator import itemgetter, or_
 from typing import Final, NamedTuple
@@ -86,7 +87,6 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
         leaves: The answer beside it; None if there is none, and then its direction is not judged.
     """
     text = reason[:MAX_CHARACTERS]
-    length = ramp(len(text.strip()), 0, SHORTEST) * ramp(len(text), TOO_LONG, LONGEST)
     with_is = fold(marked(text))
     read_words = tokens(with_is)
     if IS in text:
@@ -94,9 +94,7 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
         own_words = folded_words(folded)
     else:
         folded, own_words = with_is.replace(IS, "e"), words_among(read_words)
-    if not length or declines(folded, own_words, says_something=_has_number(own_words)):
-        return Grade(0.0, 0.0)
-    form = length * fluency(own_words) * originality(own_words, prompt) * manner(text, folded, own_words) ** 2
+    form = _form(text, folded, own_words, prompt)
     if not form:
         return Grade(0.0, 0.0)
     shopper = read_shopper(prompt)
@@ -105,47 +103,61 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
     said = with_is.replace(IS, "e")
     frames = reduce(or_, map(NOTES.__getitem__, words_said), 0)
     needs = [NEEDS[word] for word in words_said if NOTES[word] & MEETS] if frames & MEETS else ()
-    claims, rest = find_claims(
-        said, reduce(or_, needs, 0), numbers=frames & NUMBER > 0, denies=frames & DENIES > 0
-    )
-    concluded: set[Sign] = set()
-    facts: list[Read] = []
+    claims, rest = find_claims(said, reduce(or_, needs, 0), numbers=frames & NUMBER > 0, denies=frames & DENIES > 0)
+    facts = [read for read in claims if not read.claim.concludes]
+    concluded = {read.speaks_for(shopper) for read in claims if read.claim.concludes}
+    true, rest = _borne_out(facts, said, rest, shopper, ordered=frames & FRAMES["orders"] > 0) if facts else ([], rest)
+    faults = count_faults(frames, said, rest, claims, shopper)
+    left = left_of(_without_state(_with_is(rest, with_is), shopper), shopper)
+    truth = FAULT_KEEPS ** (len(facts) - len(true) + faults + left.faults)
+    known = OTHER_KEEPS[min(left.others, len(OTHER_KEEPS) - 1)] * SILENT_KEEPS**left.silent
+    answer: Sign = "" if leaves is None else "leaves" if leaves else "stays"
+    direction = 1.0
+    if answer and (facts or concluded):
+        direction = _direction(facts, concluded, said, shopper, answer, turns=frames & FRAMES["turns"] > 0)
+    content = EMPTY_KEEPS
+    if concluded or any(read.claim.bears for read in facts):
+        taken = rest.count(TAKEN)
+        content += (1 - EMPTY_KEEPS) * ramp(taken / (taken + left.letters), *CLAIMED)
+    use = form * truth * known * direction * content
+    support = BY_CONCLUSION if concluded else 0.0
+    if true:
+        support += (1 - support) * min(_weight(true, shopper, answer) / BY_NUMBER, 1.0)
+    return Grade(use, support)
+
+
+def _form(text: str, folded: str, own_words: list[str], prompt: str) -> float:
+    """Grade, in [0, 1], that a text is a reason by its form, and not a refusal."""
+    length = ramp(len(text.strip()), 0, SHORTEST) * ramp(len(text), TOO_LONG, LONGEST)
+    if not length or declines(folded, own_words, says_something=_has_number(own_words)):
+        return 0.0
+    return length * fluency(own_words) * originality(own_words, prompt) * manner(text, folded, own_words) ** 2
+
+
+def _borne_out(
+    facts: Sequence[Read], said: str, rest: str, shopper: ProfiledShopper, *, ordered: bool
+) -> tuple[list[Read], str]:
+    """Return the claims that the profile bears out, and the rest without the words that say what they are said of."""
     true: list[Read] = []
-    for read in claims:
-        if read.claim.concludes:
-            concluded.add(read.speaks_for(shopper))
-            continue
-        facts.append(read)
+    for read in facts:
         if not read.holds(shopper):
             continue
-        scope = scope_of(said, rest, read, shopper, ordered=bool(frames & FRAMES["orders"]))
+        scope = scope_of(said, rest, read, shopper, ordered=ordered)
         if scope.end > read.end:
             rest = f"{rest[: read.end]}{TAKEN * (scope.end - read.end)}{rest[scope.end :]}"
         if scope.holds:
             true.append(read)
-    faults = count_faults(frames, said, rest, claims, shopper)
+    return true, rest
+
+
+def _with_is(rest: str, with_is: str) -> str:
+    """Return the rest with `IS` where no claim took it."""
     place = with_is.find(IS)
     while place >= 0:
         if rest[place] == "e":
             rest = f"{rest[:place]}{IS}{rest[place + 1 :]}"
         place = with_is.find(IS, place + 1)
-    left = left_of(_without_state(rest, shopper), shopper)
-    truth = FAULT_KEEPS ** (len(facts) - len(true) + faults + left.faults)
-    known = OTHER_KEEPS[min(left.others, len(OTHER_KEEPS) - 1)] * SILENT_KEEPS**left.silent
-    answer: Sign = "" if leaves is None else "leaves" if leaves else "stays"
-    direction = 1.0
-    if concluded - {answer} and answer:
-        direction = AGAINST_KEEPS
-    elif facts and answer:
-        direction = _direction(facts, bool(concluded), said, shopper, answer, turns=bool(frames & FRAMES["turns"]))
-    content = EMPTY_KEEPS
-    if concluded or any(read.claim.bears for read in facts):
-        taken = rest.count(TAKEN)
-        content += (1 - EMPTY_KEEPS) * ramp(taken / (taken + left.letters), *CLAIMED)
-    support = BY_CONCLUSION if concluded else 0.0
-    if true:
-        support += (1 - support) * min(_borne_out(true, shopper, answer) / BY_NUMBER, 1.0)
-    return Grade(form * truth * known * direction * content, support)
+    return rest
 
 
 def _has_number(own_words: Sequence[str]) -> bool:
@@ -161,9 +173,19 @@ def _without_state(rest: str, shopper: ProfiledShopper) -> str:
 
 
 def _direction(
-    facts: Sequence[Read], concludes: bool, said: str, shopper: ProfiledShopper, answer: Sign, *, turns: bool
+    facts: Sequence[Read],
+    concluded: AbstractSet[Sign],
+    said: str,
+    shopper: ProfiledShopper,
+    answer: Sign,
+    *,
+    turns: bool,
 ) -> float:
-    """Grade, in [0, 1], that enough of a reason's claims speak for the answer, for which it may conclude too."""
+    """Grade, in [0, 1], that a reason speaks for the answer: all its conclusions, and enough of its other claims."""
+    if concluded - {answer}:
+        return AGAINST_KEEPS
+    if not facts:
+        return 1.0
     weights = {"leaves": 0.0, "stays": 0.0, "": 0.0}
     conceded = _conceded(said) if turns else NOTHING_CONCEDED
     for read in facts:
@@ -171,8 +193,8 @@ def _direction(
     other = OPPOSITE[answer]
     if not weights[other]:
         return 1.0
-    least = IN_SPITE_KEEPS if concludes and not _BECAUSE.search(said) else OPPOSED_KEEPS
-    if concludes and _TURNS.search(said):
+    least = IN_SPITE_KEEPS if concluded and not _BECAUSE.search(said) else OPPOSED_KEEPS
+    if concluded and _TURNS.search(said):
         return 1.0
     share = weights[answer] / (weights[answer] + weights[other])
     return least + (1 - least) * ramp(share, 0.0, 0.34)
@@ -207,7 +229,7 @@ class Conceded(NamedTuple):
 NOTHING_CONCEDED: Final = Conceded(())
 
 
-def _borne_out(true: Sequence[Read], shopper: ProfiledShopper, answer: Sign) -> float:
+def _weight(true: Sequence[Read], shopper: ProfiledShopper, answer: Sign) -> float:
     """Return the weight of true claims that speak for the answer, whichever it is where it is not known."""
     weight = 0.0
     for read in true:
