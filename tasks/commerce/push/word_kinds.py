@@ -118,9 +118,10 @@ def kind_of(campaign: "Campaign", word: str) -> int:
     if word in BREAKS:
         return BREAK | ENDS * (word != COMMA)
     elsewhere, kind, foreign, unsaid, own = _WORDS[word]
-    if word not in campaign.about and own not in campaign.about:
-        return elsewhere
     product, audience = campaign.of_product, campaign.of_audience
+    sells, offers, speaks = product.about, campaign.of_offer.about, audience.about
+    if not (word in sells or own in sells or word in speaks or own in speaks or word in offers or own in offers):
+        return elsewhere | NAMES * (own in campaign.named and word not in _EVERYWHERE)
     theirs = own in product.roots or own in audience.roots
     if word in campaign.made:
         kind |= OFFERS | NAMES
