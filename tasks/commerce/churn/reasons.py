@@ -9,8 +9,7 @@ Ordinary words cost next to nothing beside a claim.
 import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from functools import reduce
-from operator import itemgetter, or_
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from tasks.commerce.churn.claims import OPPOSITE, TAKEN, Read, Sign, find_claims
@@ -101,9 +100,13 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
     words_said = spoken(read_words)
     with_is = " ".join(words_said)
     said = with_is.replace(IS, "e")
-    frames = reduce(or_, map(NOTES.__getitem__, words_said), 0)
-    needs = [NEEDS[word] for word in words_said if NOTES[word] & MEETS] if frames & MEETS else ()
-    claims, rest = find_claims(said, reduce(or_, needs, 0), numbers=frames & NUMBER > 0, denies=frames & DENIES > 0)
+    frames = needs = 0
+    for word in words_said:
+        notes = NOTES[word]
+        frames |= notes
+        if notes & MEETS:
+            needs |= NEEDS[word]
+    claims, rest = find_claims(said, needs, numbers=frames & NUMBER > 0, denies=frames & DENIES > 0)
     facts = [read for read in claims if not read.claim.concludes]
     concluded = {read.speaks_for(shopper) for read in claims if read.claim.concludes}
     true, rest = _borne_out(facts, said, rest, shopper, ordered=frames & FRAMES["orders"] > 0) if facts else ([], rest)
@@ -129,7 +132,11 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
 def _form(text: str, folded: str, own_words: list[str], prompt: str) -> float:
     """Grade, in [0, 1], that a text is a reason by its form, and not a refusal."""
     length = ramp(len(text.strip()), 0, SHORTEST) * ramp(len(text), TOO_LONG, LONGEST)
-    if not length or declines(folded, own_words, says_something=_has_number(own_words)):
+    # Whether it holds a number is asked of what declines if it holds none.
+    if not length or (
+        declines(folded, own_words, says_something=False)
+        and declines(folded, own_words, says_something=_has_number(own_words))
+    ):
         return 0.0
     return length * fluency(own_words) * originality(own_words, prompt) * manner(text, folded, own_words) ** 2
 
