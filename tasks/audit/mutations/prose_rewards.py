@@ -28,7 +28,7 @@ PROSE: Final = (
         "Lines of the prompt, its table and its labels count as the answer's own.",
         PROSE_TASKS,
         (
-            edit("text.text_form:originality", ("    if _COPIED not in", "    return 1.0\n    if _COPIED not in")),
+            edit("text.text_form:originality", ("    theirs = _runs_of(sources)", "    return 1.0\n    theirs = ()")),
             edit("insights.scorer:own_lines", ('    lines = text.split("\\n")', "    return text")),
             edit("push.scorer:_talks", ("len(present & _LABELS) > 1 or ", "")),
         ),

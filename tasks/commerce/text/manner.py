@@ -224,7 +224,7 @@ def _is_marked(text: str, folded: str, raw: bytes) -> bool:
     if raw.count(b"?") != text.count("?") and _CONTROLS.search(text):
         return True
     signs = raw.translate(None, _ORDINARY)
-    return bool(
+    return bool(signs) and bool(
         signs.translate(None, b"@<>{}[]\\_*")
         or (b"*" in signs and ("/*" in text or _MASKED.search(text)))
         or (b"@" in signs and _AT.search(folded))

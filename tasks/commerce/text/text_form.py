@@ -30,7 +30,6 @@ MAX_CHARACTERS: Final = 4_000
 RUN: Final = 5
 """Consecutive words that two texts share by copying rather than by chance."""
 _STARTS: Final = tuple(slice(start, None) for start in range(RUN))
-_COPIED: Final = bytes((True,) * RUN)
 KEPT_PROMPTS: Final = 4_096
 """Number of cached prompts and references, as each has many answers."""
 
@@ -213,11 +212,6 @@ def _runs(folded: Sequence[str]) -> Iterable[tuple[str, ...]]:
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
-def _words_of(sources: tuple[str, ...]) -> frozenset[str]:
-    return frozenset().union(*(words(source[:MAX_CHARACTERS]) for source in sources))
-
-
-@lru_cache(maxsize=KEPT_PROMPTS)
 def _runs_of(sources: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
     return frozenset().union(*(_runs(words(source[:MAX_CHARACTERS])) for source in sources))
 
@@ -229,11 +223,11 @@ def originality(folded_words: Sequence[str], *sources: str) -> float:
         folded_words: The answer's `words`.
         sources: Texts that it may have copied: prompt and system prompt.
     """
-    # Few texts have so many of a source's words in a row, and then its runs are not needed.
-    if _COPIED not in bytes(map(_words_of(sources).__contains__, folded_words)):
+    theirs = _runs_of(sources)
+    if theirs.isdisjoint(_runs(folded_words)):
         return 1.0
     own = set(_runs(folded_words))
-    return ramp(len(own & _runs_of(sources)) / len(own), 0.9, 0.5)
+    return ramp(len(own & theirs) / len(own), 0.9, 0.5)
 
 
 def fluency(folded_words: Sequence[str]) -> float:
