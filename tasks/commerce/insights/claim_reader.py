@@ -23,6 +23,7 @@ from tasks.commerce.insights.comparisons import (
     read_side,
     read_tie,
 )
+from tasks.commerce.insights.figures import Figures
 from tasks.commerce.insights.ranks import RANKING, read_rank
 from tasks.commerce.insights.sentences import AnalysisSentence
 from tasks.commerce.insights.table import Table
@@ -44,22 +45,20 @@ _READERS: Final[Mapping[str, _Reader]] = {
 }
 
 
-def read_claims(
-    sentence: AnalysisSentence, table: Table, advice: int, number_columns: Mapping[int, int], claims: Claims
-) -> None:
+def read_claims(sentence: AnalysisSentence, table: Table, advice: int, figures: Figures, claims: Claims) -> None:
     """Judge a sentence's claims.
 
     Args:
         sentence: The sentence.
         table: The table.
         advice: The place from which the sentence recommends.
-        number_columns: The column of the number at each place.
+        figures: Its numbers.
         claims: Receives what is found.
     """
     tokens = sentence.tokens
     if _CLAIMING.isdisjoint(tokens):
         return
-    site = Site(sentence, table, number_columns, sentence.asks or not HEDGES.isdisjoint(tokens), claims)
+    site = Site(sentence, table, figures.columns, figures.rows, sentence.asks or not HEDGES.isdisjoint(tokens), claims)
     for place, word in enumerate(tokens[:advice]):
         reader = _READERS.get(word)
         if reader:

@@ -3,6 +3,7 @@
 from typing import Final
 
 from tasks.commerce.insights.claims import WORDS, Site
+from tasks.commerce.insights.derivations import COUNTS
 from tasks.commerce.text.portuguese_numbers import numbers_of
 
 TIMES: Final = {"dobro": 2.0, "triplo": 3.0, "metade": 0.5}
@@ -10,11 +11,6 @@ PARTS_OF_ALL: Final = {"terco": 3, "tercos": 3, "quarto": 4, "quartos": 4}
 ALMOST: Final = 0.15
 """Largest difference, as a share, of figures that are said to be almost the same."""
 SHARE_ERROR: Final = 0.06
-_COUNTS: Final = {"um": 1, "dois": 2, "tres": 3}
-_WORD_NUMBERS: Final = {
-    word: float(number)
-    for number, word in enumerate(("duas", "tres", "quatro", "cinco", "seis", "sete", "oito", "nove", "dez"), 2)
-}
 _OTHERS: Final = frozenset({"demais", "outros", "outras", "todos", "todas"})
 _ALL: Final = frozenset({"todos", "todas", "tres", "quatro", "entre"})
 _LARGE: Final = frozenset({"grande", "grandes", "muita"})
@@ -72,7 +68,7 @@ def read_multiple(place: int, word: str, site: Site) -> None:
 def _times_said(before: list[str]) -> float:
     said = "".join(before)
     numbers = numbers_of(said) if said[:1].isdigit() else ()
-    return numbers[0] if numbers else _WORD_NUMBERS.get(said, 0.0)
+    return numbers[0] if numbers else COUNTS.get(said, 0)
 
 
 def _ratios(word: str, left: int, right: int | None, column: int | None, site: Site) -> list[tuple[float, int]]:
@@ -102,7 +98,7 @@ def read_share(place: int, word: str, site: Site) -> None:
     if word == "maioria":
         good = share > 0.5
     else:
-        said = _COUNTS.get("".join(site.words_before(place, 1)), 1) / PARTS_OF_ALL[word]
+        said = COUNTS.get("".join(site.words_before(place, 1)), 1) / PARTS_OF_ALL[word]
         good = abs(share - said) <= SHARE_ERROR
     site.claims.judge(good, "share", rows, column)
 

@@ -10,6 +10,18 @@ from tasks.commerce.insights.speech import word_classes
 from tasks.commerce.insights.table import Table
 
 DATA_FILES: Final = ("data/lexicons/figure_words.txt",)
+ROUNDING: Final = 0.06
+"""Largest relative error of a number rounded without a word that says so."""
+LOOSE_ROUNDING: Final = 0.12
+"""The same after `cerca de`, `quase` and their kin."""
+LEAST_BARE: Final = 99
+"""Numbers without a unit up to which reais must be called so."""
+COUNTS: Final = {
+    word: number
+    for number, said in enumerate(("um uma", "dois duas", "tres", "quatro", "cinco", "seis", "sete", "oito", "nove", "dez"), 1)
+    for word in said.split()
+}
+"""Numbers in words."""
 _WORDS: Final = word_classes("figure_words")
 _DIFFERENCE: Final = _WORDS["difference"]
 _SUM: Final = _WORDS["sum"]
@@ -28,6 +40,19 @@ class Written:
     """The worth of its last significant digit."""
     unit: str
     scaled: bool
+
+
+def has_unit(each: Written, unit: str, is_said: bool) -> bool:
+    """Return whether a number may be of a column with a unit, which may be left out where the column is said."""
+    return each.unit == unit or (each.unit == "" and (is_said or (unit == "r$" and each.value > LEAST_BARE)))
+
+
+def rounds(each: Written, value: float, about: bool) -> bool:
+    """Return whether a written number is a value rounded as people round."""
+    error = abs(value - each.value)
+    if error > value * (LOOSE_ROUNDING if about else ROUNDING):
+        return False
+    return error <= each.step * (1.0 if about else 0.5) + 1e-9
 
 
 def column_followed(each: Written, sentence: AnalysisSentence, table: Table) -> int | None:

@@ -12,10 +12,10 @@ line. As many numbers as rows before or after them may belong to them in order. 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise
 from typing import Final
 
-from tasks.commerce.insights.derivations import Written, column_followed
+from tasks.commerce.insights.bounds import column_bound
+from tasks.commerce.insights.derivations import Written, column_followed, has_unit, rounds
 from tasks.commerce.insights.sentences import AnalysisSentence
 from tasks.commerce.insights.speech import word_classes
 from tasks.commerce.insights.table import KINDS, Table
@@ -25,13 +25,7 @@ DATA_FILES: Final = ("data/lexicons/figure_words.txt",)
 
 REACH: Final = 5
 """Words between a number and the row that follows it with a preposition."""
-ROUNDING: Final = 0.06
-"""Largest relative error of a number rounded without a word that says so."""
-LOOSE_ROUNDING: Final = 0.12
-"""The same after `cerca de`, `quase` and their kin."""
 _OF_ALL: Final = frozenset({"compras", "vendas", "pedidos", "encomendas"})
-LEAST_BARE: Final = 99
-"""Numbers without a unit up to which reais must be called so."""
 ALONE: Final = 0.6
 """Grade of a number that no row was named for."""
 UNNAMED: Final = 0.55
@@ -52,9 +46,7 @@ _KIND_WORDS: Final = {word: kind.name for kind in KINDS for word in kind.words}
 _COMPARING: Final = frozenset(
     {"dobro", "triplo", "metade", "vezes", "acima", "abaixo", "que", "mesmos", "mesmas", "contra"}
 )
-_OTHERS: Final = frozenset({"outros", "outras", "demais"})
-BOUND: Final = 0.25
-"""Largest distance, as a share, between a bound and the first value beyond it."""
+_OTHERS: Final = _WORDS["others"]
 _UNIT_NEUTRAL: Final = _WORDS["unit_neutral"]
 
 
@@ -76,6 +68,8 @@ class Figures:
     """The cells of the sentence."""
     columns: dict[int, int] = field(default_factory=dict)
     """The column of the number at each place of the sentence."""
+    rows: dict[int, int] = field(default_factory=dict)
+    """The row of each of them that is a cell."""
 
     def add(self, other: "Figures") -> None:
         """Add the numbers of a sentence."""
@@ -110,7 +104,7 @@ def read_figures(
         figures.read += 1
         if not (
             _is_cell(each, sentence, table, written, figures)
-            or _follows(each, sentence, table, figures)
+            or _take(each, column_followed(each, sentence, table), figures)
             or _is_term(each, sentence.tokens, advice)
         ):
             figures.false.add(each.value)
@@ -234,8 +228,7 @@ def _is_cell(
             for row in (sentence.rows[0][1] if sentence.rows else None, subject)
             if owners and row is not None and row not in owners
         ]
-    if _has_bound(each, owners, sentence, table, written, figures):
-        return True
+    bound_by = owners
     alone = not owners
     if alone and sentence.carried_row is not None:
         owners = [sentence.carried_row]
@@ -256,53 +249,10 @@ def _is_cell(
         place = table.places[row, column]
         figures.grades[place] = max(figures.grades.get(place, 0.0), grade)
         figures.columns[each.place] = column
+        figures.rows[each.place] = row
         figures.cells.append((row, column))
         return True
-    return False
-
-
-def _has_bound(
-    each: Written,
-    owners: Sequence[int],
-    sentence: AnalysisSentence,
-    table: Table,
-    written: Sequence[Written],
-    figures: Figures,
-) -> bool:
-    """Return whether a number is a right bound of several rows: `SP, BA e GO entre 3 e 5`, `13% ou mais nas outras`."""
-    tokens, place = sentence.tokens, each.place
-    after = tokens[place + 1 : place + 8]
-    sign = next((sign for word, sign in (("mais", 1), ("menos", -1)) if _follow(after, "ou", word)), 0)
-    exact = not sign
-    if exact:
-        start = max((there for there in range(max(0, place - 6), place) if tokens[there] == "entre"), default=-1)
-        if start < 0 or not (tokens[start + 1] == "r$" or tokens[start + 1][:1].isdigit()):
-            return False
-        sign = -1 if any(start < other.place < place for other in written) else 1
-    rows = sentence.group(sentence.rows[0][0]) if sentence.rows and exact else list(owners)
-    if exact and sentence.rows and sentence.rows[-1][0] > place:
-        return False
-    if not _OTHERS.isdisjoint(after):
-        rows = [row for row in range(len(table.names)) if row not in owners]
-    for column, known in enumerate(table.columns):
-        values = [table.cells[row, column] for row in rows if (row, column) in table.cells]
-        if len(values) < 2 or not _has_unit(each, known.unit, True) or not _may_be(column, sentence):
-            continue
-        end = min(values) if sign > 0 else max(values)
-        beyond = sign * (end - each.value)
-        if abs(beyond) < TINY or _rounds(each, end, False) or (not exact and 0 < beyond <= BOUND * end):
-            figures.derived.add(each.value)
-            figures.columns[place] = column
-            return True
-    return False
-
-
-def _follow(words_there: Sequence[str], first: str, second: str) -> bool:
-    return (first, second) in pairwise(words_there[:5])
-
-
-def _may_be(column: int, sentence: AnalysisSentence) -> bool:
-    return not sentence.columns or column in {each for _, each in sentence.columns}
+    return _take(each, column_bound(each, bound_by, sentence, table, written), figures)
 
 
 def _column_with(
@@ -311,19 +261,15 @@ def _column_with(
     """Return the column in which a row has a number, exactly or rounded; None if it has it in none that is meant."""
     for column, known in enumerate(table.columns):
         value = table.cells.get((row, column))
-        if value is None or (strict and column != said) or not _has_unit(each, known.unit, column == said):
+        if value is None or (strict and column != said) or not has_unit(each, known.unit, column == said):
             continue
-        if abs(value - each.value) >= TINY and not _rounds(each, value, about):
+        if abs(value - each.value) >= TINY and not rounds(each, value, about):
             continue
         if strict or said in (None, column) or known.unit == "%":
             return column
         if said is not None and (known.unit != table.columns[said].unit or not _mentioned(said, column, sentence)):
             return column
     return None
-
-
-def _has_unit(each: Written, unit: str, is_said: bool) -> bool:
-    return each.unit == unit or (each.unit == "" and (is_said or (unit == "r$" and each.value > LEAST_BARE)))
 
 
 def _mentioned(said: int, column: int, sentence: AnalysisSentence) -> bool:
@@ -368,16 +314,8 @@ def _column_said(each: Written, sentence: AnalysisSentence, table: Table) -> tup
     return sentence.carried_column, False
 
 
-def _rounds(each: Written, value: float, about: bool) -> bool:
-    """Return whether a written number is a value rounded as people round."""
-    error = abs(value - each.value)
-    if error > value * (LOOSE_ROUNDING if about else ROUNDING):
-        return False
-    return error <= each.step * (1.0 if about else 0.5) + 1e-9
-
-
-def _follows(each: Written, sentence: AnalysisSentence, table: Table, figures: Figures) -> bool:
-    column = column_followed(each, sentence, table)
+def _take(each: Written, column: int | None, figures: Figures) -> bool:
+    """Take a number as one that follows from several cells of a column, if there is one."""
     if column is None:
         return False
     figures.derived.add(each.value)

@@ -27,7 +27,7 @@ def read_rank(place: int, word: str, site: Site) -> None:
     direction = 0 if {"nao", "de"}.issubset(site.words_before(place, 3)) else _direction(place, word, site)
     if not direction or _is_pole(place, word, site):
         return
-    claims, sentence = site.claims, site.sentence
+    claims = site.claims
     if _names_no_column(place, site):
         claims.false.append("column")
         return
@@ -37,7 +37,7 @@ def read_rank(place: int, word: str, site: Site) -> None:
         if sign:
             compare_rows(place, sign, site)
         return
-    rows = sentence.row_near(place)
+    rows = site.rows_near(place)
     if not rows:
         return
     if column is None:

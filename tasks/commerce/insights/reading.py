@@ -241,13 +241,11 @@ def _read_sentence(words_there: tuple[str, ...], place: SentencePlace, prompt: s
     months, years = period_of(prompt)
     if sentence.rows:
         reading.names_row = True
-    reading.carries = (
-        sentence.rows[-1][1] if sentence.rows else sentence.carried_row,
-        sentence.columns[-1][1] if sentence.columns else sentence.carried_column,
-    )
     start = advice_from(sentence)
     read_figures(sentence, table, start, years, figures)
-    read_claims(sentence, table, start, figures.columns, claims)
+    read_claims(sentence, table, start, figures, claims)
+    column = next(iter(figures.columns.values()), sentence.carried_column)
+    reading.carries = sentence.row_carried(), sentence.columns[-1][1] if sentence.columns else column
     if start < len(tokens):
         read_advice(sentence, table, start, reading.advice)
     elif begins_harm(tokens):

@@ -64,14 +64,24 @@ class AnalysisSentence:
             return self.group(same_before[-1][0])
         if same_after:
             return self.group(same_after[0][0])
-        subjects = [each for each in before if _COMPARING.isdisjoint(self.tokens[max(0, each[0] - 4) : each[0]])]
-        if subjects:
-            return self.group(subjects[-1][0])
         if before:
-            return self.group(before[-1][0])
+            return self.group(self._subject(before)[0])
         if after:
             return self.group(after[0][0])
         return [] if self.carried_row is None else [self.carried_row]
+
+    def row_carried(self) -> int | None:
+        """Return the row that a sentence leaves to the next one: its last that is not only compared with."""
+        return self._subject(self.rows)[1] if self.rows else self.carried_row
+
+    def row_before(self, place: int) -> int | None:
+        """Return the row that is compared at a place: the last before it, but for those that others are compared with."""
+        before = [each for each in self.rows if each[0] < place]
+        return self._subject(before)[1] if before else self.carried_row
+
+    def _subject(self, rows: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        subjects = (each for each in reversed(rows) if _COMPARING.isdisjoint(self.tokens[max(0, each[0] - 4) : each[0]]))
+        return next(subjects, rows[-1])
 
     def group(self, place: int) -> list[int]:
         """Return the rows of the group of names at a place: `SP, BA e RJ`."""
@@ -101,7 +111,7 @@ class AnalysisSentence:
         return self.columns[0][1] if self.columns else self.carried_column
 
 
-_COMPARING: Final = frozenset({"dobro", "triplo", "metade", "vezes"})
+_COMPARING: Final = frozenset({"dobro", "triplo", "metade", "vezes", "que", "contra", "ante"})
 _JOINS: Final = frozenset(
     {"e", ",", "a", "o", "em", "no", "na", "de", "do", "da", "cartao", "feira", "/", "-", "2016", "2017", "2018"}
 )
