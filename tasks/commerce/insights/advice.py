@@ -57,6 +57,8 @@ _NOUNS: Final = frozenset(
 _SPARED: Final = _WORDS["spared"]
 _UNDER_CONTROL: Final = _WORDS["under_control"]
 _STOPS: Final = _WORDS["stops"]
+_STARTING: Final = _WORDS["starting"]
+"""What recommends at the beginning of a clause without a figure: `ficar de olho`, `reunião com a transportadora`."""
 _MAY_BE_LEFT: Final = _WORDS["may_be_left"]
 _PAID_BY_CUSTOMERS: Final = _WORDS["paid_by_customers"]
 
@@ -113,6 +115,8 @@ def advice_from(sentence: AnalysisSentence) -> int:
         following = tokens[place + 1 : place + 3]
         if _is_frame(word, before, following) or (begins and _commands(word, following)):
             return place
+        if word in _STARTING and begins and not sentence.numbers:
+            return place
         if word in _VERBS:
             if not _foretells(place, sentence):
                 return _phrase_start(place, sentence)
@@ -146,6 +150,7 @@ def _may_begin(word: str) -> bool:
         or word in ("que", "nao")
         or word in _IMPERATIVES
         or word in _STOPS
+        or word in _STARTING
         or word in _VERBS
         or _looks_infinitive(word)
     )

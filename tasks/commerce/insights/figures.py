@@ -47,6 +47,8 @@ _COMPARING: Final = frozenset(
     {"dobro", "triplo", "metade", "vezes", "acima", "abaixo", "que", "mesmos", "mesmas", "contra"}
 )
 _OTHERS: Final = _WORDS["others"]
+_SINCE: Final = frozenset({"desde", "partir", "depois", "apos"})
+_MOVED: Final = _WORDS["moved"]
 _UNIT_NEUTRAL: Final = _WORDS["unit_neutral"]
 
 
@@ -161,26 +163,47 @@ def _is_term(each: Written, tokens: Sequence[str], advice: int) -> bool:
     return after in _TERM or not before.isdisjoint(_GOAL) or "desconto" in tokens
 
 
-def _owners(each: Written, sentence: AnalysisSentence, written: Sequence[Written]) -> list[int]:
+def _owners(each: Written, sentence: AnalysisSentence, table: Table, written: Sequence[Written]) -> list[int]:
     """Return the rows that a number may belong to, by its sentence."""
     place, tokens = each.place, sentence.tokens
     before: int | None = None
     owners: list[int] = []
+    since: list[int] = []
     for there, row in sentence.rows:
+        if there > place or not _is_aside(there, place, tokens):
+            if not _SINCE.isdisjoint(tokens[max(0, there - 2) : there]):
+                # `R$ 17 desde outubro` may be of any month after it.
+                since = _later(row, table)
         if there < place:
-            before = row
+            before = before if _is_aside(there, place, tokens) else row
             continue
-        how = _follows_directly(tokens[place + 1 : there])
+        between = tokens[place + 1 : there]
+        how = _follows_directly(between)
         if how == _SURELY:
-            return [row]
+            return [row, *since]
+        if before is None and not (_COMPARING.isdisjoint(between) and _MOVED.isdisjoint(tokens[max(0, place - 3) : place])):
+            return []
         owners = [row if before is None else before]
         if how == _PERHAPS and row not in owners:
             owners.append(row)
         break
     else:
         owners = [] if before is None else [before]
+    owners += since
     series = _in_series(each, sentence, written)
     return owners if series is None or series in owners else [*owners, series]
+
+
+def _is_aside(there: int, place: int, tokens: Sequence[str]) -> bool:
+    """Return whether a row stands in a clause that ends before a number: `o frete, que subiu em maio, ficou em R$ 17`."""
+    if "que" not in tokens[:there]:
+        return False
+    start = max((each for each in range(1, there) if tokens[each] == "que" and tokens[each - 1] == ","), default=place)
+    return start < there and "," in tokens[there:place]
+
+
+def _later(row: int, table: Table) -> list[int]:
+    return [other for other in range(len(table.times)) if table.times[other] > table.times[row]]
 
 
 _SURELY, _PERHAPS, _NO = 2, 1, 0
@@ -219,7 +242,7 @@ def _is_cell(
     said, strict = _column_said(each, sentence, table)
     if strict and said is None:
         return False
-    owners = _owners(each, sentence, written)
+    owners = _owners(each, sentence, table, written)
     if not _COMPARING.isdisjoint(sentence.tokens[: each.place]):
         # `RJ: R$ 7.005, o dobro do PR, e nota 4,2`: behind what it is compared with, the subject speaks again.
         subject = sentence.carried_row if sentence.from_line or not sentence.rows else sentence.rows[0][1]
@@ -228,7 +251,9 @@ def _is_cell(
             for row in (sentence.rows[0][1] if sentence.rows else None, subject)
             if owners and row is not None and row not in owners
         ]
-    bound_by = owners
+    bounded = column_bound(each, owners, sentence, table, written)
+    if len(sentence.row_near(each.place)) > 1 and _take(each, bounded, figures):
+        return True
     alone = not owners
     if alone and sentence.carried_row is not None:
         owners = [sentence.carried_row]
@@ -251,8 +276,14 @@ def _is_cell(
         figures.columns[each.place] = column
         figures.rows[each.place] = row
         figures.cells.append((row, column))
+        for other in sentence.group_of(row, each.place):
+            value = table.cells.get((other, column))
+            if value is not None and (abs(value - each.value) < TINY or rounds(each, value, about)):
+                # `SP e RJ ficam perto de 9%` quotes both.
+                figures.grades[table.places[other, column]] = max(figures.grades.get(table.places[other, column], 0.0), grade)
+                figures.cells.append((other, column))
         return True
-    return _take(each, column_bound(each, bound_by, sentence, table, written), figures)
+    return _take(each, bounded, figures)
 
 
 def _column_with(

@@ -6,6 +6,7 @@ Each is a general form: what an actor does (`os clientes reclamam`), a compariso
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from tasks.commerce.insights.claims import WORDS as CLAIM_WORDS
@@ -186,6 +187,9 @@ def _acts(sentence: AnalysisSentence, place: int) -> bool:
 def _is_proved(sentence: AnalysisSentence, place: int) -> bool:
     """Return whether a figure or a row stands in the part of a sentence that begins at a place, or before it there."""
     clause = sentence.clauses[place]
+    end = sentence.clauses.index(clause + 1) if clause + 1 in sentence.clauses else 0
+    if end and sentence.tokens[end] in (":", "(") and any(end < there <= end + 2 for there in sentence.numbers):
+        return True  # `Os clientes gostam: 4,5`.
     named = [*(there for there, _ in sentence.rows), *sentence.numbers]
     joined = max((there for there in range(place) if sentence.tokens[there] == "e"), default=-1)
     return any(sentence.clauses[there] == clause and there > joined for there in named)
@@ -294,6 +298,11 @@ _QUALITIES: Final = (
             "menos",
             "mais",
             "apenas",
+            "grande",
+            "grandes",
+            "pequena",
+            "maior",
+            "qualquer",
             "fato",
             "volume",
             "poucos",
@@ -321,7 +330,7 @@ def _tells_a_past(tokens: Sequence[str], start: int) -> bool:
 def wrong_verdicts(sentence: AnalysisSentence, table: Table, cells: Sequence[tuple[int, int]]) -> int:
     """Count a good word on the worst of a column, or a bad one on the best, where the sentence has no other figure."""
     tokens = sentence.tokens
-    label = tokens[0] if tokens[1:2] == [":"] else ""
+    label = next((word for word, following in pairwise(tokens[:3]) if following == ":"), "")
     good = label in _WORDS["good_labels"] or not _WORDS["good"].isdisjoint(tokens)
     bad = label in _WORDS["bad_labels"] or not _WORDS["bad"].isdisjoint(tokens)
     if good == bad or not cells or len(table.names) < 3 or not _WORDS["but"].isdisjoint(tokens) or "nao" in tokens:

@@ -24,7 +24,7 @@ from tasks.commerce.insights.sentences import (
     split_line,
     words_among,
 )
-from tasks.commerce.insights.speech import is_known, names_among, strange_words
+from tasks.commerce.insights.speech import CONDITIONALS, is_known, names_among, strange_words
 from tasks.commerce.insights.table import SHORT_MONTHS, Table, period_of
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, words
@@ -101,6 +101,8 @@ class AnalysisReading:
     """What the table cannot know, said as a fact."""
     sentences: int = 0
     names_row: bool = False
+    names: bool = False
+    """Whether it names a row, a column or a figure."""
     carries: tuple[int | None, int | None] = (None, None)
     """The row and the column that a sentence leaves to the next one."""
 
@@ -216,15 +218,15 @@ def _read_line(text: str, of_line: LinePlace, prompt: str, table: Table) -> Anal
     reading = AnalysisReading(table)
     line = split_line(text)
     reading.carries = of_line.row, of_line.column
-    in_line, opens, start = of_line.from_heading, of_line.item, 0
+    in_line, opens, comments, start = of_line.from_heading, of_line.item, of_line.from_heading, 0
     for end in line.ends:
         if start < end and reading.sentences < of_line.limit:
             asks = end < len(line.tokens) and line.tokens[end] == "?"
-            place = SentencePlace(of_line.heading, asks, opens, *reading.carries, in_line)
+            place = SentencePlace(of_line.heading, asks, opens, *reading.carries, in_line, comments)
             part = _read_sentence(tuple(line.tokens[start : min(end, start + MAX_TOKENS)]), place, prompt, table)
             reading.add(part)
             reading.carries = part.carries
-            in_line, opens = in_line or part.names_row, False
+            in_line, opens, comments = in_line or part.names_row, False, comments or part.names
             reading.sentences += 1
         start = end + 1
     return reading
@@ -239,12 +241,12 @@ def _read_sentence(words_there: tuple[str, ...], place: SentencePlace, prompt: s
     tokens = sentence.tokens
     given = _words_given(prompt)
     months, years = period_of(prompt)
-    if sentence.rows:
-        reading.names_row = True
+    reading.names_row = bool(sentence.rows)
+    reading.names = bool(sentence.rows or sentence.columns or sentence.numbers)
     start = advice_from(sentence)
     read_figures(sentence, table, start, years, figures)
     read_claims(sentence, table, start, figures, claims)
-    column = next(iter(figures.columns.values()), sentence.carried_column)
+    column = next(reversed(figures.columns.values()), sentence.carried_column)
     reading.carries = sentence.row_carried(), sentence.columns[-1][1] if sentence.columns else column
     if start < len(tokens):
         read_advice(sentence, table, start, reading.advice)
@@ -296,8 +298,8 @@ def _read_unproved(sentence: AnalysisSentence, start: int, given: frozenset[str]
 
 def _read_idle(sentence: AnalysisSentence, given: frozenset[str], reading: AnalysisReading) -> None:
     """Count a sentence that names nothing of the table; months of the period are something."""
-    if not HEDGES.isdisjoint(sentence.tokens) or (
-        sentence.from_line and _VERDICTS.issuperset(_content(sentence.tokens))
+    if not _SUPPOSING.isdisjoint(sentence.tokens) or (
+        sentence.comments and _VERDICTS.issuperset(_content(sentence.tokens))
     ):
         return
     if _is_strange(sentence, given):
@@ -306,16 +308,19 @@ def _read_idle(sentence: AnalysisSentence, given: frozenset[str], reading: Analy
         if sentence.opens_item:
             reading.unproved += 1
         else:
-            reading.idle += IDLE_IN_LINE if sentence.from_line else 1.0
+            reading.idle += IDLE_IN_LINE if sentence.comments else 1.0
 
 
 def _own_words(sentence: AnalysisSentence, table: Table, start: int) -> list[str]:
     """Return the words beside the names of rows and columns with which a sentence states something of them."""
     stated = sentence.tokens[:start]
-    if not HEDGES.isdisjoint(stated) or not any(there < start for there, _ in [*sentence.rows, *sentence.columns]):
+    if not _SUPPOSING.isdisjoint(stated) or not any(there < start for there, _ in [*sentence.rows, *sentence.columns]):
         return []
     named = table.row_words.keys() | table.column_words.keys() | table.words
     return [token for token in stated if len(token) > 2 and token.isalpha() and token not in named]
+
+
+_SUPPOSING: Final = HEDGES | CONDITIONALS
 
 
 def _content(tokens: Sequence[str]) -> list[str]:

@@ -52,6 +52,7 @@ class AnalysisSentence:
     carried_column: int | None
     opens_item: bool
     from_line: bool
+    comments: bool
 
     def row_near(self, place: int) -> list[int]:
         """Return the rows that are the subject at a place: a group joined by `e` counts as one."""
@@ -93,6 +94,11 @@ class AnalysisSentence:
         while last + 1 < len(places) and self._joined(places[last], places[last + 1]):
             last += 1
         return list(dict.fromkeys(row for _, row in self.rows[first : last + 1]))
+
+    def group_of(self, row: int, place: int) -> list[int]:
+        """Return the other rows of the group before a place to which a row belongs."""
+        there = next((there for there, named in self.rows if named == row and there < place), None)
+        return [] if there is None or len(self.rows) < 2 else [other for other in self.group(there) if other != row]
 
     def _joined(self, one: int, other: int) -> bool:
         between = self.tokens[one + 1 : other]
@@ -175,6 +181,8 @@ class SentencePlace(NamedTuple):
     carried_column: int | None
     from_line: bool
     """Whether the carried row stands in its own line."""
+    comments: bool
+    """Whether its line has named a row, a column or a figure before it."""
 
 
 def sentence_of(tokens: list[str], table: Table, place: SentencePlace) -> AnalysisSentence:
@@ -200,7 +208,7 @@ def sentence_of(tokens: list[str], table: Table, place: SentencePlace) -> Analys
     # A name, as in `seguro contra roubo`, parts nothing.
     parting = _PARTS_AND_CONJUNCTIONS.difference(names)
     clauses: list[int] = list(accumulate(map(parting.__contains__, tokens)))
-    heading, asks, opens_item, row, column, from_line = place
+    heading, asks, opens_item, row, column, from_line, comments = place
     return AnalysisSentence(
         tokens,
         clauses,
@@ -213,6 +221,7 @@ def sentence_of(tokens: list[str], table: Table, place: SentencePlace) -> Analys
         column,
         opens_item,
         from_line,
+        comments,
     )
 
 

@@ -117,6 +117,17 @@ _WORDS: Final = Vocabulary(*_LISTS)
 _ALL_WORDS: Final = Vocabulary(*_LISTS, "general_words")
 
 
+CONDITIONALS: Final = frozenset(
+    form
+    for lexicon in ("advice_verbs", "analyst_verbs")
+    for line in read_lexicon(lexicon)
+    for verb in line.rpartition(" = ")[2].split()
+    for form in forms(verb)
+    if form.endswith(("ria", "riam"))
+)
+"""What something would do: `resolveria`."""
+
+
 def is_known(word: str) -> bool:
     """Return whether a folded word is an analyst's, in any form."""
     return word in _WORDS
