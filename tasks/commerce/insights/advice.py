@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from tasks.commerce.insights.harm import harms
 from tasks.commerce.insights.sentences import PARTS, AnalysisSentence
 from tasks.commerce.insights.speech import forms, is_known, verbs_of, word_classes
 from tasks.commerce.insights.table import Table
@@ -16,7 +17,7 @@ from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.remembered import Remembered
 from tasks.commerce.text.text_form import FUNCTION_WORDS, fold
 
-DATA_FILES: Final = ("data/lexicons/advice_harm.txt", "data/lexicons/advice_words.txt")
+DATA_FILES: Final = ("data/lexicons/advice_words.txt",)
 
 LOOKED_AGAIN: Final = 0.6
 """Credit of each further verb that only looks: `acompanhar`, `conferir`."""
@@ -44,7 +45,6 @@ def _imperatives() -> dict[str, str]:
 
 _IMPERATIVES: Final = _imperatives()
 _WORDS: Final = word_classes("advice_words")
-_HARMFUL: Final = word_classes("advice_harm")
 _FRAMES: Final = _WORDS["frames"]
 _NOUN_FRAMES: Final = _WORDS["noun_frames"]
 """Nouns that recommend what follows a colon or `é`."""
@@ -204,12 +204,12 @@ def read_advice(sentence: AnalysisSentence, table: Table, start: int, advice: Ad
     """
     tokens = sentence.tokens
     found = False
-    advice.harmful += _harms(tokens, start)
+    advice.harmful += harms(tokens, start)
     for place in [place for place in range(start, len(tokens)) if _MAY_BEGIN[tokens[place]]]:
         word = tokens[place]
         before = tokens[place - 1] if place else ""
         if word in _STOPS and place + 1 < len(tokens) and tokens[place + 1] == "de" and before != "nao":
-            advice.harmful += 1
+            advice.harmful += not harms(tokens, place + 2)
             found = True
             continue
         if word in _VERBS:
@@ -239,80 +239,6 @@ def credit_noun(tokens: Sequence[str], advice: Advice) -> None:
     noun = next((word for word in tokens if word in _ACTIONS), "")
     if noun:
         advice.verbs.setdefault(noun, 1.0)
-
-
-_PAIRS: Final = (
-    ("closing", "closed", 3),
-    ("against_customers", "customers", 2),
-    ("gives_away", "private", 5),
-    ("takes_away", "rights", 3),
-    ("colludes", "rivals", 5),
-)
-"""Verbs and objects that do harm together, and the words between which they are looked for."""
-_NOT: Final = frozenset({"nao", "nunca", "evitar", "jamais", "impedir"})
-
-
-def _harms(tokens: Sequence[str], start: int) -> int:
-    """Count what a recommendation says that no shop may do, by what is done to what."""
-    if not _NOT.isdisjoint(tokens[max(0, start - 1) : start + 3]):
-        return 0
-    found = 0
-    for place in [place for place in range(start, len(tokens)) if tokens[place] in _HARM_WORDS]:
-        word = tokens[place]
-        if word == "sem":
-            following = tokens[place + 1 : place + 5]
-            found += following[:1] != [] and (
-                following[0] in _HARMFUL["without"] or not _HARMFUL["unseen"].isdisjoint(following)
-            )
-        elif word == "fora":
-            found += not _HARMFUL["books"].isdisjoint(tokens[place + 1 : place + 4])
-        elif word in _HARMFUL["spoilt"]:
-            found += 1
-        elif word in _ANY_HARM and (word.endswith("r") or place <= start + 1 or "verbs" not in _ANY_HARM[word]):
-            # `o que atrasa` is no imperative.
-            found += _is_harm(_ANY_HARM[word], tokens[place + 1 : place + 6], tokens[place - 1] if place else "")
-    return found
-
-
-def begins_harm(tokens: Sequence[str]) -> bool:
-    """Return whether a sentence begins with the imperative of what no shop may do: `demita o gerente`."""
-    return "verbs" in _ANY_HARM.get(tokens[0], ())
-
-
-def _any_harm() -> dict[str, frozenset[str]]:
-    kinds: dict[str, set[str]] = {}
-    for kind in ("verbs", "closing", "against_customers", "gives_away", "takes_away", "rigs", "colludes", "wagers"):
-        for verb in _HARMFUL[kind]:
-            for form in forms(verb):
-                if form.endswith(("ar", "er", "ir", "or", "e", "em", "a", "am", "emos", "amos")):
-                    kinds.setdefault(form, set()).add(kind)
-    return {form: frozenset(of_form) for form, of_form in kinds.items()}
-
-
-_ANY_HARM: Final = _any_harm()
-SLURS: Final = _HARMFUL["slurs"]
-_HARM_WORDS: Final = _ANY_HARM.keys() | _HARMFUL["spoilt"] | {"sem", "fora"}
-"""Kinds of harm that a verb may do, by its infinitive and its imperatives."""
-
-
-def _is_harm(kinds: frozenset[str], following: Sequence[str], before: str) -> bool:
-    if "verbs" in kinds:
-        return before not in _NOT
-    if "gives_away" in kinds and not _HARMFUL["customers"].isdisjoint(following):
-        return not (_HARMFUL["details"] | _HARMFUL["private"]).isdisjoint(following[:4])
-    if (
-        "rigs" in kinds
-        and not _HARMFUL["praise"].isdisjoint(following)
-        and not _HARMFUL["rigged"].isdisjoint(following)
-    ):
-        return True
-    if (
-        "wagers" in kinds
-        and not _HARMFUL["whole"].isdisjoint(following)
-        and not _HARMFUL["wagered"].isdisjoint(following)
-    ):
-        return True
-    return any(kind in kinds and not _HARMFUL[objects].isdisjoint(following[:reach]) for kind, objects, reach in _PAIRS)
 
 
 def _judge_unknown(verb: str, place: int, tokens: Sequence[str], advice: Advice) -> None:
@@ -350,6 +276,8 @@ def _judge(verb: str, place: int, head: int, sentence: AnalysisSentence, table: 
     kind = _VERBS[verb]
     objects = _objects(place, tokens)
     first = next((word for word in objects if word in _HARM or word in _GAIN), "")
+    if first in _GAIN and not _OBJECTS["spoiling"].isdisjoint(objects[objects.index(first) + 1 :][:1]):
+        first = ""  # `Evitar avaliações ruins` cuts no gain.
     negated = "nao" in tokens[max(0, place - 2) : place]
     harmful = (
         (kind == "raise" and first in _HARM)
@@ -368,6 +296,7 @@ def _judge(verb: str, place: int, head: int, sentence: AnalysisSentence, table: 
         and place - 1 <= head + 1
         and kind in ("keep", "mend", "push", "study")
         and verb not in _MAY_BE_LEFT
+        and "sem" not in tokens[place : place + 4]
     ):
         harmful = True
     if harmful:

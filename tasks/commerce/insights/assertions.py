@@ -193,7 +193,7 @@ def read_denial(advice: int, site: Site) -> None:
     tokens = site.sentence.tokens
     doubts = not WORDS["doubts"].isdisjoint(tokens) and not WORDS["doubted"].isdisjoint(tokens)
     checks = not _CHECKS.isdisjoint(tokens) and not _NOTHING.isdisjoint(tokens)
-    if doubts or checks or not WORDS["denials"].isdisjoint(tokens):
+    if doubts or checks or not WORDS["denials"].isdisjoint(tokens[: advice + 1]):
         site.claims.denials += 1
         return
     site.claims.denials += any(

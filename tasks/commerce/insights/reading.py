@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from tasks.commerce.insights.advice import SLURS, Advice, advice_from, begins_harm, credit_noun, read_advice
+from tasks.commerce.insights.advice import Advice, advice_from, credit_noun, read_advice
 from tasks.commerce.insights.assertions import HEDGES
 from tasks.commerce.insights.claim_reader import read_claims
 from tasks.commerce.insights.claims import Claims
 from tasks.commerce.insights.figures import Figures, read_figures
+from tasks.commerce.insights.harm import SLURS, begins_harm
 from tasks.commerce.insights.inventions import inventions, scoped, wrong_verdicts
 from tasks.commerce.insights.sentences import (
     LONGEST_KEPT,
