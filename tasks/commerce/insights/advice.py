@@ -193,6 +193,11 @@ def _looks_infinitive(word: str) -> bool:
     return len(word) > 4 and word.endswith(("ar", "er", "ir")) and word not in _NO_VERBS and word not in _NOUNS
 
 
+def is_verb_of_advice(word: str) -> bool:
+    """Return whether a word recommends, or is what is recommended to do."""
+    return word in _VERBS or word in _IMPERATIVES or word in _FRAMES or word in _NEEDS or word in _NOUN_FRAMES
+
+
 def read_advice(sentence: AnalysisSentence, table: Table, start: int, advice: Advice) -> None:
     """Judge what a sentence recommends.
 

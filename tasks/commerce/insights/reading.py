@@ -13,6 +13,7 @@ from tasks.commerce.insights.claim_reader import read_claims
 from tasks.commerce.insights.claims import Claims
 from tasks.commerce.insights.figures import Figures, read_figures
 from tasks.commerce.insights.harm import SLURS, begins_harm
+from tasks.commerce.insights.idleness import Idleness, read_idleness, words_given
 from tasks.commerce.insights.inventions import inventions, scoped, wrong_verdicts
 from tasks.commerce.insights.sentences import (
     LONGEST_KEPT,
@@ -23,19 +24,16 @@ from tasks.commerce.insights.sentences import (
     SentencePlace,
     sentence_of,
     split_line,
-    words_among,
 )
-from tasks.commerce.insights.speech import CONDITIONALS, is_known, names_among, strange_words
+from tasks.commerce.insights.speech import is_known, names_among, strange_words
 from tasks.commerce.insights.table import SHORT_MONTHS, Table, period_of
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, words
-from tasks.commerce.text.vocabulary import CLOSED_CLASS
 
 DATA_FILES: Final = (
     "data/lexicons/categories.txt",
     "data/lexicons/column_phrases.txt",
     "data/lexicons/states.txt",
-    "data/lexicons/verdicts.txt",
 )
 FALSE: Final = 0.62
 """What a false number, a false claim, an invented cause, a forecast or a row of no table leaves of a reward."""
@@ -47,22 +45,13 @@ UNFIT: Final = 0.88
 """What advice to mend the best leaves."""
 STRANGE: Final = (1.0, 0.99, 0.97, 0.94, 0.88, 0.8, 0.7, 0.58)
 """What strange words leave, by their number; a name with a capital letter counts twice."""
-IDLE_STRANGE: Final = 0.7
-"""What each sentence of strange words leaves that names nothing of the table and recommends nothing."""
-IDLE: Final = 0.88
-"""What each sentence leaves that names nothing of the table and recommends nothing."""
 IN_SERIES: Final = 0.85
 """Least worth of a figure beside which another row's of its column is quoted."""
 RELATED: Final = 0.8
 """Grade of one finding that relates rows without a number of its own: `quase o triplo de brinquedos`."""
-UNPROVED: Final = 0.68
-"""What each sentence leaves that says something of a row or a column without a number or a claim that can be judged,
-and each list item that begins with an idle sentence."""
 
 KEPT_SENTENCES: Final = 8_192
 """Number of cached readings of sentences."""
-STRANGER: Final = 0.78
-"""What each of those leaves that says it in strange words."""
 
 _CODE: Final = re.compile(r"\b[A-Z]{2}\b")
 _STATES: Final = dict(line.split(" = ") for line in read_lexicon("states"))
@@ -90,13 +79,7 @@ class AnalysisReading:
     advice: Advice = field(default_factory=Advice)
     foreign: int = 0
     """Rows and periods that are none of the table's."""
-    idle: float = 0.0
-    """Sentences that name nothing of the table and recommend nothing; less where they comment a row of their line."""
-    idle_strange: int = 0
-    unproved: int = 0
-    """Sentences that say something of the table that nothing proves."""
-    unproved_strange: int = 0
-    """Those of them in strange words."""
+    idleness: Idleness = field(default_factory=Idleness)
     strange: int = 0
     invented: int = 0
     """What the table cannot know, said as a fact."""
@@ -114,10 +97,7 @@ class AnalysisReading:
         self.claims.add(part.claims)
         self.advice.add(part.advice)
         self.foreign += part.foreign
-        self.idle += part.idle
-        self.idle_strange += part.idle_strange
-        self.unproved += part.unproved
-        self.unproved_strange += part.unproved_strange
+        self.idleness.add(part.idleness)
         self.invented += part.invented
 
     def coverage(self, enough: int) -> float:
@@ -142,9 +122,7 @@ class AnalysisReading:
         false += self.foreign + self.invented + advice.senseless
         left: float = FALSE**false * UNSENDABLE ** (advice.harmful + claims.denials)
         left *= NO_ADVICE ** len(advice.unknown) * UNFIT**advice.unfit
-        left *= IDLE_STRANGE**self.idle_strange * IDLE**self.idle * UNPROVED**self.unproved
-        left *= STRANGER**self.unproved_strange
-        return left * (
+        return left * self.idleness.left() * (
             STRANGE[self.strange]
             if self.strange < len(STRANGE)
             else STRANGE[-1] * 0.85 ** (self.strange - len(STRANGE) + 1)
@@ -174,7 +152,7 @@ def read_analysis(
         items: Lines that are list items.
     """
     reading = AnalysisReading(table)
-    strange = strange_words(list(present), _words_given(prompt))
+    strange = strange_words(list(present), words_given(prompt))
     reading.strange = len(strange) + names_among(text, folded, strange)
     count = 0
     heading_row = heading_column = row = None
@@ -240,7 +218,7 @@ def _read_sentence(words_there: tuple[str, ...], place: SentencePlace, prompt: s
     figures, claims = reading.figures, reading.claims
     sentence = sentence_of(list(words_there), table, place)
     tokens = sentence.tokens
-    given = _words_given(prompt)
+    given = words_given(prompt)
     months, years = period_of(prompt)
     reading.names_row = bool(sentence.rows)
     reading.names = bool(sentence.rows or sentence.columns or sentence.numbers)
@@ -261,12 +239,11 @@ def _read_sentence(words_there: tuple[str, ...], place: SentencePlace, prompt: s
         reading.invented += scoped(sentence, table, start, given)
         reading.invented += wrong_verdicts(sentence, table, figures.cells)
     if len(sentence.rows) > 1 and not sentence.heading and not claims.judged:
-        reading.unproved += _leaves_a_row(sentence, start, figures)
+        reading.idleness.unproved += _leaves_a_row(sentence, start, figures)
     if not (sentence.heading or sentence.asks or is_judged):
-        if sentence.rows or sentence.columns:
-            _read_unproved(sentence, start, given, reading)
-        elif start == len(tokens):
-            _read_idle(sentence, given, reading)
+        reading.idleness.add(read_idleness(sentence, table, start, prompt))
+    if reading.idleness.advises_nothing:
+        reading.advice.verbs.clear()
     reading.foreign += _names_foreign(sentence, table, start, given, months)
     return reading
 
@@ -279,65 +256,6 @@ def _leaves_a_row(sentence: AnalysisSentence, start: int, figures: Figures) -> b
         if there < start and row not in cells and cells.isdisjoint(sentence.group(there)):
             named.add(row)
     return bool(cells) and len(cells) < figures.read + 1 and len(figures.cells) == figures.read and bool(named)
-
-
-def _is_strange(sentence: AnalysisSentence, given: frozenset[str]) -> bool:
-    return bool(strange_words(words_among(sentence.tokens), given))
-
-
-def _read_unproved(sentence: AnalysisSentence, start: int, given: frozenset[str], reading: AnalysisReading) -> None:
-    """Count a sentence that says something of a row or a column, unless it only gives a verdict."""
-    own = _own_words(sentence, reading.table, start)
-    enough = OWN_WORDS if len({row for _, row in sentence.rows}) < 2 else 1
-    if len(own) >= enough:
-        if _VERDICTS.issuperset(own):
-            reading.idle += IDLE_IN_LINE
-        else:
-            reading.unproved += 1
-            reading.unproved_strange += _is_strange(sentence, given)
-
-
-def _read_idle(sentence: AnalysisSentence, given: frozenset[str], reading: AnalysisReading) -> None:
-    """Count a sentence that names nothing of the table; months of the period are something."""
-    if not _SUPPOSING.isdisjoint(sentence.tokens) or (
-        sentence.comments and _VERDICTS.issuperset(_content(sentence.tokens))
-    ):
-        return
-    if _is_strange(sentence, given):
-        reading.idle_strange += 1
-    elif _MONTHS.isdisjoint(sentence.tokens):
-        if sentence.opens_item:
-            reading.unproved += 1
-        else:
-            reading.idle += IDLE_IN_LINE if sentence.comments else 1.0
-
-
-def _own_words(sentence: AnalysisSentence, table: Table, start: int) -> list[str]:
-    """Return the words beside the names of rows and columns with which a sentence states something of them."""
-    stated = sentence.tokens[:start]
-    if not _SUPPOSING.isdisjoint(stated) or not any(there < start for there, _ in [*sentence.rows, *sentence.columns]):
-        return []
-    named = table.row_words.keys() | table.column_words.keys() | table.words
-    return [token for token in stated if len(token) > 2 and token.isalpha() and token not in named]
-
-
-_SUPPOSING: Final = HEDGES | CONDITIONALS
-
-
-def _content(tokens: Sequence[str]) -> list[str]:
-    return [token for token in tokens if len(token) > 2 and token.isalpha() and token not in CLOSED_CLASS]
-
-
-_VERDICTS: Final = frozenset(fold(word) for line in read_lexicon("verdicts") for word in line.split())
-IDLE_IN_LINE: Final = 0.4
-"""How idle a sentence is that comments a row of its line."""
-OWN_WORDS: Final = 2
-"""Words beside the names of rows and columns with which a sentence states something."""
-
-
-@lru_cache(maxsize=KEPT_PROMPTS)
-def _words_given(prompt: str) -> frozenset[str]:
-    return frozenset(words(prompt))
 
 
 def _names_foreign(

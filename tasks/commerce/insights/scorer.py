@@ -111,6 +111,9 @@ TALKATIVE: Final = 0.7
 SHORT_LINE: Final = 60
 """Characters up to which a line that speaks to the requester says nothing else."""
 
+CARELESS: Final = 0.9
+"""What each end of a sentence that is marked twice leaves: `..`, `!!`."""
+_DOUBLED: Final = re.compile(r"(?<![.!?,])(?:\.\.(?!\.)|,,|!!|\?\?)")
 _LINE: Final = re.compile(
     r"[ \t]*(?:(?P<item>[-*•–—]|(?P<ordinal>\d{1,2}[.)]))[ \t]+\**\w.{9}|(?P<heading>#{1,4}[ \t]*\w|\*\*\w))"
 )
@@ -156,7 +159,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     fluent = fluency(text_words)
     enough = min(ENOUGH, len(facts))
-    sound = manner(text, folded, text_words)
+    sound = manner(text, folded, text_words) * CARELESS ** len(_DOUBLED.findall(text))
     quoted: float | None
     advised: float
     if table:

@@ -187,7 +187,7 @@ def test_what_nothing_proves_and_strange_words_cost() -> None:
     sound = read("PE: 21,1% de atrasos. Cobrar a transportadora.", ENTREGAS).sound()
     assert sound == 1.0
     unproved = read("PE: 21,1% de atrasos. Em PE os motoristas dormem na estrada.", ENTREGAS)
-    assert unproved.unproved == unproved.unproved_strange == 1
+    assert unproved.idleness.unproved == unproved.idleness.unproved_strange == 1
     assert unproved.sound() < 0.6
     assert read("PE merece atenção.", ENTREGAS).sound() > 0.9
 

@@ -1,0 +1,159 @@
+"""Idleness of an analysis: sentences that say nothing of the table, or nothing that it proves or a manager can do.
+
+Advice is idle that names no object of the table or the shop: only all of it (`revisar tudo`, `cada ponto`), what it was
+to look at anyway (`a situação`, `os resultados`), or nothing. Behind a finding, which is its object, it may name none.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from tasks.commerce.insights.advice import is_verb_of_advice
+from tasks.commerce.insights.assertions import HEDGES
+from tasks.commerce.insights.sentences import AnalysisSentence, words_among
+from tasks.commerce.insights.speech import CONDITIONALS, strange_words, word_classes
+from tasks.commerce.insights.table import SHORT_MONTHS, Table
+from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, words
+from tasks.commerce.text.vocabulary import CLOSED_CLASS
+from tasks.commerce.text.wordings import read_wording
+
+DATA_FILES: Final = ("data/lexicons/idle_advice.txt", "data/lexicons/verdicts.txt", "data/wordings/insights.toml")
+IDLE: Final = 0.88
+"""What each sentence leaves that names nothing of the table and recommends nothing."""
+IDLE_STRANGE: Final = 0.7
+"""What each of them leaves that is in strange words, or repeats the instruction."""
+UNPROVED: Final = 0.68
+"""What each sentence leaves that says something of a row or a column without a number or a claim that can be judged,
+and each list item that begins with an idle sentence."""
+STRANGER: Final = 0.78
+"""What each of those leaves that says it in strange words."""
+IDLE_IN_LINE: Final = 0.4
+"""How idle a sentence is that comments a finding of its line, and a closing word such as `vale acompanhar`."""
+OWN_WORDS: Final = 2
+"""Words beside the names of rows and columns with which a sentence states something."""
+LABEL: Final = 6
+"""Words up to which a line that ends in a colon is a label."""
+_STEM: Final = 5
+"""Letters of an instruction's word by which it is told from others."""
+
+
+@dataclass
+class Idleness:
+    """Idle sentences of a text."""
+
+    idle: float = 0.0
+    """Sentences that name nothing of the table; less where they comment a finding of their line."""
+    idle_strange: int = 0
+    unproved: int = 0
+    """Sentences that say something of the table that nothing proves."""
+    unproved_strange: int = 0
+    """Those of them in strange words."""
+    advises_nothing: bool = False
+
+    def add(self, other: "Idleness") -> None:
+        """Add the sentences of a line."""
+        self.idle += other.idle
+        self.idle_strange += other.idle_strange
+        self.unproved += other.unproved
+        self.unproved_strange += other.unproved_strange
+        self.advises_nothing |= other.advises_nothing
+
+    def left(self) -> float:
+        """Return what they leave of a reward, in [0, 1]."""
+        left: float = IDLE_STRANGE**self.idle_strange * IDLE**self.idle * UNPROVED**self.unproved
+        return left * STRANGER**self.unproved_strange
+
+
+def read_idleness(sentence: AnalysisSentence, table: Table, start: int, prompt: str) -> Idleness:
+    """Judge a sentence without a number or a claim that can be judged.
+
+    Args:
+        sentence: The sentence, which asks nothing and is no heading.
+        table: The table.
+        start: The place from which it recommends.
+        prompt: The prompt.
+    """
+    if sentence.rows or sentence.columns:
+        return _read_unproved(sentence, table, start, words_given(prompt))
+    content = [token for token in sentence.tokens if len(token) > 2 and token.isalpha() and token not in CLOSED_CLASS]
+    if len(content) > 1 and not _VERDICTS.issuperset(content) and _instruction(prompt).issuperset(word[:_STEM] for word in content):
+        return Idleness(idle_strange=1, advises_nothing=True)
+    if start < len(sentence.tokens):
+        return _read_advice(sentence, start)
+    return _read_idle(sentence, content, words_given(prompt))
+
+
+def _read_unproved(sentence: AnalysisSentence, table: Table, start: int, given: frozenset[str]) -> Idleness:
+    """Judge a sentence that says something of a row or a column, unless it only gives a verdict."""
+    own = _own_words(sentence, table, start)
+    enough = OWN_WORDS if len({row for _, row in sentence.rows}) < 2 else 1
+    if len(own) < enough:
+        return Idleness()
+    if _VERDICTS.issuperset(own):
+        return Idleness(idle=IDLE_IN_LINE)
+    return Idleness(unproved=1, unproved_strange=_is_strange(sentence, given))
+
+
+def _read_advice(sentence: AnalysisSentence, start: int) -> Idleness:
+    """Judge advice that names no row, no column and no number."""
+    said = [word for word in sentence.tokens[start:] if word.isalpha() and not is_verb_of_advice(word)]
+    if sentence.numbers or not _VAGUE.issuperset(said):
+        return Idleness()
+    if _WHOLE.isdisjoint(said):
+        of_nothing = _OBJECTS.isdisjoint(said)
+        if sentence.comments:
+            return Idleness() if of_nothing else Idleness(idle=IDLE_IN_LINE, advises_nothing=True)
+        if of_nothing:
+            return Idleness(idle=1.0 if sentence.opens_item else IDLE_IN_LINE)
+    return Idleness(unproved=1, advises_nothing=True) if sentence.opens_item else Idleness(1.0, advises_nothing=True)
+
+
+def _read_idle(sentence: AnalysisSentence, content: Sequence[str], given: frozenset[str]) -> Idleness:
+    """Judge a sentence that names nothing of the table and recommends nothing; months of the period are something."""
+    if not _SUPPOSING.isdisjoint(sentence.tokens) or (sentence.comments and _VERDICTS.issuperset(content)):
+        return Idleness()
+    if _is_strange(sentence, given):
+        return Idleness(idle_strange=1)
+    if not _MONTHS.isdisjoint(sentence.tokens) or (sentence.tokens[-1] == ":" and len(sentence.tokens) <= LABEL):
+        return Idleness()
+    if sentence.opens_item:
+        return Idleness(unproved=1)
+    return Idleness(IDLE_IN_LINE if sentence.comments else 1.0)
+
+
+def _is_strange(sentence: AnalysisSentence, given: frozenset[str]) -> bool:
+    return bool(strange_words(words_among(sentence.tokens), given))
+
+
+def _own_words(sentence: AnalysisSentence, table: Table, start: int) -> list[str]:
+    """Return the words beside the names of rows and columns with which a sentence states something of them."""
+    stated = sentence.tokens[:start]
+    if not _SUPPOSING.isdisjoint(stated) or not any(there < start for there, _ in [*sentence.rows, *sentence.columns]):
+        return []
+    named = table.row_words.keys() | table.column_words.keys() | table.words
+    return [token for token in stated if len(token) > 2 and token.isalpha() and token not in named]
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def words_given(prompt: str) -> frozenset[str]:
+    """Return a prompt's words."""
+    return frozenset(words(prompt))
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _instruction(prompt: str) -> frozenset[str]:
+    """Return the beginnings of the words with which the system and the prompt say what to do."""
+    lines = (line for line in prompt.split("\n") if "|" not in line and not line.startswith("Período"))
+    said = words(" ".join((read_wording("insights").system, *lines)))
+    return frozenset(word[:_STEM] for word in said)
+
+
+_WORDS: Final = word_classes("idle_advice")
+_WHOLE: Final = _WORDS["whole"]
+_OBJECTS: Final = _WORDS["objects"]
+_VAGUE: Final = _WHOLE | _OBJECTS | _WORDS["manner"] | CLOSED_CLASS
+_VERDICTS: Final = frozenset(fold(word) for line in read_lexicon("verdicts") for word in line.split())
+_SUPPOSING: Final = HEDGES | CONDITIONALS
+_MONTHS: Final = frozenset(SHORT_MONTHS.values())
