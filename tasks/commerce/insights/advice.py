@@ -118,7 +118,7 @@ def advice_from(sentence: AnalysisSentence) -> int:
         if word in _STARTING and begins and not sentence.numbers:
             return place
         if word in _VERBS:
-            if not _foretells(place, sentence):
+            if not _foretells(place, sentence) and tokens[max(0, place - 2) : place] != ["apesar", "de"]:
                 return _phrase_start(place, sentence)
         elif _looks_infinitive(word) and (begins or before in _LEADING or not is_known(word)):
             return _phrase_start(place, sentence)

@@ -119,6 +119,10 @@ def _months_of_its_own(place: int, word: str, site: Site) -> tuple[int, int] | N
 def read_none(place: int, word: str, site: Site) -> None:  # noqa: ARG001 - as its siblings
     """Judge `nenhum atraso`, `sem atrasos`: the cell must be nothing."""
     following = site.words_after(place, 3)
+    if word == "nao" and not _HAS.isdisjoint(following[:1]):
+        following = following[1:]
+    if word == "nao" and (not _LATE.intersection(following[:1]) or not _DEGREES.isdisjoint(following[1:2])):
+        return  # `Não atrasa tanto` is no claim of none.
     # `Nenhum pedido atrasou` is of another column than orders.
     said = next((each for each in following if each in _LATE), "".join(following[:1]))
     column = site.table.column_words.get(said)
@@ -130,7 +134,9 @@ def read_none(place: int, word: str, site: Site) -> None:  # noqa: ARG001 - as i
         site.claims.judge(value == 0, "none", rows, column)
 
 
-_LATE: Final = frozenset({"atraso", "atrasos", "atrasou", "atrasado", "atrasada"})
+_HAS: Final = frozenset({"tem", "teve", "ha", "houve", "registra", "registrou"})
+_DEGREES: Final = frozenset({"tanto", "mais", "muito", "menos", "so", "pouco", "nem"})
+_LATE: Final = frozenset({"atrasa", "atrasam", "atrasaram", "atraso", "atrasos", "atrasou", "atrasado", "atrasada"})
 
 
 def read_forecast(place: int, word: str, site: Site) -> None:

@@ -34,7 +34,7 @@ _READERS: Final[Mapping[str, _Reader]] = {
     word: reader
     for words, reader in (
         (WORDS["will"] | WORDS["future"] | WORDS["foreseen"], read_forecast),
-        (frozenset({"sem", "nenhum", "nenhuma", "zero"}), read_none),
+        (frozenset({"sem", "nenhum", "nenhuma", "zero", "nao"}), read_none),
         (WORDS["tied"] | WORDS["like"] | {"diferenca"}, read_tie),
         (TRENDS, read_trend),
         (PARTS_OF_ALL.keys() | {"maioria"}, read_share),

@@ -18,7 +18,9 @@ LEAST_BARE: Final = 99
 """Numbers without a unit up to which reais must be called so."""
 COUNTS: Final = {
     word: number
-    for number, said in enumerate(("um uma", "dois duas", "tres", "quatro", "cinco", "seis", "sete", "oito", "nove", "dez"), 1)
+    for number, said in enumerate(
+        ("um uma", "dois duas", "tres", "quatro", "cinco", "seis", "sete", "oito", "nove", "dez"), 1
+    )
     for word in said.split()
 }
 """Numbers in words."""

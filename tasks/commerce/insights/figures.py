@@ -181,7 +181,9 @@ def _owners(each: Written, sentence: AnalysisSentence, table: Table, written: Se
         how = _follows_directly(between)
         if how == _SURELY:
             return [row, *since]
-        if before is None and not (_COMPARING.isdisjoint(between) and _MOVED.isdisjoint(tokens[max(0, place - 3) : place])):
+        if before is None and not (
+            _COMPARING.isdisjoint(between) and _MOVED.isdisjoint(tokens[max(0, place - 3) : place])
+        ):
             return []
         owners = [row if before is None else before]
         if how == _PERHAPS and row not in owners:
@@ -280,7 +282,9 @@ def _is_cell(
             value = table.cells.get((other, column))
             if value is not None and (abs(value - each.value) < TINY or rounds(each, value, about)):
                 # `SP e RJ ficam perto de 9%` quotes both.
-                figures.grades[table.places[other, column]] = max(figures.grades.get(table.places[other, column], 0.0), grade)
+                figures.grades[table.places[other, column]] = max(
+                    figures.grades.get(table.places[other, column], 0.0), grade
+                )
                 figures.cells.append((other, column))
         return True
     return _take(each, bounded, figures)

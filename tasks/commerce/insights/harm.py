@@ -73,9 +73,7 @@ def _is_harm(place: int, tokens: Sequence[str], start: int, denied: bool) -> boo
     if word in _WORDS["spoilt"]:
         return True
     if word == "sem":
-        return bool(following) and (
-            following[0] in _WORDS["without"] or not _WORDS["unseen"].isdisjoint(following[:4])
-        )
+        return bool(following) and (following[0] in _WORDS["without"] or not _WORDS["unseen"].isdisjoint(following[:4]))
     if word == "fora":
         return not _WORDS["books"].isdisjoint(following[:3])
     # `O que atrasa` is no imperative.

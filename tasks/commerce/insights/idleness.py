@@ -12,14 +12,13 @@ from typing import Final
 from tasks.commerce.insights.advice import is_verb_of_advice
 from tasks.commerce.insights.assertions import HEDGES
 from tasks.commerce.insights.sentences import AnalysisSentence, words_among
-from tasks.commerce.insights.speech import CONDITIONALS, strange_words, word_classes
+from tasks.commerce.insights.speech import CONDITIONALS, VERDICTS, strange_words, word_classes
 from tasks.commerce.insights.table import SHORT_MONTHS, Table
-from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, words
+from tasks.commerce.text.text_form import KEPT_PROMPTS, words
 from tasks.commerce.text.vocabulary import CLOSED_CLASS
 from tasks.commerce.text.wordings import read_wording
 
-DATA_FILES: Final = ("data/lexicons/idle_advice.txt", "data/lexicons/verdicts.txt", "data/wordings/insights.toml")
+DATA_FILES: Final = ("data/lexicons/idle_advice.txt", "data/wordings/insights.toml")
 IDLE: Final = 0.88
 """What each sentence leaves that names nothing of the table and recommends nothing."""
 IDLE_STRANGE: Final = 0.7
@@ -78,7 +77,11 @@ def read_idleness(sentence: AnalysisSentence, table: Table, start: int, prompt: 
     if sentence.rows or sentence.columns:
         return _read_unproved(sentence, table, start, words_given(prompt))
     content = [token for token in sentence.tokens if len(token) > 2 and token.isalpha() and token not in CLOSED_CLASS]
-    if len(content) > 1 and not _VERDICTS.issuperset(content) and _instruction(prompt).issuperset(word[:_STEM] for word in content):
+    if (
+        len(content) > 1
+        and not VERDICTS.issuperset(content)
+        and _instruction(prompt).issuperset(word[:_STEM] for word in content)
+    ):
         return Idleness(idle_strange=1, advises_nothing=True)
     if start < len(sentence.tokens):
         return _read_advice(sentence, start)
@@ -91,7 +94,7 @@ def _read_unproved(sentence: AnalysisSentence, table: Table, start: int, given: 
     enough = OWN_WORDS if len({row for _, row in sentence.rows}) < 2 else 1
     if len(own) < enough:
         return Idleness()
-    if _VERDICTS.issuperset(own):
+    if VERDICTS.issuperset(own):
         return Idleness(idle=IDLE_IN_LINE)
     return Idleness(unproved=1, unproved_strange=_is_strange(sentence, given))
 
@@ -112,7 +115,7 @@ def _read_advice(sentence: AnalysisSentence, start: int) -> Idleness:
 
 def _read_idle(sentence: AnalysisSentence, content: Sequence[str], given: frozenset[str]) -> Idleness:
     """Judge a sentence that names nothing of the table and recommends nothing; months of the period are something."""
-    if not _SUPPOSING.isdisjoint(sentence.tokens) or (sentence.comments and _VERDICTS.issuperset(content)):
+    if not _SUPPOSING.isdisjoint(sentence.tokens) or (sentence.comments and VERDICTS.issuperset(content)):
         return Idleness()
     if _is_strange(sentence, given):
         return Idleness(idle_strange=1)
@@ -154,6 +157,5 @@ _WORDS: Final = word_classes("idle_advice")
 _WHOLE: Final = _WORDS["whole"]
 _OBJECTS: Final = _WORDS["objects"]
 _VAGUE: Final = _WHOLE | _OBJECTS | _WORDS["manner"] | CLOSED_CLASS
-_VERDICTS: Final = frozenset(fold(word) for line in read_lexicon("verdicts") for word in line.split())
 _SUPPOSING: Final = HEDGES | CONDITIONALS
 _MONTHS: Final = frozenset(SHORT_MONTHS.values())

@@ -122,10 +122,14 @@ class AnalysisReading:
         false += self.foreign + self.invented + advice.senseless
         left: float = FALSE**false * UNSENDABLE ** (advice.harmful + claims.denials)
         left *= NO_ADVICE ** len(advice.unknown) * UNFIT**advice.unfit
-        return left * self.idleness.left() * (
-            STRANGE[self.strange]
-            if self.strange < len(STRANGE)
-            else STRANGE[-1] * 0.85 ** (self.strange - len(STRANGE) + 1)
+        return (
+            left
+            * self.idleness.left()
+            * (
+                STRANGE[self.strange]
+                if self.strange < len(STRANGE)
+                else STRANGE[-1] * 0.85 ** (self.strange - len(STRANGE) + 1)
+            )
         )
 
 

@@ -81,7 +81,9 @@ class AnalysisSentence:
         return self._subject(before)[1] if before else self.carried_row
 
     def _subject(self, rows: Sequence[tuple[int, int]]) -> tuple[int, int]:
-        subjects = (each for each in reversed(rows) if _COMPARING.isdisjoint(self.tokens[max(0, each[0] - 4) : each[0]]))
+        subjects = (
+            each for each in reversed(rows) if _COMPARING.isdisjoint(self.tokens[max(0, each[0] - 4) : each[0]])
+        )
         return next(subjects, rows[-1])
 
     def group(self, place: int) -> list[int]:
@@ -117,7 +119,7 @@ class AnalysisSentence:
         return self.columns[0][1] if self.columns else self.carried_column
 
 
-_COMPARING: Final = frozenset({"dobro", "triplo", "metade", "vezes", "que", "contra", "ante"})
+_COMPARING: Final = frozenset({"dobro", "triplo", "metade", "vezes", "que", "contra", "ante", "comparado", "comparada"})
 _JOINS: Final = frozenset(
     {"e", ",", "a", "o", "em", "no", "na", "de", "do", "da", "cartao", "feira", "/", "-", "2016", "2017", "2018"}
 )

@@ -19,6 +19,7 @@ DATA_FILES: Final = (
     "data/lexicons/analyst_verbs.txt",
     "data/lexicons/analyst_words.txt",
     "data/lexicons/general_words.txt",
+    "data/lexicons/verdicts.txt",
 )
 
 _ENDINGS: Final = {
@@ -117,6 +118,8 @@ _WORDS: Final = Vocabulary(*_LISTS)
 _ALL_WORDS: Final = Vocabulary(*_LISTS, "general_words")
 
 
+VERDICTS: Final = frozenset(fold(word) for line in read_lexicon("verdicts") for word in line.split())
+"""Words of a plain verdict, which needs no number."""
 CONDITIONALS: Final = frozenset(
     form
     for lexicon in ("advice_verbs", "analyst_verbs")
