@@ -116,7 +116,7 @@ def _months_of_its_own(place: int, word: str, site: Site) -> tuple[int, int] | N
     return (own[0], own[-1]) if len(own) > 1 else None
 
 
-def read_none(place: int, word: str, site: Site) -> None:  # noqa: ARG001 - as its siblings
+def read_none(place: int, word: str, site: Site) -> None:
     """Judge `nenhum atraso`, `sem atrasos`: the cell must be nothing."""
     following = site.words_after(place, 3)
     if word == "nao" and not _HAS.isdisjoint(following[:1]):

@@ -114,7 +114,7 @@ class Site:
         return None
 
     def rows_near(self, place: int) -> list[int]:
-        """Return the rows that are the subject at a place: that of the number to which it is apposed, else the named."""
+        """Return the rows that are the subject at a place: that of the number which it explains, else the named."""
         for there in range(place - 1, max(-1, place - 6), -1):
             if there in self.number_rows:
                 return [self.number_rows[there]]

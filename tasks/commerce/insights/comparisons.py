@@ -108,10 +108,7 @@ def read_share(place: int, word: str, site: Site) -> None:
     if column is None or not rows or not table.columns[column].adds_up or not table.columns[column].total:
         return
     share = sum(table.cells.get((row, column), 0.0) for row in rows) / table.columns[column].total
-    if word == "maioria":
-        good = share > 0.5
-    else:
-        good = abs(share - _part_said(place, word, site)) <= SHARE_ERROR
+    good = share > 0.5 if word == "maioria" else abs(share - _part_said(place, word, site)) <= SHARE_ERROR
     site.claims.judge(good, "share", rows, column)
 
 

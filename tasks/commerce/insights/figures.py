@@ -73,6 +73,11 @@ class Figures:
     rows: dict[int, int] = field(default_factory=dict)
     """The row of each of them that is a cell."""
 
+    def quote(self, cell: tuple[int, int], place: int, grade: float) -> None:
+        """Add a cell that is quoted, with the place of its fact."""
+        self.grades[place] = max(self.grades.get(place, 0.0), grade)
+        self.cells.append(cell)
+
     def add(self, other: "Figures") -> None:
         """Add the numbers of a sentence."""
         for place, grade in other.grades.items():
@@ -170,12 +175,13 @@ def _owners(each: Written, sentence: AnalysisSentence, table: Table, written: Se
     owners: list[int] = []
     since: list[int] = []
     for there, row in sentence.rows:
-        if there > place or not _is_aside(there, place, tokens):
-            if not _SINCE.isdisjoint(tokens[max(0, there - 2) : there]):
-                # `R$ 17 desde outubro` may be of any month after it.
-                since = _later(row, table)
+        if _is_aside(there, place, tokens):
+            continue
+        if not _SINCE.isdisjoint(tokens[max(0, there - 2) : there]):
+            # `R$ 17 desde outubro` may be of any month after it.
+            since = _later(row, table)
         if there < place:
-            before = before if _is_aside(there, place, tokens) else row
+            before = row
             continue
         between = tokens[place + 1 : there]
         how = _follows_directly(between)
@@ -197,8 +203,8 @@ def _owners(each: Written, sentence: AnalysisSentence, table: Table, written: Se
 
 
 def _is_aside(there: int, place: int, tokens: Sequence[str]) -> bool:
-    """Return whether a row stands in a clause that ends before a number: `o frete, que subiu em maio, ficou em R$ 17`."""
-    if "que" not in tokens[:there]:
+    """Return whether a row stands in a clause that ends before a number: `, que subiu em maio, ficou em R$ 17`."""
+    if there > place or "que" not in tokens[:there]:
         return False
     start = max((each for each in range(1, there) if tokens[each] == "que" and tokens[each - 1] == ","), default=place)
     return start < there and "," in tokens[there:place]
@@ -245,26 +251,10 @@ def _is_cell(
     if strict and said is None:
         return False
     owners = _owners(each, sentence, table, written)
-    if not _COMPARING.isdisjoint(sentence.tokens[: each.place]):
-        # `RJ: R$ 7.005, o dobro do PR, e nota 4,2`: behind what it is compared with, the subject speaks again.
-        subject = sentence.carried_row if sentence.from_line or not sentence.rows else sentence.rows[0][1]
-        owners += [
-            row
-            for row in (sentence.rows[0][1] if sentence.rows else None, subject)
-            if owners and row is not None and row not in owners
-        ]
     bounded = column_bound(each, owners, sentence, table, written)
     if len(sentence.row_near(each.place)) > 1 and _take(each, bounded, figures):
         return True
-    alone = not owners
-    if alone and sentence.carried_row is not None:
-        owners = [sentence.carried_row]
-    sure = len(owners) if not alone or sentence.from_line else 0
-    if alone and (not sentence.from_line or not _RANGE.isdisjoint(sentence.tokens[: each.place])):
-        # Only a number that no row of its own line claims may be any row's.
-        owners = [*owners, *range(len(table.names))]
-    elif not _OTHERS.isdisjoint(sentence.tokens[each.place + 1 : each.place + 5]):
-        owners = [*owners, *range(len(table.names))]
+    owners, sure = _perhaps_owners(each, owners, sentence, table)
     about = not _ABOUT.isdisjoint(sentence.tokens[max(0, each.place - 4) : each.place])
     for index, row in enumerate(owners):
         column = _column_with(each, row, said, strict, about, sentence, table)
@@ -273,21 +263,38 @@ def _is_cell(
         unit = table.columns[column].unit
         certain = said == column or unit == "%" or any(column == other for _, other in sentence.columns)
         grade = (1.0 if certain else UNNAMED_REAIS if unit == "r$" else UNNAMED) * (1.0 if index < sure else ALONE)
-        place = table.places[row, column]
-        figures.grades[place] = max(figures.grades.get(place, 0.0), grade)
         figures.columns[each.place] = column
         figures.rows[each.place] = row
-        figures.cells.append((row, column))
-        for other in sentence.group_of(row, each.place):
-            value = table.cells.get((other, column))
-            if value is not None and (abs(value - each.value) < TINY or rounds(each, value, about)):
-                # `SP e RJ ficam perto de 9%` quotes both.
-                figures.grades[table.places[other, column]] = max(
-                    figures.grades.get(table.places[other, column], 0.0), grade
-                )
-                figures.cells.append((other, column))
+        for other in (row, *sentence.group_of(row, each.place)):
+            # `SP e RJ ficam perto de 9%` quotes both.
+            if other == row or _is_value(each, table.cells.get((other, column)), about):
+                figures.quote((other, column), table.places[other, column], grade)
         return True
     return _take(each, bounded, figures)
+
+
+def _perhaps_owners(
+    each: Written, owners: list[int], sentence: AnalysisSentence, table: Table
+) -> tuple[list[int], int]:
+    """Return the rows that may own a number, and how many of them, from the first, surely may."""
+    if owners and not _COMPARING.isdisjoint(sentence.tokens[: each.place]):
+        # `RJ: R$ 7.005, o dobro do PR, e nota 4,2`: behind what it is compared with, the subject speaks again.
+        first = sentence.rows[0][1] if sentence.rows else None
+        subject = sentence.carried_row if sentence.from_line or first is None else first
+        owners = list(dict.fromkeys([*owners, *(row for row in (first, subject) if row is not None)]))
+    alone = not owners
+    if alone and sentence.carried_row is not None:
+        owners = [sentence.carried_row]
+    sure = len(owners) if not alone or sentence.from_line else 0
+    # Only a number that no row of its own line claims may be any row's.
+    anyone = alone and (not sentence.from_line or not _RANGE.isdisjoint(sentence.tokens[: each.place]))
+    if anyone or not _OTHERS.isdisjoint(sentence.tokens[each.place + 1 : each.place + 5]):
+        owners = [*owners, *range(len(table.names))]
+    return owners, sure
+
+
+def _is_value(each: Written, value: float | None, about: bool) -> bool:
+    return value is not None and (abs(value - each.value) < TINY or rounds(each, value, about))
 
 
 def _column_with(
@@ -298,7 +305,7 @@ def _column_with(
         value = table.cells.get((row, column))
         if value is None or (strict and column != said) or not has_unit(each, known.unit, column == said):
             continue
-        if abs(value - each.value) >= TINY and not rounds(each, value, about):
+        if not _is_value(each, value, about):
             continue
         if strict or said in (None, column) or known.unit == "%":
             return column

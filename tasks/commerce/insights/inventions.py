@@ -22,7 +22,7 @@ from tasks.commerce.text.vocabulary import CLOSED_CLASS
 DATA_FILES: Final = ("data/lexicons/assertion_words.txt",)
 REACH: Final = 4
 """Words between an actor and its verb, or a comparison and what it compares with."""
-ASKED: Final = 2
+ASKED: Final = 4
 """Words with which a question begins that takes for granted what it says."""
 TOLD: Final = 8
 """Words of a clause of a place or a time that are read."""
@@ -186,8 +186,8 @@ def _states_the_unmeasured(sentence: AnalysisSentence, table: Table, start: int,
 
 def _presumes(sentence: AnalysisSentence) -> bool:
     """Return whether a question takes for granted what it says: `por que os clientes odeiam a loja?`."""
-    tokens = sentence.tokens
-    return sentence.asks and (tokens[:2] == ["por", "que"] or not _ASKING.isdisjoint(tokens[:2]))
+    opening = sentence.tokens[:ASKED]
+    return sentence.asks and (("por", "que") in pairwise(opening) or not _ASKING.isdisjoint(opening))
 
 
 def _tells(stated: Sequence[str], table: Table) -> bool:

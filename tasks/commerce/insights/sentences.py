@@ -76,7 +76,7 @@ class AnalysisSentence:
         return self._subject(self.rows)[1] if self.rows else self.carried_row
 
     def row_before(self, place: int) -> int | None:
-        """Return the row that is compared at a place: the last before it, but for those that others are compared with."""
+        """Return the row that is compared at a place: the last before it that is not itself compared with."""
         before = [each for each in self.rows if each[0] < place]
         return self._subject(before)[1] if before else self.carried_row
 
