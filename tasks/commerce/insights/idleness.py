@@ -110,7 +110,7 @@ def _read_advice(sentence: AnalysisSentence, start: int) -> Idleness:
             return Idleness() if of_nothing else Idleness(idle=IDLE_IN_LINE, advises_nothing=True)
         if of_nothing:
             return Idleness(idle=1.0 if sentence.opens_item else IDLE_IN_LINE)
-    return Idleness(unproved=1, advises_nothing=True) if sentence.opens_item else Idleness(1.0, advises_nothing=True)
+    return Idleness(1.0, advises_nothing=True)
 
 
 def _read_idle(sentence: AnalysisSentence, content: Sequence[str], given: frozenset[str]) -> Idleness:
