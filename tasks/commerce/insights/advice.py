@@ -60,6 +60,8 @@ _STOPS: Final = _WORDS["stops"]
 _STARTING: Final = _WORDS["starting"]
 """What recommends at the beginning of a clause without a figure: `ficar de olho`, `reunião com a transportadora`."""
 _MAY_BE_LEFT: Final = _WORDS["may_be_left"]
+_PUTTING_OFF: Final = frozenset({"sem", "agora", "ainda", "antes", "ate", "enquanto"})
+"""Words behind what is not to be done that say how or when it is."""
 _PAID_BY_CUSTOMERS: Final = _WORDS["paid_by_customers"]
 
 
@@ -301,7 +303,7 @@ def _judge(verb: str, place: int, head: int, sentence: AnalysisSentence, table: 
         and place - 1 <= head + 1
         and kind in ("keep", "mend", "push", "study")
         and verb not in _MAY_BE_LEFT
-        and "sem" not in tokens[place : place + 4]
+        and _PUTTING_OFF.isdisjoint(tokens[place : place + 4])
     ):
         harmful = True
     if harmful:

@@ -54,6 +54,8 @@ def read_trend(place: int, word: str, site: Site) -> None:
     if not table.times:
         following = site.words_after(place, 2)
         says_level = following[:1] in (["para"], ["a"], ["ate"]) and following[1:] and following[1][0] in "0123456789r"
+        if len({row for there, row in site.sentence.rows if there > place}) > 1 and following[:1] == ["de"]:
+            return  # `Cai de R$ 123 no crédito para R$ 101 no débito` compares rows.
         if {"ponto", "pontos"}.isdisjoint(site.sentence.tokens) and not says_level:
             site.claims.false.append("trend")
         return
@@ -92,10 +94,15 @@ def _months_compared(place: int, word: str, site: Site) -> list[tuple[int, int]]
     every = sorted(range(len(times)), key=times.__getitem__)
     if len(rows) > 1:
         return [(rows[0], rows[-1])]
+    if rows and not _SINCE.isdisjoint(sentence.tokens[place + 1 :]):
+        return [(rows[0], every[-1])]
     if not rows:
         return [(every[0], every[-1])]
     earlier = [other for other in (successive(site.table, rows[0]), every[0]) if other is not None and other != rows[0]]
     return [(other, rows[0]) for other in earlier] or [(rows[0], every[-1])]
+
+
+_SINCE: Final = frozenset({"desde", "depois", "apos"})
 
 
 def _months_of_its_own(place: int, word: str, site: Site) -> tuple[int, int] | None:

@@ -77,11 +77,15 @@ def column_followed(each: Written, sentence: AnalysisSentence, table: Table) -> 
     return None
 
 
-def _totals(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[tuple[float, float, int]]:  # noqa: ARG001 - as its siblings
-    """Yield the totals of the columns that add up, which need no word that says so."""
+def _totals(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[tuple[float, float, int]]:
+    """Yield the totals of the columns that add up, of all rows and of those named together, which need no word."""
+    groups = [rows for place, _ in sentence.rows if len(rows := sentence.group(place)) > 1]
     for column in _alike(each, table):
         if table.columns[column].adds_up:
-            yield table.columns[column].total, 0.5 * 10.0 ** -table.columns[column].places, column
+            tolerance = 0.5 * 10.0 ** -table.columns[column].places
+            yield table.columns[column].total, tolerance, column
+            for rows in groups:
+                yield sum(table.cells.get((row, column), 0.0) for row in rows), tolerance, column
 
 
 def _parts_said(each: Written, sentence: AnalysisSentence) -> bool:

@@ -32,6 +32,8 @@ UNNAMED: Final = 0.55
 """Grade of a number of the right row whose column is not said."""
 UNNAMED_REAIS: Final = 0.95
 """The same of an amount in reais."""
+LABEL: Final = 3
+"""Words in which a line is numbered: `- Ponto 1:`."""
 TINY: Final = 1e-9
 
 _WORDS: Final = word_classes("figure_words")
@@ -44,10 +46,11 @@ _GOAL: Final = _WORDS["goal"]
 _COUNTED: Final = _WORDS["counted"]
 _KIND_WORDS: Final = {word: kind.name for kind in KINDS for word in kind.words}
 _COMPARING: Final = frozenset(
-    {"dobro", "triplo", "metade", "vezes", "acima", "abaixo", "que", "mesmos", "mesmas", "contra"}
+    {"dobro", "triplo", "metade", "vezes", "acima", "abaixo", "que", "mesmos", "mesmas", "contra", "ante"}
 )
 _OTHERS: Final = _WORDS["others"]
 _SINCE: Final = frozenset({"desde", "partir", "depois", "apos"})
+_AGAINST: Final = frozenset({"contra", "ante"})
 _MOVED: Final = _WORDS["moved"]
 _UNIT_NEUTRAL: Final = _WORDS["unit_neutral"]
 
@@ -102,7 +105,9 @@ def read_figures(
     """
     if not sentence.numbers:
         return
-    written = [each for place in sentence.numbers if (each := _written(place, sentence.tokens))]
+    tokens = sentence.tokens
+    numbers = [place for place in sentence.numbers if not _is_label(place, tokens)]
+    written = [each for place in numbers if (each := _written(place, tokens))]
     for each in written:
         if _is_year(each, sentence.tokens):
             if years and int(each.value) not in years:
@@ -121,6 +126,16 @@ def read_figures(
             if not sentence.rows and not sentence.from_line:
                 # A range belongs to the column, not to a row.
                 figures.grades[table.places[row, column]] = 1.0
+
+
+def _is_label(place: int, tokens: Sequence[str]) -> bool:
+    return (
+        0 < place < LABEL
+        and tokens[place + 1 : place + 2] == [":"]
+        and tokens[place].isdigit()
+        and len(tokens[place - 1]) > 3
+        and tokens[place - 1] not in _KIND_WORDS
+    )
 
 
 def _written(place: int, tokens: Sequence[str]) -> Written | None:
@@ -288,7 +303,8 @@ def _perhaps_owners(
     sure = len(owners) if not alone or sentence.from_line else 0
     # Only a number that no row of its own line claims may be any row's.
     anyone = alone and (not sentence.from_line or not _RANGE.isdisjoint(sentence.tokens[: each.place]))
-    if anyone or not _OTHERS.isdisjoint(sentence.tokens[each.place + 1 : each.place + 5]):
+    compared = not _AGAINST.isdisjoint(sentence.tokens[max(0, each.place - 2) : each.place])
+    if anyone or compared or not _OTHERS.isdisjoint(sentence.tokens[each.place + 1 : each.place + 5]):
         owners = [*owners, *range(len(table.names))]
     return owners, sure
 
@@ -320,6 +336,11 @@ def _mentioned(said: int, column: int, sentence: AnalysisSentence) -> bool:
     return said in named and column not in named
 
 
+def _may_be(each: Written, column: int, table: Table) -> bool:
+    """Return whether a number has no more decimals than a column without a unit: 4,6 is no count of orders."""
+    return each.step >= 1 or table.columns[column].places > 0 or bool(each.unit or table.columns[column].unit)
+
+
 def _column_said(each: Written, sentence: AnalysisSentence, table: Table) -> tuple[int | None, bool]:
     """Return the column said of a number, and whether it stands right beside it; None and True if no column has it."""
     tokens, place = sentence.tokens, each.place
@@ -345,11 +366,15 @@ def _column_said(each: Written, sentence: AnalysisSentence, table: Table) -> tup
         there, column = before[-1]
         # `pedidos e R$ 57`: what looks like `é` joins another column.
         joined = "e" in tokens[start + 1 : place] and table.columns[column].unit != each.unit
-        return column, there == start and not joined
+        strict = there == start and not joined
+        return column if strict or _may_be(each, column, table) else None, strict
     after = [
         column
         for there, column in sentence.columns
-        if there > place and sentence.clauses[there] == clause and "e" not in tokens[end:there]
+        if there > place
+        and sentence.clauses[there] == clause
+        and "e" not in tokens[end:there]
+        and _may_be(each, column, table)
     ]
     if after:
         return after[0], False
