@@ -74,7 +74,7 @@ _MENDED: Final = frozenset({"atrasos", "nota", "frete"})
 """Columns that advice mends, and not only pushes."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Advice:
     """Recommendations of a sentence or a text."""
 

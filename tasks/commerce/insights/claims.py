@@ -23,7 +23,7 @@ _OPPOSING: Final = frozenset({"(", ",", ":", "r$", "%", "o", "a", "mil", "reais"
 """Words between a claim and the number to which it is apposed: `R$ 124, o mais baixo`."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Claims:
     """Claims of a sentence or a text."""
 

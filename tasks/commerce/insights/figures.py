@@ -55,7 +55,7 @@ _MOVED: Final = _WORDS["moved"]
 _UNIT_NEUTRAL: Final = _WORDS["unit_neutral"]
 
 
-@dataclass
+@dataclass(slots=True)
 class Figures:
     """Numbers of a sentence or a text, compared with its table."""
 
@@ -266,8 +266,9 @@ def _is_cell(
     if strict and said is None:
         return False
     owners = _owners(each, sentence, table, written)
-    bounded = column_bound(each, owners, sentence, table, written)
-    if len(sentence.row_near(each.place)) > 1 and _take(each, bounded, figures):
+    named = owners
+    in_group = len(sentence.rows) > 1 and len(sentence.row_near(each.place)) > 1
+    if in_group and _take(each, column_bound(each, named, sentence, table, written), figures):
         return True
     owners, sure = _perhaps_owners(each, owners, sentence, table)
     about = not _ABOUT.isdisjoint(sentence.tokens[max(0, each.place - 4) : each.place])
@@ -285,7 +286,7 @@ def _is_cell(
             if other == row or _is_value(each, table.cells.get((other, column)), about):
                 figures.quote((other, column), table.places[other, column], grade)
         return True
-    return _take(each, bounded, figures)
+    return _take(each, column_bound(each, named, sentence, table, written), figures)
 
 
 def _perhaps_owners(

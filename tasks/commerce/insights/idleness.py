@@ -38,7 +38,7 @@ _STEM: Final = 5
 """Letters of an instruction's word by which it is told from others."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Idleness:
     """Idle sentences of a text."""
 
@@ -49,7 +49,6 @@ class Idleness:
     """Sentences that say something of the table that nothing proves."""
     unproved_strange: int = 0
     """Those of them in strange words."""
-    advises_nothing: bool = False
 
     def add(self, other: "Idleness") -> None:
         """Add the sentences of a line."""
@@ -57,7 +56,6 @@ class Idleness:
         self.idle_strange += other.idle_strange
         self.unproved += other.unproved
         self.unproved_strange += other.unproved_strange
-        self.advises_nothing |= other.advises_nothing
 
     def left(self) -> float:
         """Return what they leave of a reward, in [0, 1]."""
@@ -65,65 +63,68 @@ class Idleness:
         return left * STRANGER**self.unproved_strange
 
 
-def read_idleness(sentence: AnalysisSentence, table: Table, start: int, prompt: str) -> Idleness:
-    """Judge a sentence without a number or a claim that can be judged.
+def read_idleness(sentence: AnalysisSentence, table: Table, start: int, prompt: str, idleness: Idleness) -> bool:
+    """Judge a sentence without a number or a claim that can be judged; return whether it may advise something.
 
     Args:
         sentence: The sentence, which asks nothing and is no heading.
         table: The table.
         start: The place from which it recommends.
         prompt: The prompt.
+        idleness: Receives what is found.
     """
     if sentence.rows or sentence.columns:
-        return _read_unproved(sentence, table, start, words_given(prompt))
+        _read_unproved(sentence, table, start, words_given(prompt), idleness)
+        return True
     content = [token for token in sentence.tokens if len(token) > 2 and token.isalpha() and token not in CLOSED_CLASS]
-    if (
-        len(content) > 1
-        and not VERDICTS.issuperset(content)
-        and _instruction(prompt).issuperset(word[:_STEM] for word in content)
-    ):
-        return Idleness(idle_strange=1, advises_nothing=True)
-    if start < len(sentence.tokens):
-        return _read_advice(sentence, start)
-    return _read_idle(sentence, content, words_given(prompt))
+    if len(content) > 1 and not VERDICTS.issuperset(content) and _repeats(content, prompt):
+        idleness.idle_strange += 1
+        return False
+    if start == len(sentence.tokens):
+        _read_idle(sentence, content, words_given(prompt), idleness)
+        return True
+    idle, advises = _idle_advice(sentence, start)
+    idleness.idle += idle
+    return advises
 
 
-def _read_unproved(sentence: AnalysisSentence, table: Table, start: int, given: frozenset[str]) -> Idleness:
+def _read_unproved(
+    sentence: AnalysisSentence, table: Table, start: int, given: frozenset[str], idleness: Idleness
+) -> None:
     """Judge a sentence that says something of a row or a column, unless it only gives a verdict."""
     own = _own_words(sentence, table, start)
     enough = OWN_WORDS if len({row for _, row in sentence.rows}) < 2 else 1
-    if len(own) < enough:
-        return Idleness()
-    if VERDICTS.issuperset(own):
-        return Idleness(idle=IDLE_IN_LINE)
-    return Idleness(unproved=1, unproved_strange=_is_strange(sentence, given))
+    if len(own) >= enough:
+        if VERDICTS.issuperset(own):
+            idleness.idle += IDLE_IN_LINE
+        else:
+            idleness.unproved += 1
+            idleness.unproved_strange += _is_strange(sentence, given)
 
 
-def _read_advice(sentence: AnalysisSentence, start: int) -> Idleness:
-    """Judge advice that names no row, no column and no number."""
+def _idle_advice(sentence: AnalysisSentence, start: int) -> tuple[float, bool]:
+    """Return how idle advice is that names no row, column or number, and whether it may count as advice."""
     said = [word for word in sentence.tokens[start:] if word.isalpha() and not is_verb_of_advice(word)]
     if sentence.numbers or not _VAGUE.issuperset(said):
-        return Idleness()
-    if _WHOLE.isdisjoint(said):
-        of_nothing = _OBJECTS.isdisjoint(said)
-        if sentence.comments:
-            return Idleness() if of_nothing else Idleness(idle=IDLE_IN_LINE, advises_nothing=True)
-        if of_nothing:
-            return Idleness(idle=1.0 if sentence.opens_item else IDLE_IN_LINE)
-    return Idleness(1.0, advises_nothing=True)
+        return 0.0, True
+    if not _WHOLE.isdisjoint(said):
+        return 1.0, False
+    if not _OBJECTS.isdisjoint(said):
+        return IDLE_IN_LINE if sentence.comments else 1.0, False
+    return 0.0 if sentence.comments else 1.0 if sentence.opens_item else IDLE_IN_LINE, True
 
 
-def _read_idle(sentence: AnalysisSentence, content: Sequence[str], given: frozenset[str]) -> Idleness:
+def _read_idle(sentence: AnalysisSentence, content: Sequence[str], given: frozenset[str], idleness: Idleness) -> None:
     """Judge a sentence that names nothing of the table and recommends nothing; months of the period are something."""
     if not _SUPPOSING.isdisjoint(sentence.tokens) or (sentence.comments and VERDICTS.issuperset(content)):
-        return Idleness()
+        return
     if _is_strange(sentence, given):
-        return Idleness(idle_strange=1)
-    if not _MONTHS.isdisjoint(sentence.tokens) or (sentence.tokens[-1] == ":" and len(sentence.tokens) <= LABEL):
-        return Idleness()
-    if sentence.opens_item:
-        return Idleness(unproved=1)
-    return Idleness(IDLE_IN_LINE if sentence.comments else 1.0)
+        idleness.idle_strange += 1
+    elif _MONTHS.isdisjoint(sentence.tokens) and not (sentence.tokens[-1] == ":" and len(sentence.tokens) <= LABEL):
+        if sentence.opens_item:
+            idleness.unproved += 1
+        else:
+            idleness.idle += IDLE_IN_LINE if sentence.comments else 1.0
 
 
 def _is_strange(sentence: AnalysisSentence, given: frozenset[str]) -> bool:
@@ -151,6 +152,10 @@ def _instruction(prompt: str) -> frozenset[str]:
     lines = (line for line in prompt.split("\n") if "|" not in line and not line.startswith("Período"))
     said = words(" ".join((read_wording("insights").system, *lines)))
     return frozenset(word[:_STEM] for word in said)
+
+
+def _repeats(content: Sequence[str], prompt: str) -> bool:
+    return _instruction(prompt).issuperset(word[:_STEM] for word in content)
 
 
 _WORDS: Final = word_classes("idle_advice")

@@ -35,8 +35,8 @@ _SCOPES: Final = _WORDS["scopes"]
 _COMPARANDS: Final = _WORDS["comparands"]
 _EFFECTS: Final = _WORDS["effects"]
 _ASKING: Final = _WORDS["asking"]
-_TELLING: Final = _WORDS["telling"]
 _AFTER: Final = _WORDS["after"]
+_MAY_TELL: Final = _WORDS["telling"] | _WORDS["driven"]
 _DRIVEN: Final = _WORDS["driven"]
 _BY: Final = frozenset({"por", "pelo", "pela", "pelos", "pelas"})
 _ORDINARY: Final = CLOSED_CLASS.union(
@@ -50,7 +50,7 @@ _NUMERALS: Final = _WORDS["numerals"]
 _OUTSIDE: Final = _WORDS["outside"]
 _UNMEASURED: Final = _WORDS["unmeasured"]
 _KINDS: Final = _WORDS["kinds"]
-_HEDGES: Final = CLAIM_WORDS["hedges"]
+_SUPPOSING: Final = CLAIM_WORDS["hedges"] | _FREE
 _BEYOND: Final = _WORDS["beyond"]
 _NOUNS: Final = frozenset(
     fold(word) for line in read_lexicon("analyst_words") for word in line.replace("-", " ").split()
@@ -178,7 +178,7 @@ def inventions(sentence: AnalysisSentence, table: Table, start: int, judged: boo
 def _states_the_unmeasured(sentence: AnalysisSentence, table: Table, start: int, presumes: bool) -> int:
     """Count what no table measures in the words before advice, unless they ask or suppose: events, people's moods."""
     stated = sentence.tokens if presumes else sentence.tokens[:start]
-    if (sentence.asks and not presumes) or not (_HEDGES | _FREE).isdisjoint(stated):
+    if (sentence.asks and not presumes) or not _SUPPOSING.isdisjoint(stated):
         return 0
     found = _sways(stated) + any(word in _UNMEASURED and word not in table.words for word in stated)
     return found or (not sentence.asks and not sentence.heading and _tells(stated, table))
@@ -186,13 +186,15 @@ def _states_the_unmeasured(sentence: AnalysisSentence, table: Table, start: int,
 
 def _presumes(sentence: AnalysisSentence) -> bool:
     """Return whether a question takes for granted what it says: `por que os clientes odeiam a loja?`."""
+    if not sentence.asks:
+        return False
     opening = sentence.tokens[:ASKED]
-    return sentence.asks and (("por", "que") in pairwise(opening) or not _ASKING.isdisjoint(opening))
+    return ("por", "que") in pairwise(opening) or not _ASKING.isdisjoint(opening)
 
 
 def _tells(stated: Sequence[str], table: Table) -> bool:
     """Return whether a clause of a place or a time tells what is none of the table's: `onde o dono mudou`."""
-    for place in [place for place, word in enumerate(stated) if word in _TELLING or word in _DRIVEN]:
+    for place in [place for place, word in enumerate(stated) if word in _MAY_TELL]:
         clause = list(takewhile(lambda word: word not in PARTS, stated[place + 1 :]))[:TOLD]
         if stated[place] in _DRIVEN:
             tells = not _BY.isdisjoint(clause[:1])

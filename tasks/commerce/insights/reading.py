@@ -50,8 +50,6 @@ IN_SERIES: Final = 0.85
 RELATED: Final = 0.8
 """Grade of one finding that relates rows without a number of its own: `quase o triplo de brinquedos`."""
 
-KEPT_SENTENCES: Final = 8_192
-"""Number of cached readings of sentences."""
 
 _CODE: Final = re.compile(r"\b[A-Z]{2}\b")
 _STATES: Final = dict(line.split(" = ") for line in read_lexicon("states"))
@@ -69,9 +67,9 @@ _GROUPS: Final = frozenset({"feira", "sabado", "domingo", "credito", "debito", "
 _MONTHS: Final = frozenset(SHORT_MONTHS.values())
 
 
-@dataclass
+@dataclass(slots=True)
 class AnalysisReading:
-    """An analysis, or one sentence of it, read by its table."""
+    """An analysis, or one line of it, read by its table."""
 
     table: Table
     figures: Figures = field(default_factory=Figures)
@@ -84,9 +82,6 @@ class AnalysisReading:
     invented: int = 0
     """What the table cannot know, said as a fact."""
     sentences: int = 0
-    names_row: bool = False
-    names: bool = False
-    """Whether it names a row, a column or a figure."""
     carries: tuple[int | None, int | None] = (None, None)
     """The row and the column that a sentence leaves to the next one."""
 
@@ -206,50 +201,53 @@ def _read_line(text: str, of_line: LinePlace, prompt: str, table: Table) -> Anal
         if start < end and reading.sentences < of_line.limit:
             asks = end < len(line.tokens) and line.tokens[end] == "?"
             place = SentencePlace(of_line.heading, asks, opens, *reading.carries, in_line, comments)
-            part = _read_sentence(tuple(line.tokens[start : min(end, start + MAX_TOKENS)]), place, prompt, table)
-            reading.add(part)
-            reading.carries = part.carries
-            in_line, opens, comments = in_line or part.names_row, False, comments or part.names
+            sentence = sentence_of(line.tokens[start : min(end, start + MAX_TOKENS)], table, place)
+            _read_sentence(sentence, prompt, reading)
+            in_line, opens = in_line or bool(sentence.rows), False
+            comments = comments or bool(sentence.rows or sentence.columns or sentence.numbers)
             reading.sentences += 1
         start = end + 1
     return reading
 
 
-@lru_cache(maxsize=KEPT_SENTENCES)
-def _read_sentence(words_there: tuple[str, ...], place: SentencePlace, prompt: str, table: Table) -> AnalysisReading:
-    """Return the reading of one sentence, which must not be changed: answers to a prompt share many of them."""
-    reading = AnalysisReading(table)
-    figures, claims = reading.figures, reading.claims
-    sentence = sentence_of(list(words_there), table, place)
-    tokens = sentence.tokens
+def _read_sentence(sentence: AnalysisSentence, prompt: str, reading: AnalysisReading) -> None:
+    """Add the reading of one sentence to that of its line."""
+    table, figures, claims = reading.table, Figures(), reading.claims
+    judged_before = claims.judged
     given = words_given(prompt)
     months, years = period_of(prompt)
-    reading.names_row = bool(sentence.rows)
-    reading.names = bool(sentence.rows or sentence.columns or sentence.numbers)
     start = advice_from(sentence)
     read_figures(sentence, table, start, years, figures)
     read_claims(sentence, table, start, figures, claims)
     column = next(reversed(figures.columns.values()), sentence.carried_column)
     reading.carries = sentence.row_carried(), sentence.columns[-1][1] if sentence.columns else column
-    if start < len(tokens):
-        read_advice(sentence, table, start, reading.advice)
-    elif begins_harm(tokens):
-        reading.advice.harmful += 1
-    elif not HEDGES.isdisjoint(tokens):
-        credit_noun(tokens, reading.advice)
-    is_judged = claims.judged > 0 or figures.read > 0
+    is_judged = claims.judged > judged_before or figures.read > 0
     reading.invented += inventions(sentence, table, start, is_judged)
-    if sentence.numbers:
+    if figures.read or figures.false:
+        reading.figures.add(figures)
         reading.invented += scoped(sentence, table, start, given)
         reading.invented += wrong_verdicts(sentence, table, figures.cells)
-    if len(sentence.rows) > 1 and not sentence.heading and not claims.judged:
+    if len(sentence.rows) > 1 and not sentence.heading and claims.judged == judged_before:
         reading.idleness.unproved += _leaves_a_row(sentence, start, figures)
+    advises = True
     if not (sentence.heading or sentence.asks or is_judged):
-        reading.idleness.add(read_idleness(sentence, table, start, prompt))
-    if reading.idleness.advises_nothing:
-        reading.advice.verbs.clear()
+        advises = read_idleness(sentence, table, start, prompt, reading.idleness)
+    _read_advice(sentence, start, advises, reading)
     reading.foreign += _names_foreign(sentence, table, start, given, months)
-    return reading
+
+
+def _read_advice(sentence: AnalysisSentence, start: int, advises: bool, reading: AnalysisReading) -> None:
+    """Add what a sentence recommends; where it advises nothing that one can do, only its faults."""
+    advice = reading.advice if advises else Advice()
+    if start < len(sentence.tokens):
+        read_advice(sentence, reading.table, start, advice)
+    elif begins_harm(sentence.tokens):
+        advice.harmful += 1
+    elif not HEDGES.isdisjoint(sentence.tokens):
+        credit_noun(sentence.tokens, advice)
+    if not advises:
+        advice.verbs.clear()
+        reading.advice.add(advice)
 
 
 def _leaves_a_row(sentence: AnalysisSentence, start: int, figures: Figures) -> bool:
