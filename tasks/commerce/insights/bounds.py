@@ -36,7 +36,7 @@ def column_bound(
         table: The table.
         written: All numbers of the sentence.
     """
-    sign = _side(each, sentence, written)
+    sign = side_of(each, sentence, written)
     if not sign:
         return None
     named = {column for _, column in sentence.columns}
@@ -61,7 +61,7 @@ def column_bound(
     return None
 
 
-def _side(each: Written, sentence: AnalysisSentence, written: Sequence[Written]) -> int:
+def side_of(each: Written, sentence: AnalysisSentence, written: Sequence[Written]) -> int:
     """Return 1 where a number is said to be a lower bound, -1 where an upper one, and 0 where it is none."""
     tokens, place = sentence.tokens, each.place
     for first, second in pairwise(tokens[place + 1 : place + 6]):

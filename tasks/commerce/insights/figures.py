@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from tasks.commerce.insights.bounds import column_bound
+from tasks.commerce.insights.bounds import column_bound, side_of
 from tasks.commerce.insights.derivations import Written, column_followed, has_unit, rounds
 from tasks.commerce.insights.sentences import AnalysisSentence
 from tasks.commerce.insights.speech import word_classes
@@ -267,9 +267,11 @@ def _is_cell(
         return False
     owners = _owners(each, sentence, table, written)
     named = owners
-    in_group = len(sentence.rows) > 1 and len(sentence.row_near(each.place)) > 1
-    if in_group and _take(each, column_bound(each, named, sentence, table, written), figures):
-        return True
+    if len(sentence.rows) > 1 and len(group := sentence.row_near(each.place)) > 1:
+        if _take(each, column_bound(each, named, sentence, table, written), figures):
+            return True
+        if side_of(each, sentence, written) and set(group).issuperset(named):
+            return False  # What is wrong of a group is not right of one of its rows.
     owners, sure = _perhaps_owners(each, owners, sentence, table)
     about = not _ABOUT.isdisjoint(sentence.tokens[max(0, each.place - 4) : each.place])
     for index, row in enumerate(owners):

@@ -76,6 +76,8 @@ def read_idleness(sentence: AnalysisSentence, table: Table, start: int, prompt: 
     if sentence.rows or sentence.columns:
         _read_unproved(sentence, table, start, words_given(prompt), idleness)
         return True
+    if sentence.tokens[-1] == ":" and len(sentence.tokens) <= LABEL and not _is_strange(sentence, words_given(prompt)):
+        return True
     content = [token for token in sentence.tokens if len(token) > 2 and token.isalpha() and token not in CLOSED_CLASS]
     if len(content) > 1 and not VERDICTS.issuperset(content) and _repeats(content, prompt):
         idleness.idle_strange += 1
@@ -120,7 +122,7 @@ def _read_idle(sentence: AnalysisSentence, content: Sequence[str], given: frozen
         return
     if _is_strange(sentence, given):
         idleness.idle_strange += 1
-    elif _MONTHS.isdisjoint(sentence.tokens) and not (sentence.tokens[-1] == ":" and len(sentence.tokens) <= LABEL):
+    elif _MONTHS.isdisjoint(sentence.tokens):
         if sentence.opens_item:
             idleness.unproved += 1
         else:

@@ -59,6 +59,12 @@ def test_a_period_spans_years() -> None:
     ("CE, MS e MT somam 26 pedidos, e PE tem 19.", ENTREGAS),
     ("A nota vai de 3,7, de GO, a 4,5, de RN.", VENDORS),
     ("Reduzir os atrasos para 5% em 60 dias.", ENTREGAS),
+    ("PE e CE têm 27 dos 45 pedidos.", ENTREGAS),
+    ("O frete subiu depois de agosto e ficou em R$ 17.", MONTHS),
+    ("O frete, que ficou em R$ 16 em agosto, está em R$ 17.", MONTHS),
+    ("Outubro teve a maior receita, R$ 24.814. Bem mais que os R$ 18.664 de julho.", MONTHS),
+    ("O boleto tem R$ 36.452. São 8,7% de atrasos, contra 9,1% no crédito.", PAYMENTS),
+    ("Ponto 1: PE atrasa 21,1%.", ENTREGAS),
     ("Jan a set/2017: PE tem 19 pedidos.", ENTREGAS),
 ])  # fmt: skip
 def test_what_the_table_has_or_implies_is_right(text: str, place: int) -> None:
@@ -115,6 +121,19 @@ def test_what_the_table_does_not_have_is_false(text: str, place: int) -> None:
     ("O cartão de crédito faz três quartos da receita.", PAYMENTS, True),
     ("O boleto faz três quartos da receita.", PAYMENTS, False),
     ("PE tem a maior nota.", ENTREGAS, False),
+    ("MT atrasa metade do de PE.", ENTREGAS, True),
+    ("PE tem o dobro do atraso de MT e quase o dobro do de MS.", ENTREGAS, True),
+    ("A receita do boleto é um quarto da do crédito.", PAYMENTS, True),
+    ("A receita do boleto é um décimo da do crédito.", PAYMENTS, False),
+    ("Um em cada cinco pedidos de PE atrasa.", ENTREGAS, True),
+    ("Um em cada dois pedidos de PE atrasa.", ENTREGAS, False),
+    ("O frete de MT é de R$ 22, o menor.", ENTREGAS, True),
+    ("O frete de MT é de R$ 22, o maior.", ENTREGAS, False),
+    ("CE não atrasa.", ENTREGAS, True),
+    ("PE não atrasa.", ENTREGAS, False),
+    ("PE não atrasa tanto.", ENTREGAS, None),
+    ("O frete sobe de R$ 22 em MT para R$ 29 em CE.", ENTREGAS, None),
+    ("O atraso caiu desde setembro.", MONTHS, True),
 ])  # fmt: skip
 def test_claims_are_judged_by_the_table(text: str, place: int, right: bool | None) -> None:
     claims = read(text, place).claims
@@ -207,6 +226,10 @@ def test_more_strange_words_cost_more() -> None:
     "PE: 21,1% de atrasos, bem acima dos demais. Cuidar da confirmação do pagamento.",
     "PE: 21,1% de atrasos. Manter os investimentos que deram certo.",
     "PE: 21,1% de atrasos. Vale ouvir os motoristas e o gerente.",
+    "PE: 21,1% de atrasos, onde está o maior problema.", "PE: 21,1% de atrasos desde janeiro.",
+    "PE: 21,1% de atrasos, quando comparado a MT é o dobro.", "Por que a transportadora atrasa tanto em PE?",
+    "PE tem 19 pedidos, puxados pelo frete de R$ 24.", "CE: 0,0% de atrasos. Os clientes gostam: 8 pedidos.",
+    "- Mal: PE, com 21,1% de atrasos.",
 ])  # fmt: skip
 def test_ordinary_words_invent_nothing(text: str) -> None:
     assert not read(text, ENTREGAS).invented
@@ -219,7 +242,12 @@ def test_ordinary_words_invent_nothing(text: str) -> None:
     "Reduzir o frete vai triplicar as vendas.", "Testar kits garante mais lucro.",
     "Renovar o contrato com o motorista que saiu.", "Recuperar os trinta clientes.",
     "PE: 21,1% de atrasos, um resultado excelente.", "PE: 21,1% de atrasos, com a greve dos motoristas.",
-    "PE tem 19 pedidos de clientes fiéis.", "PE: frete de R$ 24, que afasta os compradores.",
+    "PE: 21,1% de atrasos, onde o gerente foi trocado.", "PE tem 19 pedidos, puxados por anúncios.",
+    "PE: 21,1% de atrasos, depois que o site caiu.", "PE: 21,1% de atrasos, embora o armazém tenha sido ampliado.",
+    "PE: 19 pedidos, impulsionados pela campanha de TV.", "PE: 21,1% de atrasos, como disse o diretor.",
+    "Por que os clientes de PE odeiam a loja?", "- Até quando vamos aceitar a fraude em PE?",
+    "- Mal: CE, com 0,0% de atrasos.", "PE tem 19 pedidos de clientes fiéis.",
+    "PE: frete de R$ 24, que afasta os compradores.",
 ])  # fmt: skip
 def test_what_no_table_knows_is_invented(text: str) -> None:
     assert read(text, ENTREGAS).invented
