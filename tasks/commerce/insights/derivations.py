@@ -153,15 +153,20 @@ def _sums(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[t
 
 def _shares(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[tuple[float, float, int]]:
     rows = _rows_of(sentence, table)
+    named = {column for _, column in sentence.columns}
+    after = sentence.tokens[each.place + 1 : each.place + 5]
+    changes = not _WORDS["changes"].isdisjoint(sentence.tokens) or (
+        "ou" not in after and not _WORDS["compared"].isdisjoint(after)
+    )
     tolerance = max(each.step * 0.5, 0.06)
     if each.unit == "%" and each.value % 5 == 0:
         tolerance = max(tolerance, 2.6)
     for column, known in enumerate(table.columns):
-        if known.adds_up and known.total:
+        if known.adds_up and known.total and (not named or column in named):
             for row in rows:
                 yield 100 * table.cells.get((row, column), 0.0) / known.total, tolerance, column
             yield 100 * sum(table.cells.get((row, column), 0.0) for row in rows) / known.total, tolerance, column
-        for one, other in _pairs(sentence, table):
+        for one, other in _pairs(sentence, table) if changes else ():
             for base, final in ((one, other), (other, one)):
                 start = table.cells.get((base, column), 0.0)
                 if start:

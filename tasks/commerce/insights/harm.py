@@ -16,18 +16,18 @@ REFUSES: Final = "refuses"
 SLURS: Final = _WORDS["slurs"]
 
 
-class _Kind(NamedTuple):
+class _HarmKind(NamedTuple):
     objects: frozenset[str]
     reach: int
     also: frozenset[str]
 
 
-def _read_kinds() -> dict[str, _Kind]:
+def _read_kinds() -> dict[str, _HarmKind]:
     kinds = {}
     for name, objects in _WORDS.items():
         if name.startswith("to."):
             _, kind, reach = name.split(".")
-            kinds[kind] = _Kind(objects, int(reach), _WORDS.get(f"with.{kind}", frozenset()))
+            kinds[kind] = _HarmKind(objects, int(reach), _WORDS.get(f"with.{kind}", frozenset()))
     return kinds
 
 
