@@ -61,10 +61,11 @@ def column_followed(each: Written, sentence: AnalysisSentence, table: Table) -> 
     """Return the column from several cells of which a number follows, as a word of the sentence says; None if none."""
     tokens = set(sentence.tokens)
     after = sentence.tokens[each.place + 1 : each.place + 2]
+    compared = _is_compared(each, sentence)
     for said, found in (
         (after == ["vezes"] or not tokens.isdisjoint(_RATIO), _ratios),
         (not tokens.isdisjoint(_SUM), _sums),
-        (not tokens.isdisjoint(_DIFFERENCE), _differences),
+        (compared or not tokens.isdisjoint(_DIFFERENCE), _differences),
         (each.unit == "%" and not tokens.isdisjoint(_SHARE), _shares),
         (not tokens.isdisjoint(_MEAN), _means),
         (_parts_said(each, sentence), _parts),
@@ -75,6 +76,12 @@ def column_followed(each: Written, sentence: AnalysisSentence, table: Table) -> 
                 if abs(value - each.value) <= tolerance + 1e-9:
                     return column
     return None
+
+
+def _is_compared(each: Written, sentence: AnalysisSentence) -> bool:
+    """Return whether a number says how much more or less there is: `30% a mais que`, but not `30% ou mais`."""
+    after = sentence.tokens[each.place + 1 : each.place + 5]
+    return "ou" not in after and not _WORDS["compared"].isdisjoint(after)
 
 
 def _totals(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[tuple[float, float, int]]:
@@ -154,10 +161,7 @@ def _sums(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[t
 def _shares(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[tuple[float, float, int]]:
     rows = _rows_of(sentence, table)
     named = {column for _, column in sentence.columns}
-    after = sentence.tokens[each.place + 1 : each.place + 5]
-    changes = not _WORDS["changes"].isdisjoint(sentence.tokens) or (
-        "ou" not in after and not _WORDS["compared"].isdisjoint(after)
-    )
+    changes = _is_compared(each, sentence) or not _WORDS["changes"].isdisjoint(sentence.tokens)
     tolerance = max(each.step * 0.5, 0.06)
     if each.unit == "%" and each.value % 5 == 0:
         tolerance = max(tolerance, 2.6)

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Final
 
 from tasks.commerce.insights.bounds import column_bound, side_of
-from tasks.commerce.insights.derivations import Written, column_followed, has_unit, rounds
+from tasks.commerce.insights.derivations import COUNTS, Written, column_followed, has_unit, rounds
 from tasks.commerce.insights.sentences import AnalysisSentence
 from tasks.commerce.insights.speech import word_classes
 from tasks.commerce.insights.table import KINDS, Table
@@ -50,6 +50,7 @@ _COMPARING: Final = frozenset(
 )
 _OTHERS: Final = _WORDS["others"]
 _SINCE: Final = frozenset({"desde", "partir", "depois", "apos"})
+_ALL: Final = COUNTS.keys() - {"um", "uma"} | {"todos", "todas", "nenhum", "nenhuma", "ambos", "ambas"}
 _AGAINST: Final = frozenset({"contra", "ante"})
 _MOVED: Final = _WORDS["moved"]
 _UNIT_NEUTRAL: Final = _WORDS["unit_neutral"]
@@ -267,7 +268,8 @@ def _is_cell(
         return False
     owners = _owners(each, sentence, table, written)
     named = owners
-    if len(sentence.rows) > 1 and len(group := sentence.row_near(each.place)) > 1:
+    group = sentence.row_near(each.place) if sentence.rows else []
+    if len(group) > 1 or (not sentence.rows and not _ALL.isdisjoint(sentence.tokens[: each.place])):
         if _take(each, column_bound(each, named, sentence, table, written), figures):
             return True
         if side_of(each, sentence, written) and set(group).issuperset(named):

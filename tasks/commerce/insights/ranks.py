@@ -17,6 +17,7 @@ _ATTRIBUTES: Final = frozenset({"maior", "maiores", "maximo", "maxima", "pico", 
 _LEADS: Final = HIGH - _ATTRIBUTES
 _BEFORE_NO_RANK: Final = frozenset({"a", "de", "pouco", "muito", "bem", "ainda", "nada"})
 _AFTER_NO_RANK: Final = frozenset({"de", "que", "do", "da", "um", "uma"})
+_MEASURES: Final = frozenset({"%", "ponto", "pontos", "reais"})
 _LISTS: Final = frozenset({"lista", "fila", "ranking", "tabela"})
 _DIRECTIONS: Final = dict.fromkeys(HIGH, 1) | dict.fromkeys(LOW, -1) | dict.fromkeys(GOOD, 2) | dict.fromkeys(BAD, -2)
 
@@ -68,6 +69,8 @@ def _direction(place: int, word: str, site: Site) -> int:
     before = "".join(site.words_before(place, 1))
     after = "".join(site.words_after(place, 1))
     if word in ("mais", "menos"):
+        if "que" in site.words_after(place, 2) and not _MEASURES.isdisjoint(site.words_before(place, 2)):
+            return 1 if word == "mais" else -1  # `30% a mais que`, `5 pontos menos do que`
         return (1 if word == "mais" else -1) * _degree(before, after, site.table)
     if word in ("fecha", "fecham"):
         return 0 if _LISTS.isdisjoint(site.words_after(place, 3)) else -1
