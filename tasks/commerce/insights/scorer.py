@@ -6,7 +6,8 @@
   cell of its row and of the column said beside it, in any notation or rounded as people round (`figures`), follows
   from cells as a difference, sum, share, ratio or mean (`derivations`), or bounds rows (`bounds`). It is worth 1 if it
   is the most informative of its column (the highest, the lowest rating), .6 at the other end, .3 between, and 1
-  wherever the text rightly compares it: a finding is chosen. Pasted rows of the table and lines of the prompt are ignored. Gamed by a list of the highest
+  wherever the text rightly compares it: a finding is chosen. Pasted rows of the table and lines of the prompt are
+  ignored. Gamed by a list of the highest
   of each column without analysis, which earns a quarter of the reward.
 - `structure`: a heading (0.3) and up to three list items (0.7). Gamed by markup without content. Source: V4.2 report,
   structure marks.
