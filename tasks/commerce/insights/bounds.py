@@ -42,7 +42,8 @@ def column_bound(
     named = {column for _, column in sentence.columns}
     every = range(len(table.names))
     rows: Sequence[int] = sentence.row_near(each.place) if sentence.rows else owners or every
-    if not _OTHERS.isdisjoint(sentence.tokens[each.place + 1 : each.place + 8]):
+    around = sentence.tokens[max(0, each.place - 8) : each.place + 8]
+    if not _OTHERS.isdisjoint(around):
         rows = [row for row in every if row not in owners]
     count = None if sentence.rows else _count_said(sentence.tokens[: each.place])
     for column, known in enumerate(table.columns):

@@ -7,7 +7,7 @@ from tasks.commerce.insights.claims import WORDS, Site
 from tasks.commerce.insights.derivations import COUNTS
 from tasks.commerce.text.portuguese_numbers import numbers_of
 
-TIMES: Final = {"dobro": 2.0, "triplo": 3.0, "metade": 0.5}
+TIMES: Final = {"dobro": 2.0, "triplo": 3.0, "quadruplo": 4.0, "quintuplo": 5.0, "metade": 0.5}
 PARTS_OF_ALL: Final = {
     f"{part}{ending}": number
     for part, number in (("terco", 3), ("quarto", 4), ("quinto", 5), ("sexto", 6), ("decimo", 10))
@@ -107,8 +107,14 @@ def read_share(place: int, word: str, site: Site) -> None:
     rows = site.sentence.row_near(place)
     if column is None or not rows or not table.columns[column].adds_up or not table.columns[column].total:
         return
-    share = sum(table.cells.get((row, column), 0.0) for row in rows) / table.columns[column].total
-    good = share > 0.5 if word == "maioria" else abs(share - _part_said(place, word, site)) <= SHARE_ERROR
+    shares = [sum(table.cells.get((row, column), 0.0) for row in rows) / table.columns[column].total]
+    # `Um quinto dos pedidos chega atrasado (21%)`: a percentage that is quoted or named may be meant.
+    said = {each for _, each in site.sentence.columns} | set(site.number_columns.values())
+    shares += [table.cells.get((rows[0], each), 0.0) / 100 for each in said if table.columns[each].unit == "%"]
+    if word == "maioria":
+        good = max(shares) > 0.5
+    else:
+        good = any(abs(share - _part_said(place, word, site)) <= SHARE_ERROR for share in shares)
     site.claims.judge(good, "share", rows, column)
 
 

@@ -146,6 +146,8 @@ def _differences(each: Written, sentence: AnalysisSentence, table: Table) -> Ite
 
 def _sums(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[tuple[float, float, int]]:
     groups = [_rows_of(sentence, table), *(sentence.group(place) for place, _ in sentence.rows)]
+    if not _WORDS["others"].isdisjoint(sentence.tokens):
+        groups.append([row for row in range(len(table.names)) if row not in groups[0]])
     for column in _alike(each, table):
         known = table.columns[column]
         if known.adds_up:

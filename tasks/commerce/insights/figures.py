@@ -220,7 +220,11 @@ def _owners(each: Written, sentence: AnalysisSentence, table: Table, written: Se
 
 def _is_aside(there: int, place: int, tokens: Sequence[str]) -> bool:
     """Return whether a row stands in a clause that ends before a number: `, que subiu em maio, ficou em R$ 17`."""
-    if there > place or "que" not in tokens[:there]:
+    if there > place:
+        return False
+    if "(" in tokens[:there] and ")" not in tokens[tokens.index("(") : there] and ")" in tokens[there:place]:
+        return True
+    if "que" not in tokens[:there]:
         return False
     start = max((each for each in range(1, there) if tokens[each] == "que" and tokens[each - 1] == ","), default=place)
     return start < there and "," in tokens[there:place]

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from tasks.commerce.insights.speech import forms, word_classes
+from tasks.commerce.text.text_form import FUNCTION_WORDS
 
 DATA_FILES: Final = ("data/lexicons/advice_harm.txt",)
 _WORDS: Final = word_classes("advice_harm")
@@ -31,12 +32,16 @@ def _read_kinds() -> dict[str, _HarmKind]:
     return kinds
 
 
+def _is_advised(form: str) -> bool:
+    return form.endswith(_ENDINGS) and form not in FUNCTION_WORDS  # `Para` is seldom of `parar`.
+
+
 def _read_verbs() -> dict[str, frozenset[str]]:
     """Return the kinds of harm that a verb may do, by its infinitive and its imperatives."""
     kinds: dict[str, set[str]] = {}
     for name, verbs in _WORDS.items():
         if name == "verbs" or name.startswith("do."):
-            for form in (form for verb in verbs for form in forms(verb) if form.endswith(_ENDINGS)):
+            for form in (form for verb in verbs for form in forms(verb) if _is_advised(form)):
                 kinds.setdefault(form, set()).add(name.removeprefix("do."))
     return {form: frozenset(of_form) for form, of_form in kinds.items()}
 

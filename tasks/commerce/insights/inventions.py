@@ -113,8 +113,6 @@ _SCOPING: Final = frozenset(
         "das",
         "dos",
         "por",
-        "com",
-        "sem",
         "depois",
         "apos",
         "desde",

@@ -5,6 +5,7 @@ from typing import Final
 
 from tasks.commerce.insights.claims import NAMES, WORDS, Site
 from tasks.commerce.insights.comparisons import compare_rows
+from tasks.commerce.insights.derivations import COUNTS
 from tasks.commerce.insights.sentences import PARTS
 from tasks.commerce.insights.table import Table
 
@@ -26,7 +27,7 @@ def read_rank(place: int, word: str, site: Site) -> None:
     """Judge a ranking word."""
     # `mais pedidos, não de pedidos maiores` ranks nothing.
     direction = 0 if {"nao", "de"}.issubset(site.words_before(place, 3)) else _direction(place, word, site)
-    if not direction or _is_pole(place, word, site):
+    if not direction or _is_pole(place, word, site) or _is_named_by_size(place, site):
         return
     claims = site.claims
     if _names_no_column(place, site):
@@ -54,6 +55,13 @@ def _is_pole(place: int, word: str, site: Site) -> bool:
     return "e" in around and any(
         word in one and not other.isdisjoint(around)
         for one, other in ((HIGH, LOW), (LOW, HIGH), (GOOD, BAD), (BAD, GOOD))
+    )
+
+
+def _is_named_by_size(place: int, site: Site) -> bool:
+    """Return whether a word only names rows, by no column: `boleto e crédito, os dois maiores, ...`."""
+    return not COUNTS.keys().isdisjoint(site.words_before(place, 1)) and not PARTS.isdisjoint(
+        site.words_after(place, 1)
     )
 
 
