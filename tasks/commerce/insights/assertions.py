@@ -56,6 +56,8 @@ def read_trend(place: int, word: str, site: Site) -> None:
         says_level = following[:1] in (["para"], ["a"], ["ate"]) and following[1:] and following[1][0] in "0123456789r"
         if len({row for there, row in site.sentence.rows if there > place}) > 1 and following[:1] == ["de"]:
             return  # `Cai de R$ 123 no crédito para R$ 101 no débito` compares rows.
+        if not _TOGETHER.isdisjoint(following):
+            return  # `O frete cresce junto com o volume` is of rows.
         if {"ponto", "pontos"}.isdisjoint(site.sentence.tokens) and not says_level:
             site.claims.false.append("trend")
         return
@@ -96,6 +98,9 @@ def _months_compared(place: int, word: str, site: Site) -> list[tuple[int, int]]
         return [(rows[0], rows[-1])]
     if rows and not _SINCE.isdisjoint(sentence.tokens[place + 1 :]):
         return [(rows[0], every[-1])]
+    if rows and not _BESIDE.isdisjoint(sentence.tokens[place + 1 : place + 8]):
+        carried = sentence.carried_row if sentence.from_line else None
+        return [(rows[0], each) for each in every if times[each] > times[rows[0]] and carried in (None, each)]
     if not rows:
         return [(every[0], every[-1])]
     earlier = [other for other in (successive(site.table, rows[0]), every[0]) if other is not None and other != rows[0]]
@@ -103,6 +108,8 @@ def _months_compared(place: int, word: str, site: Site) -> list[tuple[int, int]]
 
 
 _SINCE: Final = frozenset({"desde", "depois", "apos"})
+_BESIDE: Final = frozenset({"sobre", "ante", "contra", "relacao", "frente"})
+_TOGETHER: Final = frozenset({"com", "como", "conforme", "junto"})
 
 
 def _months_of_its_own(place: int, word: str, site: Site) -> tuple[int, int] | None:
@@ -204,9 +211,10 @@ def read_denial(advice: int, site: Site) -> None:
         site: The sentence.
     """
     tokens = site.sentence.tokens
-    doubts = not WORDS["doubts"].isdisjoint(tokens) and not WORDS["doubted"].isdisjoint(tokens)
+    stated = tokens[: advice + 1]
+    doubts = not WORDS["doubts"].isdisjoint(stated) and not WORDS["doubted"].isdisjoint(stated)
     checks = not _CHECKS.isdisjoint(tokens) and not _NOTHING.isdisjoint(tokens)
-    if doubts or checks or not WORDS["denials"].isdisjoint(tokens[: advice + 1]):
+    if doubts or checks or not WORDS["denials"].isdisjoint(stated):
         site.claims.denials += 1
         return
     site.claims.denials += any(

@@ -52,12 +52,13 @@ def column_bound(
         values = [sign * table.cells[row, column] for row in every if (row, column) in table.cells]
         own = [sign * table.cells[row, column] for row in rows if (row, column) in table.cells]
         if count:
+            # Of so many it must hold, whichever they are.
             own = sorted(values)[-count:]
         # Exact to how it is written: 13% bounds 12,5%.
         if not own or (min(own) < sign * each.value and not rounds(each, abs(min(own)), False)):
             continue
         parts = len(own) < len(values) and sorted(values)[-len(own) - 1] < sign * each.value
-        if parts or (not count and abs(min(own) - sign * each.value) <= BOUND * abs(min(own))):
+        if parts or count or abs(min(own) - sign * each.value) <= BOUND * abs(min(own)):
             return column
     return None
 
@@ -85,8 +86,8 @@ def side_of(each: Written, sentence: AnalysisSentence, written: Sequence[Written
 
 
 def _count_said(before: Sequence[str]) -> int | None:
-    """Return the N of `N das M categorias`."""
+    """Return the N of `N das M categorias`, `N estados`."""
     for word, following in pairwise(before):
-        if word in COUNTS and following in ("das", "dos"):
+        if word in COUNTS and (following in ("das", "dos") or following in _WORDS["counted"]):
             return COUNTS[word]
     return None

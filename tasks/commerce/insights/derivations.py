@@ -66,9 +66,10 @@ def column_followed(each: Written, sentence: AnalysisSentence, table: Table) -> 
         (after == ["vezes"] or not tokens.isdisjoint(_RATIO), _ratios),
         (not tokens.isdisjoint(_SUM), _sums),
         (compared or not tokens.isdisjoint(_DIFFERENCE), _differences),
-        (each.unit == "%" and not tokens.isdisjoint(_SHARE), _shares),
+        (each.unit == "%", _shares),
         (not tokens.isdisjoint(_MEAN), _means),
         (_parts_said(each, sentence), _parts),
+        (each.unit == "", _counts_of_shares),
         (True, _totals),
     ):
         if said:
@@ -109,6 +110,16 @@ def _parts(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[
     for (_, column), value in table.cells.items():
         if table.columns[column].unit == "%" and value:
             yield 100 / value, 0.5, column
+
+
+def _counts_of_shares(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[tuple[float, float, int]]:  # noqa: ARG001 - as its siblings
+    """Yield how many of a row's orders a percentage is: 4 of 19 are 21,1%."""
+    for row in dict.fromkeys(row for _, row in sentence.rows):
+        for column, known in enumerate(table.columns):
+            for other, counted in enumerate(table.columns):
+                if known.unit == "%" and counted.adds_up and not counted.unit:
+                    share = table.cells.get((row, column), 0.0) / 100
+                    yield share * table.cells.get((row, other), 0.0), 0.5, other
 
 
 def _rows_of(sentence: AnalysisSentence, table: Table) -> list[int]:
@@ -163,12 +174,14 @@ def _sums(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[t
 def _shares(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[tuple[float, float, int]]:
     rows = _rows_of(sentence, table)
     named = {column for _, column in sentence.columns}
-    changes = _is_compared(each, sentence) or not _WORDS["changes"].isdisjoint(sentence.tokens)
+    shared = not _SHARE.isdisjoint(sentence.tokens)
+    between_months = bool(table.times) and len({row for _, row in sentence.rows}) > 1
+    changes = between_months or _is_compared(each, sentence) or not _WORDS["changes"].isdisjoint(sentence.tokens)
     tolerance = max(each.step * 0.5, 0.06)
     if each.unit == "%" and each.value % 5 == 0:
         tolerance = max(tolerance, 2.6)
     for column, known in enumerate(table.columns):
-        if known.adds_up and known.total and (not named or column in named):
+        if shared and known.adds_up and known.total and (not named or column in named):
             for row in rows:
                 yield 100 * table.cells.get((row, column), 0.0) / known.total, tolerance, column
             yield 100 * sum(table.cells.get((row, column), 0.0) for row in rows) / known.total, tolerance, column

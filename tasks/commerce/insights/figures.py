@@ -1,11 +1,11 @@
 """Numbers of a sentence against the table: each must be a cell of its row and column, or follow from cells.
 
-A number belongs to the row that follows it after a preposition (`19,3% de atrasos em BA`) or in brackets, else to the
-row named last before it in its sentence, else to the first that the sentence names, else to the one carried from the
-line. As many numbers as rows before or after them may belong to them in order. A number is right if it is
+A number is right if it is
 
-- a cell of that row, exact or rounded as people round (`R$ 57 mil`, `quase 20%`), of the column that is said beside it;
+- a cell of its row (`owners`), exact or rounded as people round (`R$ 57 mil`, `quase 20%`), of the column that is said
+  beside it;
 - a difference, sum, share, ratio or mean of cells, where a word says so (`pontos`, `somam`, `do total`, `vezes`);
+- a bound of its rows;
 - a goal, a term or a discount in advice, a year of the period, or a place in a ranking.
 """
 
@@ -16,15 +16,13 @@ from typing import Final
 
 from tasks.commerce.insights.bounds import column_bound, side_of
 from tasks.commerce.insights.derivations import COUNTS, Written, column_followed, has_unit, rounds
+from tasks.commerce.insights.owners import owners_of, possible_owners
 from tasks.commerce.insights.sentences import AnalysisSentence
 from tasks.commerce.insights.speech import word_classes
 from tasks.commerce.insights.table import KINDS, Table
 from tasks.commerce.text.portuguese_numbers import numbers_of
 
 DATA_FILES: Final = ("data/lexicons/figure_words.txt",)
-
-REACH: Final = 5
-"""Words between a number and the row that follows it with a preposition."""
 _OF_ALL: Final = frozenset({"compras", "vendas", "pedidos", "encomendas"})
 ALONE: Final = 0.6
 """Grade of a number that no row was named for."""
@@ -37,22 +35,12 @@ LABEL: Final = 3
 TINY: Final = 1e-9
 
 _WORDS: Final = word_classes("figure_words")
-_JOINING: Final = _WORDS["joining"]
-_PARTING: Final = _WORDS["parting"]
 _ABOUT: Final = _WORDS["about"]
-_RANGE: Final = _WORDS["range"]
 _TERM: Final = _WORDS["term"]
 _GOAL: Final = _WORDS["goal"]
 _COUNTED: Final = _WORDS["counted"]
 _KIND_WORDS: Final = {word: kind.name for kind in KINDS for word in kind.words}
-_COMPARING: Final = frozenset(
-    {"dobro", "triplo", "metade", "vezes", "acima", "abaixo", "que", "mesmos", "mesmas", "contra", "ante"}
-)
-_OTHERS: Final = _WORDS["others"]
-_SINCE: Final = frozenset({"desde", "partir", "depois", "apos"})
 _ALL: Final = COUNTS.keys() - {"um", "uma"} | {"todos", "todas", "nenhum", "nenhuma", "ambos", "ambas"}
-_AGAINST: Final = frozenset({"contra", "ante"})
-_MOVED: Final = _WORDS["moved"]
 _UNIT_NEUTRAL: Final = _WORDS["unit_neutral"]
 
 
@@ -184,101 +172,21 @@ def _is_term(each: Written, tokens: Sequence[str], advice: int) -> bool:
     return after in _TERM or not before.isdisjoint(_GOAL) or "desconto" in tokens
 
 
-def _owners(each: Written, sentence: AnalysisSentence, table: Table, written: Sequence[Written]) -> list[int]:
-    """Return the rows that a number may belong to, by its sentence."""
-    place, tokens = each.place, sentence.tokens
-    before: int | None = None
-    owners: list[int] = []
-    since: list[int] = []
-    for there, row in sentence.rows:
-        if _is_aside(there, place, tokens):
-            continue
-        if not _SINCE.isdisjoint(tokens[max(0, there - 2) : there]):
-            # `R$ 17 desde outubro` may be of any month after it.
-            since = _later(row, table)
-        if there < place:
-            before = row
-            continue
-        between = tokens[place + 1 : there]
-        how = _follows_directly(between)
-        if how == _SURELY:
-            return [row, *since]
-        if before is None and not (
-            _COMPARING.isdisjoint(between) and _MOVED.isdisjoint(tokens[max(0, place - 3) : place])
-        ):
-            return []
-        owners = [row if before is None else before]
-        if how == _PERHAPS and row not in owners:
-            owners.append(row)
-        break
-    else:
-        owners = [] if before is None else [before]
-    owners += since
-    series = _in_series(each, sentence, written)
-    return owners if series is None or series in owners else [*owners, series]
-
-
-def _is_aside(there: int, place: int, tokens: Sequence[str]) -> bool:
-    """Return whether a row stands in a clause that ends before a number: `, que subiu em maio, ficou em R$ 17`."""
-    if there > place:
-        return False
-    if "(" in tokens[:there] and ")" not in tokens[tokens.index("(") : there] and ")" in tokens[there:place]:
-        return True
-    if "que" not in tokens[:there]:
-        return False
-    start = max((each for each in range(1, there) if tokens[each] == "que" and tokens[each - 1] == ","), default=place)
-    return start < there and "," in tokens[there:place]
-
-
-def _later(row: int, table: Table) -> list[int]:
-    return [other for other in range(len(table.times)) if table.times[other] > table.times[row]]
-
-
-_SURELY, _PERHAPS, _NO = 2, 1, 0
-
-
-def _follows_directly(between: Sequence[str]) -> int:
-    """Return whether a row behind these words owns the number before them: `em BA`, `(BA`, and perhaps `, de BA`."""
-    if not between or len(between) > REACH or any(token[0].isdigit() for token in between):
-        return _NO
-    if "(" in between[:2]:
-        return _SURELY
-    words_between = [token for token in between if token not in _GROUP_NOUNS]
-    if not words_between or words_between[-1] not in _JOINING or not _PARTING.isdisjoint(between):
-        return _NO
-    if "," not in between:
-        return _SURELY
-    return _PERHAPS if between[0] == "," and len(words_between) == 2 else _NO
-
-
-_GROUP_NOUNS: Final = frozenset({"cartao", "mes", "estado", "categoria"})
-
-
-def _in_series(each: Written, sentence: AnalysisSentence, written: Sequence[Written]) -> int | None:
-    """Return the row of a number in `SP, BA e RJ têm 1, 2 e 3`."""
-    rows = list(dict.fromkeys(row for _, row in sentence.rows))
-    same = [other for other in written if other.unit == each.unit]
-    if len(rows) < 2 or len(rows) != len(same):
-        return None
-    all_before = sentence.rows[-1][0] < same[0].place
-    return rows[same.index(each)] if all_before or sentence.rows[0][0] > same[-1].place else None
-
-
 def _is_cell(
     each: Written, sentence: AnalysisSentence, table: Table, written: Sequence[Written], figures: Figures
 ) -> bool:
     said, strict = _column_said(each, sentence, table)
     if strict and said is None:
         return False
-    owners = _owners(each, sentence, table, written)
+    owners = owners_of(each, sentence, table, written)
     named = owners
-    group = sentence.row_near(each.place) if sentence.rows else []
+    group = sentence.row_near(each.place) if len(sentence.rows) > 1 else []
     if len(group) > 1 or (not sentence.rows and not _ALL.isdisjoint(sentence.tokens[: each.place])):
         if _take(each, column_bound(each, named, sentence, table, written), figures):
             return True
         if side_of(each, sentence, written) and set(group).issuperset(named):
             return False  # What is wrong of a group is not right of one of its rows.
-    owners, sure = _perhaps_owners(each, owners, sentence, table)
+    owners, sure = possible_owners(each, owners, sentence, table)
     about = not _ABOUT.isdisjoint(sentence.tokens[max(0, each.place - 4) : each.place])
     for index, row in enumerate(owners):
         column = _column_with(each, row, said, strict, about, sentence, table)
@@ -295,27 +203,6 @@ def _is_cell(
                 figures.quote((other, column), table.places[other, column], grade)
         return True
     return _take(each, column_bound(each, named, sentence, table, written), figures)
-
-
-def _perhaps_owners(
-    each: Written, owners: list[int], sentence: AnalysisSentence, table: Table
-) -> tuple[list[int], int]:
-    """Return the rows that may own a number, and how many of them, from the first, surely may."""
-    if owners and not _COMPARING.isdisjoint(sentence.tokens[: each.place]):
-        # `RJ: R$ 7.005, o dobro do PR, e nota 4,2`: behind what it is compared with, the subject speaks again.
-        first = sentence.rows[0][1] if sentence.rows else None
-        subject = sentence.carried_row if sentence.from_line or first is None else first
-        owners = list(dict.fromkeys([*owners, *(row for row in (first, subject) if row is not None)]))
-    alone = not owners
-    if alone and sentence.carried_row is not None:
-        owners = [sentence.carried_row]
-    sure = len(owners) if not alone or sentence.from_line else 0
-    # Only a number that no row of its own line claims may be any row's.
-    anyone = alone and (not sentence.from_line or not _RANGE.isdisjoint(sentence.tokens[: each.place]))
-    compared = not _AGAINST.isdisjoint(sentence.tokens[max(0, each.place - 2) : each.place])
-    if anyone or compared or not _OTHERS.isdisjoint(sentence.tokens[each.place + 1 : each.place + 5]):
-        owners = [*owners, *range(len(table.names))]
-    return owners, sure
 
 
 def _is_value(each: Written, value: float | None, about: bool) -> bool:

@@ -99,8 +99,10 @@ class AnalysisSentence:
 
     def group_of(self, row: int, place: int) -> list[int]:
         """Return the other rows of the group before a place to which a row belongs."""
+        if len(self.rows) < 2:
+            return []
         there = next((there for there, named in self.rows if named == row and there < place), None)
-        return [] if there is None or len(self.rows) < 2 else [other for other in self.group(there) if other != row]
+        return [] if there is None else [other for other in self.group(there) if other != row]
 
     def _joined(self, one: int, other: int) -> bool:
         between = self.tokens[one + 1 : other]

@@ -65,6 +65,12 @@ def test_a_period_spans_years() -> None:
     ("Outubro teve a maior receita, R$ 24.814. Bem mais que os R$ 18.664 de julho.", MONTHS),
     ("O boleto tem R$ 36.452. São 8,7% de atrasos, contra 9,1% no crédito.", PAYMENTS),
     ("Ponto 1: PE atrasa 21,1%.", ENTREGAS),
+    ("O frete é igual em MS e MT (R$ 22) e maior em CE e PE (R$ 29 e R$ 24).", ENTREGAS),
+    ("Dos 19 pedidos de PE, 4 atrasaram.", ENTREGAS),
+    ("PE tem 19 pedidos, e os outros três somam 26.", ENTREGAS),
+    ("A receita cresceu 33% de julho a outubro.", MONTHS),
+    ("A nota vai do pior nível (3,8, no débito) a 4,3.", PAYMENTS),
+    ("Buscar 8% de atrasos em PE.", ENTREGAS),
     ("Jan a set/2017: PE tem 19 pedidos.", ENTREGAS),
 ])  # fmt: skip
 def test_what_the_table_has_or_implies_is_right(text: str, place: int) -> None:
@@ -84,6 +90,11 @@ def test_what_the_table_has_or_implies_is_right(text: str, place: int) -> None:
     ("MS, PE e MT atrasam entre 12,0% e 21,1%.", ENTREGAS),
     ("CE não atrasa, contra 90% ou mais nos outros.", ENTREGAS),
     ("Em 2019, PE teve 19 pedidos.", ENTREGAS),
+    ("O frete é maior em CE e PE (R$ 24 e R$ 29).", ENTREGAS),
+    ("Dos 19 pedidos de PE, 11 atrasaram.", ENTREGAS),
+    ("PE atrasa 40% ou mais.", ENTREGAS),
+    ("PE tem 19 pedidos, e os outros três somam 31.", ENTREGAS),
+    ("A receita cresceu 63% de julho a outubro.", MONTHS),
 ])  # fmt: skip
 def test_what_the_table_does_not_have_is_false(text: str, place: int) -> None:
     assert read(text, place).figures.false
@@ -134,6 +145,11 @@ def test_what_the_table_does_not_have_is_false(text: str, place: int) -> None:
     ("PE não atrasa tanto.", ENTREGAS, None),
     ("O frete sobe de R$ 22 em MT para R$ 29 em CE.", ENTREGAS, None),
     ("O atraso caiu desde setembro.", MONTHS, True),
+    ("Um quinto dos pedidos de PE chega atrasado (21,1%).", ENTREGAS, True),
+    ("PE atrasa 69% a mais que MS.", ENTREGAS, True),
+    ("PE atrasa 69% menos que MS.", ENTREGAS, False),
+    ("O frete cresce junto com o volume.", ENTREGAS, None),
+    ("PE e CE, os dois maiores, têm 27 pedidos.", ENTREGAS, None),
 ])  # fmt: skip
 def test_claims_are_judged_by_the_table(text: str, place: int, right: bool | None) -> None:
     claims = read(text, place).claims
