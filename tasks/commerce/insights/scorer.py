@@ -119,6 +119,7 @@ SHORT_LINE: Final = 60
 
 CARELESS: Final = 0.9
 """What each end of a sentence that is marked twice leaves: `..`, `!!`."""
+_MARKED_TWICE: Final = ("..", ",,", "!!", "??")
 _DOUBLED: Final = re.compile(r"(?<![.!?,])(?:\.\.(?!\.)|,,|!!|\?\?)")
 _LINE: Final = re.compile(
     r"[ \t]*(?:(?P<item>[-*•–—]|(?P<ordinal>\d{1,2}[.)]))[ \t]+\**\w.{9}|(?P<heading>#{1,4}[ \t]*\w|\*\*\w))"
@@ -165,7 +166,9 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     fluent = fluency(text_words)
     enough = min(ENOUGH, len(facts))
-    sound = manner(text, folded, text_words) * CARELESS ** len(_DOUBLED.findall(text))
+    sound = manner(text, folded, text_words)
+    if any(map(text.__contains__, _MARKED_TWICE)):
+        sound *= CARELESS ** len(_DOUBLED.findall(text))
     quoted: float | None
     advised: float
     if table:
