@@ -62,24 +62,7 @@ _INFINITIVES: Final = frozenset(
         *(verb for line in read_lexicon("analyst_verbs") for verb in line.split()),
     )
 )
-_TENSES: Final = (
-    "a",
-    "am",
-    "e",
-    "em",
-    "ou",
-    "aram",
-    "eu",
-    "eram",
-    "iu",
-    "iram",
-    "ava",
-    "avam",
-    "ia",
-    "iam",
-    "ai",
-    "oi",
-)
+_TENSES: Final = tuple(_WORDS["tenses"])
 _LISTED: Final = frozenset(form for verb in _INFINITIVES for form in forms(verb) if form.endswith(_TENSES))
 _FINITE_ENDINGS: Final = ("am", "ou", "eram", "iram", "iu", "eem")
 _MORE_FINITE: Final = _WORDS["finite"]
@@ -100,25 +83,7 @@ _BEGINNINGS: Final = frozenset({"e", "mas", "porem", "enquanto", "ja", "porque"}
 _PAST: Final = ("ou", "aram", "eram", "iram", "iu", "eu")
 _NO_PAST: Final = frozenset({"ou", "meu", "seu", "teu", "europeu"})
 _OF: Final = frozenset({"de", "da", "do", "das", "dos", "no", "na", "a", "ao", "nos", "nas"})
-_SCOPING: Final = frozenset(
-    {
-        "em",
-        "no",
-        "na",
-        "nos",
-        "nas",
-        "de",
-        "da",
-        "do",
-        "das",
-        "dos",
-        "por",
-        "depois",
-        "apos",
-        "desde",
-        "so",
-    }
-)
+_SCOPING: Final = _WORDS["scoping"]
 _SMALL: Final = FUNCTION_WORDS | frozenset({"so", "apenas", "somente", "quase", "cerca", "uns", "umas"})
 
 
@@ -327,45 +292,7 @@ def _is_scoped(words: Sequence[str], table: Table, given: frozenset[str]) -> boo
 
 _UNITS: Final = frozenset({"%", "mil", "reais", "r$"})
 _PASSED: Final = _SMALL | _SCOPING | _INFINITIVES | frozenset(SHORT_MONTHS.values())
-_QUALITIES: Final = (
-    _WORDS["good"]
-    | _WORDS["bad"]
-    | frozenset(
-        {
-            "bom",
-            "boa",
-            "bons",
-            "boas",
-            "ritmo",
-            "destaque",
-            "folga",
-            "vantagem",
-            "diferenca",
-            "queda",
-            "alta",
-            "leve",
-            "pouco",
-            "pouca",
-            "muito",
-            "muita",
-            "menos",
-            "mais",
-            "apenas",
-            "grande",
-            "grandes",
-            "pequena",
-            "maior",
-            "qualquer",
-            "fato",
-            "volume",
-            "poucos",
-            "poucas",
-            "muitos",
-            "uma",
-            "casa",
-        }
-    )
-)
+_QUALITIES: Final = _WORDS["good"] | _WORDS["bad"] | _WORDS["qualities"]
 
 
 def _tells_a_past(tokens: Sequence[str], start: int) -> bool:
