@@ -212,7 +212,9 @@ def read_denial(advice: int, site: Site) -> None:
     """
     tokens = site.sentence.tokens
     stated = tokens[: advice + 1]
-    doubts = not WORDS["doubts"].isdisjoint(stated) and not WORDS["doubted"].isdisjoint(stated)
+    # `A partir de certo valor` doubts nothing.
+    doubting = [word for place, word in enumerate(tokens) if word in WORDS["doubts"] and not _is_some(place, tokens)]
+    doubts = bool(doubting) and not WORDS["doubted"].isdisjoint(tokens)
     checks = not _CHECKS.isdisjoint(tokens) and not _NOTHING.isdisjoint(tokens)
     if doubts or checks or not WORDS["denials"].isdisjoint(stated):
         site.claims.denials += 1
@@ -220,6 +222,10 @@ def read_denial(advice: int, site: Site) -> None:
     site.claims.denials += any(
         _denies(place, site) for place in range(min(advice, len(tokens))) if tokens[place] in _NEGATIONS
     )
+
+
+def _is_some(place: int, tokens: list[str]) -> bool:
+    return tokens[place] in ("certo", "certos") and tokens[place - 1 : place] == ["de"]
 
 
 _CHECKS: Final = frozenset(
