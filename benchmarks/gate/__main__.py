@@ -4,10 +4,14 @@ Each evaluation draws forty simulated prompts of each task, a base that knows so
 
 - *constant*: the text that earns most on training prompts, for every prompt of a task.
 - *nothing*: another draw of the base.
+- *form*: what the base knows, in the right form: what guided decoding alone makes of it.
 - *content*: nine of ten answers are the references', the others the base's.
 
-Limits: of the constants at most 5 % of evaluations call any task better, and none is promoted; of what learned nothing
-at most 5 % are promoted; content is promoted in each.
+Form and content are judged with `promote.over_rungs = require`, beside a rung that costs no more to serve: another draw
+of what the base knows, in the right form.
+
+Limits: of the constants at most 5 % of evaluations call any task better, and none is promoted; of what learned nothing,
+or form alone, at most 5 % are promoted; content is promoted in each.
 """
 
 import random
@@ -30,6 +34,7 @@ from tasks.evaluate.claims import judged
 from tasks.evaluate.compare import Comparison, compare
 from tasks.evaluate.evidence import Evaluated, Match, claims_of, decide_by
 from tasks.evaluate.ground_truth import metrics_of, truth_of
+from tasks.evaluate.ladder import RungStanding, with_rungs
 from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
 
@@ -49,7 +54,7 @@ MAX_FALSE: Final = 0.05
 MARGIN: Final = 0.10
 """The profile's."""
 
-Planted = Literal["constant", "nothing", "content"]
+Planted = Literal["constant", "nothing", "form", "content"]
 
 
 class Outcome(NamedTuple):
@@ -70,7 +75,7 @@ class Pools(NamedTuple):
 
 def arguments(parser: ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("--evaluations", type=int, default=2_000, help="of the constants; a tenth of the others")
+    parser.add_argument("--evaluations", type=int, default=2_000, help="of constants and of form; a tenth of nothing")
     parser.add_argument("--processes", type=int, default=PROCESSES, help="at once")
 
 
@@ -79,6 +84,7 @@ def measure(report: Report, options: Namespace) -> None:
     counts: Mapping[Planted, int] = {
         "constant": options.evaluations,
         "nothing": max(20, options.evaluations // 10),
+        "form": options.evaluations,
         "content": 20,
     }
     rows, example = [], ""
@@ -93,8 +99,10 @@ def measure(report: Report, options: Namespace) -> None:
             example = "\n".join(f"- {reason}" for reason in outcomes[0].reasons)
             report.limit(promoted == 0, f"{promoted:.1%} of constants are promoted, limit none")
             report.limit(called <= MAX_FALSE, f"{called:.1%} of constants are called better, limit {MAX_FALSE:.0%}")
-        elif planted == "nothing":
-            report.limit(promoted <= MAX_FALSE, f"{promoted:.1%} that learned nothing are promoted, limit 5 %")
+        elif planted != "content":
+            report.limit(
+                promoted <= MAX_FALSE, f"{promoted:.1%} that learned {planted} are promoted, limit {MAX_FALSE:.0%}"
+            )
         else:
             report.limit(promoted == 1, f"{promoted:.1%} that learned content are promoted, limit all")
     columns = {"tuned model": "", "evaluations": ",", "promoted": ".1%", "any better": ".1%"}
@@ -118,6 +126,7 @@ def evaluate(job: tuple[Planted, int]) -> Outcome:
     answers: Mapping[Planted, Callable[[PromptRow], str]] = {
         "constant": lambda row: constants[row.task],
         "nothing": lambda row: _base(row, pools, generator),
+        "form": lambda row: _right(_about(row, pools, generator)),
         "content": lambda row: _right(row) if generator.random() < KNOWN_BY_TUNED else _base(row, pools, generator),
     }
     tuned = _evaluated([row.answered(answers[planted](row), sample=0) for row in asked], seed)
@@ -131,7 +140,13 @@ def evaluate(job: tuple[Planted, int]) -> Outcome:
     measured = [(each, _evaluated(each.rollouts, seed).pairs) for each in found]
     claims = claims_of(config, before, tuned, tuned.pairs, measured, against)
     comparison = against(before.pairs, tuned.pairs)
-    gate = decide_by(claims, Match(before.pairs, tuned.pairs, comparison), {}, config.margin, against)
+    match = Match(before.pairs, tuned.pairs, comparison)
+    gate = decide_by(claims, match, {}, config.margin, against)
+    if planted in ("form", "content"):
+        mended = _evaluated([row.answered(answers["form"](row), sample=0) for row in asked], seed).pairs
+        rung = RungStanding("base-guided", "", 1, Match(mended, tuned.pairs, against(mended, tuned.pairs)))
+        learned = [task for task, claim in claims.items() if claim.learned]
+        gate = with_rungs(gate, "require", [rung], match, learned, against)
     tasks = judged(comparison.tasks, claims)
     better = tuple(task for task, block in tasks.items() if block.verdict == "better")
     return Outcome(gate.verdict == "promote", better, gate.reasons)
@@ -153,8 +168,12 @@ def _pools() -> Pools:
 
 def _base(row: PromptRow, pools: Pools, generator: random.Random) -> str:
     """Return what the base says: a nearly right answer, to this prompt or to another one."""
-    about = row if generator.random() < KNOWN_BY_BASE else generator.choice(pools.prompts[row.task])
-    return TASKS[row.task].faults(_right(about), generator)
+    return TASKS[row.task].faults(_right(_about(row, pools, generator)), generator)
+
+
+def _about(row: PromptRow, pools: Pools, generator: random.Random) -> PromptRow:
+    """Return the prompt that the base answers: this one where it knows what to say."""
+    return row if generator.random() < KNOWN_BY_BASE else generator.choice(pools.prompts[row.task])
 
 
 def _right(row: PromptRow) -> str:

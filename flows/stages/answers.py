@@ -45,6 +45,8 @@ class Answering:
     """The policy trained on the base; None where the base itself answers."""
     merged: ArtifactRecord | None = None
     """Both merged into one model, which answers instead; None where the adapter is loaded next to the base."""
+    draws: int = 1
+    """Answers to each prompt for each sample; several are drawn at the rollouts' temperature, so that they differ."""
     load_in_4bit: bool = False
     """Whether the base's weights are quantized, as in the policy's training; what is served is not."""
 
@@ -75,11 +77,13 @@ def answer(
     The dataset and the plan allow the start and are recorded, but only the test split decides the answers.
     """
     inputs = who.weights
+    samples = who.draws * config.evaluate.samples
+    temperature = config.evaluate.temperature if who.draws == 1 else config.train.temperature
     digest = config_digest(
         dataset.record.files[TEST_FILE],
         config.seed,
-        config.evaluate.temperature,
-        config.evaluate.samples,
+        temperature,
+        samples,
         config.evaluate.batch_size,
         config.train.max_completion_tokens,
         who.load_in_4bit,
@@ -92,9 +96,9 @@ def answer(
             policy=store.path(who.policy.sha256) if who.policy and not who.merged else None,
             load_in_4bit=who.load_in_4bit,
             dataset=dataset.path,
-            temperature=config.evaluate.temperature,
+            temperature=temperature,
             max_tokens=config.train.max_completion_tokens,
-            samples=config.evaluate.samples,
+            samples=samples,
             batch_size=config.evaluate.batch_size,
             seed=config.seed,
             work=folder,

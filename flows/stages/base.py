@@ -81,7 +81,7 @@ def _make(name: str, config: Config, pipeline_run: str, dataset: StageResult, *,
         ),
         inputs={"dataset": dataset.record},
         work=work,
-        summary=_figures,
+        summary=figures_of_warm_start,
     )
     return run_stage(stage, config, pipeline_run, fresh=fresh)
 
@@ -91,7 +91,8 @@ def policy_values(policy: PolicyConfig) -> dict[str, Any]:
     return policy.model_dump(mode="json") | {"chat_template": given_template(policy)}
 
 
-def _figures(folder: Path) -> Mapping[str, Any]:
+def figures_of_warm_start(folder: Path) -> Mapping[str, Any]:
+    """Return what a summary line says of a model and its warm start."""
     file = folder / SUMMARY_FILE
     if not file.exists():
         return {"model": "fetched by name"}

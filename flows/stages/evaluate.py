@@ -16,6 +16,7 @@ from flows.stages.answers import Answering, answer, answer_rival
 from flows.stages.base import published
 from flows.stages.champion import Champion, champion_for
 from flows.stages.merge import merge
+from flows.stages.rungs import answer_rungs
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from flows.stages.train import best_seed
 from schemas.artifact import ArtifactRecord
@@ -99,6 +100,9 @@ def evaluate(
         except EndpointError as error:
             # It decides nothing, so its failure stops nothing; its answers so far are kept for the next run.
             say(f"evaluate: warning: {error}; the evaluation continues without it")
+    of_rungs = answer_rungs(config, pipeline_run, dataset, plan, base, fresh=fresh)
+    answers |= {each.name: each.result for each in of_rungs.values()}
+    made = {f"model-{each.name}": each.model for each in of_rungs.values() if each.model is not None}
     rivals = [rival for rival in config.evaluate.rivals if f"rival-{rival.name}" in answers]
     ours = {PUBLISHED: "the model as it is published, before its warm start", TUNED_NF4: BESIDE_NF4}
     others = [ShownModel(name, answers[name].path, what) for name, what in ours.items() if name in answers]
@@ -116,7 +120,7 @@ def evaluate(
         "plan": plan.record,
         **models,
     }
-    inputs |= {name: each.record for name, each in merged.items()}
+    inputs |= {name: each.record for name, each in (merged | made).items()}
     inputs |= {f"answers-{name}": each.record for name, each in answers.items()}
 
     def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
@@ -133,6 +137,8 @@ def evaluate(
             tuned={seed: answers[names[seed]].path for seed in policies},
             champion=answers[CHAMPION].path if champion else None,
             others=others,
+            rungs={rung: each.result.path for rung, each in of_rungs.items()},
+            over_rungs=config.promote.over_rungs,
             chosen_seed=chosen,
             known=Background(
                 learning_curves={seed: _learning_curve(policy.path) for seed, policy in policies.items()},
@@ -163,6 +169,7 @@ def evaluate(
                     "rivals": {"__all__": set(HOW_IT_IS_REACHED)},
                 },
             ),
+            config.promote.over_rungs,
             config.rewards.spec,
             {device: price.model_dump() for device, price in config.workers.prices.items()},
         ),
@@ -181,6 +188,7 @@ def evaluate(
     return {
         "plan": plan,
         **merged,
+        **made,
         **({PUBLISHED: before} if before else {}),
         **{f"answer-{name}": each for name, each in answers.items()},
         STAGE: result,
@@ -204,6 +212,8 @@ def _plan(
         floors=config.evaluate.floors,
         min_variety=config.evaluate.min_variety,
         resamples=config.evaluate.resamples,
+        rungs=config.evaluate.rungs,
+        over_rungs=config.promote.over_rungs,
         seed=config.seed,
         temperature=config.evaluate.temperature,
         samples=config.evaluate.samples,

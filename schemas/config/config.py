@@ -366,6 +366,11 @@ class Config(Section):
         before, after = self.warm_start.lora, self.train.lora
         if not self.warm_start.steps or self.warm_start.result == "merged":
             return self
+        if "sft" in self.evaluate.rungs:
+            raise ValueError(
+                "the rung 'sft' tunes a base of one model, and warm_start.result='adapter' keeps an adapter beside it; "
+                "leave sft out of evaluate.rungs, or set warm_start.result='merged'"
+            )
         if self.train.beta or self.train.algorithm == "dpo":
             asked = "train.algorithm='dpo'" if self.train.algorithm == "dpo" else f"train.beta={self.train.beta:g}"
             raise ValueError(

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
@@ -18,8 +18,21 @@ BASELINES: Final[Mapping[str, str]] = {
     "echo": "the prompt itself",
 }
 """Answers that take no model, by their name in the report, each with its kind."""
-OUR_MODELS: Final = frozenset({"base", "tuned", "tuned-nf4", "published", "champion", "challenger", *BASELINES})
-"""Names of our own models and baselines in the report, which no rival may have."""
+DRAWS: Final = 8
+"""Answers that the base draws to each prompt for the rungs that choose among several."""
+OverRungs = Literal["report", "require"]
+Rung = Literal["base-majority", "base-best-of-4", "base-best-of-8", "sft"]
+RUNGS: Final[Mapping[Rung, str]] = {
+    "base-majority": "the most frequent of eight draws of the base, by fields or by a query's rows; of prose the first",
+    "base-best-of-4": "the draw that earns most of four: as the reward knows the reference, no choice does better",
+    "base-best-of-8": "the same of eight",
+    "sft": "the base after supervised fine-tuning on the reference answers, as many sequences as the training samples",
+}
+"""What may be had of the base at less cost, by its name in the report, each with its kind."""
+DRAWS_OF: Final[Mapping[Rung, int]] = {"base-majority": DRAWS, "base-best-of-4": 4, "base-best-of-8": DRAWS, "sft": 1}
+"""Answers that each rung draws to a prompt, and so how many times one answer's cost it has."""
+OUR_MODELS: Final = frozenset({"base", "tuned", "tuned-nf4", "published", "champion", "challenger", *BASELINES, *RUNGS})
+"""Names of our own models, baselines and rungs in the report, which no rival may have."""
 IN_EVERY_REQUEST: Final = frozenset(
     {"model", "messages", "temperature", "max_tokens", "max_completion_tokens", "seed", "stream", "n"}
 )
@@ -70,6 +83,36 @@ class JudgeConfig(EndpointSection):
     """Test prompts, drawn at random where there are more, whose answers it compares in both orders."""
     checked_pairs: int = Field(default=40, ge=2)
     """Pairs of the audit's completions with different scores, on which its agreement with people is measured."""
+
+
+class ReferenceTuningConfig(Section):
+    """Supervised fine-tuning on the reference answers of the training split, by an adapter of the training's size."""
+
+    batch_size: int = Field(default=32, ge=1)
+    """Answers a step."""
+    accumulation: int = Field(default=8, ge=1)
+    """Forward passes per step, among which its answers are divided to save memory."""
+    learning_rate: float = Field(default=2e-4, gt=0)
+    """Peak learning rate."""
+    max_epochs: int = Field(default=3, ge=1)
+    """Most times that it reads an answer: beyond a few it learns them by heart, which would be no fair comparison."""
+
+    @model_validator(mode="after")
+    def _parts_are_whole(self) -> Self:
+        if self.batch_size % self.accumulation:
+            raise ValueError(
+                f"accumulation {self.accumulation} does not divide batch_size {self.batch_size}; set one that does"
+            )
+        return self
+
+    def steps(self, sampled: int, prompts: int) -> int:
+        """Return the optimizer steps: as many answers as the training samples completions, up to `max_epochs`.
+
+        Args:
+            sampled: Completions that the training samples.
+            prompts: Training prompts, each with a reference answer.
+        """
+        return -(-min(sampled, self.max_epochs * prompts) // self.batch_size)
 
 
 class CostConfig(Section):
@@ -133,6 +176,11 @@ class EvaluateConfig(Section):
     """Bootstrap and permutation resamples."""
     against_champion: bool = True
     """Compare with the registry's champion too, where there is one: a challenger that is worse is held."""
+    rungs: tuple[Rung, ...] = ()
+    """What may be had of the base at less cost, to be compared with the tuned model: the base answers the test split
+    so many more times, or is fine-tuned on the reference answers."""
+    sft: ReferenceTuningConfig = ReferenceTuningConfig()
+    """The fine-tuning of the rung `sft`."""
     rivals: tuple[RivalConfig, ...] = ()
     """Models at endpoints that are compared too, without effect on the gate."""
     judge: JudgeConfig | None = None
@@ -175,6 +223,9 @@ class PromoteConfig(Section):
     """Name in MLflow's registry."""
     alias: str = Field(default="champion", pattern=r"^[\w.-]+$")
     """The alias that moves if the gate allows it."""
+    over_rungs: OverRungs = "report"
+    """What follows where the gain is not shown to be greater than that of the best of `evaluate.rungs` that costs no
+    more to serve: `report` says so, `require` holds the model."""
     previous_alias: str = Field(default="previous", pattern=r"^[\w.-]+$")
     """The alias of the previous holder, to which a rollback returns the first alias."""
 

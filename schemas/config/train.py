@@ -143,6 +143,11 @@ class TrainConfig(Section):
         return self.prompts_per_step * self.generations
 
     @property
+    def sampled_completions(self) -> int:
+        """Return how many completions a whole training samples."""
+        return self.max_steps // self.iterations * self.completions_per_step
+
+    @property
     def completions_per_pass(self) -> int:
         """Return the number of completions in one forward pass of one process."""
         return self.completions_per_step // (self.accumulation * self.processes)

@@ -12,6 +12,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.artifact import ArtifactRecord
+from schemas.config.evaluate import OverRungs, Rung
 from schemas.tables.prompts import TEST_FILE
 from schemas.tasks import SpecName, TaskName
 from tasks.evaluate.report.background import Looks
@@ -53,6 +54,10 @@ class EvaluationPlan(BaseModel):
     """The sha256 of the base."""
     challengers: Mapping[int, str]
     """The sha256 of each tested policy, by its training seed."""
+    rungs: tuple[Rung, ...] = ()
+    """What costs less and is compared with them; empty in older plans."""
+    over_rungs: OverRungs = "report"
+    """What follows where the gain is not shown to be greater than that of a rung."""
     champion: str | None
     """The sha256 of the policy that the chosen challenger would replace."""
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from schemas.config.evaluate import EvaluateConfig, RivalConfig
+from schemas.config.evaluate import DRAWS_OF, RUNGS, EvaluateConfig, OverRungs, RivalConfig, Rung
 from schemas.config.workers import MachinePrice
 from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.progress import Progress, silent
@@ -18,12 +18,14 @@ from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.answers.baselines import baselines
 from tasks.evaluate.answers.cost import serving
+from tasks.evaluate.answers.draws import choose
 from tasks.evaluate.answers.files import read_answers
 from tasks.evaluate.claims import judged, judged_overall
 from tasks.evaluate.compare import Comparison, compare, write_report
 from tasks.evaluate.evidence import Evaluated, Match, claims_of, decide_by
 from tasks.evaluate.ground_truth import metrics_of, truth_of
 from tasks.evaluate.judge.insights import JudgeReport
+from tasks.evaluate.ladder import RungStanding, with_rungs
 from tasks.evaluate.report.background import Background, OtherModel, reward_identity
 from tasks.evaluate.report.figures import draw
 from tasks.evaluate.report.page import write_page
@@ -70,6 +72,8 @@ def run(
     tuned: Mapping[int, Path],
     champion: Path | None,
     others: Sequence[ShownModel],
+    rungs: Mapping[Rung, Path],
+    over_rungs: OverRungs,
     chosen_seed: int,
     known: Background,
     prices: Mapping[str, MachinePrice],
@@ -89,6 +93,8 @@ def run(
         tuned: Folders of the tuned policies' answers, by training seed; all are compared with the base.
         champion: Folder of the champion's; None without a champion.
         others: Further models, without effect on the gate.
+        rungs: Folders of the answers of what costs less; of a rung that chooses among several draws, of these.
+        over_rungs: Whether a gain that a rung has too holds the model.
         chosen_seed: Seed of the training whose policy may be promoted: the others are compared with it alone, and its
             answers and ground truth are shown.
         known: The report's context, as far as known before the scores.
@@ -100,16 +106,19 @@ def run(
     databases = Databases.from_store(read_store(store))
     folders = {BASE: base, TUNED: tuned[chosen_seed]} | ({} if champion is None else {CHAMPION: champion})
     folders |= {other.name: other.answers for other in others}
-    total = len(folders) + len(tuned) - 1
+    total = len(folders) + len(tuned) - 1 + len(rungs)
     done = 0
 
     def evaluated(rollouts: Sequence[Rollout], as_seed: int) -> Evaluated:
         scored = [registry.score_rollout(rollout, databases, spec) for rollout in rollouts]
         return Evaluated(scored, [_as_pair(each, as_seed, databases) for each in scored], metrics_of(scored, databases))
 
-    def read(folder: Path, as_seed: int) -> Evaluated:
+    def read(folder: Path, as_seed: int, rung: Rung | None = None) -> Evaluated:
         nonlocal done
-        found = evaluated(read_answers(folder), as_seed)
+        rollouts: Sequence[Rollout] = read_answers(folder)
+        if rung is not None and DRAWS_OF[rung] > 1:
+            rollouts = choose(rung, rollouts, reward, databases)
+        found = evaluated(rollouts, as_seed)
         done += 1
         progress(done, total, "models scored")
         return found
@@ -133,7 +142,8 @@ def run(
     shown = {name: chosen if name == TUNED else read(folder, seed) for name, folder in folders.items()}
     chosen_baselines = baselines(training, shown[BASE].rollouts, reward, seed, progress)
     without_model = {each.name: evaluated(each.rollouts, seed) for each in chosen_baselines}
-    everything = shown | without_model
+    of_rungs = {name: read(folder, seed, name) for name, folder in rungs.items()}
+    everything = shown | without_model | of_rungs
     for name, each in everything.items():
         _write_scores(output / scores_file(name), all_tuned if name == TUNED else each.pairs)
 
@@ -153,7 +163,15 @@ def run(
         must_not_be_worse[f"with seed {chosen_seed} alone (it would be promoted)"] = alone
     if against_champion is not None:
         must_not_be_worse[AGAINST_CHAMPION] = Match(shown[CHAMPION].pairs, chosen.pairs, against_champion)
-    gate = decide_by(claims, Match(base_pairs, all_tuned, comparison), must_not_be_worse, config.margin, against)
+    match = Match(base_pairs, all_tuned, comparison)
+    gate = decide_by(claims, match, must_not_be_worse, config.margin, against)
+    ladder = [
+        RungStanding(name, RUNGS[name], DRAWS_OF[name], Match(pairs, drawn_alike, against(pairs, drawn_alike)))
+        for name, each in of_rungs.items()
+        for pairs, drawn_alike in ((_without_decoding(each.pairs), _without_decoding(all_tuned)),)
+    ]
+    learned = [task for task, claim in claims.items() if claim.learned]
+    gate = with_rungs(gate, over_rungs, ladder, match, learned, against)
     tasks = judged(comparison.tasks, claims)
     overall = judged_overall(comparison.overall, tasks)
     comparison = replace(comparison, gate=gate, overall=overall, tasks=tasks, claims=claims)
@@ -178,8 +196,13 @@ def run(
             )
             for other in others
         ],
+        ladder=ladder,
         serving=[
-            serving(name, folder, config.cost, rivals.get(name), prices=prices) for name, folder in folders.items()
+            *(serving(name, folder, config.cost, rivals.get(name), prices=prices) for name, folder in folders.items()),
+            *(
+                serving(name, folder, config.cost, prices=prices, draws=DRAWS_OF[name])
+                for name, folder in rungs.items()
+            ),
         ],
         judge=judge(answers) if judge else None,
     )
@@ -202,7 +225,11 @@ def _as_pair(rollout: ScoredRollout, seed: int, databases: Databases) -> PairedS
 
 def _comparable(other: ShownModel, pairs: Sequence[PairedScore]) -> Sequence[PairedScore]:
     """Return a rival's scores without their decoding, which may differ: it has its own tokens and budget."""
-    return pairs if other.rival is None else [pair.model_copy(update={"decoding": None}) for pair in pairs]
+    return pairs if other.rival is None else _without_decoding(pairs)
+
+
+def _without_decoding(pairs: Sequence[PairedScore]) -> list[PairedScore]:
+    return [pair.model_copy(update={"decoding": None}) for pair in pairs]
 
 
 def _description(other: ShownModel, scored: Evaluated) -> str:
@@ -250,6 +277,10 @@ def _write(comparison: Comparison, background: Background, output: Path) -> None
         "judge": asdict(background.judge) if background.judge else None,
         "identities": dict(background.identities),
         "champion": background.champion.report() if background.champion else None,
+        "ladder": {
+            rung.name: {"description": rung.what, "draws": rung.draws, **rung.match.found.report()}
+            for rung in background.ladder
+        },
         "others": {
             other.name: {"description": other.description, **other.comparison.report()} for other in background.others
         },

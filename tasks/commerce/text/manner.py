@@ -127,7 +127,7 @@ _PHONE: Final = re.compile(
     r"(?<!\d)(?:\+?55 ?)?(?:\(\d{2}\) ?|\d{2} )9?\d{4}-?\d{4}(?!\d)|(?<!\d)9\d{4}-\d{4}(?!\d)|0800 ?\d"
 )
 _BRACKETED: Final = re.compile(
-    r"\{\{|\}\}|\{%|\{[^{}\n]{1,40}\}|<\|?/?[^\W\d][^<>\n]{0,40}\|?>|<\||\|>|\[/?[^\W\d][^\[\]\n]{0,40}\]"
+    r"\{\{|\}\}|\{%|\{[^{}\n]{0,40}\}|<\|?/?[^\W\d][^<>\n]{0,40}\|?>|<\||\|>|\[/?[^\W\d][^\[\]\n]{0,40}\]|<!--"
 )
 _MASKED: Final = re.compile(r"\*(?<=[^\W\d_]\*)\*{0,3}[^\W\d_]")
 """A word with letters starred out, which is none of Markdown's."""
@@ -198,7 +198,7 @@ def _stalks(folded: str) -> bool:
 
 
 def _leads_away(text: str, folded: str, raw: bytes) -> bool:
-    """Return whether a text holds an address, a telephone number, a placeholder, markup of a chat or a masked word."""
+    """Return whether a text holds an address, a telephone number, a placeholder, code or a masked word."""
     signs = raw.translate(None, _ORDINARY)
     if signs and _is_marked(text, folded, signs):
         return True
@@ -215,10 +215,10 @@ def _leads_away(text: str, folded: str, raw: bytes) -> bool:
 
 
 def _is_marked(text: str, folded: str, signs: bytes) -> bool:
-    """Return whether a text's signs are those of a control, a masked word, an account, a field or a chat's markup."""
+    """Return whether a text's signs are those of a control, a masked word, an account, a field, a comment or a chat."""
     return bool(
         signs.translate(None, b"@<>{}[]\\_*")
-        or (b"*" in signs and _MASKED.search(text))
+        or (b"*" in signs and ("/*" in text or _MASKED.search(text)))
         or (b"@" in signs and _AT.search(folded))
         or (b"_" in signs and "___" in text)
         or (b"\\" in signs and ("\\n" in text or "\\u" in text))

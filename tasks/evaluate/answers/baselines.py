@@ -6,7 +6,7 @@ rule reads only the prompt's own lines, and an echo reads nothing at all.
 
 import json
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
@@ -19,6 +19,7 @@ from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.prompt_rule import choose_rule
 from tasks.commerce.registry import TASKS
+from tasks.evaluate.answers.draws import most_frequent_fields
 
 CANDIDATES: Final = 24
 """Most frequent answers of the training split among which a constant is chosen."""
@@ -74,7 +75,7 @@ def _of_task(
     if not rows:
         return [echo]
     answers = [TASKS[task].answer(row.reference) for row in rows]
-    usual = _majority(answers) if TASKS[task].answers_in_json else None
+    usual = most_frequent_fields([*map(json.loads, answers)]) if TASKS[task].answers_in_json else None
     frequent = [answer for answer, _ in Counter(answers).most_common(CANDIDATES)]
     candidates = list(dict.fromkeys([*frequent, *([usual] if usual else [])]))
     choosing = generator.sample(rows, min(CHOOSING, len(rows)))
@@ -87,13 +88,3 @@ def _of_task(
     if rule is not None:
         found.append(("rule", f"by {', '.join(rule.names)}", rule.answer))
     return [*found, echo]
-
-
-def _majority(answers: Sequence[str]) -> str:
-    """Return the object of each field's most frequent value."""
-    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for answer in answers:
-        for name, value in json.loads(answer).items():
-            counts[name][json.dumps(value, ensure_ascii=False)] += 1
-    fields = {name: json.loads(found.most_common(1)[0][0]) for name, found in counts.items()}
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     # A comparison of two files does without these imports, which take a second.
     from tasks.evaluate.answers.cost import Serving
     from tasks.evaluate.judge.insights import JudgeReport
+    from tasks.evaluate.ladder import RungStanding
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,8 @@ class Background:
     """Name of the champion."""
     others: Sequence[OtherModel] = ()
     """The challenger against other models."""
+    ladder: Sequence["RungStanding"] = ()
+    """What may be had of the base at less cost, each beside the tuned model."""
     serving: Sequence["Serving"] = ()
     """Latency of each model, and the cost of an analysis by it."""
     weights: str = ""

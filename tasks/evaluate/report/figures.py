@@ -11,6 +11,7 @@ from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison, PromptScores
 from tasks.evaluate.number_format import interval, signed
 from tasks.evaluate.report.background import Background, LearningCurve
+from tasks.evaluate.report.ladder import draw_ladder, steps
 from tasks.evaluate.stats.statistics import PairedStats, Verdict
 from tasks.report.canvas import BLUE, DASHES, FAINT, GAIN, INK, LOSS, SOFT, add_axes, canvas, svg
 
@@ -40,14 +41,16 @@ def draw(comparison: Comparison, background: Background) -> dict[str, str]:
     """Draw every figure with data, by name.
 
     Returns:
-        `forest`, `seeds` with two seeds or more, `learning_curves` if known, and for each task `differences_TASK` and,
-        if its lines are distinguishable, `slopes_TASK`.
+        `forest`, `seeds` with two seeds or more, `learning_curves` if known, `ladder` with rungs, and for each task
+        `differences_TASK` and, if its lines are distinguishable, `slopes_TASK`.
     """
     drawn = {"forest": forest(comparison.overall, comparison.tasks, comparison.margin)}
     if len(comparison.seed_differences) > 1:
         drawn["seeds"] = seeds(comparison)
     if any(curve.points for curve in background.learning_curves.values()):
         drawn["learning_curves"] = learning_curves(background.learning_curves, background.chosen_seed)
+    if background.ladder:
+        drawn["ladder"] = draw_ladder(steps(comparison, background))
     for task, block in comparison.tasks.items():
         prompts = [prompt for prompt in comparison.prompts if prompt.task == task]
         drawn[f"differences_{task}"] = differences(task, prompts, block)

@@ -11,12 +11,14 @@ def metrics_of_report(report: Mapping[str, Any]) -> dict[str, float]:
 
     An interval unknown for lack of prompts is left out; so is the ground truth's difference,
     `ground_truth.mean_difference`, without ground truth. Another model's numbers are under its name, such as
-    `against.large.mean_difference`, where it takes the place of the base. Of each task the highest score of answers
+    `against.large.mean_difference`, where it takes the place of the base, and so are a rung's, such as
+    `over.base-majority.mean_difference`. Of each task the highest score of answers
     that take no model is `push.best_baseline`, and the variety of its answers `push.variety`.
     """
     blocks = {"overall": report["overall"], **report["tasks"]}
     # A version promoted again by hand may have an older report without other models.
     blocks |= {f"against.{name}": other["overall"] for name, other in report.get("others", {}).items()}
+    blocks |= {f"over.{name}": rung["overall"] for name, rung in report.get("ladder", {}).items()}
     metrics = {
         f"{scope}.{figure}": float(block[figure])
         for scope, block in blocks.items()

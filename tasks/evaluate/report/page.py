@@ -14,6 +14,7 @@ from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.compare import Comparison, PromptScores
 from tasks.evaluate.number_format import interval, p_value, percent, signed
 from tasks.evaluate.report.background import Background
+from tasks.evaluate.report.ladder import steps
 from tasks.evaluate.report.sentences import headline, models_in, warnings_of, when_margin_was_set
 from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, PLANNED_SEEDS, plan
 from tasks.evaluate.stats.statistics import PairedStats
@@ -81,6 +82,7 @@ def render(comparison: Comparison, background: Background, drawn: Mapping[str, s
         undecided=list(_undecided(comparison)),
         models=models_in([list(each) for by in background.ground_truth.values() for each in by.values()]),
         baselines=BASELINES,
+        ladder=steps(comparison, background) if background.ladder else [],
         crowded=_CROWDED,
         longest=_LONGEST_SHOWN,
     )

@@ -8,6 +8,7 @@ from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.number_format import interval, p_value, signed
 from tasks.evaluate.report.background import Background
+from tasks.evaluate.report.ladder import steps
 from tasks.evaluate.report.markdown import bullets, escaped, table
 from tasks.evaluate.report.sentences import headline, models_in, warnings_of, when_margin_was_set
 from tasks.evaluate.stats.statistics import PairedStats
@@ -27,6 +28,7 @@ def markdown(comparison: Comparison, background: Background) -> str:
         background.weights,
         _blocks(comparison.tasks, comparison.overall, "base", "tuned"),
         *_of_claims(comparison),
+        *_of_ladder(comparison, background),
         *_of_seeds(comparison),
         *_of_ground_truth(comparison, background),
         *_of_others(background),
@@ -64,6 +66,26 @@ def _of_claims(comparison: Comparison) -> list[str]:
     header = ["task", "base", "tuned", *BASELINES, "floors", "variety, base", "variety, tuned", "verdict"]
     what = "; ".join(f"{name}: {kind}" for name, kind in BASELINES.items())
     return ["## Beside answers that take no model", f"{what}.", table(header, rows)]
+
+
+def _of_ladder(comparison: Comparison, background: Background) -> list[str]:
+    if not background.ladder:
+        return []
+    header = ["answers of", "a prompt", *comparison.tasks, "overall", "tuned − it", "95 % interval", "US$ for 1,000"]
+    rows = [
+        [
+            step.name,
+            str(step.draws),
+            *(f"{step.scores[task].mean:.3f}" for task in comparison.tasks),
+            f"{step.overall:.3f}",
+            "–" if step.left is None else signed(step.left.mean_difference),
+            "–" if step.left is None else interval(step.left.ci_low, step.left.ci_high),
+            "unknown" if step.cost is None else f"{1_000 * step.cost:.3f}",
+        ]
+        for step in steps(comparison, background)
+    ]
+    what = "; ".join(f"{rung.name}: {rung.what}" for rung in background.ladder)
+    return ["## What is to be had for less", f"{escaped(what)}.", table(header, rows)]
 
 
 def _of_seeds(comparison: Comparison) -> list[str]:

@@ -49,6 +49,8 @@ class WarmStartRequest(BaseModel):
 
     policy: PolicyConfig
     """The model."""
+    base: Path | None = None
+    """Folder of a base that learns the reference answers further, instead of the policy by its name."""
     chat_template: str | None = None
     """Chat template to give the model, as text; its own if not set."""
     warm_start: WarmStartConfig
@@ -68,6 +70,8 @@ class WarmStartRequest(BaseModel):
 def main(request_file: Path, channel: Channel) -> None:
     """Write the base model and its tokenizer to the request's output folder."""
     request = WarmStartRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
+    if request.base is not None:
+        request = request.model_copy(update={"policy": PolicyConfig(name=str(request.base))})
     work = request_file.parent / "warm_start"
     channel.progress(0, request.warm_start.steps, "loading torch and TRL")
     if request.recipe is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from schemas.config.config import Config
+from schemas.config.evaluate import DRAWS, DRAWS_OF
 from schemas.config.train import Backend, TrainConfig
 from schemas.tasks import TaskName
 from tasks.train.grpo.curriculum import completion_limit
@@ -206,6 +207,7 @@ def _after_training(config: Config, prompts: Mapping[TaskName, int], shape: Deco
     else:
         seconds = models * (LOADING + _answering(config, shape, tests, "transformers"))
         answers = StageTime(name, "gpu", seconds, "estimated", BY_TRANSFORMERS)
+    rungs = _rungs(config, sum(prompts.values()), tests, shape)
     merges = 0 if config.train.adapter_per_task else seeds * shape.parameters * MERGE_A_PARAMETER
     machine: Machine = "cpu" if config.policy.stand_in else "gpu"
     merge = StageTime("merge", machine, merges, "estimated", "100 s at 0.5B on one CPU core; less on a GPU")
@@ -213,9 +215,29 @@ def _after_training(config: Config, prompts: Mapping[TaskName, int], shape: Deco
     return [
         *([merge] if merges else []),
         answers,
+        *rungs,
         StageTime("evaluate", "cpu", ON_CPU, "measured", LAPTOP_RUN),
         promote,
     ]
+
+
+def _rungs(config: Config, prompts: int, tests: int, shape: DecoderShape) -> list[StageTime]:
+    """Estimate what the rungs take: the base's draws to each test prompt, and a fine-tuning with its answers."""
+    rungs = config.evaluate.rungs
+    asked = DRAWS * tests if any(DRAWS_OF[rung] > 1 for rung in rungs) else 0
+    shown = 0
+    if "sft" in rungs:
+        tuning = config.evaluate.sft
+        shown = tuning.batch_size * tuning.steps(config.train.sampled_completions, prompts)
+        asked += tests
+    if not asked:
+        return []
+    name = f"rungs: {asked} answers" + (f", SFT on {shown}" if shown else "")
+    if config.policy.stand_in:
+        seconds = asked * LAPTOP_ANSWER + shown * LAPTOP_DEMONSTRATION
+        return [StageTime(name, "cpu", seconds, "estimated", LAPTOP_RUN)]
+    seconds = 2 * LOADING + _answering(config, shape, asked, "transformers") + fine_tuning_seconds(shape, shown)
+    return [StageTime(name, "gpu", seconds, "estimated", BY_TRANSFORMERS)]
 
 
 def sampling_source(sampler: Sampler) -> str:

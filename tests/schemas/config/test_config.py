@@ -119,13 +119,15 @@ def test_an_address_of_mlflow_holds_no_password_and_is_not_repeated(address: str
 
 
 def test_training_goes_on_with_an_adapter_of_its_own_size_only() -> None:
-    settings = ["warm_start.steps=10", "warm_start.result=adapter", "warm_start.lora.rank=8"]
+    settings = ["warm_start.steps=10", "warm_start.result=adapter", "warm_start.lora.rank=8", "evaluate.rungs=[]"]
     with pytest.raises(InputError, match="rank 8 and alpha 32"):
         load_config("l4", settings)
     assert load_config("l4", [*settings, "train.lora.rank=8"]).warm_start.result == "adapter"
     assert load_config("l4", [*settings, "warm_start.result=merged"]).warm_start.lora.rank == 8
     with pytest.raises(InputError, match=r"set warm_start\.result='merged'"):
         load_config("l4", [*settings, "train.lora.rank=8", "train.beta=0.04"])
+    with pytest.raises(InputError, match="leave sft out of evaluate"):
+        load_config("l4", [*settings, 'evaluate.rungs=["sft"]'])
 
 
 def test_a_chat_template_is_named_or_a_file() -> None:

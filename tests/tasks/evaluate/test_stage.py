@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from schemas.config.config import AUDIT_FOLDER
-from schemas.config.evaluate import EvaluateConfig, RivalConfig
+from schemas.config.evaluate import DRAWS, DRAWS_OF, RUNGS, EvaluateConfig, OverRungs, RivalConfig
 from schemas.tables.prompts import PromptRow
 from tasks.evaluate import stage
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
@@ -65,6 +65,8 @@ def run(
     judge: stage.Judge | None = None,
     config: EvaluateConfig = UNLIMITED,
     training: Sequence[PromptRow] = (),
+    draws: int | None = None,
+    over_rungs: OverRungs = "report",
 ) -> Comparison:
     output = folder / "evaluation"
     output.mkdir()
@@ -86,6 +88,13 @@ def run(
             )
             for name, right in rivals.items()
         ],
+        rungs={}
+        if draws is None
+        else {
+            name: write(folder / name, draws, DRAWS * samples if drawn > 1 else samples)
+            for name, drawn in DRAWS_OF.items()
+        },
+        over_rungs=over_rungs,
         chosen_seed=chosen,
         known=Background(
             learning_curves=dict.fromkeys(tuned, LearningCurve(((0, 0.25), (10, 0.75)), 10)),
@@ -215,6 +224,22 @@ def test_rivals_are_shown_with_a_budget_of_their_own_and_decide_nothing(tmp_path
     text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
     assert "## Against rival-70b (decides nothing)" in text
     assert "## Against rival-8b (decides nothing)" in text
+
+
+def test_what_needs_no_training_stands_on_a_ladder_with_its_cost(tmp_path: Path) -> None:
+    """All draws of a prompt are alike here, so that each rung scores what the base's draws do."""
+    found = run(tmp_path, {7: 10}, chosen=7, base=4, samples=2, draws=6)
+    document = report(tmp_path)
+
+    assert list(document["ladder"]) == list(RUNGS)
+    for rung in document["ladder"].values():
+        assert rung["overall"]["mean_base"] == pytest.approx(found.overall.mean_base * 6 / 4)
+        assert rung["overall"]["mean_tuned"] == found.overall.mean_tuned
+    tokens = {served["model"]: served["mean_tokens"] for served in document["serving"]}
+    assert [tokens[name] / tokens["base"] for name in RUNGS] == [8, 4, 8, 1]
+    text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
+    assert "What is to be had for less" in text
+    assert "base-majority" in (tmp_path / "evaluation" / "report.html").read_text(encoding="utf-8")
 
 
 def test_the_judge_reads_each_prompts_first_answers_side_by_side(tmp_path: Path) -> None:

@@ -38,11 +38,17 @@ def write_dataset(folder: Path, rows: list[PromptRow], general: list[dict[str, s
 
 
 def make_base(
-    folder: Path, policy: PolicyConfig, config: WarmStartConfig, *, gradient_checkpointing: bool = False
+    folder: Path,
+    policy: PolicyConfig,
+    config: WarmStartConfig,
+    *,
+    base: Path | None = None,
+    gradient_checkpointing: bool = False,
 ) -> Path:
     """Make the base of the dataset in the folder, and return where it is."""
     request = WarmStartRequest(
         policy=policy,
+        base=base,
         chat_template=given_template(policy),
         warm_start=config,
         gradient_checkpointing=gradient_checkpointing,

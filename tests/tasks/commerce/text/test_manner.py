@@ -28,6 +28,7 @@ GOOD = (
     "Bolsa preta com frete grátis, corre!",
     "Muito bom.com certeza volto",
     "A reputação da loja caiu",
+    "Frete grátis para SP e/ou RJ *hoje*",
     "leva 3 paga 2 em fraldas ❤️ <3",
     "- SP: R$ 57.053 (12,5%)\n**Recomendo** renegociar os prazos.",
 )
@@ -41,6 +42,9 @@ BAD = (
     "Olá, {nome}! Seu cupom chegou",
     "Oferta para __________ só hoje",
     "<oferta> em <produto>",
+    "Tênis com 20% de desconto {}",
+    "/* Sim. */ Tênis com 20% de desconto",
+    "Tênis com 20% de desconto <!-- Sim. -->",
     "assistant: 20% de desconto em tênis",
     "Quer que eu escreva outra versão? Tênis com 20%",
     "Ligue já: (11) 98765-4321",

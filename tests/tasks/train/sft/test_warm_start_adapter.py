@@ -116,3 +116,17 @@ def test_a_base_is_taught_in_the_template_that_it_is_given(published: Path, tmp_
         "revision": None,
         "commit": None,
     }
+
+
+def test_a_base_learns_further_as_a_model_by_name_does(published: Path, tmp_path: Path) -> None:
+    """The rung `sft`: the stand-in too is tuned on right answers, by an adapter that is merged."""
+    by_name = _taught(published, tmp_path / "by-name")
+    folder = tmp_path / "base"
+    folder.mkdir()
+    write_dataset(folder, ROWS, GENERAL)
+    stand_in = PolicyConfig(stand_in=True)
+    output = make_base(folder, stand_in, WarmStartConfig.model_validate(TAUGHT), base=published)
+
+    tuned = weights_of(output)
+    assert all(tuned[name].equal(weights) for name, weights in weights_of(by_name).items())
+    assert any(not tuned[name].equal(weights) for name, weights in weights_of(published).items())

@@ -22,7 +22,8 @@ def test_a_retraining_on_a_card_has_every_stage_that_costs() -> None:
     stages = times("l4", "train.seeds=[1, 2]", "warm_start.steps=10")
     assert list(stages) == [
         "synthesize, curate", "start-up of the GPU's machine", "base: SFT", "audit sampling", "preflight, 2 times",
-        "train, seed 1", "train, seed 2", "merge", "answers of 6 models to 35 test prompts", "evaluate", "promote",
+        "train, seed 1", "train, seed 2", "merge", "answers of 6 models to 35 test prompts",
+        "rungs: 35 answers, SFT on 3616", "evaluate", "promote",
     ]  # fmt: skip
     on_cpu = {name for name, stage in stages.items() if stage.machine == "cpu"}
     assert on_cpu == {"synthesize, curate", "evaluate", "promote"}
@@ -35,6 +36,13 @@ def test_a_laptop_has_no_start_up_and_no_gpu() -> None:
     assert "start-up of the GPU's machine" not in stages
     # The run of docs/quickstart.md: 321 seconds for its 280 steps.
     assert stages["base"].seconds == pytest.approx(321.1)
+
+
+def test_draws_of_the_base_cost_as_many_answers() -> None:
+    alone, drawn = times("l4"), times("l4", 'evaluate.rungs=["base-majority", "base-best-of-4"]')
+    assert not any(name.startswith("rungs: 280") for name in alone)
+    assert drawn["rungs: 280 answers"].seconds
+    assert not any(name.startswith("rungs") for name in times("l4", "evaluate.rungs=[]"))
 
 
 def test_stages_that_a_run_leaves_out_are_left_out() -> None:

@@ -1,0 +1,83 @@
+"""Ladder: what of a gain is to be had for less, and whether enough of it is left to promote a policy."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from schemas.config.evaluate import OverRungs
+from schemas.tasks import TaskName
+from tasks.evaluate.evidence import Compare, Match
+from tasks.evaluate.gate import PromotionGate
+from tasks.evaluate.number_format import interval, signed
+from tasks.evaluate.stats.sample_size import ALPHA
+from tasks.evaluate.stats.statistics import PairedStats
+
+
+@dataclass(frozen=True)
+class RungStanding:
+    """One rung of the ladder beside the tuned model, which is compared with it as with the base."""
+
+    name: str
+    what: str
+    """Its kind, as the report says it."""
+    draws: int
+    """Answers that it draws to a prompt, and so how many times one answer's cost it has."""
+    match: Match
+    """The rung, which takes the base's place, and the tuned model."""
+
+
+def with_rungs(
+    gate: PromotionGate,
+    wanted: OverRungs,
+    rungs: Sequence[RungStanding],
+    base: Match,
+    learned: Collection[TaskName],
+    compare: Compare,
+) -> PromotionGate:
+    """Say what of the gain is left over the best rung that costs no more to serve, and hold for it where required.
+
+    Enough is left where the tuned model is better than that rung overall, on the tasks that count, by the paired test
+    and its interval, in score and, where known, in ground truth. The best rung is the one that scores highest on the
+    test split, which favours the rungs.
+
+    Args:
+        gate: The verdict so far.
+        wanted: Whether a gain that a rung has too holds the model, or is only reported.
+        rungs: The rungs that were evaluated.
+        base: Base and tuned.
+        learned: The tasks that count; without any, nothing is said.
+        compare: Compares the second scores with the first.
+    """
+    free = [(rung, rung.match.of(learned, compare)) for rung in rungs if rung.draws == 1] if learned else []
+    if not free:
+        if wanted == "require" and gate.verdict == "promote":
+            missing = (
+                "no rung that costs no more to serve was evaluated, so that nothing shows what the training is worth"
+            )
+            return replace(gate, verdict="hold", reasons=(f"{missing} (promote.over_rungs = require)",))
+        return gate
+    rung, found = max(free, key=lambda each: each[1].overall.mean_base)
+    before = base.of(learned, compare).overall
+    truth = found.ground_truth.overall if found.ground_truth else None
+    sentence = _sentence(rung.name, before, found.overall, truth)
+    if _is_left(found.overall) and (truth is None or _is_left(truth)):
+        return replace(gate, reasons=(*gate.reasons, sentence))
+    sentence = f"{sentence}; it is not shown that the training is worth more than `{rung.name}`"
+    if wanted == "report":
+        return replace(gate, reasons=(*gate.reasons, sentence))
+    kept = gate.reasons if gate.verdict == "hold" else ()
+    return PromotionGate("hold", (*kept, sentence))
+
+
+def _is_left(block: PairedStats) -> bool:
+    return block.p_signflip < ALPHA and block.ci_low is not None and block.ci_low > 0
+
+
+def _sentence(name: str, before: PairedStats, left: PairedStats, truth: PairedStats | None) -> str:
+    gain, without = before.mean_difference, left.mean_base - before.mean_base
+    in_truth = ""
+    if truth is not None:
+        in_truth = f", in ground truth {signed(truth.mean_difference)} ({interval(truth.ci_low, truth.ci_high)})"
+    return (
+        f"of the gain of {signed(gain)}, `{name}` has {signed(without)}, at no more cost to serve; "
+        f"{signed(left.mean_difference)} is left, 95 % interval {interval(left.ci_low, left.ci_high)}{in_truth}"
+    )
