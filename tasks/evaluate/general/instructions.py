@@ -1,0 +1,57 @@
+"""Instructions in Brazilian Portuguese, each with the checks that an answer must pass."""
+
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from schemas.json_lines import read_json_lines
+from tasks.evaluate.general.checks import CHECKS, repeats
+
+DATA_FILES: Final = ("data/general/instructions.jsonl",)
+_FILE: Final = Path(__file__).resolve().parents[3] / DATA_FILES[0]
+
+
+class InstructionCheck(BaseModel):
+    """One thing that an instruction asks for."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    check: str
+    """Name of the check; the other fields are its parameters."""
+
+    def passed(self, answer: str) -> bool:
+        """Return whether an answer does it."""
+        return CHECKS[self.check](answer, **(self.model_extra or {}))
+
+
+class Instruction(BaseModel):
+    """One instruction, with an answer that follows it and one that does not."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    """Its name, which never changes."""
+    kind: str
+    """What it asks for, such as `dates`."""
+    prompt: str
+    """What the model is told."""
+    checks: tuple[InstructionCheck, ...] = Field(min_length=1)
+    """All of which an answer must pass."""
+    right: str
+    """An answer that follows it."""
+    wrong: str
+    """One that does not, as a model that lost it would give."""
+
+    def followed(self, answer: str) -> bool:
+        """Return whether an answer does all that was asked, and does not repeat the instruction."""
+        if not answer.strip() or repeats(answer, self.prompt):
+            return False
+        return all(check.passed(answer) for check in self.checks)
+
+
+@cache
+def instructions() -> tuple[Instruction, ...]:
+    """Return all instructions, in the order of the file."""
+    return read_json_lines(_FILE, Instruction, "instructions")
