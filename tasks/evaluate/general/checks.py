@@ -11,18 +11,19 @@ from typing import Any, Final
 
 Check = Callable[..., bool]
 
-PORTUGUESE: Final = frozenset(
+_PORTUGUESE: Final = (
     "o os um uma uns umas de da dos das em na nos nas por pelo pela para pra com sem sob sobre entre até ao "
     "à aos às e ou mas que se não nem já mais menos muito muita muitos muitas pouco seu sua seus suas meu minha nosso "
     "nossa este esta esse essa isso isto aquele aquela ele ela eles elas eu você vocês nós quem onde quando como "
-    "porque é são foi era está estão ser ter tem há também só ainda todo toda todos todas cada depois antes".split()
+    "porque é são foi era está estão ser ter tem há também só ainda todo toda todos todas cada depois antes"
 )
 """Words that hardly a Portuguese sentence does without, but for those that are English too."""
-ENGLISH: Final = frozenset(
+_ENGLISH: Final = (
     "the and of is are was were with this that these you your it its in to have has from on be they will what we our "
-    "i my he she his her not at by can there here".split()
+    "i my he she his her not at by can there here"
 )
 """The same of English, but for words that are Portuguese too."""
+_SMALL_WORDS: Final = frozenset(_PORTUGUESE.split()), frozenset(_ENGLISH.split())
 _SENTENCE_END: Final = re.compile(r"[.!?…]+[\"'”’»)]*(?=\s|$)")
 _ABBREVIATION: Final = re.compile(r"\b(Sr|Sra|Dr|Dra|Prof|Profa|av|pág|tel|nº)\.(?=\s+\S)", re.IGNORECASE)
 _BULLET: Final = re.compile(r"\s*[-–]\s+(?=\S)")
@@ -172,7 +173,7 @@ def quoted(answer: str) -> bool:
 def portuguese(answer: str) -> bool:
     """Return whether an answer reads as Portuguese: its small words are, and no word is repeated over and over."""
     found = [word.strip(".,;:!?()…\"'“”*#|-").casefold() for word in _words(answer)]
-    ours, theirs = (sum(word in listed for word in found) for listed in (PORTUGUESE, ENGLISH))
+    ours, theirs = (sum(word in listed for word in found) for listed in _SMALL_WORDS)
     varied = len(set(found)) * 2 >= min(len(found), 60)
     return varied and ours > theirs and ours * 12 >= min(len(found), 200)
 

@@ -1,5 +1,6 @@
 """Instructions in Brazilian Portuguese, each with the checks that an answer must pass."""
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -7,9 +8,13 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.json_lines import read_json_lines
+from schemas.tables.prompts import PromptRow
+from schemas.tasks import TaskName
 from tasks.evaluate.general.checks import CHECKS, repeats
 
 DATA_FILES: Final = ("data/general/instructions.jsonl",)
+SYSTEM: Final = "Responda em português do Brasil e faça exatamente o que a mensagem pede."
+"""What the model is told before each instruction."""
 _FILE: Final = Path(__file__).resolve().parents[3] / DATA_FILES[0]
 
 
@@ -55,3 +60,26 @@ class Instruction(BaseModel):
 def instructions() -> tuple[Instruction, ...]:
     """Return all instructions, in the order of the file."""
     return read_json_lines(_FILE, Instruction, "instructions")
+
+
+def as_rows(tasks: Sequence[TaskName]) -> list[PromptRow]:
+    """Return the instructions as prompts that a model answers like the test split's.
+
+    Args:
+        tasks: The tasks of the test split. Each instruction takes the next one in turn, so that of a policy with an
+            adapter for each task all adapters answer some.
+    """
+    return [
+        PromptRow(
+            prompt_id=each.id,
+            task=tasks[number % len(tasks)],
+            system=SYSTEM,
+            prompt=each.prompt,
+            reference={},
+            source="general",
+            customer_id=None,
+            order_id=None,
+            review_id=None,
+        )
+        for number, each in enumerate(instructions())
+    ]

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from tasks.evaluate.general.checks import CHECKS
 from tasks.evaluate.general.instructions import Instruction, instructions
-
-LEAST_FOLLOWED = 0.2
+from tasks.evaluate.general.outcome import LEAST_FOLLOWED
 
 ALL = instructions()
 by_id = pytest.mark.parametrize("instruction", ALL, ids=[each.id for each in ALL])
@@ -52,8 +51,6 @@ def test_no_answer_stops_a_check(answer: str) -> None:
         assert each.followed(answer) in (True, False)
 
 
-@pytest.mark.parametrize(
-    "answer", ["[" * 100_000, "9" * 100_000, "a" * 100_000, "- " * 50_000, ". " * 50_000, "\ud800"]
-)
+@pytest.mark.parametrize("answer", ["[" * 100_000, "9" * 100_000, "a" * 100_000, "- " * 50_000, "\ud800"])
 def test_hostile_answers_follow_next_to_nothing(answer: str) -> None:
     assert sum(each.followed(answer) for each in ALL) <= 2
