@@ -217,7 +217,8 @@ def run(
 def _general(config: EvaluateConfig, base: Path, tuned: Path, seed: int) -> GeneralOutcome | None:
     if config.general == "off":
         return None
-    return measure_general(config, *(read_answers(folder / GENERAL_FOLDER) for folder in (base, tuned)), seed)
+    before, after = (read_answers(folder / GENERAL_FOLDER) for folder in (base, tuned))
+    return measure_general(config, before, after, seed)
 
 
 def _as_pair(rollout: ScoredRollout, seed: int, databases: Databases) -> PairedScore:

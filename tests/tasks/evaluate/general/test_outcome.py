@@ -37,6 +37,10 @@ def share_of(share: float, seed: int) -> Follows:
     return lambda number, _: number in chosen
 
 
+def able_but_of(able: Follows, kept: set[int]) -> Follows:
+    return lambda number, each: able(number, each) and number in kept
+
+
 def half(number: int, _: Instruction) -> bool:
     return number % 2 == 0
 
@@ -92,15 +96,15 @@ def test_a_base_that_follows_next_to_none_is_not_measurable_and_no_objection() -
 
 
 def test_equally_good_models_are_told_apart_from_damaged_ones() -> None:
-    """Models that follow each instruction of 60 % nine times in ten, against ones that follow two thirds of them."""
+    """Of 60 % of the instructions 20 models keep some 19 of 20, and 20 others two thirds."""
     able = share_of(0.6, 0)
     verdicts = []
     for kept in (0.95, 0.65):
         held = 0
         for seed in range(20):
             generator = random.Random(seed)
-            luck = [generator.random() for _ in ALL]
-            tuned = outcome(able, lambda number, each, luck=luck, kept=kept: able(number, each) and luck[number] < kept)
+            kept_ones = {number for number in range(len(ALL)) if generator.random() < kept}
+            tuned = outcome(able, able_but_of(able, kept_ones))
             held += tuned.objection is not None
         verdicts.append(held)
     assert verdicts[0] <= 1
