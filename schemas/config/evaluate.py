@@ -22,6 +22,8 @@ DRAWS: Final = 8
 """Answers that the base draws to each prompt for the rungs that choose among several."""
 OverRungs = Literal["report", "require"]
 General = Literal["off", "report", "require"]
+INSTRUCTIONS: Final = 180
+"""General instructions of `data/general`, each answered once by base and tuned."""
 Rung = Literal["base-majority", "base-best-of-4", "base-best-of-8", "sft"]
 RUNGS: Final[Mapping[Rung, str]] = {
     "base-majority": "the most frequent of eight draws of the base, by fields or by a query's rows; of prose the first",

@@ -31,7 +31,7 @@ class InstructionCheck(BaseModel):
         return CHECKS[self.check](answer, **(self.model_extra or {}))
 
 
-class Instruction(BaseModel):
+class GeneralInstruction(BaseModel):
     """One instruction, with an answer that follows it and one that does not."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -57,9 +57,9 @@ class Instruction(BaseModel):
 
 
 @cache
-def instructions() -> tuple[Instruction, ...]:
+def instructions() -> tuple[GeneralInstruction, ...]:
     """Return all instructions, in the order of the file."""
-    return read_json_lines(_FILE, Instruction, "instructions")
+    return read_json_lines(_FILE, GeneralInstruction, "instructions")
 
 
 def as_rows(tasks: Sequence[TaskName]) -> list[PromptRow]:

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemas.config.evaluate import INSTRUCTIONS
 from tasks.evaluate.general.checks import CHECKS
-from tasks.evaluate.general.instructions import Instruction, instructions
+from tasks.evaluate.general.instructions import GeneralInstruction, instructions
 from tasks.evaluate.general.outcome import LEAST_FOLLOWED
 
 ALL = instructions()
@@ -14,7 +15,7 @@ by_id = pytest.mark.parametrize("instruction", ALL, ids=[each.id for each in ALL
 
 def test_there_are_enough_of_each_kind() -> None:
     kinds = Counter(each.kind for each in ALL)
-    assert len(ALL) >= 120
+    assert len(ALL) == INSTRUCTIONS >= 120
     assert len(kinds) >= 20
     assert min(kinds.values()) >= 6
     assert len({each.id for each in ALL}) == len({each.prompt for each in ALL}) == len(ALL)
@@ -25,14 +26,14 @@ def test_every_check_is_used() -> None:
 
 
 @by_id
-def test_its_right_answer_follows_it_and_its_wrong_one_does_not(instruction: Instruction) -> None:
+def test_its_right_answer_follows_it_and_its_wrong_one_does_not(instruction: GeneralInstruction) -> None:
     assert instruction.followed(instruction.right)
     assert instruction.followed(f"{instruction.right}\n")
     assert not instruction.followed(instruction.wrong)
 
 
 @by_id
-def test_nothing_and_its_own_echo_do_not_follow_it(instruction: Instruction) -> None:
+def test_nothing_and_its_own_echo_do_not_follow_it(instruction: GeneralInstruction) -> None:
     assert not instruction.followed("")
     assert not instruction.followed(" \n")
     assert not instruction.followed(instruction.prompt)

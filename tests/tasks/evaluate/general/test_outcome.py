@@ -8,7 +8,7 @@ import pytest
 from schemas.config.evaluate import EvaluateConfig, General
 from schemas.documents import Rollout
 from tasks.evaluate.gate import PromotionGate
-from tasks.evaluate.general.instructions import Instruction, as_rows, instructions
+from tasks.evaluate.general.instructions import GeneralInstruction, as_rows, instructions
 from tasks.evaluate.general.outcome import GeneralOutcome, hold_where_general_is_lost, measure_general
 
 ALL = instructions()
@@ -16,7 +16,7 @@ ROWS = as_rows(["push", "churn"])
 PROMOTED = PromotionGate("promote", ("better",))
 HELD = PromotionGate("hold", ("worse than the champion",))
 
-Follows = Callable[[int, Instruction], bool]
+Follows = Callable[[int, GeneralInstruction], bool]
 
 
 def answered(follows: Follows) -> list[Rollout]:
@@ -41,7 +41,7 @@ def able_but_of(able: Follows, kept: set[int]) -> Follows:
     return lambda number, each: able(number, each) and number in kept
 
 
-def half(number: int, _: Instruction) -> bool:
+def half(number: int, _: GeneralInstruction) -> bool:
     return number % 2 == 0
 
 
@@ -68,7 +68,7 @@ def test_a_model_that_kept_them_is_promoted_and_the_reasons_say_so(mode: General
 def test_what_is_not_excluded_holds_only_where_that_is_required() -> None:
     """Half of the base's instructions are others than the tuned model's: too many to exclude a loss of a tenth."""
 
-    def other(number: int, _: Instruction) -> bool:
+    def other(number: int, _: GeneralInstruction) -> bool:
         return number % 4 == 0 or (number % 4 == 1 and number > 40)
 
     found = outcome(half, other, "require")
