@@ -4,7 +4,8 @@
 digits, save those that stand under "CPF" with a wrong one or without their leading zero. More than half of the texts
 with values were written one by one, the others made of 66 sentences; whoever wrote them has not seen the detectors.
 Detectors were mended by what they missed of these. `unseen.jsonl` was written after that by another hand, a language
-model that had seen no detector, and scored once: do not write detectors by it, or its figures say nothing.
+model that had seen no detector. Who mends detectors may see its totals, never its texts: do not write detectors by it,
+or its figures say nothing.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Outcome of the general arm: how many instructions base and tuned follow, and whether that is a loss.
 
 The unit is the instruction, followed or not, and the test is the one of the scores: on differences of -1, 0 and 1
-flipping signs is McNemar's exact test.
+flipping signs is McNemar's test.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from tasks.evaluate.stats.sample_size import ALPHA, SMALLEST_EFFECT
 from tasks.evaluate.stats.statistics import PairedStats, measure
 
 LEAST_FOLLOWED: Final = 0.2
-"""Share of the instructions below which a base has nothing to lose: one constant text follows 14 % of them."""
+"""Share of the instructions below which a base has nothing to lose: a constant text follows 14 % of them."""
 
 
 @dataclass(frozen=True)
