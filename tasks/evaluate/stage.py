@@ -23,7 +23,7 @@ from tasks.evaluate.answers.files import GENERAL_FOLDER, read_answers
 from tasks.evaluate.claims import judged, judged_overall
 from tasks.evaluate.compare import Comparison, compare, write_report
 from tasks.evaluate.evidence import Evaluated, Match, claims_of, decide_by
-from tasks.evaluate.general.outcome import GeneralOutcome, hold_where_general_is_lost, measure_general
+from tasks.evaluate.forgetting import GeneralOutcome, hold_where_general_is_lost, measure_general
 from tasks.evaluate.ground_truth import metrics_of, truth_of
 from tasks.evaluate.judge.insights import JudgeReport
 from tasks.evaluate.ladder import RungStanding, with_rungs

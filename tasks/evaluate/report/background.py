@@ -11,7 +11,7 @@ from tasks.evaluate.compare import Comparison
 if TYPE_CHECKING:
     # A comparison of two files does without these imports, which take a second.
     from tasks.evaluate.answers.cost import Serving
-    from tasks.evaluate.general.outcome import GeneralOutcome
+    from tasks.evaluate.forgetting import GeneralOutcome
     from tasks.evaluate.judge.insights import JudgeReport
     from tasks.evaluate.ladder import RungStanding
 

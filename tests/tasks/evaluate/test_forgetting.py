@@ -1,4 +1,4 @@
-"""Outcome of the general arm: planted models that lost instructions are held, and others are not."""
+"""General instructions: planted models that lost instructions are held, and others are not."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -7,9 +7,9 @@ import pytest
 
 from schemas.config.evaluate import EvaluateConfig, General
 from schemas.documents import Rollout
+from tasks.evaluate.forgetting import GeneralOutcome, hold_where_general_is_lost, measure_general
 from tasks.evaluate.gate import PromotionGate
 from tasks.evaluate.general.instructions import GeneralInstruction, as_rows, instructions
-from tasks.evaluate.general.outcome import GeneralOutcome, hold_where_general_is_lost, measure_general
 
 ALL = instructions()
 ROWS = as_rows(["push", "churn"])

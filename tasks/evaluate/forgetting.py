@@ -1,4 +1,4 @@
-"""Outcome of the general arm: how many instructions base and tuned follow, and whether that is a loss.
+"""Forgetting: how many general instructions base and tuned follow, and whether what is missing is a loss.
 
 The unit is the instruction, followed or not, and the test is the one of the scores: on differences of -1, 0 and 1
 flipping signs is McNemar's test.
