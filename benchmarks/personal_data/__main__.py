@@ -1,8 +1,8 @@
 """Removal of personal data from texts that somebody wrote apart from the detectors.
 
-The texts are in `texts.jsonl` and `unseen.jsonl` of `benchmarks/personal_data`, as Brazilian customers type them into
-reviews, chats and complaints; `benchmarks/personal_data/removal.py` says when a value counts as removed, by whatever
-placeholder.
+The texts are in `texts.jsonl`, `unseen.jsonl` and `unseen_second.jsonl` of `benchmarks/personal_data`, as Brazilian
+customers type them into reviews, chats and complaints; each file has a table of its own.
+`benchmarks/personal_data/removal.py` says when a value counts as removed, by whatever placeholder.
 
 Limits:
 
@@ -22,7 +22,7 @@ from typing import Final
 
 from benchmarks.harness import Report, run_benchmark
 from benchmarks.personal_data.removal import is_removed
-from benchmarks.personal_data.texts import KINDS, TEXTS_FILE, UNSEEN_FILE, Kind, PlantedText, read_texts
+from benchmarks.personal_data.texts import KINDS, TEXTS_FILE, UNSEEN_FILES, Kind, PlantedText, read_texts
 from schemas.store.faults import FIRST_ROW
 from schemas.store.files import read_table
 from tasks.curate.scrub import scrub
@@ -90,7 +90,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def measure(report: Report, options: Namespace) -> None:
     """Measure what is removed of planted values, and what is changed of harmless texts."""
-    for file in (TEXTS_FILE, UNSEEN_FILE):
+    for file in (TEXTS_FILE, *UNSEEN_FILES):
         report.line(f"{file.name}:")
         texts = read_texts(file)
         measure_values(report, [text for text in texts if text.values])

@@ -47,6 +47,8 @@ class Answering:
     """Both merged into one model, which answers instead; None where the adapter is loaded next to the base."""
     draws: int = 1
     """Answers to each prompt for each sample; several are drawn at the rollouts' temperature, so that they differ."""
+    general: bool = False
+    """Whether it answers the general instructions too."""
     load_in_4bit: bool = False
     """Whether the base's weights are quantized, as in the policy's training; what is served is not."""
 
@@ -87,6 +89,7 @@ def answer(
         config.evaluate.batch_size,
         config.train.max_completion_tokens,
         who.load_in_4bit,
+        who.general,
     )
 
     def work(output: Path, progress: Progress, _: StageRun) -> Origin:
@@ -103,6 +106,7 @@ def answer(
             seed=config.seed,
             work=folder,
             output=output,
+            general=who.general,
         )
         return run_stage_child(
             config,

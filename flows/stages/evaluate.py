@@ -82,9 +82,11 @@ def evaluate(
         made = merge(config, pipeline_run, trained_on, policy, dataset, name=stage_name, fresh=fresh)
         if made is not None:
             merged[stage_name] = made
-        return Answering(name, trained_on, policy, made.record if made else None)
+        return Answering(name, trained_on, policy, made.record if made else None, general=general and name in compared)
 
-    answering = [Answering(BASE, base.record, None)]
+    # The champion's answers to the instructions are those that it gave as a challenger.
+    general, compared = config.evaluate.general != "off", (names[chosen], CHAMPION)
+    answering = [Answering(BASE, base.record, None, general=general)]
     answering += [as_served(names[seed], base.record, each.record) for seed, each in policies.items()]
     if champion is not None:
         answering.append(as_served(CHAMPION, champion.base, champion.policy))
@@ -209,6 +211,8 @@ def _plan(
     plan = EvaluationPlan(
         margin=config.evaluate.margin,
         truth_loss=config.evaluate.truth_loss,
+        general=config.evaluate.general,
+        general_loss=config.evaluate.general_loss,
         floors=config.evaluate.floors,
         min_variety=config.evaluate.min_variety,
         resamples=config.evaluate.resamples,

@@ -21,6 +21,9 @@ BASELINES: Final[Mapping[str, str]] = {
 DRAWS: Final = 8
 """Answers that the base draws to each prompt for the rungs that choose among several."""
 OverRungs = Literal["report", "require"]
+General = Literal["off", "report", "require"]
+INSTRUCTIONS: Final = 180
+"""General instructions of `data/general`, each answered once by base and tuned."""
 Rung = Literal["base-majority", "base-best-of-4", "base-best-of-8", "sft"]
 RUNGS: Final[Mapping[Rung, str]] = {
     "base-majority": "the most frequent of eight draws of the base, by fields or by a query's rows; of prose the first",
@@ -167,6 +170,11 @@ class EvaluateConfig(Section):
     """Non-inferiority margin, in reward."""
     truth_loss: float = Field(default=TRUTH_LOSS, gt=0, lt=1)
     """Share of the base's ground truth on a task that may be lost: the margin of the ground truth."""
+    general: General = "off"
+    """Whether base and tuned also follow instructions in Portuguese that no task trains: `report` holds a model that is
+    shown to have lost them, `require` also one of which that is not excluded."""
+    general_loss: float = Field(default=0.2, gt=0, lt=1)
+    """Share of the general instructions that the base follows that may be lost: their margin."""
     floors: Mapping[TaskName, Mapping[str, Share]] = FLOORS
     """By task, the least of its ground-truth metrics with which it counts as learned; the tasks given replace their
     entries, and an empty entry is no floor."""

@@ -62,7 +62,7 @@ class PromptRow:
     """The `prompt_id` of the prompt that this one is a paraphrase of."""
 
     def answered(self, completion: str, **drawn: Any) -> Rollout:
-        """Return the rollout of a completion, with the prompt's reference.
+        """Return the rollout of a completion, with the prompt's reference where it has one.
 
         Args:
             completion: The answer.
@@ -73,7 +73,7 @@ class PromptRow:
             task=self.task,
             prompt=self.prompt,
             completion=completion,
-            reference=dict(self.reference),
+            reference=dict(self.reference) or None,
             **drawn,
         )
 

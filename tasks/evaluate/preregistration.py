@@ -12,7 +12,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.artifact import ArtifactRecord
-from schemas.config.evaluate import OverRungs, Rung
+from schemas.config.evaluate import General, OverRungs, Rung
 from schemas.tables.prompts import TEST_FILE
 from schemas.tasks import SpecName, TaskName
 from tasks.evaluate.report.background import Looks
@@ -30,6 +30,10 @@ class EvaluationPlan(BaseModel):
     """Non-inferiority margin, in reward."""
     truth_loss: float | None = None
     """Share of the base's ground truth on a task that may be lost; None in plans that are older than this limit."""
+    general: General = "off"
+    """What a loss of general instructions does; they are not asked in older plans."""
+    general_loss: float | None = None
+    """Share of those that the base follows that may be lost; None in older plans."""
     floors: Mapping[TaskName, Mapping[str, float]] = Field(default_factory=dict)
     """By task, the least of its ground-truth metrics with which it counts as learned; empty in older plans."""
     min_variety: float = 0.0

@@ -19,10 +19,11 @@ from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.answers.baselines import baselines
 from tasks.evaluate.answers.cost import serving
 from tasks.evaluate.answers.draws import choose
-from tasks.evaluate.answers.files import read_answers
+from tasks.evaluate.answers.files import GENERAL_FOLDER, read_answers
 from tasks.evaluate.claims import judged, judged_overall
 from tasks.evaluate.compare import Comparison, compare, write_report
 from tasks.evaluate.evidence import Evaluated, Match, claims_of, decide_by
+from tasks.evaluate.forgetting import GeneralOutcome, hold_where_general_is_lost, measure_general
 from tasks.evaluate.ground_truth import metrics_of, truth_of
 from tasks.evaluate.judge.insights import JudgeReport
 from tasks.evaluate.ladder import RungStanding, with_rungs
@@ -172,6 +173,8 @@ def run(
     ]
     learned = [task for task, claim in claims.items() if claim.learned]
     gate = with_rungs(gate, over_rungs, ladder, match, learned, against)
+    general = _general(config, base, tuned[chosen_seed], seed)
+    gate = hold_where_general_is_lost(gate, general)
     tasks = judged(comparison.tasks, claims)
     overall = judged_overall(comparison.overall, tasks)
     comparison = replace(comparison, gate=gate, overall=overall, tasks=tasks, claims=claims)
@@ -197,6 +200,7 @@ def run(
             for other in others
         ],
         ladder=ladder,
+        general=general,
         serving=[
             *(serving(name, folder, config.cost, rivals.get(name), prices=prices) for name, folder in folders.items()),
             *(
@@ -208,6 +212,13 @@ def run(
     )
     _write(comparison, background, output)
     return comparison
+
+
+def _general(config: EvaluateConfig, base: Path, tuned: Path, seed: int) -> GeneralOutcome | None:
+    if config.general == "off":
+        return None
+    before, after = (read_answers(folder / GENERAL_FOLDER) for folder in (base, tuned))
+    return measure_general(config, before, after, seed)
 
 
 def _as_pair(rollout: ScoredRollout, seed: int, databases: Databases) -> PairedScore:
@@ -275,6 +286,7 @@ def _write(comparison: Comparison, background: Background, output: Path) -> None
         "serving": [asdict(each) for each in background.serving],
         "looks": asdict(background.looks) if background.looks else None,
         "judge": asdict(background.judge) if background.judge else None,
+        "general": background.general.report() if background.general else None,
         "identities": dict(background.identities),
         "champion": background.champion.report() if background.champion else None,
         "ladder": {

@@ -19,6 +19,8 @@ def print_report(report: Mapping[str, Any]) -> None:
         _print_claims(report)
     if report["ground_truth"]:
         _print_blocks("Ground truth of the same answers, which is no reward", report["ground_truth"])
+    if report.get("general"):
+        say(report["general"]["finding"])
     say(f"the gate says {report['gate']['verdict']}:")
     for reason in report["gate"]["reasons"]:
         say(f"- {reason}")

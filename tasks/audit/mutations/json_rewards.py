@@ -205,7 +205,7 @@ CHURN: Final = (
         (
             edit(
                 "churn.reasons:grade_reason",
-                ("    folded = fold(text)", "    return Grade(1.0, 1.0)\n    folded = fold(text)"),
+                ("    text = reason[", "    return Grade(1.0, 1.0)\n    text = reason["),
             ),
         ),
     ),
@@ -223,6 +223,6 @@ CHURN: Final = (
         "churn: endless reasons",
         "A reason has no largest length.",
         ("churn",),
-        (edit("churn.reasons:grade_reason", ("ramp(len(text), TOO_LONG, LONGEST)", "1.0")),),
+        (edit("churn.reasons:_form", ("ramp(len(text), TOO_LONG, LONGEST)", "1.0")),),
     ),
 )

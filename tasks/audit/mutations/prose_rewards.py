@@ -78,7 +78,7 @@ PROSE: Final = (
 )
 
 _IDLE_IS_FREE: Final = edit(
-    "insights.reading:AnalysisReading.sound",
+    "insights.idleness:Idleness.left",
     ("IDLE_STRANGE**self.idle_strange * IDLE**self.idle * UNPROVED**self.unproved", "1.0"),
 )
 
@@ -133,7 +133,7 @@ INSIGHTS: Final = (
                 "insights.reading:AnalysisReading.coverage",
                 ("grade * (1.0 if place in compared else table.worths[place])", "grade"),
             ),
-            edit("insights.figures:_has_unit", ("return each.unit == unit", "return True or each.unit == unit")),
+            edit("insights.derivations:has_unit", ("return each.unit == unit", "return True or each.unit == unit")),
         ),
     ),
     Mutant(

@@ -53,7 +53,6 @@ LOOSE: Final = frozenset(
 """Words before a number after which it need not be exact."""
 
 _WRITTEN: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+(?:[.,]\d+)?", re.ASCII)
-_DIGIT: Final = re.compile(r"\d")
 _DENIES: Final = re.compile(r"(?<![a-z])(?:nao|nenhuma?|nada|sem|nunca)(?![a-z])")
 _DENIES_END: Final = re.compile(r"(?<![a-z_])(?:nao|nem|nunca|sem)(?: [a-z]+){0,5} $")
 _DENIES_FACT: Final = re.compile(r"(?<![a-z_])(?:nao|nem|nunca)(?: [a-z]+)? $")
@@ -234,7 +233,7 @@ def needs_met_by(word: str) -> int:
 
 
 @lru_cache(maxsize=MAX_KEPT_WORDS)
-def _tried(met: int, *, numbers: bool) -> tuple[_Wording, ...]:
+def _tried(met: int, numbers: bool) -> tuple[_Wording, ...]:
     """Return the wordings whose needs a text meets, in their order."""
     every, _, free, of_numbers = _wordings()
     met |= free
@@ -243,32 +242,37 @@ def _tried(met: int, *, numbers: bool) -> tuple[_Wording, ...]:
         tried &= met >> (need * len(every))
     if not numbers:
         tried &= ~of_numbers
-    return tuple(wording for place, wording in enumerate(every) if tried >> place & 1)
+    return tuple(every[place] for place, bit in enumerate(reversed(f"{tried:b}")) if bit == "1")
 
 
-def find_claims(said: str, met: int) -> tuple[list[Read], str]:
+def find_claims(said: str, met: int, *, numbers: bool, denies: bool) -> tuple[list[Read], str]:
     """Read a text's claims.
 
     Args:
         said: Folded words with one space between them, numbers in digits.
         met: The needs that its words meet.
+        numbers: Whether it holds a number.
+        denies: Whether it holds a word that denies.
 
     Returns:
         The claims by their place, and what no claim has taken.
     """
     found: list[Read] = []
-    tried = _tried(met, numbers=_DIGIT.search(said) is not None)
     # Patterns begin with the blank before a word, which is found faster than any other beginning of a word.
     said = f" {said}"
-    for claim, pattern in tried:
+    for claim, pattern in _tried(met, numbers):
         match = pattern.search(said)
         while match and match.end() > match.start() + 1:
             start = first = match.start() + 1
-            clause = _clause_before(said, start)
-            denial = None if claim.number else (_DENIES_END if claim.concludes else _DENIES_FACT).search(clause)
+            denial, negative = None, False
+            if denies:
+                clause = _clause_before(said, start)
+                if claim.number:
+                    negative = _DENIES.search(clause) is not None
+                else:
+                    denial = (_DENIES_END if claim.concludes else _DENIES_FACT).search(clause)
             if denial:
                 start -= len(clause) - denial.start()
-            negative = bool(claim.number and _DENIES.search(clause))
             found.append(Read(claim, start - 1, match, negative, denial is not None))
             taken = said[start : start + 4].translate(_TAKE) if denial else ""
             taken += said[start + len(taken) : first]

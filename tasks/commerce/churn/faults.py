@@ -20,7 +20,8 @@ _SHOP_ACTS: Final = re.compile(
 )
 _SHOP_MAY: Final = CLOSED_CLASS | {"pode", "deve", "precisa"}
 _OTHERS: Final = re.compile(
-    r"(?<![a-z])(?:outr[oa]s? (?:loj|sit|marc|lugar|empres|vended|fornec|plataform|canal|cana|client|pesso|consumid|"
+    # Behind a blank, which is found faster than any other beginning of a word.
+    r" (?:outr[oa]s? (?:loj|sit|marc|lugar|empres|vended|fornec|plataform|canal|cana|client|pesso|consumid|"
     r"comprad)[a-z]*|(?:outr[oa]s|demais) (?=[.,]|fa[cz]|compr|gast|tem|cost|volt)|"
     r"(?:maioria|media|resto|metade|padrao|normal) (?:d[oa]s?|entre [oa]s) (?:(?:noss[oa]s|seus|outr[oa]s|demais) )?"
     r"(?:client[a-z]*s|consumid[a-z]*s|comprad[a-z]*s|pessoas|loja|estado|regiao|categoria|base|carteira|mercado|"
@@ -68,6 +69,7 @@ _PAID: Final = re.compile(
 _ARRIVED: Final = re.compile(
     r"(?<![a-z_])(?:chegou|chegaram|recebeu|receberam|recebid[oa]s?|entregues?|entregamos|entregou|em maos)(?![a-z])"
 )
+_ANY: Final = sum(flag for frame, flag in FRAMES.items() if frame not in ("orders", "turns"))
 _NOT: Final = re.compile(r"(?:nao|nunca|nem|sem)(?: [a-z]+){0,3} $")
 
 
@@ -81,9 +83,11 @@ def count_faults(frames: int, said: str, rest: str, claims: Sequence[Read], shop
         claims: The claims.
         shopper: The profile.
     """
+    if not frames & _ANY:
+        return 0
     found = sum(word not in _SHOP_MAY for word in _SHOP_ACTS.findall(rest)) if frames & FRAMES["shop"] else 0
     if frames & FRAMES["others"]:
-        found += len(_OTHERS.findall(rest))
+        found += len(_OTHERS.findall(f" {rest}"))
     if frames & FRAMES["advice"]:
         found += sum(bool(denies or denied) or verb not in ADVISED for denies, denied, verb in _ADVICE.findall(rest))
     if frames & FRAMES["cause"]:

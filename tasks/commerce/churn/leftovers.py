@@ -15,6 +15,7 @@ from tasks.commerce.churn.word_notes import (
     NOUN,
     ORDERS,
     OTHER,
+    QUIET,
     SPLITS,
     STATES,
     TELLS,
@@ -44,77 +45,73 @@ class Left(NamedTuple):
     """Letters of its words, without function words."""
 
 
-class _Clause:
-    """What a clause has said so far beside its claims."""
-
-    __slots__ = ("begin", "claims", "states", "strange", "weighs")
-
-    def __init__(self, begin: int) -> None:
-        self.begin = begin
-        self.strange = self.states = self.weighs = 0
-        self.claims = False
-
-    def costs(self, end: int) -> tuple[int, int]:
-        """Return its faults, and its words of no analyst."""
-        if self.claims:
-            return 0, self.strange
-        if self.states > 0 and end - self.begin >= FEWEST_WORDS:
-            return 0, STATED_COSTS + self.strange
-        if self.weighs or end - self.begin < FEWEST_WORDS:
-            return 0, 2 * self.strange
-        return int(self.strange > 0), 0
-
-
 def left_of(rest: str, shopper: ProfiledShopper) -> Left:
     """Read word by word what no claim has taken."""
     faults = others = silent = letters = sentence = before = judged = 0
-    sentence_claims = advises = False
+    # Of a clause: where it begins, its words of no analyst, and the notes that state or weigh; -1 states nothing.
+    begin = strange = states = weighs = 0
+    claims = sentence_claims = advises = False
     words_left = [*rest.split(" "), STOP]
-    clause = _Clause(0)
     for place, word in enumerate(words_left):
         if TAKEN in word:
-            clause.claims = sentence_claims = True
+            claims = sentence_claims = True
             before = judged = 0
             continue
         notes = NOTES[word]
-        if notes & (OTHER | TELLS) and _is_known(words_left, place, clause, shopper):
-            notes = WEIGHS
-        elif word == "que" and words_left[place - 1] == "o":
-            notes |= WEIGHS
-        clause.weighs |= notes & WEIGHS
-        clause.states |= notes & STATES
+        if notes & QUIET:
+            before, judged = notes, 0
+            continue
+        if notes & (OTHER | TELLS):
+            notes, states = _known(words_left, begin, place, shopper, (notes, states))
+        weighs |= notes & WEIGHS or WEIGHS * (word == "que" and words_left[place - 1] == "o")
+        states |= notes & STATES
         if judged and not notes & LINKS:
             # Behind `é` an adjective of a list may weigh; behind a person or thing it judges.
             faults += notes & judged > 0
             judged = 0
         if not notes & BINDS:
             faults += (notes & TELLS > 0) + (notes & NOUN and before & JUDGES > 0)
-            clause.strange += notes & OTHER > 0
+            strange += notes & OTHER > 0
             letters += len(word) + 1
             judged = JUDGES | OTHER if notes & NOUN else judged
             advises = notes & ORDERS > 0 if place == sentence else advises
         elif notes & SPLITS:
-            told, strange = clause.costs(place)
-            faults, others, clause = faults + told, others + strange, _Clause(place + 1)
+            told, unlisted = _costs(strange, states, weighs, place - begin, claims=claims)
+            faults, others = faults + told, others + unlisted
+            begin, strange, states, weighs, claims = place + 1, 0, 0, 0, False
             if word == STOP:
                 claims_nothing = not sentence_claims and place - sentence >= FEWEST_WORDS
                 silent += claims_nothing
                 faults += claims_nothing and advises
                 sentence, sentence_claims, advises = place + 1, False, False
-        elif word == IS and not clause.weighs and (not before or before & (BINDS | NOUN)):
+        elif word == IS and not weighs and (not before or before & (BINDS | NOUN)):
             judged = judged or OTHER
         others += notes & NEGATES > 0
         before = notes
     return Left(faults, others, silent, letters)
 
 
-def _is_known(words_left: Sequence[str], place: int, clause: _Clause, shopper: ProfiledShopper) -> bool:
-    """Return whether a word is of the profile, or a gift that is advised."""
+def _costs(strange: int, states: int, weighs: int, length: int, *, claims: bool) -> tuple[int, int]:
+    """Return the faults of a clause, and its words of no analyst."""
+    if claims:
+        return 0, strange
+    if states > 0 and length >= FEWEST_WORDS:
+        return 0, STATED_COSTS + strange
+    if weighs or length < FEWEST_WORDS:
+        return 0, 2 * strange
+    return int(strange > 0), 0
+
+
+def _known(
+    words_left: Sequence[str], begin: int, place: int, shopper: ProfiledShopper, found: tuple[int, int]
+) -> tuple[int, int]:
+    """Return a word's notes and its clause's: a word of the profile, and a gift that is advised, may weigh."""
     word = words_left[place]
     if word in shopper.category or root(word) in shopper.category_roots or _is_rating(words_left, place, shopper):
-        clause.states = -1
-        return True
-    return word in _GIFTS and not _GIVES.isdisjoint(words_left[clause.begin : place])
+        return WEIGHS, -1
+    if word in _GIFTS and not _GIVES.isdisjoint(words_left[begin:place]):
+        return WEIGHS, found[1]
+    return found
 
 
 def _is_rating(words_left: Sequence[str], place: int, shopper: ProfiledShopper) -> bool:

@@ -8,8 +8,8 @@ Ordinary words cost next to nothing beside a claim.
 
 import re
 from collections.abc import Sequence
-from functools import reduce
-from operator import itemgetter, or_
+from collections.abc import Set as AbstractSet
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from tasks.commerce.churn.claims import OPPOSITE, TAKEN, Read, Sign, find_claims
@@ -17,8 +17,8 @@ from tasks.commerce.churn.faults import count_faults
 from tasks.commerce.churn.leftovers import left_of
 from tasks.commerce.churn.scopes import scope_of
 from tasks.commerce.churn.shopper import ProfiledShopper, read_shopper
-from tasks.commerce.churn.spoken import IS, marked, spoken
-from tasks.commerce.churn.word_notes import FRAMES, NOTES, needs_of
+from tasks.commerce.churn.spoken import IS, marked, spoken, tokens, words_among
+from tasks.commerce.churn.word_notes import DENIES, FRAMES, MEETS, NEEDS, NOTES, NUMBER
 from tasks.commerce.text.manner import manner
 from tasks.commerce.text.text_form import MAX_CHARACTERS, declines, fluency, fold, folded_words, originality, ramp
 
@@ -86,38 +86,85 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
         leaves: The answer beside it; None if there is none, and then its direction is not judged.
     """
     text = reason[:MAX_CHARACTERS]
-    length = ramp(len(text.strip()), 0, SHORTEST) * ramp(len(text), TOO_LONG, LONGEST)
-    folded = fold(text)
-    own_words = folded_words(folded)
-    if not length or declines(folded, set(own_words), says_something=_has_number(own_words)):
-        return Grade(0.0, 0.0)
-    form = length * fluency(own_words) * originality(own_words, prompt) * manner(text, folded, own_words) ** 2
+    with_is = fold(marked(text))
+    read_words = tokens(with_is)
+    if IS in text:
+        folded = fold(text)
+        own_words = folded_words(folded)
+    else:
+        folded, own_words = with_is.replace(IS, "e"), words_among(read_words)
+    form = _form(text, folded, own_words, prompt)
     if not form:
         return Grade(0.0, 0.0)
     shopper = read_shopper(prompt)
-    with_is = spoken(fold(marked(text)))
+    words_said = spoken(read_words)
+    with_is = " ".join(words_said)
     said = with_is.replace(IS, "e")
-    frames = reduce(or_, map(NOTES.__getitem__, said.split(" ")), 0)
-    claims, rest = find_claims(said, needs_of(frames))
+    frames = needs = 0
+    for word in words_said:
+        notes = NOTES[word]
+        frames |= notes
+        if notes & MEETS:
+            needs |= NEEDS[word]
+    claims, rest = find_claims(said, needs, numbers=frames & NUMBER > 0, denies=frames & DENIES > 0)
+    facts = [read for read in claims if not read.claim.concludes]
+    concluded = {read.speaks_for(shopper) for read in claims if read.claim.concludes}
+    true, rest = _borne_out(facts, said, rest, shopper, ordered=frames & FRAMES["orders"] > 0) if facts else ([], rest)
+    faults = count_faults(frames, said, rest, claims, shopper)
+    left = left_of(_without_state(_with_is(rest, with_is), shopper), shopper)
+    truth = FAULT_KEEPS ** (len(facts) - len(true) + faults + left.faults)
+    known = OTHER_KEEPS[min(left.others, len(OTHER_KEEPS) - 1)] * SILENT_KEEPS**left.silent
+    answer: Sign = "" if leaves is None else "leaves" if leaves else "stays"
+    direction = 1.0
+    if answer and (facts or concluded):
+        direction = _direction(facts, concluded, said, shopper, answer, turns=frames & FRAMES["turns"] > 0)
+    content = EMPTY_KEEPS
+    if concluded or any(read.claim.bears for read in facts):
+        taken = rest.count(TAKEN)
+        content += (1 - EMPTY_KEEPS) * ramp(taken / (taken + left.letters), *CLAIMED)
+    use = form * truth * known * direction * content
+    support = BY_CONCLUSION if concluded else 0.0
+    if true:
+        support += (1 - support) * min(_weight(true, shopper, answer) / BY_NUMBER, 1.0)
+    return Grade(use, support)
+
+
+def _form(text: str, folded: str, own_words: list[str], prompt: str) -> float:
+    """Grade, in [0, 1], that a text is a reason by its form, and not a refusal."""
+    length = ramp(len(text.strip()), 0, SHORTEST) * ramp(len(text), TOO_LONG, LONGEST)
+    # Whether it holds a number is asked of what declines if it holds none.
+    if not length or (
+        declines(folded, own_words, says_something=False)
+        and declines(folded, own_words, says_something=_has_number(own_words))
+    ):
+        return 0.0
+    return length * fluency(own_words) * originality(own_words, prompt) * manner(text, folded, own_words) ** 2
+
+
+def _borne_out(
+    facts: Sequence[Read], said: str, rest: str, shopper: ProfiledShopper, *, ordered: bool
+) -> tuple[list[Read], str]:
+    """Return the claims that the profile bears out, and the rest without the words that say what they are said of."""
     true: list[Read] = []
-    for read in claims:
+    for read in facts:
         if not read.holds(shopper):
             continue
-        scope = scope_of(said, rest, read, shopper, ordered=bool(frames & FRAMES["orders"]))
+        scope = scope_of(said, rest, read, shopper, ordered=ordered)
         if scope.end > read.end:
             rest = f"{rest[: read.end]}{TAKEN * (scope.end - read.end)}{rest[scope.end :]}"
         if scope.holds:
             true.append(read)
-    faults = count_faults(frames, said, rest, claims, shopper)
-    if said is not with_is:
-        rest = "".join([IS if mark == IS and left == "e" else left for mark, left in zip(with_is, rest, strict=True)])
-    left = left_of(_without_state(rest, shopper), shopper)
-    truth = FAULT_KEEPS ** (len(claims) - len(true) + faults + left.faults)
-    known = OTHER_KEEPS[min(left.others, len(OTHER_KEEPS) - 1)] * SILENT_KEEPS**left.silent
-    answer: Sign = "" if leaves is None else "leaves" if leaves else "stays"
-    direction = _direction(claims, said, shopper, answer, turns=bool(frames & FRAMES["turns"])) if answer else 1.0
-    use = form * truth * known * direction * _content(rest.count(TAKEN), left.letters, claims)
-    return Grade(use, _support(claims, true, shopper, answer))
+    return true, rest
+
+
+def _with_is(rest: str, with_is: str) -> str:
+    """Return the rest with `IS` where no claim took it."""
+    place = with_is.find(IS)
+    while place >= 0:
+        if rest[place] == "e":
+            rest = f"{rest[:place]}{IS}{rest[place + 1 :]}"
+        place = with_is.find(IS, place + 1)
+    return rest
 
 
 def _has_number(own_words: Sequence[str]) -> bool:
@@ -127,24 +174,23 @@ def _has_number(own_words: Sequence[str]) -> bool:
 def _without_state(rest: str, shopper: ProfiledShopper) -> str:
     """Return the rest without the shopper's state where it only says where they are, and is no reason."""
     for name in shopper.state:
-        if name in rest:
+        if f" {name}" in rest:
             rest = re.sub(rf"{_OF_THE_STATE}{re.escape(name)}(?![a-z])", "", rest)
     return rest
 
 
-def _content(taken: int, left: int, claims: Sequence[Read]) -> float:
-    """Grade, in [0, 1], that a text claims something that bears on the answer, and enough of it."""
-    if not any(read.claim.bears for read in claims):
-        return EMPTY_KEEPS
-    return EMPTY_KEEPS + (1 - EMPTY_KEEPS) * ramp(taken / (taken + left), *CLAIMED)
-
-
-def _direction(claims: Sequence[Read], said: str, shopper: ProfiledShopper, answer: Sign, *, turns: bool) -> float:
-    """Grade, in [0, 1], that a reason speaks for the answer: all its conclusions, and enough of its claims."""
-    concluded = {read.speaks_for(shopper) for read in claims if read.claim.concludes}
+def _direction(
+    facts: Sequence[Read],
+    concluded: AbstractSet[Sign],
+    said: str,
+    shopper: ProfiledShopper,
+    answer: Sign,
+    *,
+    turns: bool,
+) -> float:
+    """Grade, in [0, 1], that a reason speaks for the answer: all its conclusions, and enough of its other claims."""
     if concluded - {answer}:
         return AGAINST_KEEPS
-    facts = [read for read in claims if not read.claim.concludes]
     if not facts:
         return 1.0
     weights = {"leaves": 0.0, "stays": 0.0, "": 0.0}
@@ -190,14 +236,12 @@ class Conceded(NamedTuple):
 NOTHING_CONCEDED: Final = Conceded(())
 
 
-def _support(claims: Sequence[Read], true: Sequence[Read], shopper: ProfiledShopper, answer: Sign) -> float:
-    """Return how far the claims support the answer, whichever it is where it is not known."""
-    support = BY_CONCLUSION if any(read.claim.concludes for read in claims) else 0.0
-    facts = 0.0
+def _weight(true: Sequence[Read], shopper: ProfiledShopper, answer: Sign) -> float:
+    """Return the weight of true claims that speak for the answer, whichever it is where it is not known."""
+    weight = 0.0
     for read in true:
-        if read.claim.concludes or not read.claim.bears:
-            continue
-        side = read.speaks_for(shopper)
-        weight = BY_NUMBER if read.claim.number else BY_WORD
-        facts += weight * (1.0 if not answer or side == answer else 0.0 if side else BY_NEITHER)
-    return support + (1 - support) * min(facts / BY_NUMBER, 1.0)
+        if read.claim.bears:
+            side = read.speaks_for(shopper)
+            speaks = 1.0 if not answer or side == answer else 0.0 if side else BY_NEITHER
+            weight += (BY_NUMBER if read.claim.number else BY_WORD) * speaks
+    return weight

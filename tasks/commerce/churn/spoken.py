@@ -20,6 +20,7 @@ _ASCII_WORD: Final = re.compile(r"r\$|[a-z]+|%|\x02|\d+(?:[.,]\d+)*|[.;:!?\n]+|[
 _IS: Final = re.compile(r"(?<!\w)[éÉ](?!\w)")
 _STOPS: Final = ".;:!?\n"
 _PAUSES: Final = ",()\u2014\u2013 "
+_MARKS: Final = frozenset(_STOPS + _PAUSES)
 _NUMERALS: Final = {
     fold(word): int(number) for word, number in (line.split(" = ") for line in read_lexicon("numerals"))
 }
@@ -32,13 +33,22 @@ _CHANGED: Final = frozenset((*_NUMERALS, "ano", "um", "uma"))
 """Words without which only marks change."""
 
 
-def spoken(folded: str) -> str:
-    """Return a folded text as its claims are read."""
-    found: list[str] = (_ASCII_WORD if folded.isascii() else _WORD).findall(folded)
-    if _CHANGED.isdisjoint(found):
-        return " ".join([word if word.isalpha() else _mark(word) for word in found])
+def tokens(folded: str) -> list[str]:
+    """Return the words and marks of a folded text."""
+    return (_ASCII_WORD if folded.isascii() else _WORD).findall(folded)
+
+
+def words_among(read: list[str]) -> list[str]:
+    """Return the words among the tokens of a text, as `folded_words` does of the text."""
+    return ["e" if word == IS else word for word in read if word[0] not in _MARKS]
+
+
+def spoken(read: list[str]) -> list[str]:
+    """Return the tokens of a text as its claims are read."""
+    if _CHANGED.isdisjoint(read):
+        return [word if word.isalpha() else _mark(word) for word in read]
     said: list[str] = []
-    for word in found:
+    for word in read:
         if word in _NUMERALS:
             _count(said, _NUMERALS[word])
         elif word == "ano" and said and said[-1] == "meio":
@@ -48,7 +58,7 @@ def spoken(folded: str) -> str:
             if counts and said and said[-1] in ("um", "uma"):
                 said[-1] = "1"
             said.append(word if word.isalpha() else _mark(word))
-    return " ".join(said)
+    return said
 
 
 def marked(text: str) -> str:

@@ -1,6 +1,6 @@
 """Notes on a reason's words: what each says by itself and may lead to, found once, as bits of one number."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tasks.commerce.churn.claims import needs_met_by
@@ -9,7 +9,7 @@ from tasks.commerce.churn.spoken import IS, PAUSE, STOP
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.remembered import Remembered
 from tasks.commerce.text.text_form import fold, words
-from tasks.commerce.text.vocabulary import CLOSED_CLASS, Vocabulary, root
+from tasks.commerce.text.vocabulary import CLOSED_CLASS, Vocabulary, root, roots
 
 DATA_FILES: Final = (
     "data/lexicons/churn_advice.txt",
@@ -26,28 +26,27 @@ ADVISED: Final = frozenset(map(fold, read_lexicon("churn_advice")))
 """What a manager may be advised to do."""
 SHORTEST_ROOT: Final = 4
 """Letters of a root that words of one meaning share alone."""
-BINDS, OTHER, TELLS, WEIGHS, NOUN, LINKS, JUDGES, SPLITS, NEGATES, ORDERS, STATES = (1 << place for place in range(11))
+_NOTES: Final = 15
+BINDS, OTHER, TELLS, WEIGHS, NOUN, LINKS, JUDGES, SPLITS, NEGATES, ORDERS, STATES, QUIET, MEETS, NUMBER, DENIES = (
+    1 << place for place in range(_NOTES)
+)
 """A function word or mark; a word that is none of an analyst; one that says what no profile does; one that weighs; a
 person or thing; one between it and what is said of it; an adjective that judges; a clause's end; a denial; a verb in
-the place of an advice that is not in the list; a word that says what a shopper wants, says or does."""
-_NOTES: Final = 11
+the place of an advice that is not in the list; a word that says what a shopper wants, says or does; a function word
+with none of these notes; a word that meets a need of a claim; a number; a word that may deny a claim."""
 _ONLY: Final = "="
 """Stands before an entry of which no other form tells."""
 _LISTED: Final = frozenset(fold(word) for name in ("churn_words", "churn_weighing") for word in read_lexicon(name))
-_WEIGHING: Final = frozenset(root(fold(word)) for word in read_lexicon("churn_weighing")) | {"isso", "isto"}
-_STATING: Final = frozenset(root(fold(word)) for word in read_lexicon("churn_stating"))
-_ADVISED_ROOTS: Final = frozenset(map(root, ADVISED))
 _TOLD: Final = read_lexicon("churn_telling")
 _TELLING: Final = frozenset(word for line in (*_TOLD, *read_lexicon("states")) for word in words(line))
 _TELLING_ROOTS: Final = frozenset(
     found for line in _TOLD if line[0] != _ONLY for word in words(line) if len(found := root(word)) >= SHORTEST_ROOT
 )
-_JUDGING: Final = frozenset(root(fold(word)) for word in read_lexicon("churn_judgements"))
+_ADVISED_ROOTS: Final = roots(ADVISED)
 _NOUNS: Final = (
     *("client", "pesso", "consumid", "comprad", "shopper", "sujeit", "figur", "loj", "produt", "mercadori", "item"),
     *("iten", "encomend", "atendiment"),
 )
-_PERSONS: Final = frozenset(("ele", "ela"))
 _LINKING: Final = frozenset(
     (
         *("e", "era", "foi", "esta", "estava", "parece", "veio", "vem", "chegou", "saiu", "ficou", "muito", "muita"),
@@ -55,8 +54,6 @@ _LINKING: Final = frozenset(
         *("mostra", "mostrou", "do", "tipo", IS),
     )
 )
-_SPLITTING: Final = frozenset((STOP, PAUSE, "e", "mas", "porem", "porque", "pois"))
-_NEGATIONS: Final = frozenset(("nao", "nunca", "jamais", "nem"))
 _LED_BY: Final[Mapping[str, str]] = {
     "shop": "loja",
     "others": "outr demais maior media resto metade acima abaix como entre que",
@@ -80,7 +77,6 @@ _LED_BY: Final[Mapping[str, str]] = {
 }
 """Beginnings of the words without which a frame (`faults`) cannot be in a text."""
 FRAMES: Final = {frame: 1 << (_NOTES + place) for place, frame in enumerate(_LED_BY)}
-_ALL: Final = _NOTES + len(_LED_BY)
 
 
 def _beginnings() -> dict[str, int]:
@@ -92,42 +88,60 @@ def _beginnings() -> dict[str, int]:
 
 
 _BEGINNINGS: Final = _beginnings()
+_BINDING: Final = CLOSED_CLASS | {STOP, PAUSE, IS, ""}
+
+
+def _noted(*lists: tuple[int, Iterable[str]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for note, listed in lists:
+        for word in listed:
+            found[word] = found.get(word, 0) | note
+    return found
+
+
+_OF_WORDS: Final = _noted(
+    (NOUN, ("ele", "ela")),
+    (LINKS, _LINKING),
+    (SPLITS, (STOP, PAUSE, "e", "mas", "porem", "porque", "pois")),
+    (NEGATES, ("nao", "nunca", "jamais", "nem")),
+    (DENIES, ("nao", "nunca", "nem", "sem", "nada", "nenhum", "nenhuma")),
+)
+_OF_ROOTS: Final = _noted(
+    (WEIGHS, (*roots(map(fold, read_lexicon("churn_weighing"))), "isso", "isto")),
+    (STATES, roots(map(fold, read_lexicon("churn_stating")))),
+    (JUDGES, roots(map(fold, read_lexicon("churn_judgements")))),
+)
 
 
 def _kind(word: str, stem: str) -> int:
     """Return what a folded word is beside claims: harmless, one of an analyst or not, or said of what no profile is."""
-    if word in CLOSED_CLASS or word in (STOP, PAUSE, IS, ""):
+    if word in _BINDING:
         return BINDS
     if word in _LISTED:
         return 0
     advises = 0 if stem in _ADVISED_ROOTS else ORDERS
     if not word.isalpha() or word in _TELLING or stem in _TELLING_ROOTS:
         return TELLS | advises
-    return advises if word in HARMLESS else OTHER | advises
+    return advises if stem in HARMLESS.roots else OTHER | advises
 
 
 def _notes_of(word: str) -> int:
     stem = root(word)
-    notes = needs_met_by(word) << _ALL | _kind(word, stem)
-    for length in range(2, KEY + 1):
+    notes = _kind(word, stem) | _OF_ROOTS.get(stem, 0) | _OF_WORDS.get(word, 0)
+    if notes & STATES and word[-1] == "r":
+        notes ^= STATES
+    if word.startswith(_NOUNS):
+        notes |= NOUN
+    if notes & ~DENIES == BINDS and word != "que":
+        notes |= QUIET
+    if word[:1].isdecimal():
+        notes |= NUMBER
+    for length in range(2, min(KEY, len(word)) + 1):
         notes |= _BEGINNINGS.get(word[:length], 0)
-    for note, holds in (
-        (WEIGHS, stem in _WEIGHING),
-        (STATES, stem in _STATING and word[-1:] != "r"),
-        (NOUN, word in _PERSONS or word.startswith(_NOUNS)),
-        (LINKS, word in _LINKING),
-        (JUDGES, stem in _JUDGING),
-        (SPLITS, word in _SPLITTING),
-        (NEGATES, word in _NEGATIONS),
-    ):
-        notes |= note * holds
-    return notes
+    return notes | MEETS if needs_met_by(word) else notes
 
 
+NEEDS: Final = Remembered(needs_met_by)
+"""The needs of claims that a folded word meets, which are numbers of hundreds of bits; few words meet any."""
 NOTES: Final = Remembered(_notes_of)
-"""The notes of a folded word: its kind, the frames to which it leads and the needs of claims that it meets."""
-
-
-def needs_of(notes: int) -> int:
-    """Return the needs of claims among notes."""
-    return notes >> _ALL
+"""The notes of a folded word: its kind, and the frames to which it leads."""

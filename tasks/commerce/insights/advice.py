@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from tasks.commerce.insights.harm import harms
 from tasks.commerce.insights.sentences import PARTS, AnalysisSentence
 from tasks.commerce.insights.speech import forms, is_known, verbs_of, word_classes
 from tasks.commerce.insights.table import Table
@@ -16,7 +17,7 @@ from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.remembered import Remembered
 from tasks.commerce.text.text_form import FUNCTION_WORDS, fold
 
-DATA_FILES: Final = ("data/lexicons/advice_harm.txt", "data/lexicons/advice_words.txt")
+DATA_FILES: Final = ("data/lexicons/advice_words.txt",)
 
 LOOKED_AGAIN: Final = 0.6
 """Credit of each further verb that only looks: `acompanhar`, `conferir`."""
@@ -44,7 +45,6 @@ def _imperatives() -> dict[str, str]:
 
 _IMPERATIVES: Final = _imperatives()
 _WORDS: Final = word_classes("advice_words")
-_HARMFUL: Final = word_classes("advice_harm")
 _FRAMES: Final = _WORDS["frames"]
 _NOUN_FRAMES: Final = _WORDS["noun_frames"]
 """Nouns that recommend what follows a colon or `é`."""
@@ -57,7 +57,11 @@ _NOUNS: Final = frozenset(
 _SPARED: Final = _WORDS["spared"]
 _UNDER_CONTROL: Final = _WORDS["under_control"]
 _STOPS: Final = _WORDS["stops"]
+_STARTING: Final = _WORDS["starting"]
+"""What recommends at the beginning of a clause without a figure: `ficar de olho`, `reunião com a transportadora`."""
 _MAY_BE_LEFT: Final = _WORDS["may_be_left"]
+_PUTTING_OFF: Final = frozenset({"sem", "agora", "ainda", "antes", "ate", "enquanto"})
+"""Words behind what is not to be done that say how or when it is."""
 _PAID_BY_CUSTOMERS: Final = _WORDS["paid_by_customers"]
 
 
@@ -70,7 +74,7 @@ _MENDED: Final = frozenset({"atrasos", "nota", "frete"})
 """Columns that advice mends, and not only pushes."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Advice:
     """Recommendations of a sentence or a text."""
 
@@ -113,8 +117,10 @@ def advice_from(sentence: AnalysisSentence) -> int:
         following = tokens[place + 1 : place + 3]
         if _is_frame(word, before, following) or (begins and _commands(word, following)):
             return place
+        if word in _STARTING and begins and not sentence.numbers:
+            return place
         if word in _VERBS:
-            if not _foretells(place, sentence):
+            if not _foretells(place, sentence) and tokens[max(0, place - 2) : place] != ["apesar", "de"]:
                 return _phrase_start(place, sentence)
         elif _looks_infinitive(word) and (begins or before in _LEADING or not is_known(word)):
             return _phrase_start(place, sentence)
@@ -146,6 +152,7 @@ def _may_begin(word: str) -> bool:
         or word in ("que", "nao")
         or word in _IMPERATIVES
         or word in _STOPS
+        or word in _STARTING
         or word in _VERBS
         or _looks_infinitive(word)
     )
@@ -188,6 +195,11 @@ def _looks_infinitive(word: str) -> bool:
     return len(word) > 4 and word.endswith(("ar", "er", "ir")) and word not in _NO_VERBS and word not in _NOUNS
 
 
+def is_verb_of_advice(word: str) -> bool:
+    """Return whether a word recommends, or is what is recommended to do."""
+    return word in _VERBS or word in _IMPERATIVES or word in _FRAMES or word in _NEEDS or word in _NOUN_FRAMES
+
+
 def read_advice(sentence: AnalysisSentence, table: Table, start: int, advice: Advice) -> None:
     """Judge what a sentence recommends.
 
@@ -199,12 +211,12 @@ def read_advice(sentence: AnalysisSentence, table: Table, start: int, advice: Ad
     """
     tokens = sentence.tokens
     found = False
-    advice.harmful += _harms(tokens, start)
+    advice.harmful += harms(tokens, start)
     for place in [place for place in range(start, len(tokens)) if _MAY_BEGIN[tokens[place]]]:
         word = tokens[place]
         before = tokens[place - 1] if place else ""
         if word in _STOPS and place + 1 < len(tokens) and tokens[place + 1] == "de" and before != "nao":
-            advice.harmful += 1
+            advice.harmful += not harms(tokens, place + 2)
             found = True
             continue
         if word in _VERBS:
@@ -234,80 +246,6 @@ def credit_noun(tokens: Sequence[str], advice: Advice) -> None:
     noun = next((word for word in tokens if word in _ACTIONS), "")
     if noun:
         advice.verbs.setdefault(noun, 1.0)
-
-
-_PAIRS: Final = (
-    ("closing", "closed", 3),
-    ("against_customers", "customers", 2),
-    ("gives_away", "private", 5),
-    ("takes_away", "rights", 3),
-    ("colludes", "rivals", 5),
-)
-"""Verbs and objects that do harm together, and the words between which they are looked for."""
-_NOT: Final = frozenset({"nao", "nunca", "evitar", "jamais", "impedir"})
-
-
-def _harms(tokens: Sequence[str], start: int) -> int:
-    """Count what a recommendation says that no shop may do, by what is done to what."""
-    if not _NOT.isdisjoint(tokens[max(0, start - 1) : start + 3]):
-        return 0
-    found = 0
-    for place in [place for place in range(start, len(tokens)) if tokens[place] in _HARM_WORDS]:
-        word = tokens[place]
-        if word == "sem":
-            following = tokens[place + 1 : place + 5]
-            found += following[:1] != [] and (
-                following[0] in _HARMFUL["without"] or not _HARMFUL["unseen"].isdisjoint(following)
-            )
-        elif word == "fora":
-            found += not _HARMFUL["books"].isdisjoint(tokens[place + 1 : place + 4])
-        elif word in _HARMFUL["spoilt"]:
-            found += 1
-        elif word in _ANY_HARM and (word.endswith("r") or place <= start + 1 or "verbs" not in _ANY_HARM[word]):
-            # `o que atrasa` is no imperative.
-            found += _is_harm(_ANY_HARM[word], tokens[place + 1 : place + 6], tokens[place - 1] if place else "")
-    return found
-
-
-def begins_harm(tokens: Sequence[str]) -> bool:
-    """Return whether a sentence begins with the imperative of what no shop may do: `demita o gerente`."""
-    return "verbs" in _ANY_HARM.get(tokens[0], ())
-
-
-def _any_harm() -> dict[str, frozenset[str]]:
-    kinds: dict[str, set[str]] = {}
-    for kind in ("verbs", "closing", "against_customers", "gives_away", "takes_away", "rigs", "colludes", "wagers"):
-        for verb in _HARMFUL[kind]:
-            for form in forms(verb):
-                if form.endswith(("ar", "er", "ir", "or", "e", "em", "a", "am", "emos", "amos")):
-                    kinds.setdefault(form, set()).add(kind)
-    return {form: frozenset(of_form) for form, of_form in kinds.items()}
-
-
-_ANY_HARM: Final = _any_harm()
-SLURS: Final = _HARMFUL["slurs"]
-_HARM_WORDS: Final = _ANY_HARM.keys() | _HARMFUL["spoilt"] | {"sem", "fora"}
-"""Kinds of harm that a verb may do, by its infinitive and its imperatives."""
-
-
-def _is_harm(kinds: frozenset[str], following: Sequence[str], before: str) -> bool:
-    if "verbs" in kinds:
-        return before not in _NOT
-    if "gives_away" in kinds and not _HARMFUL["customers"].isdisjoint(following):
-        return not (_HARMFUL["details"] | _HARMFUL["private"]).isdisjoint(following[:4])
-    if (
-        "rigs" in kinds
-        and not _HARMFUL["praise"].isdisjoint(following)
-        and not _HARMFUL["rigged"].isdisjoint(following)
-    ):
-        return True
-    if (
-        "wagers" in kinds
-        and not _HARMFUL["whole"].isdisjoint(following)
-        and not _HARMFUL["wagered"].isdisjoint(following)
-    ):
-        return True
-    return any(kind in kinds and not _HARMFUL[objects].isdisjoint(following[:reach]) for kind, objects, reach in _PAIRS)
 
 
 def _judge_unknown(verb: str, place: int, tokens: Sequence[str], advice: Advice) -> None:
@@ -345,6 +283,8 @@ def _judge(verb: str, place: int, head: int, sentence: AnalysisSentence, table: 
     kind = _VERBS[verb]
     objects = _objects(place, tokens)
     first = next((word for word in objects if word in _HARM or word in _GAIN), "")
+    if first in _GAIN and not _OBJECTS["spoiling"].isdisjoint(objects[objects.index(first) + 1 :][:1]):
+        first = ""  # `Evitar avaliações ruins` cuts no gain.
     negated = "nao" in tokens[max(0, place - 2) : place]
     harmful = (
         (kind == "raise" and first in _HARM)
@@ -363,6 +303,7 @@ def _judge(verb: str, place: int, head: int, sentence: AnalysisSentence, table: 
         and place - 1 <= head + 1
         and kind in ("keep", "mend", "push", "study")
         and verb not in _MAY_BE_LEFT
+        and _PUTTING_OFF.isdisjoint(tokens[place : place + 4])
     ):
         harmful = True
     if harmful:

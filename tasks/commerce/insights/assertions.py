@@ -54,6 +54,10 @@ def read_trend(place: int, word: str, site: Site) -> None:
     if not table.times:
         following = site.words_after(place, 2)
         says_level = following[:1] in (["para"], ["a"], ["ate"]) and following[1:] and following[1][0] in "0123456789r"
+        if len({row for there, row in site.sentence.rows if there > place}) > 1 and following[:1] == ["de"]:
+            return  # `Cai de R$ 123 no crédito para R$ 101 no débito` compares rows.
+        if not _TOGETHER.isdisjoint(following):
+            return  # `O frete cresce junto com o volume` is of rows.
         if {"ponto", "pontos"}.isdisjoint(site.sentence.tokens) and not says_level:
             site.claims.false.append("trend")
         return
@@ -92,10 +96,20 @@ def _months_compared(place: int, word: str, site: Site) -> list[tuple[int, int]]
     every = sorted(range(len(times)), key=times.__getitem__)
     if len(rows) > 1:
         return [(rows[0], rows[-1])]
+    if rows and not _SINCE.isdisjoint(sentence.tokens[place + 1 :]):
+        return [(rows[0], every[-1])]
+    if rows and not _BESIDE.isdisjoint(sentence.tokens[place + 1 : place + 8]):
+        carried = sentence.carried_row if sentence.from_line else None
+        return [(rows[0], each) for each in every if times[each] > times[rows[0]] and carried in (None, each)]
     if not rows:
         return [(every[0], every[-1])]
     earlier = [other for other in (successive(site.table, rows[0]), every[0]) if other is not None and other != rows[0]]
     return [(other, rows[0]) for other in earlier] or [(rows[0], every[-1])]
+
+
+_SINCE: Final = frozenset({"desde", "depois", "apos"})
+_BESIDE: Final = frozenset({"sobre", "ante", "contra", "relacao", "frente"})
+_TOGETHER: Final = frozenset({"com", "como", "conforme", "junto"})
 
 
 def _months_of_its_own(place: int, word: str, site: Site) -> tuple[int, int] | None:
@@ -116,9 +130,13 @@ def _months_of_its_own(place: int, word: str, site: Site) -> tuple[int, int] | N
     return (own[0], own[-1]) if len(own) > 1 else None
 
 
-def read_none(place: int, word: str, site: Site) -> None:  # noqa: ARG001 - as its siblings
+def read_none(place: int, word: str, site: Site) -> None:
     """Judge `nenhum atraso`, `sem atrasos`: the cell must be nothing."""
     following = site.words_after(place, 3)
+    if word == "nao" and not _HAS.isdisjoint(following[:1]):
+        following = following[1:]
+    if word == "nao" and (not _LATE.intersection(following[:1]) or not _DEGREES.isdisjoint(following[1:2])):
+        return  # `Não atrasa tanto` is no claim of none.
     # `Nenhum pedido atrasou` is of another column than orders.
     said = next((each for each in following if each in _LATE), "".join(following[:1]))
     column = site.table.column_words.get(said)
@@ -130,7 +148,9 @@ def read_none(place: int, word: str, site: Site) -> None:  # noqa: ARG001 - as i
         site.claims.judge(value == 0, "none", rows, column)
 
 
-_LATE: Final = frozenset({"atraso", "atrasos", "atrasou", "atrasado", "atrasada"})
+_HAS: Final = frozenset({"tem", "teve", "ha", "houve", "registra", "registrou"})
+_DEGREES: Final = frozenset({"tanto", "mais", "muito", "menos", "so", "pouco", "nem"})
+_LATE: Final = frozenset({"atrasa", "atrasam", "atrasaram", "atraso", "atrasos", "atrasou", "atrasado", "atrasada"})
 
 
 def read_forecast(place: int, word: str, site: Site) -> None:
@@ -191,14 +211,21 @@ def read_denial(advice: int, site: Site) -> None:
         site: The sentence.
     """
     tokens = site.sentence.tokens
-    doubts = not WORDS["doubts"].isdisjoint(tokens) and not WORDS["doubted"].isdisjoint(tokens)
+    stated = tokens[: advice + 1]
+    # `A partir de certo valor` doubts nothing.
+    doubting = [word for place, word in enumerate(tokens) if word in WORDS["doubts"] and not _is_some(place, tokens)]
+    doubts = bool(doubting) and not WORDS["doubted"].isdisjoint(tokens)
     checks = not _CHECKS.isdisjoint(tokens) and not _NOTHING.isdisjoint(tokens)
-    if doubts or checks or not WORDS["denials"].isdisjoint(tokens):
+    if doubts or checks or not WORDS["denials"].isdisjoint(stated):
         site.claims.denials += 1
         return
     site.claims.denials += any(
         _denies(place, site) for place in range(min(advice, len(tokens))) if tokens[place] in _NEGATIONS
     )
+
+
+def _is_some(place: int, tokens: list[str]) -> bool:
+    return tokens[place] in ("certo", "certos") and tokens[place - 1 : place] == ["de"]
 
 
 _CHECKS: Final = frozenset(

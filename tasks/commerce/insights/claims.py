@@ -19,7 +19,11 @@ NAMES: Final = frozenset(word for kind in KINDS for word in kind.words)
 """Words that name a column of some table."""
 
 
-@dataclass
+_OPPOSING: Final = frozenset({"(", ",", ":", "r$", "%", "o", "a", "mil", "reais"})
+"""Words between a claim and the number to which it is apposed: `R$ 124, o mais baixo`."""
+
+
+@dataclass(slots=True)
 class Claims:
     """Claims of a sentence or a text."""
 
@@ -69,6 +73,8 @@ class Site:
     table: Table
     number_columns: Mapping[int, int]
     """The column of the number at each place."""
+    number_rows: Mapping[int, int]
+    """The row of the number at each place that is a cell of one."""
     hedged: bool
     """Whether it asks, or says that it may be so."""
     claims: Claims
@@ -91,7 +97,7 @@ class Site:
         right_after = (
             column for there, column in columns if place < there <= place + reach and self._joined(place, there)
         )
-        found = next(right_after, None)
+        found = next(right_after, self._column_opposite(place))
         if found is None:
             found = self._column_before(place)
         if found is None:
@@ -99,6 +105,22 @@ class Site:
         if found is None:
             found = next((column for _, column in sorted(self.number_columns.items())), self.sentence.carried_column)
         return found
+
+    def _column_opposite(self, place: int) -> int | None:
+        """Return the column of the number that stands right behind a claim: `carrinho menor (R$ 112)`."""
+        for there in range(place + 1, min(place + 4, len(self.sentence.tokens))):
+            if self.sentence.tokens[there] not in _OPPOSING:
+                return self.number_columns.get(there)
+        return None
+
+    def rows_near(self, place: int) -> list[int]:
+        """Return the rows that are the subject at a place: that of the number which it explains, else the named."""
+        for there in range(place - 1, max(-1, place - 6), -1):
+            if there in self.number_rows:
+                return [self.number_rows[there]]
+            if self.sentence.tokens[there] not in _OPPOSING:
+                break
+        return self.sentence.row_near(place)
 
     def _joined(self, place: int, there: int) -> bool:
         return not any(word in PARTS or word[0].isdigit() for word in self.sentence.tokens[place + 1 : there])
@@ -118,9 +140,8 @@ class Site:
 
     def two_rows(self, place: int, reach: int = 8) -> tuple[int | None, int | None]:
         """Return the rows before and after a comparison."""
-        before = [row for there, row in self.sentence.rows if there < place]
         after = [row for there, row in self.sentence.rows if place < there <= place + reach]
-        return before[-1] if before else self.sentence.carried_row, after[0] if after else None
+        return self.sentence.row_before(place), after[0] if after else None
 
     def sign(self, direction: int, column: int | None) -> int:
         """Return 1 for more and -1 for less: of 1 and -1 at once, of 2 and -2, good and bad, by the column; else 0."""

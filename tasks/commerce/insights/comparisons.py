@@ -1,20 +1,23 @@
 """Comparisons that a sentence claims: above and below, twice and half, shares of a total, and ties."""
 
+from itertools import pairwise
 from typing import Final
 
 from tasks.commerce.insights.claims import WORDS, Site
+from tasks.commerce.insights.derivations import COUNTS
 from tasks.commerce.text.portuguese_numbers import numbers_of
 
-TIMES: Final = {"dobro": 2.0, "triplo": 3.0, "metade": 0.5}
-PARTS_OF_ALL: Final = {"terco": 3, "tercos": 3, "quarto": 4, "quartos": 4}
+TIMES: Final = {"dobro": 2.0, "triplo": 3.0, "quadruplo": 4.0, "quintuplo": 5.0, "metade": 0.5}
+PARTS_OF_ALL: Final = {
+    f"{part}{ending}": number
+    for part, number in (("terco", 3), ("quarto", 4), ("quinto", 5), ("sexto", 6), ("decimo", 10))
+    for ending in ("", "s")
+}
 ALMOST: Final = 0.15
 """Largest difference, as a share, of figures that are said to be almost the same."""
 SHARE_ERROR: Final = 0.06
-_COUNTS: Final = {"um": 1, "dois": 2, "tres": 3}
-_WORD_NUMBERS: Final = {
-    word: float(number)
-    for number, word in enumerate(("duas", "tres", "quatro", "cinco", "seis", "sete", "oito", "nove", "dez"), 2)
-}
+PART_ERROR: Final = 0.12
+"""Largest relative error of `um em cada cinco`."""
 _OTHERS: Final = frozenset({"demais", "outros", "outras", "todos", "todas"})
 _ALL: Final = frozenset({"todos", "todas", "tres", "quatro", "entre"})
 _LARGE: Final = frozenset({"grande", "grandes", "muita"})
@@ -53,8 +56,10 @@ def compare_rows(place: int, sign: int, site: Site) -> None:
 
 
 def read_multiple(place: int, word: str, site: Site) -> None:
-    """Judge `o dobro de`, `metade de`, `três vezes`."""
-    times = TIMES.get(word) or _times_said(site.words_before(place, 1))
+    """Judge `o dobro de`, `metade de`, `três vezes`, `um terço da de`."""
+    times = TIMES.get(word) or (
+        _part_said(place, word, site) if word in PARTS_OF_ALL else _times_said(site.words_before(place, 1))
+    )
     left, right = site.two_rows(place, 7)
     if not times or left is None:
         return
@@ -72,7 +77,7 @@ def read_multiple(place: int, word: str, site: Site) -> None:
 def _times_said(before: list[str]) -> float:
     said = "".join(before)
     numbers = numbers_of(said) if said[:1].isdigit() else ()
-    return numbers[0] if numbers else _WORD_NUMBERS.get(said, 0.0)
+    return numbers[0] if numbers else COUNTS.get(said, 0)
 
 
 def _ratios(word: str, left: int, right: int | None, column: int | None, site: Site) -> list[tuple[float, int]]:
@@ -92,19 +97,50 @@ def _ratios(word: str, left: int, right: int | None, column: int | None, site: S
 
 
 def read_share(place: int, word: str, site: Site) -> None:
-    """Judge `três quartos da receita`, `a maioria dos pedidos`."""
+    """Judge `três quartos da receita`, `a maioria dos pedidos`; `um terço da de SP` is a multiple."""
     table = site.table
+    following = site.words_after(place, 3)
+    if word in PARTS_OF_ALL and any(pair in _OF_THAT for pair in pairwise(following)):
+        read_multiple(place, word, site)
+        return
     column = site.column_of(place)
     rows = site.sentence.row_near(place)
     if column is None or not rows or not table.columns[column].adds_up or not table.columns[column].total:
         return
-    share = sum(table.cells.get((row, column), 0.0) for row in rows) / table.columns[column].total
+    shares = [sum(table.cells.get((row, column), 0.0) for row in rows) / table.columns[column].total]
+    # `Um quinto dos pedidos chega atrasado (21%)`: a percentage that is quoted or named may be meant.
+    said = {each for _, each in site.sentence.columns} | set(site.number_columns.values())
+    shares += [table.cells.get((rows[0], each), 0.0) / 100 for each in said if table.columns[each].unit == "%"]
     if word == "maioria":
-        good = share > 0.5
+        good = max(shares) > 0.5
     else:
-        said = _COUNTS.get("".join(site.words_before(place, 1)), 1) / PARTS_OF_ALL[word]
-        good = abs(share - said) <= SHARE_ERROR
+        good = any(abs(share - _part_said(place, word, site)) <= SHARE_ERROR for share in shares)
     site.claims.judge(good, "share", rows, column)
+
+
+def _part_said(place: int, word: str, site: Site) -> float:
+    return COUNTS.get("".join(site.words_before(place, 1)), 1) / PARTS_OF_ALL[word]
+
+
+_OF_THAT: Final = frozenset((of, that) for of in ("da", "do") for that in ("de", "do", "da"))
+
+
+def read_parts(place: int, word: str, site: Site) -> None:  # noqa: ARG001 - as its siblings
+    """Judge `um em cada cinco pedidos`, `três em cada quatro reais`: a percentage, or a share of a total."""
+    before, after = site.words_before(place, 3), "".join(site.words_after(place, 1))
+    said = [COUNTS[each] for each in before if each in COUNTS]
+    rows = site.sentence.row_near(place)
+    if before[-1:] != ["em"] or not said or after not in COUNTS or len(rows) != 1:
+        return
+    wanted = said[-1] / COUNTS[after]
+    shares = []
+    for column, known in enumerate(site.table.columns):
+        whole = known.total if known.adds_up else 100 if known.unit == "%" else 0
+        if whole:
+            shares.append((abs(site.table.cells.get((rows[0], column), 0.0) / whole - wanted), column))
+    if shares:
+        error, column = min(shares)
+        site.claims.judge(error <= PART_ERROR * wanted, "share", rows, column)
 
 
 def read_tie(place: int, word: str, site: Site) -> None:

@@ -10,6 +10,20 @@ from tasks.commerce.insights.speech import word_classes
 from tasks.commerce.insights.table import Table
 
 DATA_FILES: Final = ("data/lexicons/figure_words.txt",)
+ROUNDING: Final = 0.06
+"""Largest relative error of a number rounded without a word that says so."""
+LOOSE_ROUNDING: Final = 0.12
+"""The same after `cerca de`, `quase` and their kin."""
+LEAST_BARE: Final = 99
+"""Numbers without a unit up to which reais must be called so."""
+COUNTS: Final = {
+    word: number
+    for number, said in enumerate(
+        ("um uma", "dois duas", "tres", "quatro", "cinco", "seis", "sete", "oito", "nove", "dez"), 1
+    )
+    for word in said.split()
+}
+"""Numbers in words."""
 _WORDS: Final = word_classes("figure_words")
 _DIFFERENCE: Final = _WORDS["difference"]
 _SUM: Final = _WORDS["sum"]
@@ -30,17 +44,32 @@ class Written:
     scaled: bool
 
 
+def has_unit(each: Written, unit: str, is_said: bool) -> bool:
+    """Return whether a number may be of a column with a unit, which may be left out where the column is said."""
+    return each.unit == unit or (each.unit == "" and (is_said or (unit == "r$" and each.value > LEAST_BARE)))
+
+
+def rounds(each: Written, value: float, about: bool) -> bool:
+    """Return whether a written number is a value rounded as people round."""
+    error = abs(value - each.value)
+    if error > value * (LOOSE_ROUNDING if about else ROUNDING):
+        return False
+    return error <= each.step * (1.0 if about else 0.5) + 1e-9
+
+
 def column_followed(each: Written, sentence: AnalysisSentence, table: Table) -> int | None:
     """Return the column from several cells of which a number follows, as a word of the sentence says; None if none."""
     tokens = set(sentence.tokens)
     after = sentence.tokens[each.place + 1 : each.place + 2]
+    compared = _is_compared(each, sentence)
     for said, found in (
         (after == ["vezes"] or not tokens.isdisjoint(_RATIO), _ratios),
         (not tokens.isdisjoint(_SUM), _sums),
-        (not tokens.isdisjoint(_DIFFERENCE), _differences),
-        (each.unit == "%" and not tokens.isdisjoint(_SHARE), _shares),
+        (compared or not tokens.isdisjoint(_DIFFERENCE), _differences),
+        (each.unit == "%", _shares),
         (not tokens.isdisjoint(_MEAN), _means),
         (_parts_said(each, sentence), _parts),
+        (each.unit == "", _counts_of_shares),
         (True, _totals),
     ):
         if said:
@@ -50,11 +79,21 @@ def column_followed(each: Written, sentence: AnalysisSentence, table: Table) -> 
     return None
 
 
-def _totals(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[tuple[float, float, int]]:  # noqa: ARG001 - as its siblings
-    """Yield the totals of the columns that add up, which need no word that says so."""
+def _is_compared(each: Written, sentence: AnalysisSentence) -> bool:
+    """Return whether a number says how much more or less there is: `30% a mais que`, but not `30% ou mais`."""
+    after = sentence.tokens[each.place + 1 : each.place + 5]
+    return "ou" not in after and not _WORDS["compared"].isdisjoint(after)
+
+
+def _totals(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[tuple[float, float, int]]:
+    """Yield the totals of the columns that add up, of all rows and of those named together, which need no word."""
+    groups = [rows for place, _ in sentence.rows if len(rows := sentence.group(place)) > 1]
     for column in _alike(each, table):
         if table.columns[column].adds_up:
-            yield table.columns[column].total, 0.5 * 10.0 ** -table.columns[column].places, column
+            tolerance = 0.5 * 10.0 ** -table.columns[column].places
+            yield table.columns[column].total, tolerance, column
+            for rows in groups:
+                yield sum(table.cells.get((row, column), 0.0) for row in rows), tolerance, column
 
 
 def _parts_said(each: Written, sentence: AnalysisSentence) -> bool:
@@ -71,6 +110,16 @@ def _parts(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[
     for (_, column), value in table.cells.items():
         if table.columns[column].unit == "%" and value:
             yield 100 / value, 0.5, column
+
+
+def _counts_of_shares(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[tuple[float, float, int]]:  # noqa: ARG001 - as its siblings
+    """Yield how many of a row's orders a percentage is: 4 of 19 are 21,1%."""
+    for row in dict.fromkeys(row for _, row in sentence.rows):
+        for column, known in enumerate(table.columns):
+            for other, counted in enumerate(table.columns):
+                if known.unit == "%" and counted.adds_up and not counted.unit:
+                    share = table.cells.get((row, column), 0.0) / 100
+                    yield share * table.cells.get((row, other), 0.0), 0.5, other
 
 
 def _rows_of(sentence: AnalysisSentence, table: Table) -> list[int]:
@@ -108,6 +157,8 @@ def _differences(each: Written, sentence: AnalysisSentence, table: Table) -> Ite
 
 def _sums(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[tuple[float, float, int]]:
     groups = [_rows_of(sentence, table), *(sentence.group(place) for place, _ in sentence.rows)]
+    if not _WORDS["others"].isdisjoint(sentence.tokens):
+        groups.append([row for row in range(len(table.names)) if row not in groups[0]])
     for column in _alike(each, table):
         known = table.columns[column]
         if known.adds_up:
@@ -122,15 +173,19 @@ def _sums(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[t
 
 def _shares(each: Written, sentence: AnalysisSentence, table: Table) -> Iterator[tuple[float, float, int]]:
     rows = _rows_of(sentence, table)
+    named = {column for _, column in sentence.columns}
+    shared = not _SHARE.isdisjoint(sentence.tokens)
+    between_months = bool(table.times) and len({row for _, row in sentence.rows}) > 1
+    changes = between_months or _is_compared(each, sentence) or not _WORDS["changes"].isdisjoint(sentence.tokens)
     tolerance = max(each.step * 0.5, 0.06)
     if each.unit == "%" and each.value % 5 == 0:
         tolerance = max(tolerance, 2.6)
     for column, known in enumerate(table.columns):
-        if known.adds_up and known.total:
+        if shared and known.adds_up and known.total and (not named or column in named):
             for row in rows:
                 yield 100 * table.cells.get((row, column), 0.0) / known.total, tolerance, column
             yield 100 * sum(table.cells.get((row, column), 0.0) for row in rows) / known.total, tolerance, column
-        for one, other in _pairs(sentence, table):
+        for one, other in _pairs(sentence, table) if changes else ():
             for base, final in ((one, other), (other, one)):
                 start = table.cells.get((base, column), 0.0)
                 if start:

@@ -1,64 +1,50 @@
 """Numbers of a sentence against the table: each must be a cell of its row and column, or follow from cells.
 
-A number belongs to the row that follows it after a preposition (`19,3% de atrasos em BA`) or in brackets, else to the
-row named last before it in its sentence, else to the first that the sentence names, else to the one carried from the
-line. As many numbers as rows before or after them may belong to them in order. A number is right if it is
+A number is right if it is
 
-- a cell of that row, exact or rounded as people round (`R$ 57 mil`, `quase 20%`), of the column that is said beside it;
+- a cell of its row (`owners`), exact or rounded as people round (`R$ 57 mil`, `quase 20%`), of the column that is said
+  beside it;
 - a difference, sum, share, ratio or mean of cells, where a word says so (`pontos`, `somam`, `do total`, `vezes`);
+- a bound of its rows;
 - a goal, a term or a discount in advice, a year of the period, or a place in a ranking.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise
 from typing import Final
 
-from tasks.commerce.insights.derivations import Written, column_followed
+from tasks.commerce.insights.bounds import column_bound, side_of
+from tasks.commerce.insights.derivations import COUNTS, Written, column_followed, has_unit, rounds
+from tasks.commerce.insights.owners import owners_of, possible_owners
 from tasks.commerce.insights.sentences import AnalysisSentence
 from tasks.commerce.insights.speech import word_classes
 from tasks.commerce.insights.table import KINDS, Table
 from tasks.commerce.text.portuguese_numbers import numbers_of
 
 DATA_FILES: Final = ("data/lexicons/figure_words.txt",)
-
-REACH: Final = 5
-"""Words between a number and the row that follows it with a preposition."""
-ROUNDING: Final = 0.06
-"""Largest relative error of a number rounded without a word that says so."""
-LOOSE_ROUNDING: Final = 0.12
-"""The same after `cerca de`, `quase` and their kin."""
 _OF_ALL: Final = frozenset({"compras", "vendas", "pedidos", "encomendas"})
-LEAST_BARE: Final = 99
-"""Numbers without a unit up to which reais must be called so."""
 ALONE: Final = 0.6
 """Grade of a number that no row was named for."""
 UNNAMED: Final = 0.55
 """Grade of a number of the right row whose column is not said."""
 UNNAMED_REAIS: Final = 0.95
 """The same of an amount in reais."""
+LABEL: Final = 3
+"""Words in which a line is numbered: `- Ponto 1:`."""
 TINY: Final = 1e-9
 
 _WORDS: Final = word_classes("figure_words")
-_JOINING: Final = _WORDS["joining"]
-_PARTING: Final = _WORDS["parting"]
 _ABOUT: Final = _WORDS["about"]
-_RANGE: Final = _WORDS["range"]
 _TERM: Final = _WORDS["term"]
 _GOAL: Final = _WORDS["goal"]
 _COUNTED: Final = _WORDS["counted"]
 _KIND_WORDS: Final = {word: kind.name for kind in KINDS for word in kind.words}
-_COMPARING: Final = frozenset(
-    {"dobro", "triplo", "metade", "vezes", "acima", "abaixo", "que", "mesmos", "mesmas", "contra"}
-)
-_OTHERS: Final = frozenset({"outros", "outras", "demais"})
-BOUND: Final = 0.25
-"""Largest distance, as a share, between a bound and the first value beyond it."""
+_ALL: Final = COUNTS.keys() - {"um", "uma"} | {"todos", "todas", "nenhum", "nenhuma", "ambos", "ambas"}
 _UNIT_NEUTRAL: Final = _WORDS["unit_neutral"]
 
 
-@dataclass
+@dataclass(slots=True)
 class Figures:
     """Numbers of a sentence or a text, compared with its table."""
 
@@ -76,6 +62,13 @@ class Figures:
     """The cells of the sentence."""
     columns: dict[int, int] = field(default_factory=dict)
     """The column of the number at each place of the sentence."""
+    rows: dict[int, int] = field(default_factory=dict)
+    """The row of each of them that is a cell."""
+
+    def quote(self, cell: tuple[int, int], place: int, grade: float) -> None:
+        """Add a cell that is quoted, with the place of its fact."""
+        self.grades[place] = max(self.grades.get(place, 0.0), grade)
+        self.cells.append(cell)
 
     def add(self, other: "Figures") -> None:
         """Add the numbers of a sentence."""
@@ -101,7 +94,9 @@ def read_figures(
     """
     if not sentence.numbers:
         return
-    written = [each for place in sentence.numbers if (each := _written(place, sentence.tokens))]
+    tokens = sentence.tokens
+    numbers = [place for place in sentence.numbers if not _is_label(place, tokens)]
+    written = [each for place in numbers if (each := _written(place, tokens))]
     for each in written:
         if _is_year(each, sentence.tokens):
             if years and int(each.value) not in years:
@@ -110,7 +105,7 @@ def read_figures(
         figures.read += 1
         if not (
             _is_cell(each, sentence, table, written, figures)
-            or _follows(each, sentence, table, figures)
+            or _take(each, column_followed(each, sentence, table), figures)
             or _is_term(each, sentence.tokens, advice)
         ):
             figures.false.add(each.value)
@@ -120,6 +115,16 @@ def read_figures(
             if not sentence.rows and not sentence.from_line:
                 # A range belongs to the column, not to a row.
                 figures.grades[table.places[row, column]] = 1.0
+
+
+def _is_label(place: int, tokens: Sequence[str]) -> bool:
+    return (
+        0 < place < LABEL
+        and tokens[place + 1 : place + 2] == [":"]
+        and tokens[place].isdigit()
+        and len(tokens[place - 1]) > 3
+        and tokens[place - 1] not in _KIND_WORDS
+    )
 
 
 def _written(place: int, tokens: Sequence[str]) -> Written | None:
@@ -167,84 +172,21 @@ def _is_term(each: Written, tokens: Sequence[str], advice: int) -> bool:
     return after in _TERM or not before.isdisjoint(_GOAL) or "desconto" in tokens
 
 
-def _owners(each: Written, sentence: AnalysisSentence, written: Sequence[Written]) -> list[int]:
-    """Return the rows that a number may belong to, by its sentence."""
-    place, tokens = each.place, sentence.tokens
-    before: int | None = None
-    owners: list[int] = []
-    for there, row in sentence.rows:
-        if there < place:
-            before = row
-            continue
-        how = _follows_directly(tokens[place + 1 : there])
-        if how == _SURELY:
-            return [row]
-        owners = [row if before is None else before]
-        if how == _PERHAPS and row not in owners:
-            owners.append(row)
-        break
-    else:
-        owners = [] if before is None else [before]
-    series = _in_series(each, sentence, written)
-    return owners if series is None or series in owners else [*owners, series]
-
-
-_SURELY, _PERHAPS, _NO = 2, 1, 0
-
-
-def _follows_directly(between: Sequence[str]) -> int:
-    """Return whether a row behind these words owns the number before them: `em BA`, `(BA`, and perhaps `, de BA`."""
-    if not between or len(between) > REACH or any(token[0].isdigit() for token in between):
-        return _NO
-    if "(" in between[:2]:
-        return _SURELY
-    words_between = [token for token in between if token not in _GROUP_NOUNS]
-    if not words_between or words_between[-1] not in _JOINING or not _PARTING.isdisjoint(between):
-        return _NO
-    if "," not in between:
-        return _SURELY
-    return _PERHAPS if between[0] == "," and len(words_between) == 2 else _NO
-
-
-_GROUP_NOUNS: Final = frozenset({"cartao", "mes", "estado", "categoria"})
-
-
-def _in_series(each: Written, sentence: AnalysisSentence, written: Sequence[Written]) -> int | None:
-    """Return the row of a number in `SP, BA e RJ têm 1, 2 e 3`."""
-    rows = list(dict.fromkeys(row for _, row in sentence.rows))
-    same = [other for other in written if other.unit == each.unit]
-    if len(rows) < 2 or len(rows) != len(same):
-        return None
-    all_before = sentence.rows[-1][0] < same[0].place
-    return rows[same.index(each)] if all_before or sentence.rows[0][0] > same[-1].place else None
-
-
 def _is_cell(
     each: Written, sentence: AnalysisSentence, table: Table, written: Sequence[Written], figures: Figures
 ) -> bool:
     said, strict = _column_said(each, sentence, table)
     if strict and said is None:
         return False
-    owners = _owners(each, sentence, written)
-    if not _COMPARING.isdisjoint(sentence.tokens[: each.place]):
-        # `RJ: R$ 7.005, o dobro do PR, e nota 4,2`: behind what it is compared with, the subject speaks again.
-        subject = sentence.carried_row if sentence.from_line or not sentence.rows else sentence.rows[0][1]
-        owners += [
-            row
-            for row in (sentence.rows[0][1] if sentence.rows else None, subject)
-            if owners and row is not None and row not in owners
-        ]
-    if _has_bound(each, owners, sentence, table, written, figures):
-        return True
-    alone = not owners
-    if alone and sentence.carried_row is not None:
-        owners = [sentence.carried_row]
-    sure = len(owners) if not alone or sentence.from_line else 0
-    if alone and (not sentence.from_line or not _RANGE.isdisjoint(sentence.tokens[: each.place])):
-        # Only a number that no row of its own line claims may be any row's.
-        owners = [*owners, *range(len(table.names))]
-    elif not _OTHERS.isdisjoint(sentence.tokens[each.place + 1 : each.place + 5]):
-        owners = [*owners, *range(len(table.names))]
+    owners = owners_of(each, sentence, table, written)
+    named = owners
+    group = sentence.row_near(each.place) if len(sentence.rows) > 1 else []
+    if len(group) > 1 or (not sentence.rows and not _ALL.isdisjoint(sentence.tokens[: each.place])):
+        if _take(each, column_bound(each, named, sentence, table, written), figures):
+            return True
+        if side_of(each, sentence, written) and set(group).issuperset(named):
+            return False  # What is wrong of a group is not right of one of its rows.
+    owners, sure = possible_owners(each, owners, sentence, table)
     about = not _ABOUT.isdisjoint(sentence.tokens[max(0, each.place - 4) : each.place])
     for index, row in enumerate(owners):
         column = _column_with(each, row, said, strict, about, sentence, table)
@@ -253,56 +195,18 @@ def _is_cell(
         unit = table.columns[column].unit
         certain = said == column or unit == "%" or any(column == other for _, other in sentence.columns)
         grade = (1.0 if certain else UNNAMED_REAIS if unit == "r$" else UNNAMED) * (1.0 if index < sure else ALONE)
-        place = table.places[row, column]
-        figures.grades[place] = max(figures.grades.get(place, 0.0), grade)
         figures.columns[each.place] = column
-        figures.cells.append((row, column))
+        figures.rows[each.place] = row
+        for other in (row, *sentence.group_of(row, each.place)):
+            # `SP e RJ ficam perto de 9%` quotes both.
+            if other == row or _is_value(each, table.cells.get((other, column)), about):
+                figures.quote((other, column), table.places[other, column], grade)
         return True
-    return False
+    return _take(each, column_bound(each, named, sentence, table, written), figures)
 
 
-def _has_bound(
-    each: Written,
-    owners: Sequence[int],
-    sentence: AnalysisSentence,
-    table: Table,
-    written: Sequence[Written],
-    figures: Figures,
-) -> bool:
-    """Return whether a number is a right bound of several rows: `SP, BA e GO entre 3 e 5`, `13% ou mais nas outras`."""
-    tokens, place = sentence.tokens, each.place
-    after = tokens[place + 1 : place + 8]
-    sign = next((sign for word, sign in (("mais", 1), ("menos", -1)) if _follow(after, "ou", word)), 0)
-    exact = not sign
-    if exact:
-        start = max((there for there in range(max(0, place - 6), place) if tokens[there] == "entre"), default=-1)
-        if start < 0 or not (tokens[start + 1] == "r$" or tokens[start + 1][:1].isdigit()):
-            return False
-        sign = -1 if any(start < other.place < place for other in written) else 1
-    rows = sentence.group(sentence.rows[0][0]) if sentence.rows and exact else list(owners)
-    if exact and sentence.rows and sentence.rows[-1][0] > place:
-        return False
-    if not _OTHERS.isdisjoint(after):
-        rows = [row for row in range(len(table.names)) if row not in owners]
-    for column, known in enumerate(table.columns):
-        values = [table.cells[row, column] for row in rows if (row, column) in table.cells]
-        if len(values) < 2 or not _has_unit(each, known.unit, True) or not _may_be(column, sentence):
-            continue
-        end = min(values) if sign > 0 else max(values)
-        beyond = sign * (end - each.value)
-        if abs(beyond) < TINY or _rounds(each, end, False) or (not exact and 0 < beyond <= BOUND * end):
-            figures.derived.add(each.value)
-            figures.columns[place] = column
-            return True
-    return False
-
-
-def _follow(words_there: Sequence[str], first: str, second: str) -> bool:
-    return (first, second) in pairwise(words_there[:5])
-
-
-def _may_be(column: int, sentence: AnalysisSentence) -> bool:
-    return not sentence.columns or column in {each for _, each in sentence.columns}
+def _is_value(each: Written, value: float | None, about: bool) -> bool:
+    return value is not None and (abs(value - each.value) < TINY or rounds(each, value, about))
 
 
 def _column_with(
@@ -311,9 +215,9 @@ def _column_with(
     """Return the column in which a row has a number, exactly or rounded; None if it has it in none that is meant."""
     for column, known in enumerate(table.columns):
         value = table.cells.get((row, column))
-        if value is None or (strict and column != said) or not _has_unit(each, known.unit, column == said):
+        if value is None or (strict and column != said) or not has_unit(each, known.unit, column == said):
             continue
-        if abs(value - each.value) >= TINY and not _rounds(each, value, about):
+        if not _is_value(each, value, about):
             continue
         if strict or said in (None, column) or known.unit == "%":
             return column
@@ -322,14 +226,15 @@ def _column_with(
     return None
 
 
-def _has_unit(each: Written, unit: str, is_said: bool) -> bool:
-    return each.unit == unit or (each.unit == "" and (is_said or (unit == "r$" and each.value > LEAST_BARE)))
-
-
 def _mentioned(said: int, column: int, sentence: AnalysisSentence) -> bool:
     """Return whether a sentence names the column that is said of a number, and not the one that has it."""
     named = {each for _, each in sentence.columns}
     return said in named and column not in named
+
+
+def _may_be(each: Written, column: int, table: Table) -> bool:
+    """Return whether a number has no more decimals than a column without a unit: 4,6 is no count of orders."""
+    return each.step >= 1 or table.columns[column].places > 0 or bool(each.unit or table.columns[column].unit)
 
 
 def _column_said(each: Written, sentence: AnalysisSentence, table: Table) -> tuple[int | None, bool]:
@@ -357,27 +262,23 @@ def _column_said(each: Written, sentence: AnalysisSentence, table: Table) -> tup
         there, column = before[-1]
         # `pedidos e R$ 57`: what looks like `é` joins another column.
         joined = "e" in tokens[start + 1 : place] and table.columns[column].unit != each.unit
-        return column, there == start and not joined
+        strict = there == start and not joined
+        return column if strict or _may_be(each, column, table) else None, strict
     after = [
         column
         for there, column in sentence.columns
-        if there > place and sentence.clauses[there] == clause and "e" not in tokens[end:there]
+        if there > place
+        and sentence.clauses[there] == clause
+        and "e" not in tokens[end:there]
+        and _may_be(each, column, table)
     ]
     if after:
         return after[0], False
     return sentence.carried_column, False
 
 
-def _rounds(each: Written, value: float, about: bool) -> bool:
-    """Return whether a written number is a value rounded as people round."""
-    error = abs(value - each.value)
-    if error > value * (LOOSE_ROUNDING if about else ROUNDING):
-        return False
-    return error <= each.step * (1.0 if about else 0.5) + 1e-9
-
-
-def _follows(each: Written, sentence: AnalysisSentence, table: Table, figures: Figures) -> bool:
-    column = column_followed(each, sentence, table)
+def _take(each: Written, column: int | None, figures: Figures) -> bool:
+    """Take a number as one that follows from several cells of a column, if there is one."""
     if column is None:
         return False
     figures.derived.add(each.value)

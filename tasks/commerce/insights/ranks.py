@@ -5,6 +5,7 @@ from typing import Final
 
 from tasks.commerce.insights.claims import NAMES, WORDS, Site
 from tasks.commerce.insights.comparisons import compare_rows
+from tasks.commerce.insights.derivations import COUNTS
 from tasks.commerce.insights.sentences import PARTS
 from tasks.commerce.insights.table import Table
 
@@ -17,6 +18,7 @@ _ATTRIBUTES: Final = frozenset({"maior", "maiores", "maximo", "maxima", "pico", 
 _LEADS: Final = HIGH - _ATTRIBUTES
 _BEFORE_NO_RANK: Final = frozenset({"a", "de", "pouco", "muito", "bem", "ainda", "nada"})
 _AFTER_NO_RANK: Final = frozenset({"de", "que", "do", "da", "um", "uma"})
+_MEASURES: Final = frozenset({"%", "ponto", "pontos", "reais"})
 _LISTS: Final = frozenset({"lista", "fila", "ranking", "tabela"})
 _DIRECTIONS: Final = dict.fromkeys(HIGH, 1) | dict.fromkeys(LOW, -1) | dict.fromkeys(GOOD, 2) | dict.fromkeys(BAD, -2)
 
@@ -25,9 +27,9 @@ def read_rank(place: int, word: str, site: Site) -> None:
     """Judge a ranking word."""
     # `mais pedidos, não de pedidos maiores` ranks nothing.
     direction = 0 if {"nao", "de"}.issubset(site.words_before(place, 3)) else _direction(place, word, site)
-    if not direction or _is_pole(place, word, site):
+    if not direction or _is_pole(place, word, site) or _is_named_by_size(place, site):
         return
-    claims, sentence = site.claims, site.sentence
+    claims = site.claims
     if _names_no_column(place, site):
         claims.false.append("column")
         return
@@ -37,7 +39,7 @@ def read_rank(place: int, word: str, site: Site) -> None:
         if sign:
             compare_rows(place, sign, site)
         return
-    rows = sentence.row_near(place)
+    rows = site.rows_near(place)
     if not rows:
         return
     if column is None:
@@ -56,6 +58,13 @@ def _is_pole(place: int, word: str, site: Site) -> bool:
     )
 
 
+def _is_named_by_size(place: int, site: Site) -> bool:
+    """Return whether a word only names rows, by no column: `boleto e crédito, os dois maiores, ...`."""
+    return not COUNTS.keys().isdisjoint(site.words_before(place, 1)) and not PARTS.isdisjoint(
+        site.words_after(place, 1)
+    )
+
+
 def _column_ranked(place: int, word: str, site: Site) -> int | None:
     """Return the column of a rank; `o maior` alone is none of the column named in the sentence before."""
     if site.sentence.columns or site.number_columns:
@@ -68,6 +77,8 @@ def _direction(place: int, word: str, site: Site) -> int:
     before = "".join(site.words_before(place, 1))
     after = "".join(site.words_after(place, 1))
     if word in ("mais", "menos"):
+        if "que" in site.words_after(place, 2) and not _MEASURES.isdisjoint(site.words_before(place, 2)):
+            return 1 if word == "mais" else -1  # `30% a mais que`, `5 pontos menos do que`
         return (1 if word == "mais" else -1) * _degree(before, after, site.table)
     if word in ("fecha", "fecham"):
         return 0 if _LISTS.isdisjoint(site.words_after(place, 3)) else -1

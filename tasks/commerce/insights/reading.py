@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from tasks.commerce.insights.advice import SLURS, Advice, advice_from, begins_harm, credit_noun, read_advice
+from tasks.commerce.insights.advice import Advice, advice_from, credit_noun, read_advice
 from tasks.commerce.insights.assertions import HEDGES
 from tasks.commerce.insights.claim_reader import read_claims
 from tasks.commerce.insights.claims import Claims
 from tasks.commerce.insights.figures import Figures, read_figures
+from tasks.commerce.insights.harm import SLURS, begins_harm
+from tasks.commerce.insights.idleness import Idleness, read_idleness, words_given
 from tasks.commerce.insights.inventions import inventions, scoped, wrong_verdicts
 from tasks.commerce.insights.sentences import (
     LONGEST_KEPT,
@@ -22,19 +24,16 @@ from tasks.commerce.insights.sentences import (
     SentencePlace,
     sentence_of,
     split_line,
-    words_among,
 )
 from tasks.commerce.insights.speech import is_known, names_among, strange_words
 from tasks.commerce.insights.table import SHORT_MONTHS, Table, period_of
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, words
-from tasks.commerce.text.vocabulary import CLOSED_CLASS
 
 DATA_FILES: Final = (
     "data/lexicons/categories.txt",
     "data/lexicons/column_phrases.txt",
     "data/lexicons/states.txt",
-    "data/lexicons/verdicts.txt",
 )
 FALSE: Final = 0.62
 """What a false number, a false claim, an invented cause, a forecast or a row of no table leaves of a reward."""
@@ -46,22 +45,11 @@ UNFIT: Final = 0.88
 """What advice to mend the best leaves."""
 STRANGE: Final = (1.0, 0.99, 0.97, 0.94, 0.88, 0.8, 0.7, 0.58)
 """What strange words leave, by their number; a name with a capital letter counts twice."""
-IDLE_STRANGE: Final = 0.7
-"""What each sentence of strange words leaves that names nothing of the table and recommends nothing."""
-IDLE: Final = 0.88
-"""What each sentence leaves that names nothing of the table and recommends nothing."""
 IN_SERIES: Final = 0.85
 """Least worth of a figure beside which another row's of its column is quoted."""
 RELATED: Final = 0.8
 """Grade of one finding that relates rows without a number of its own: `quase o triplo de brinquedos`."""
-UNPROVED: Final = 0.68
-"""What each sentence leaves that says something of a row or a column without a number or a claim that can be judged,
-and each list item that begins with an idle sentence."""
 
-KEPT_SENTENCES: Final = 8_192
-"""Number of cached readings of sentences."""
-STRANGER: Final = 0.78
-"""What each of those leaves that says it in strange words."""
 
 _CODE: Final = re.compile(r"\b[A-Z]{2}\b")
 _STATES: Final = dict(line.split(" = ") for line in read_lexicon("states"))
@@ -79,9 +67,9 @@ _GROUPS: Final = frozenset({"feira", "sabado", "domingo", "credito", "debito", "
 _MONTHS: Final = frozenset(SHORT_MONTHS.values())
 
 
-@dataclass
+@dataclass(slots=True)
 class AnalysisReading:
-    """An analysis, or one sentence of it, read by its table."""
+    """An analysis, or one line of it, read by its table."""
 
     table: Table
     figures: Figures = field(default_factory=Figures)
@@ -89,18 +77,11 @@ class AnalysisReading:
     advice: Advice = field(default_factory=Advice)
     foreign: int = 0
     """Rows and periods that are none of the table's."""
-    idle: float = 0.0
-    """Sentences that name nothing of the table and recommend nothing; less where they comment a row of their line."""
-    idle_strange: int = 0
-    unproved: int = 0
-    """Sentences that say something of the table that nothing proves."""
-    unproved_strange: int = 0
-    """Those of them in strange words."""
+    idleness: Idleness = field(default_factory=Idleness)
     strange: int = 0
     invented: int = 0
     """What the table cannot know, said as a fact."""
     sentences: int = 0
-    names_row: bool = False
     carries: tuple[int | None, int | None] = (None, None)
     """The row and the column that a sentence leaves to the next one."""
 
@@ -111,10 +92,7 @@ class AnalysisReading:
         self.claims.add(part.claims)
         self.advice.add(part.advice)
         self.foreign += part.foreign
-        self.idle += part.idle
-        self.idle_strange += part.idle_strange
-        self.unproved += part.unproved
-        self.unproved_strange += part.unproved_strange
+        self.idleness.add(part.idleness)
         self.invented += part.invented
 
     def coverage(self, enough: int) -> float:
@@ -139,12 +117,14 @@ class AnalysisReading:
         false += self.foreign + self.invented + advice.senseless
         left: float = FALSE**false * UNSENDABLE ** (advice.harmful + claims.denials)
         left *= NO_ADVICE ** len(advice.unknown) * UNFIT**advice.unfit
-        left *= IDLE_STRANGE**self.idle_strange * IDLE**self.idle * UNPROVED**self.unproved
-        left *= STRANGER**self.unproved_strange
-        return left * (
-            STRANGE[self.strange]
-            if self.strange < len(STRANGE)
-            else STRANGE[-1] * 0.85 ** (self.strange - len(STRANGE) + 1)
+        return (
+            left
+            * self.idleness.left()
+            * (
+                STRANGE[self.strange]
+                if self.strange < len(STRANGE)
+                else STRANGE[-1] * 0.85 ** (self.strange - len(STRANGE) + 1)
+            )
         )
 
 
@@ -171,7 +151,7 @@ def read_analysis(
         items: Lines that are list items.
     """
     reading = AnalysisReading(table)
-    strange = strange_words(list(present), _words_given(prompt))
+    strange = strange_words(list(present), words_given(prompt))
     reading.strange = len(strange) + names_among(text, folded, strange)
     count = 0
     heading_row = heading_column = row = None
@@ -216,58 +196,58 @@ def _read_line(text: str, of_line: LinePlace, prompt: str, table: Table) -> Anal
     reading = AnalysisReading(table)
     line = split_line(text)
     reading.carries = of_line.row, of_line.column
-    in_line, opens, start = of_line.from_heading, of_line.item, 0
+    in_line, opens, comments, start = of_line.from_heading, of_line.item, of_line.from_heading, 0
     for end in line.ends:
         if start < end and reading.sentences < of_line.limit:
             asks = end < len(line.tokens) and line.tokens[end] == "?"
-            place = SentencePlace(of_line.heading, asks, opens, *reading.carries, in_line)
-            part = _read_sentence(tuple(line.tokens[start : min(end, start + MAX_TOKENS)]), place, prompt, table)
-            reading.add(part)
-            reading.carries = part.carries
-            in_line, opens = in_line or part.names_row, False
+            place = SentencePlace(of_line.heading, asks, opens, *reading.carries, in_line, comments)
+            sentence = sentence_of(line.tokens[start : min(end, start + MAX_TOKENS)], table, place)
+            _read_sentence(sentence, prompt, reading)
+            in_line, opens = in_line or bool(sentence.rows), False
+            comments = comments or bool(sentence.rows or sentence.columns or sentence.numbers)
             reading.sentences += 1
         start = end + 1
     return reading
 
 
-@lru_cache(maxsize=KEPT_SENTENCES)
-def _read_sentence(words_there: tuple[str, ...], place: SentencePlace, prompt: str, table: Table) -> AnalysisReading:
-    """Return the reading of one sentence, which must not be changed: answers to a prompt share many of them."""
-    reading = AnalysisReading(table)
-    figures, claims = reading.figures, reading.claims
-    sentence = sentence_of(list(words_there), table, place)
-    tokens = sentence.tokens
-    given = _words_given(prompt)
+def _read_sentence(sentence: AnalysisSentence, prompt: str, reading: AnalysisReading) -> None:
+    """Add the reading of one sentence to that of its line."""
+    table, figures, claims = reading.table, Figures(), reading.claims
+    judged_before = claims.judged
+    given = words_given(prompt)
     months, years = period_of(prompt)
-    if sentence.rows:
-        reading.names_row = True
-    reading.carries = (
-        sentence.rows[-1][1] if sentence.rows else sentence.carried_row,
-        sentence.columns[-1][1] if sentence.columns else sentence.carried_column,
-    )
     start = advice_from(sentence)
     read_figures(sentence, table, start, years, figures)
-    read_claims(sentence, table, start, figures.columns, claims)
-    if start < len(tokens):
-        read_advice(sentence, table, start, reading.advice)
-    elif begins_harm(tokens):
-        reading.advice.harmful += 1
-    elif not HEDGES.isdisjoint(tokens):
-        credit_noun(tokens, reading.advice)
-    is_judged = claims.judged > 0 or figures.read > 0
+    read_claims(sentence, table, start, figures, claims)
+    column = next(reversed(figures.columns.values()), sentence.carried_column)
+    reading.carries = sentence.row_carried(), sentence.columns[-1][1] if sentence.columns else column
+    is_judged = claims.judged > judged_before or figures.read > 0
     reading.invented += inventions(sentence, table, start, is_judged)
-    if sentence.numbers:
+    if figures.read or figures.false:
+        reading.figures.add(figures)
         reading.invented += scoped(sentence, table, start, given)
         reading.invented += wrong_verdicts(sentence, table, figures.cells)
-    if len(sentence.rows) > 1 and not sentence.heading and not claims.judged:
-        reading.unproved += _leaves_a_row(sentence, start, figures)
+    if len(sentence.rows) > 1 and not sentence.heading and claims.judged == judged_before:
+        reading.idleness.unproved += _leaves_a_row(sentence, start, figures)
+    advises = True
     if not (sentence.heading or sentence.asks or is_judged):
-        if sentence.rows or sentence.columns:
-            _read_unproved(sentence, start, given, reading)
-        elif start == len(tokens):
-            _read_idle(sentence, given, reading)
+        advises = read_idleness(sentence, table, start, prompt, reading.idleness)
+    _read_advice(sentence, start, advises, reading)
     reading.foreign += _names_foreign(sentence, table, start, given, months)
-    return reading
+
+
+def _read_advice(sentence: AnalysisSentence, start: int, advises: bool, reading: AnalysisReading) -> None:
+    """Add what a sentence recommends; where it advises nothing that one can do, only its faults."""
+    advice = reading.advice if advises else Advice()
+    if start < len(sentence.tokens):
+        read_advice(sentence, reading.table, start, advice)
+    elif begins_harm(sentence.tokens):
+        advice.harmful += 1
+    elif not HEDGES.isdisjoint(sentence.tokens):
+        credit_noun(sentence.tokens, advice)
+    if not advises:
+        advice.verbs.clear()
+        reading.advice.add(advice)
 
 
 def _leaves_a_row(sentence: AnalysisSentence, start: int, figures: Figures) -> bool:
@@ -278,62 +258,6 @@ def _leaves_a_row(sentence: AnalysisSentence, start: int, figures: Figures) -> b
         if there < start and row not in cells and cells.isdisjoint(sentence.group(there)):
             named.add(row)
     return bool(cells) and len(cells) < figures.read + 1 and len(figures.cells) == figures.read and bool(named)
-
-
-def _is_strange(sentence: AnalysisSentence, given: frozenset[str]) -> bool:
-    return bool(strange_words(words_among(sentence.tokens), given))
-
-
-def _read_unproved(sentence: AnalysisSentence, start: int, given: frozenset[str], reading: AnalysisReading) -> None:
-    """Count a sentence that says something of a row or a column, unless it only gives a verdict."""
-    own = _own_words(sentence, reading.table, start)
-    enough = OWN_WORDS if len({row for _, row in sentence.rows}) < 2 else 1
-    if len(own) >= enough:
-        if _VERDICTS.issuperset(own):
-            reading.idle += IDLE_IN_LINE
-        else:
-            reading.unproved += 1
-            reading.unproved_strange += _is_strange(sentence, given)
-
-
-def _read_idle(sentence: AnalysisSentence, given: frozenset[str], reading: AnalysisReading) -> None:
-    """Count a sentence that names nothing of the table; months of the period are something."""
-    if not HEDGES.isdisjoint(sentence.tokens) or (
-        sentence.from_line and _VERDICTS.issuperset(_content(sentence.tokens))
-    ):
-        return
-    if _is_strange(sentence, given):
-        reading.idle_strange += 1
-    elif _MONTHS.isdisjoint(sentence.tokens):
-        if sentence.opens_item:
-            reading.unproved += 1
-        else:
-            reading.idle += IDLE_IN_LINE if sentence.from_line else 1.0
-
-
-def _own_words(sentence: AnalysisSentence, table: Table, start: int) -> list[str]:
-    """Return the words beside the names of rows and columns with which a sentence states something of them."""
-    stated = sentence.tokens[:start]
-    if not HEDGES.isdisjoint(stated) or not any(there < start for there, _ in [*sentence.rows, *sentence.columns]):
-        return []
-    named = table.row_words.keys() | table.column_words.keys() | table.words
-    return [token for token in stated if len(token) > 2 and token.isalpha() and token not in named]
-
-
-def _content(tokens: Sequence[str]) -> list[str]:
-    return [token for token in tokens if len(token) > 2 and token.isalpha() and token not in CLOSED_CLASS]
-
-
-_VERDICTS: Final = frozenset(fold(word) for line in read_lexicon("verdicts") for word in line.split())
-IDLE_IN_LINE: Final = 0.4
-"""How idle a sentence is that comments a row of its line."""
-OWN_WORDS: Final = 2
-"""Words beside the names of rows and columns with which a sentence states something."""
-
-
-@lru_cache(maxsize=KEPT_PROMPTS)
-def _words_given(prompt: str) -> frozenset[str]:
-    return frozenset(words(prompt))
 
 
 def _names_foreign(

@@ -3,16 +3,18 @@
 `grounded` (each component in [0, 1]; the V4.2 report's structure, action words and length, with the facts added):
 
 - `facts`: how well the best three findings are quoted (fewer if fewer facts are given). A number counts if it is the
-  cell of its row and of the column said beside it, in any notation or rounded as people round (`figures`), or follows
-  from cells as a difference, sum, share, ratio or mean (`derivations`). It is worth 1 if it is the most informative of
-  its column (the highest, the lowest rating), .6 at the other end, .3 between, and 1 wherever the text rightly compares
-  it: a finding is chosen. Pasted rows of the table and lines of the prompt are ignored. Gamed by a list of the highest
+  cell of its row and of the column said beside it, in any notation or rounded as people round (`figures`), follows
+  from cells as a difference, sum, share, ratio or mean (`derivations`), or bounds rows (`bounds`). It is worth 1 if it
+  is the most informative of its column (the highest, the lowest rating), .6 at the other end, .3 between, and 1
+  wherever the text rightly compares it: a finding is chosen. Pasted rows of the table and lines of the prompt are
+  ignored. Gamed by a list of the highest
   of each column without analysis, which earns a quarter of the reward.
 - `structure`: a heading (0.3) and up to three list items (0.7). Gamed by markup without content. Source: V4.2 report,
   structure marks.
 - `actions`: up to three different verbs or nouns of the closed list of sensible advice, whose object a shop's analysis
   speaks of; .4 of one that mends what the table shows to be best, .6 of each further one that only looks (`conferir`).
-  Gamed by three pieces of advice that are sensible anywhere (`acompanhar os resultados`), which earn .97.
+  Advice that names nothing to act on earns nothing (`idleness`). Gamed by three pieces of advice that are sensible
+  anywhere (`ouvir os clientes`), which earn all.
   Source: V4.2 report, action words.
 - `length`: 1 from 150 to 600 characters, falling to 0 at 40 and at 1200. Gamed by padding. Source: V4.2 report,
   length.
@@ -24,17 +26,21 @@ keywords, not copied, no refusal, the manner of a shop) and by what its faults l
 | fault | leaves |
 |---|---|
 | a false number, rank, comparison, tie, trend or share; a cause; a forecast; a row or period of no table | .62 |
-| what no table knows (`inventions`): acts of people, goals, markets, scopes, guaranteed effects, wrong verdicts | .62 |
+| what no table knows (`inventions`): acts, events, goals, markets, scopes, guaranteed effects, wrong verdicts | .62 |
+| a question that takes such a thing for granted | .62 |
 | senseless advice: to things what is done to people, or an unlisted verb on a row or a column | .62 |
-| harmful advice, by verb and object; a slur; a denial of the figures | .42 |
+| harmful, deceptive or unlawful advice, by verb, object and condition (`harm`); a slur; a denial of the figures | .42 |
 | advice of no list | .93 |
 | a sentence on a row or column that neither a number nor a judged claim proves; .78 more in strange words | .68 |
-| a sentence on nothing of the table | .88, .70 in strange words |
+| a sentence on nothing of the table; advice on everything or on nothing, as `revisar tudo` | .88 |
+| the same behind a finding of its line; a closing word, as `vale acompanhar` (free behind a finding) | .95 |
+| a sentence on nothing of the table in strange words, or in the instruction's own | .70 |
+| an end of a sentence that is marked twice, as `..` and `!!` | .90 |
 | strange words, of no list of Portuguese words, by their number; an unknown name counts twice | .99, .97, .94 ... |
 
 Each applies again for each further fault. Credit comes from closed lists and costs from recognised faults: ordinary
 words are free. Of 40 analyses of a fluent writer 39 earn .85 or more of a perfect one's, of 40 bad ones all lose .3. A
-first-row template earns .66 on average, the best constant .04. What still pays: false things in forms that are no claim
+first-row template earns .56 on average, the best constant .04. What still pays: false things in forms that are no claim
 here (irony, two sentences apart, conditions), and advice that is sensible anywhere.
 
 `v4.2` (the V4.2 report's appendix, continuous where a part can be; it knows no reference):
@@ -111,6 +117,10 @@ TALKATIVE: Final = 0.7
 SHORT_LINE: Final = 60
 """Characters up to which a line that speaks to the requester says nothing else."""
 
+CARELESS: Final = 0.9
+"""What each end of a sentence that is marked twice leaves: `..`, `!!`."""
+_MARKED_TWICE: Final = ("..", ",,", "!!", "??")
+_DOUBLED: Final = re.compile(r"(?<![.!?,])(?:\.\.(?!\.)|,,|!!|\?\?)")
 _LINE: Final = re.compile(
     r"[ \t]*(?:(?P<item>[-*•–—]|(?P<ordinal>\d{1,2}[.)]))[ \t]+\**\w.{9}|(?P<heading>#{1,4}[ \t]*\w|\*\*\w))"
 )
@@ -157,6 +167,8 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     fluent = fluency(text_words)
     enough = min(ENOUGH, len(facts))
     sound = manner(text, folded, text_words)
+    if any(map(text.__contains__, _MARKED_TWICE)):
+        sound *= CARELESS ** len(_DOUBLED.findall(text))
     quoted: float | None
     advised: float
     if table:

@@ -52,6 +52,7 @@ class AnalysisSentence:
     carried_column: int | None
     opens_item: bool
     from_line: bool
+    comments: bool
 
     def row_near(self, place: int) -> list[int]:
         """Return the rows that are the subject at a place: a group joined by `e` counts as one."""
@@ -64,14 +65,26 @@ class AnalysisSentence:
             return self.group(same_before[-1][0])
         if same_after:
             return self.group(same_after[0][0])
-        subjects = [each for each in before if _COMPARING.isdisjoint(self.tokens[max(0, each[0] - 4) : each[0]])]
-        if subjects:
-            return self.group(subjects[-1][0])
         if before:
-            return self.group(before[-1][0])
+            return self.group(self._subject(before)[0])
         if after:
             return self.group(after[0][0])
         return [] if self.carried_row is None else [self.carried_row]
+
+    def row_carried(self) -> int | None:
+        """Return the row that a sentence leaves to the next one: its last that is not only compared with."""
+        return self._subject(self.rows)[1] if self.rows else self.carried_row
+
+    def row_before(self, place: int) -> int | None:
+        """Return the row that is compared at a place: the last before it that is not itself compared with."""
+        before = [each for each in self.rows if each[0] < place]
+        return self._subject(before)[1] if before else self.carried_row
+
+    def _subject(self, rows: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        subjects = (
+            each for each in reversed(rows) if _COMPARING.isdisjoint(self.tokens[max(0, each[0] - 4) : each[0]])
+        )
+        return next(subjects, rows[-1])
 
     def group(self, place: int) -> list[int]:
         """Return the rows of the group of names at a place: `SP, BA e RJ`."""
@@ -83,6 +96,13 @@ class AnalysisSentence:
         while last + 1 < len(places) and self._joined(places[last], places[last + 1]):
             last += 1
         return list(dict.fromkeys(row for _, row in self.rows[first : last + 1]))
+
+    def group_of(self, row: int, place: int) -> list[int]:
+        """Return the other rows of the group before a place to which a row belongs."""
+        if len(self.rows) < 2:
+            return []
+        there = next((there for there, named in self.rows if named == row and there < place), None)
+        return [] if there is None else [other for other in self.group(there) if other != row]
 
     def _joined(self, one: int, other: int) -> bool:
         between = self.tokens[one + 1 : other]
@@ -101,7 +121,7 @@ class AnalysisSentence:
         return self.columns[0][1] if self.columns else self.carried_column
 
 
-_COMPARING: Final = frozenset({"dobro", "triplo", "metade", "vezes"})
+_COMPARING: Final = frozenset({"dobro", "triplo", "metade", "vezes", "que", "contra", "ante", "comparado", "comparada"})
 _JOINS: Final = frozenset(
     {"e", ",", "a", "o", "em", "no", "na", "de", "do", "da", "cartao", "feira", "/", "-", "2016", "2017", "2018"}
 )
@@ -165,6 +185,8 @@ class SentencePlace(NamedTuple):
     carried_column: int | None
     from_line: bool
     """Whether the carried row stands in its own line."""
+    comments: bool
+    """Whether its line has named a row, a column or a figure before it."""
 
 
 def sentence_of(tokens: list[str], table: Table, place: SentencePlace) -> AnalysisSentence:
@@ -190,7 +212,7 @@ def sentence_of(tokens: list[str], table: Table, place: SentencePlace) -> Analys
     # A name, as in `seguro contra roubo`, parts nothing.
     parting = _PARTS_AND_CONJUNCTIONS.difference(names)
     clauses: list[int] = list(accumulate(map(parting.__contains__, tokens)))
-    heading, asks, opens_item, row, column, from_line = place
+    heading, asks, opens_item, row, column, from_line, comments = place
     return AnalysisSentence(
         tokens,
         clauses,
@@ -203,6 +225,7 @@ def sentence_of(tokens: list[str], table: Table, place: SentencePlace) -> Analys
         column,
         opens_item,
         from_line,
+        comments,
     )
 
 

@@ -19,6 +19,7 @@ DATA_FILES: Final = (
     "data/lexicons/analyst_verbs.txt",
     "data/lexicons/analyst_words.txt",
     "data/lexicons/general_words.txt",
+    "data/lexicons/verdicts.txt",
 )
 
 _ENDINGS: Final = {
@@ -115,6 +116,19 @@ def word_classes(lexicon: str) -> dict[str, frozenset[str]]:
 _LISTS: Final = ("advice_objects", "advice_verbs", "analyst_verbs", "analyst_words", "table_columns")
 _WORDS: Final = Vocabulary(*_LISTS)
 _ALL_WORDS: Final = Vocabulary(*_LISTS, "general_words")
+
+
+VERDICTS: Final = frozenset(fold(word) for line in read_lexicon("verdicts") for word in line.split())
+"""Words of a plain verdict, which needs no number."""
+CONDITIONALS: Final = frozenset(
+    form
+    for lexicon in ("advice_verbs", "analyst_verbs")
+    for line in read_lexicon(lexicon)
+    for verb in line.rpartition(" = ")[2].split()
+    for form in forms(verb)
+    if form.endswith(("ria", "riam"))
+)
+"""What something would do: `resolveria`."""
 
 
 def is_known(word: str) -> bool:

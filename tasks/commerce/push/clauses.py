@@ -22,7 +22,11 @@ _ASCII_TOKEN: Final = re.compile(r"r\$|[a-z]+|%|\d+(?:[.,]\d+)*|[.!?;()\n|]|[:,]
 
 def mark_breaks(text: str) -> str:
     """Return a text in which each run of emoji or dashes is the sign that ends a clause."""
-    return text if text.isascii() else _BEYOND_LATIN.sub(EMOJI_BREAK, text)
+    try:
+        text.encode("latin-1")
+    except UnicodeEncodeError:
+        return _BEYOND_LATIN.sub(EMOJI_BREAK, text)
+    return text
 
 
 def tokens(folded: str) -> list[str]:

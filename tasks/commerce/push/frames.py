@@ -47,6 +47,8 @@ _MEANT: Final = frozenset(f"{PART}{part}" for part in ("desconto", "cashback", "
 _OTHERWISE_PAID: Final = frozenset(f"{PART}{part}" for part in ("acima_de", "metade", "leve_pague", "sem_juros"))
 TRIGGERS: Final = _ENDORSING["verbs"].union(_WITH_OBJECT) | _OWNED["possessives"] | _DELIVERY["places"] | {_OR, _IF}
 """Words without which no frame is there."""
+INVERTING: Final = _PAYING["verbs"] | _GIVES | {_GIFT}
+"""Words without which an offer is not turned round."""
 
 
 def wrong_frames(clause: Sequence[str], opens: bool, asks: bool, campaign: "Campaign") -> int:

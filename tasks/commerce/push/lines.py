@@ -26,6 +26,8 @@ class Sayable(NamedTuple):
     numbers: frozenset[float]
     apt: frozenset[str]
     """Roots of the words that fit the line without being its own."""
+    about: frozenset[str]
+    """The words and the roots."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,8 @@ def _sayable(line: str, more: frozenset[str], apt: frozenset[str]) -> Sayable:
     own_roots = roots(own - CLOSED_CLASS)
     apt_roots = roots(apt - CLOSED_CLASS)
     numbers = frozenset(numbers_among(uniform(read)))
-    return Sayable(own | apt, own_roots | apt_roots, numbers, apt_roots - own_roots)
+    said, said_roots = own | apt, own_roots | apt_roots
+    return Sayable(said, said_roots, numbers, apt_roots - own_roots, said | said_roots)
 
 
 # A campaign's lines are few, and meet in many prompts.
@@ -94,9 +97,8 @@ def _offer(offer: str) -> Sayable:
 def _audience(segment: str) -> Sayable:
     address = address_of(segment)
     read = words(segment)
-    return Sayable(
-        address.union(read), _roots(address).union(map(root, read)), frozenset(numbers_among(read)), _roots(address)
-    )
+    said, said_roots = address.union(read), _roots(address).union(map(root, read))
+    return Sayable(said, said_roots, frozenset(numbers_among(read)), _roots(address), said | said_roots)
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)

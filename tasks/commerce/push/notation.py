@@ -105,7 +105,7 @@ def uniform(text_words: Sequence[str]) -> list[str]:
     spelled: list[str] = []
     done, count = 0, len(text_words)
     for place, word in enumerate(text_words):
-        if place < done or word not in _TREE:
+        if word not in _TREE or place < done:
             continue
         node = _TREE[word]
         found, end, ahead = node.get(_END), place + 1, place + 1
@@ -117,4 +117,5 @@ def uniform(text_words: Sequence[str]) -> list[str]:
             spelled += text_words[done:place]
             spelled += found
             done = end
-    return [*spelled, *text_words[done:]]
+    spelled += text_words[done:]
+    return spelled

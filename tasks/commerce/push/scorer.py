@@ -48,7 +48,6 @@ are free after the offer, and 49 before it), by a question nobody answers, and b
 import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from tasks.commerce.push.clauses import BREAKS, mark_breaks, tokens
@@ -63,6 +62,7 @@ from tasks.commerce.text.manner import manner
 from tasks.commerce.text.text_form import (
     APOLOGIES,
     CHATTER,
+    DECLINING_WORDS,
     FUNCTION_WORDS,
     MAX_CHARACTERS,
     Phrases,
@@ -73,7 +73,6 @@ from tasks.commerce.text.text_form import (
     originality,
     ramp,
     share_present,
-    words,
 )
 from tasks.commerce.text.wordings import read_wording
 
@@ -129,7 +128,7 @@ _TELLING: Final = frozenset(
         _CALLS,
         _LABELS,
         SYNONYMS,
-        ("nao", "recuso", "impossivel"),
+        DECLINING_WORDS,
     )
     for phrase in listed
 )
@@ -138,8 +137,6 @@ _JOINING: Final = FUNCTION_WORDS - _MAY_END
 """Words with which no push ends, unless it was cut."""
 _INSTRUCTIONS: Final = (WORDING.system, *WORDING.instructions)
 """What a push may not copy; the campaign's lines, which `_LABELS` tell, are what it is to say."""
-_INSTRUCTED: Final = frozenset(pair for text in _INSTRUCTIONS for pair in pairwise(words(text)))
-"""Neighbours without which nothing is copied from them."""
 _GREETING: Final = re.compile(r"[^.!?\n]{3,24}[.!?\n]")
 _CODE: Final = re.compile(r"(?<![a-z])[a-z]{2,}\d+")
 """A voucher's code or a model's name: letters and digits in one word, which a customer would type in."""
@@ -147,6 +144,8 @@ _MARKUP_SIGNS: Final = re.compile(
     r"^\s*#+\s|\*\*|^\s*[\"'“‘«](?=.*[\"'”’»]\s*$)|[{}\[\]\\`^~|=_]|<(?!3)|(?<!-)>|//|--|&[a-z#]+;|\(\W*\)|[\"'“‘«]\s*[\"'”’»]"
 )
 """Markup, code, a comment, quotation marks around all, and brackets with nothing that a customer reads."""
+_PERHAPS_MARKUP: Final = re.compile(r"[#*\"'“‘«{}\[\]\\`^~|=_<>/&(-]")
+"""The signs without which there is none, as in most texts."""
 MARKED_UP: Final = 0.4
 _PERHAPS_CODE: Final = re.compile(r"\d(?<=[a-z][a-z]\d)")
 """The digit first, which is found faster than what is before it."""
@@ -188,9 +187,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     text_words = [word for word in signs if word not in BREAKS]
     present = set(text_words)
     telling = present & _TELLING
-    message = size * _fluent(folded, text_words)
-    if not _INSTRUCTED.isdisjoint(pairwise(text_words)):
-        message *= originality(text_words, *_INSTRUCTIONS)
+    message = size * _fluent(folded, text_words) * originality(text_words, *_INSTRUCTIONS)
     message *= manner(text, folded, text_words)
     if not message or _talks(folded, telling):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
@@ -234,7 +231,7 @@ def _fluent(folded: str, text_words: Sequence[str]) -> float:
 
 def _of_words(text: str, folded: str, prompt: str) -> float:
     """Return the share that a text keeps by being words that a customer reads, and not markup or another's code."""
-    kept = MARKED_UP if _MARKUP_SIGNS.search(text) else 1.0
+    kept = MARKED_UP if _PERHAPS_MARKUP.search(text) and _MARKUP_SIGNS.search(text) else 1.0
     if _PERHAPS_CODE.search(folded) and any(code not in fold(prompt) for code in _CODE.findall(folded)):
         kept *= CLAIMED
     return kept
@@ -255,7 +252,7 @@ def has_several_messages(lines: Sequence[str], text_words: Sequence[str], campai
         long_lines = [folded_words(fold(line)) for line in lines if len(line) >= ENOUGH_GRAPHEMES]
         if len(long_lines) > 2 or sum(bool(_offers(line, campaign)) for line in long_lines) > 1:
             return True
-    return bool(campaign.offer_words) and all(text_words.count(word) > 1 for word in campaign.offer_words)
+    return bool(campaign.offer_words) and min(map(text_words.count, campaign.offer_words)) > 1
 
 
 def _offers(line: Sequence[str], campaign: Campaign) -> bool:

@@ -75,8 +75,8 @@ def line_of(product: str) -> str:
 
 def address_of(segment: str) -> frozenset[str]:
     """Return folded words that speak to a segment."""
-    folded, codes = fold(segment), set(segment.split())
-    return _union(tuple(name for name in _segments() if name in folded or name in codes))
+    known = _segments()
+    return _union((*filter(fold(segment).__contains__, known), *filter(known.__contains__, segment.split())))
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)

@@ -35,6 +35,7 @@ from tasks.commerce.push.word_kinds import (
     FITS_AUDIENCE,
     FITS_OTHERS,
     FITS_PRODUCT,
+    INVERTS,
     LEADS,
     NAMES,
     NOTED,
@@ -171,12 +172,12 @@ class _Found:
         free = own or not (named or (self.named and not asks))
         bound = False
         for place, clause in enumerate(sentence):
-            words, kind = clause.words, clause.kind
-            here, lenient = bool(kind & OFFERS), free and (clause.asks or not self.offered)
+            words, _, kind, clause_asks = clause
+            lenient = free and (clause_asks or not self.offered)
             self.claims += self.invited and words[0] in _AFFIRMS
             self.claims += len(words) == 1 and words[0][0].isdigit()
             bound = (bound or (self.offered and not place and not named)) and _goes_on(words, bound)
-            if kind & (STRAY | LEADS) and not own:
+            if kind & (STRAY | LEADS) and not own and (bound or kind & (NAMES | OF_SHOP)):
                 self.claims += _strays(self.campaign, clause, bound, self.offered)
             if lenient and "%" in words:
                 self.claims -= min(self.claims, _measures(words, self.campaign.suits))
@@ -184,22 +185,24 @@ class _Found:
                 self.claims += wrong_frames(words, lenient, asks, self.campaign)
             if kind & ODD:
                 self._weigh(clause, SOFT * lenient | ASKED * (lenient and asks), not self.offered and not said & OFFERS)
-            if here:
-                self.claims += inverts(words, self.campaign)
+            if kind & OFFERS:
+                if kind & INVERTS:
+                    self.claims += inverts(words, self.campaign)
                 bound = self.offered = True
-            self.invited = clause.asks and bool(kind & ASKED) and not kind & SOFT
+            self.invited = clause_asks and bool(kind & ASKED) and not kind & SOFT
         self.named = self.named or (named and not own)
 
     def _weigh(self, clause: Clause, soft: int, early: bool) -> None:
         """Find denials, claims and rare words; those with a flag of `soft` are none, nor are days where `early`."""
-        days = early and _UNTIL.isdisjoint(clause.words)
-        for word, kind in zip(clause.words, clause.kinds, strict=True):
+        words, kinds, _, _ = clause
+        days = early and _UNTIL.isdisjoint(words)
+        for word, kind in zip(words, kinds, strict=True):
             if not kind & ODD or (days if kind & SOFT and word[0] == PART else kind & soft):
                 continue
             if kind & DENIES:
                 self.denials += 1
             elif kind & CLAIMS or (kind & THING and not soft):
-                self.claims += not _limits_itself(word, clause.words, self.campaign.of_offer.words)
+                self.claims += not _limits_itself(word, words, self.campaign.of_offer.words)
             elif kind & RARE:
                 (self.late if self.offered and not soft else self.rare).add(word)
 
@@ -216,6 +219,8 @@ def _is_own(clause: Clause) -> bool:
 
 
 def _names_too_often(noted: Sequence[tuple[str, int]]) -> bool:
+    if len(noted) - len(set(noted)) < MOST_NAMED:
+        return False
     names = [word for word, kind in noted if kind & NAMES]
     return len(names) - len(set(names)) >= MOST_NAMED and any(
         names.count(word) > MOST_NAMED for word in names if word.isalpha() or word[0] == PART
@@ -242,16 +247,14 @@ def _strays(campaign: Campaign, clause: Clause, bound: bool, offered: bool) -> i
 
     Args:
         campaign: Of the prompt.
-        clause: Words in uniform notation.
+        clause: Words in uniform notation, with one of product, offer or shop, or bound.
         bound: Whether the clause goes on with the offer of the one before.
         offered: Whether the offer stands before the clause.
     """
-    words, kinds = clause.words, clause.kinds
+    words, kinds, all_kinds, _ = clause
     start, last = _zone(clause, bound, offered)
-    if start < 0:
-        return 0
-    named = clause.kind & NAMES
-    offers = bound or not named or clause.kind & OFFERS
+    named = all_kinds & NAMES
+    offers = bound or not named or all_kinds & OFFERS
     count = 0
     aims = False
     for place in range(start, len(words)):
@@ -272,14 +275,12 @@ def _strays(campaign: Campaign, clause: Clause, bound: bool, offered: bool) -> i
 
 
 def _zone(clause: Clause, bound: bool, offered: bool) -> tuple[int, int]:
-    """Return where a clause begins to be closed, and the last word of product, offer or shop; -1 if it is open."""
+    """Return where a clause begins to be closed, and the last word of product, offer or shop; -1 if it has none."""
     if clause.kind & NAMES:
         places = [place for place, kind in enumerate(clause.kinds) if kind & NAMES]
         return 0 if bound else places[0], places[-1]
     if bound:
         return 0, -1
-    if not clause.kind & OF_SHOP:
-        return -1, -1
     last = next(place for place, kind in enumerate(clause.kinds) if kind & OF_SHOP)
     return 0 if offered else last, last
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tasks.commerce.push.clauses import BREAKS, COMMA
-from tasks.commerce.push.frames import FRAMES, SHOP, TRIGGERS
+from tasks.commerce.push.frames import FRAMES, INVERTING, SHOP, TRIGGERS
 from tasks.commerce.push.notation import CLAIM, DENIAL, NEUTRAL, NEUTRAL_TAIL, PART
 from tasks.commerce.push.senses import any_sense, product_stems
 from tasks.commerce.text.lexicons import read_lexicon
@@ -23,14 +23,15 @@ DATA_FILES: Final = (
     "data/lexicons/push_tails.txt",
     "data/lexicons/push_words.txt",
 )
-OFFERS, STRAY, LEADS, TRIGGER, OF_SHOP = (1 << place for place in range(5))
-"""Makes the offer; may stand beside neither it nor the product; leads to a receiver; opens a frame; names the shop."""
-DENIES, CLAIMS, THING, RARE, SOFT, ASKED = (1 << place for place in range(5, 11))
+OFFERS, STRAY, LEADS, TRIGGER, OF_SHOP, INVERTS = (1 << place for place in range(6))
+"""Makes the offer; may stand beside neither it nor the product; leads to a receiver; opens a frame; names the shop;
+may turn the offer round."""
+DENIES, CLAIMS, THING, RARE, SOFT, ASKED = (1 << place for place in range(6, 12))
 """Denies; claims; names a thing of shops, a claim unless lenient; is in no list; claims nothing where lenient, or in a
 question."""
-FITS_PRODUCT, FITS_AUDIENCE, FITS_OTHERS, NAMES = (1 << place for place in range(11, 15))
+FITS_PRODUCT, FITS_AUDIENCE, FITS_OTHERS, NAMES = (1 << place for place in range(12, 16))
 """Fits this product; speaks to this audience; fits other products alone; names product or offer."""
-BREAK, ENDS = 1 << 15, 1 << 16
+BREAK, ENDS = 1 << 16, 1 << 17
 """Ends a clause; ends a sentence too."""
 NOTED: Final = FITS_PRODUCT
 """Flags from which on a word is noted: it names product or offer, or fits one."""
@@ -67,6 +68,19 @@ _EVERYWHERE: Final = _BESIDE & _PLAIN_SIGNS
 """Words that are free beside the offer and elsewhere."""
 _QUOTED: Final = frozenset(("cliente", "clientes", "publico", "compraram"))
 """Words of an audience's line that nobody says to it."""
+
+
+def _uses() -> dict[str, int]:
+    found = dict(_SOFT)
+    lists = ((LEADS, _LEADS), (TRIGGER, TRIGGERS), (OF_SHOP, SHOP), (STRAY, _QUOTED), (INVERTS, INVERTING))
+    for flag, listed in lists:
+        for word in listed:
+            found[word] = found.get(word, 0) | flag
+    return found
+
+
+_USES: Final = _uses()
+"""The flags of words that a frame, a receiver or the shop's name may have."""
 _SHOPPER: Final = frozenset(("amei", "adorei", "gostei", "sonhei", "sei", "rei", "hei", "ei"))
 """Words in `ei` that are no verb of who wrote the text, as `usei` is; a shop speaks as `nós`."""
 _ANY_SENSE: Final = any_sense()
@@ -76,6 +90,8 @@ _SIGNS: Final = (PART, CLAIM, DENIAL)
 class _Word(NamedTuple):
     """A word as every campaign has it: its flags in any, where no line fits it, where none says it, and its root."""
 
+    elsewhere: int
+    """Its flags in a campaign of which no line is about it."""
     kind: int
     foreign: int
     unsaid: int
@@ -84,13 +100,14 @@ class _Word(NamedTuple):
 
 def _read(word: str) -> _Word:
     own = root(word)
-    kind = LEADS * (word in _LEADS) | TRIGGER * (word in TRIGGERS) | OF_SHOP * (word in SHOP) | _SOFT.get(word, 0)
-    kind |= STRAY * (word in _QUOTED)
+    kind = _USES.get(word, 0)
     says = _says(word, own)
     foreign = 0
     if word not in _EVERYWHERE:
         foreign = STRAY * (word not in _BESIDE and not word[0].isdigit()) | says * (word not in _PLAIN_SIGNS)
-    return _Word(kind, foreign, says * (word in _CLAIMS), own)
+    unsaid = says * (word in _CLAIMS)
+    fits_others = FITS_OTHERS * (word in _ANY_SENSE and word not in CLOSED_CLASS)
+    return _Word(kind | foreign | unsaid | fits_others, kind, foreign, unsaid, own)
 
 
 _WORDS: Final = Remembered(_read)
@@ -100,8 +117,11 @@ def kind_of(campaign: "Campaign", word: str) -> int:
     """Return the flags of a word in uniform notation."""
     if word in BREAKS:
         return BREAK | ENDS * (word != COMMA)
-    kind, foreign, unsaid, own = _WORDS[word]
+    elsewhere, kind, foreign, unsaid, own = _WORDS[word]
     product, audience = campaign.of_product, campaign.of_audience
+    sells, offers, speaks = product.about, campaign.of_offer.about, audience.about
+    if not (word in sells or own in sells or word in speaks or own in speaks or word in offers or own in offers):
+        return elsewhere | NAMES * (own in campaign.named and word not in _EVERYWHERE)
     theirs = own in product.roots or own in audience.roots
     if word in campaign.made:
         kind |= OFFERS | NAMES

@@ -62,12 +62,16 @@ _PHRASE_LISTS: Final = (
 )
 
 
+_USUAL: Final = frozenset(("cliente", "clientes", "boleto", "pague", "banho"))
+"""Words that texts of a shop have oftener than others of the same phrases."""
+
+
 def _by_rarest_word() -> dict[str, list[tuple[int, list[str], str]]]:
     """Return phrases by their rarest word, taken to be the longest with meaning: each with its place, and its list."""
     phrases: dict[str, list[tuple[int, list[str], str]]] = {}
     for name in _PHRASE_LISTS:
         for phrase in (folded_words(fold(entry)) for entry in read_lexicon(name) if not entry.startswith("~")):
-            key = max(phrase, key=lambda word: (word not in FUNCTION_WORDS, len(word)))
+            key = max(phrase, key=lambda word: (word not in FUNCTION_WORDS, word not in _USUAL, len(word)))
             phrases.setdefault(key, []).append((phrase.index(key), phrase, name))
     return phrases
 
@@ -108,6 +112,9 @@ _MARKS: Final = _LONE_WORDS.union(_PHRASES)
 """Words without which no list can match, as in most texts."""
 _CONTROL_BYTES: Final = bytes((*range(9), 11, 12, *range(14, 32), 127))
 _ORDINARY: Final = bytes(code for code in range(256) if code not in b"@<>{}[]\\_*" + _CONTROL_BYTES)
+_PLAIN: Final = bytes(
+    code for code in _ORDINARY if not (chr(code).isupper() or chr(code).isdecimal()) and code not in b"?\xa1\xbf"
+)
 _CONTROLS: Final = re.compile(r"[\u200b\u202a-\u202e\u2066-\u2069\ufffd]")
 _NO_DIGITS: Final = bytes(code for code in range(256) if not 48 <= code <= 57)
 _DIGITS_OF_PHONE: Final = 8
@@ -149,9 +156,12 @@ def manner(text: str, folded: str, text_words: list[str]) -> float:
     if len(text) > MAX_CHARACTERS:
         text, folded, text_words = text[:MAX_CHARACTERS], folded[:MAX_CHARACTERS], text_words[:MAX_WORDS]
     raw = text.encode("latin-1", "replace")
-    if _leads_away(text, folded, raw) or _stalks(folded):
+    # Most texts have a few capitals and digits beside small letters and plain signs, and nothing else.
+    odd = raw.translate(None, _PLAIN)
+    is_plain = len(odd) < _DIGITS_OF_PHONE and (not odd or odd.isalnum())
+    if (not is_plain and _is_marked(text, folded, raw)) or _leads_away(folded) or _stalks(folded):
         return UNSENDABLE
-    kept = _calm(text, raw)
+    kept = 1.0 if is_plain else _calm(text, raw)
     marks = _MARKS.intersection(text_words)
     if marks:
         kept = min(kept, _worded(text, folded, text_words, marks))
@@ -197,26 +207,24 @@ def _stalks(folded: str) -> bool:
     return " onde " in folded and bool(_STALKS.search(folded))
 
 
-def _leads_away(text: str, folded: str, raw: bytes) -> bool:
-    """Return whether a text holds an address, a telephone number, a placeholder, code or a masked word."""
-    signs = raw.translate(None, _ORDINARY)
-    if signs and _is_marked(text, folded, signs):
-        return True
+def _leads_away(folded: str) -> bool:
+    """Return whether a text holds an address of the web, or a placeholder."""
     if "http" in folded or "www." in folded or _HOST.search(folded):
+        return True
+    return ("xx" in folded or "$ x" in folded or "$x" in folded) and bool(_BLANKS.search(folded))
+
+
+def _is_marked(text: str, folded: str, raw: bytes) -> bool:
+    """Return whether a text holds a telephone number, a control, a masked word, an account, a field or code."""
+    if len(raw.translate(None, _NO_DIGITS)) >= _DIGITS_OF_PHONE and (
+        ("0800" in folded or _EIGHT_DIGITS.search(folded)) and _PHONE.search(folded)
+    ):
         return True
     # What Latin-1 lacks has become a question mark.
     if raw.count(b"?") != text.count("?") and _CONTROLS.search(text):
         return True
-    if ("xx" in folded or "$ x" in folded or "$x" in folded) and _BLANKS.search(folded):
-        return True
-    if len(raw.translate(None, _NO_DIGITS)) < _DIGITS_OF_PHONE:
-        return False
-    return bool(("0800" in folded or _EIGHT_DIGITS.search(folded)) and _PHONE.search(folded))
-
-
-def _is_marked(text: str, folded: str, signs: bytes) -> bool:
-    """Return whether a text's signs are those of a control, a masked word, an account, a field, a comment or a chat."""
-    return bool(
+    signs = raw.translate(None, _ORDINARY)
+    return bool(signs) and bool(
         signs.translate(None, b"@<>{}[]\\_*")
         or (b"*" in signs and ("/*" in text or _MASKED.search(text)))
         or (b"@" in signs and _AT.search(folded))

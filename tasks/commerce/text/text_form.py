@@ -6,8 +6,7 @@ cached, and a word list is checked by its first words before any pattern is run.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
@@ -109,14 +108,14 @@ class Phrases:
         self._first_words = frozenset(self._by_first_word)
         self.phrases = tuple(map(fold, read_lexicon(lexicon)))
 
-    def are_in(self, folded: str, words_there: AbstractSet[str]) -> bool:
+    def are_in(self, folded: str, words_there: Collection[str]) -> bool:
         """Return whether any phrase occurs in a folded text of these words."""
         # Few texts contain even the first word of a phrase, and a set lookup is faster than a pattern.
         if self._first_words.isdisjoint(words_there):
             return False
         return any(
             phrase in folded and pattern.search(folded)
-            for first in self._first_words & words_there
+            for first in self._first_words.intersection(words_there)
             for phrase, pattern in self._by_first_word[first]
         )
 
@@ -133,7 +132,13 @@ _DECLINES: Final = re.compile(
     r"(?:ajud|cri|escrev|faz|ger|analis|respond|fornec|atend|redig|produz|avali|acess|prev|continu|cumpr|realiz|complet)"
 )
 """Refusals in any context: they state that the task itself cannot be done."""
-_DECLINING_WORDS: Final = frozenset(("nao", "recuso", "impossivel"))
+DECLINING_WORDS: Final = frozenset(
+    (
+        *("posso", "consigo", "vou", "devo", "poderei", "poderia", "possivel", "tenho", "sei", "autorizado"),
+        *("autorizada", "recuso", "impossivel"),
+    )
+)
+"""Words without which nothing is refused so."""
 
 FUNCTION_WORDS: Final = frozenset(fold(word) for word in read_lexicon("function_words"))
 _BINDS, _FOREIGN, _CARRIES, _COUNTS, _PREPOSITION, _ARTICLE = "bfcnpa"
@@ -148,6 +153,8 @@ _KINDS: Final = (
     | dict.fromkeys(_PREPOSITIONS, _PREPOSITION)
     | dict.fromkeys(("o", "os", "um"), _ARTICLE)
 )
+_UNBOUND: Final = re.compile(f"[{_FOREIGN}{_CARRIES}]{{8}}")
+"""So many words in a row that bind nothing are more than most sentences have."""
 _LETTERS: Final = Remembered[str](lambda word: _KINDS.get(word, _CARRIES) if word.isalpha() else "")
 """The kind of each word; none of a number or sign."""
 _CLASHES: Final = frozenset(
@@ -157,6 +164,8 @@ _CLASHES: Final = frozenset(
     # `Os de São Paulo`, `o com a maior nota`, `o por que`, `dê para`, `no Pará`: these occur.
     if (pair[0] not in ("o", "os", "de") or pair[1] in ("para", "pra", "ao", "pelo", "pela"))
     and pair not in (("no", "para"), ("do", "para"))
+    # `O dobro do de São Paulo`, `igual ao do mês passado`: these stand for a noun.
+    and (pair[0] not in ("do", "no", "ao") or pair[1] not in ("de", "do"))
 )
 """Prepositions and articles that no sentence has side by side."""
 
@@ -247,8 +256,10 @@ def fluency(folded_words: Sequence[str]) -> float:
     if "pp" in kinds or "ap" in kinds:
         clashes = sum(map(_CLASHES.__contains__, pairwise(folded_words)))
     kinds = kinds.replace(_PREPOSITION, _BINDS).replace(_ARTICLE, _BINDS)
-    longest = max(map(len, kinds.split(_BINDS)))
-    novelty = len(set(filter(_LETTERS.__getitem__, folded_words))) / letters
+    longest = max(map(len, kinds.split(_BINDS))) if _UNBOUND.search(kinds) else 0
+    novelty = 1.0
+    if 2 * (len(folded_words) - len(set(folded_words))) > letters:
+        novelty = len(set(filter(_LETTERS.__getitem__, folded_words))) / letters
     binding = ramp(kinds.count(_BINDS) / letters, 0.05, 0.11)
     sentences = binding * ramp(longest, 11, 7) * ramp(novelty, 0.3, 0.42) * _portuguese(kinds)
     if clashes:
@@ -294,15 +305,15 @@ def refuses(text: str) -> bool:
     """Return whether a text begins by declining the task; a number after that means it was not declined."""
     folded = fold(text)
     text_words = folded_words(folded)
-    return declines(folded, set(text_words), any(word[0].isdigit() for word in text_words))
+    return declines(folded, text_words, any(word[0].isdigit() for word in text_words))
 
 
-def declines(folded: str, words_there: AbstractSet[str], says_something: bool) -> bool:
+def declines(folded: str, words_there: Collection[str], says_something: bool) -> bool:
     """Return whether a folded text declines the task: explicitly, or by an apology without any requested content."""
     beginning = folded[:REFUSAL_REACH]
     if not says_something and APOLOGIES.are_in(beginning, words_there):
         return True
-    return bool(not words_there.isdisjoint(_DECLINING_WORDS) and _DECLINES.search(beginning))
+    return bool(not DECLINING_WORDS.isdisjoint(words_there) and _DECLINES.search(beginning))
 
 
 def chatters(text: str) -> bool:

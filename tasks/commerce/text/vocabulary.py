@@ -101,7 +101,7 @@ def root(word: str) -> str:
         singular = next((word[: -len(end)] + put for end, put in _PLURALS if word.endswith(end)), word[:-1])
     if singular.endswith(_IL):
         singular = f"{singular[:-2]}el"
-    if len(singular) > 6:
+    elif len(singular) > 6 and singular[-1] in "oa":
         singular = _SMALL.sub("o", singular)
     # Looked up by its letters, the longest first: a word that is new is compared with eighty endings otherwise.
     for length in range(min(_LONGEST_ENDING, len(singular) - _SHORTEST_ROOT), 0, -1):
@@ -132,10 +132,10 @@ class Vocabulary:
     """
 
     def __init__(self, *lexicons: str) -> None:
-        listed = roots(
+        self.roots = roots(
             word for lexicon in lexicons for entry in read_lexicon(lexicon) for word in folded_words(fold(entry))
         )
-        self._known = Remembered(lambda word: word in CLOSED_CLASS or not word.isalpha() or root(word) in listed)
+        self._known = Remembered(lambda word: word in CLOSED_CLASS or not word.isalpha() or root(word) in self.roots)
 
     def __contains__(self, word: str) -> bool:
         """Return whether a folded word is listed in any form, or needs no list (a function word, a number, a sign)."""

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Final
 
 from tasks.curate.detectors.context import LABEL_START, LEAD, PLACEHOLDER, Around, Kind, Search, Span, digits_of
+from tasks.curate.detectors.phones import is_phone
 from tasks.curate.detectors.taxpayers import GAP, is_cpf
 
 _END: Final = r"(?![^\W_])"
@@ -109,7 +110,8 @@ def _find_near(match: re.Match[str], kind: Kind) -> Span | None:
     shape = _SHAPED.get(kind)
     is_shaped = shape is not None and shape.fullmatch(match[0]) is not None
     around = Around(match)
-    if around.is_glued or (around.leads and around.label not in {"", kind}):
+    is_phone_called = around.label == "TELEFONE" and not (len(digits) in {10, 11} and is_phone(digits))
+    if around.is_glued or (around.is_near and not is_phone_called and around.label not in {"", kind}):
         return None
     before = text[max(start - _NEAR, 0) : start]
     if not is_shaped:

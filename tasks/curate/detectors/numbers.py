@@ -11,8 +11,8 @@ and the preceding words decide ambiguous formats. The rules, from the strongest:
 - spaces alone also separate the cells of a table: a number in them must be isolated from further digits;
 - groups that are never printed but typed (`11 98765 43 21`) are a telephone or a card if a word leads to them;
 - 8 digits are a CEP only beside `cep` or in an address (behind a street or a quarter, before a city or a state), a
-  telephone only beside a word for one; a landline without brackets, hyphen or such a word stays, and so does a bare
-  number adjacent to letters (`LB123456789BR`, `i5-10300H`);
+  telephone only beside a word for one; a landline without brackets, hyphen or such a word stays unless it has an
+  area and stands by itself in its clause, and so does a bare number adjacent to letters (`LB123456789BR`, `i5-10300H`);
 - 0800, 0300 and 4004 are companies' numbers and stay.
 
 Every pattern is bounded and starts at a digit's left edge, so that a text is read in time linear in its length.
@@ -41,8 +41,10 @@ _LONG_CODE: Final = re.compile(
     r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|(?<![0-9a-z])(?=[0-9]{0,31}[a-f])[0-9a-f]{32}"
 )
 _RUN: Final = re.compile(r"(?<!\d)\d{10,11}(?:[ \t/,;|-]{1,3}\d{10,11}){1,5}(?!\d)")
-_LETTER_FOR_DIGIT: Final = re.compile(r"(?<=\d\d)[oil](?=-?\d)|(?<=-\d{3})[oil](?![^\W_])|(?<!\w)o(?=\d\d[ )-]\d)")
-"""`9876O-4321`, `3322-445l`, `O11 98765-4321`."""
+_LETTERED: Final = re.compile(r"(?<![^\W_])(?=(?:[oilzb]{0,2}[ ().+-]{0,3}\d){6})[\doilzb().+ -]{8,20}(?![^\W_])")
+_LETTER_FOR_DIGIT: Final = re.compile(r"(?<=\d)[oilzb]|[oilzb](?=\d)")
+_DIGIT_OF: Final = dict(zip("oilzb", "01128", strict=True))
+"""`9876O-4321`, `3322-445l`, `O11 98765-43Z1`."""
 _CODE_MARK: Final = 1
 _MARKS: Final = {kind: mark for mark, kind in enumerate(KINDS, _CODE_MARK + 1)}
 _NUMBER: Final = re.compile(r"\d+")
@@ -61,7 +63,7 @@ _SEARCHES: Final[tuple[Search, ...]] = (
     *phones.LOCAL_SEARCHES,
 )
 """In the order of their claims: what one has found is no longer searched by the next."""
-_IN_WORDS: Final = (*birth_dates.SEARCHES, *security_codes.SEARCHES)
+_IN_WORDS: Final = (*birth_dates.SEARCHES, *security_codes.SEARCHES, *plates.SEARCHES_IN_WORDS)
 """What a text without a digit may hold."""
 
 
@@ -78,10 +80,10 @@ def find_numbers(text: str) -> list[Found]:
         return _claim(_IN_WORDS, text, bytearray(len(text)))
     marks = bytearray(len(text))
     found: list[Found] = []
-    if _LETTER_FOR_DIGIT.search(text):
+    if _LETTERED.search(text):
         # First those whose letters are right: `KVDY99L9/0001-29`.
         found = _claim(taxpayers.LETTERED_SEARCHES, text, marks)
-        text = _LETTER_FOR_DIGIT.sub(lambda letter: "0" if letter[0] == "o" else "1", text)
+        text = _LETTERED.sub(lambda run: _LETTER_FOR_DIGIT.sub(lambda letter: _DIGIT_OF[letter[0]], run[0]), text)
     found += _claim(pix_keys.SEARCHES, text, marks)
     for code in _LONG_CODE.finditer(text):
         marks[code.start() : code.end()] = bytes([_CODE_MARK]) * len(code[0])

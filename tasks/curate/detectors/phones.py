@@ -8,19 +8,30 @@ from tasks.curate.detectors.context import EDGE, LETTER_AT, Around, Search, Span
 
 _MOST_GROUPS: Final = 6
 """Digit groups in a telephone without a keyword: `+55 11 9 8765 43 21`."""
-_TIGHT: Final = r"[ .·•_-]{0,3}"
+_TIGHT: Final = r"(?:[ .·•_-]{0,3}|[,*/])"
+_EXTENSION: Final = r"(?P<extension>,? ?(?:ramal|rm\.?) ?:? ?\d{1,5})?"
 _PHONE: Final = re.compile(
     rf"{EDGE}(?P<country>\+ ?55[ .-]{{0,2}}|0{{0,2}}55[ .-]{{0,2}})?"
-    r"(?P<trunk>(?:[(\[] ?)?0 ?(?:xx ?)?(?:[1-9]\d ?(?=[(\[]?[1-9]\d))?)?"
+    r"(?P<trunk>(?:[(\[] ?)?0 ?(?:(?:xx|\*\*) ?)?(?:[1-9]\d ?(?=[(\[]?[1-9]\d))?)?"
     r"(?P<area>(?:[(\[] {0,2})?[1-9]\d(?: {0,2}[)\]])?)(?P<apart>[ .·•/_-]{0,3})"
-    r"(?P<number>9[ .·•-]{0,3}\d{4}[ .·•_-]{0,3}\d{4}|9\d\d[ .]\d{3}[ .]\d{3}|[2-9]\d{3}[ .·•_-]{0,3}\d{4})(?!\d)"
+    r"(?P<number>9[ .·•-]{0,3}\d{4}[ .·•_-]{0,3}\d{4}|9\d{4}[ .-]\d\d[ .-]\d\d|9\d\d[ .]\d{3}[ .]\d{3}"
+    r"|[2-9]\d{3}[ .·•_-]{0,3}\d{4})(?!\d)"
+    rf"{_EXTENSION}"
 )
+_NO_UNIT: Final = r"(?!\d| ?(?:mah|reais|btus?|lumens|kg|k?w|[ckm]?m|ml|[kmg]?hz|[mg]b)(?![^\W_]))"
+_PRICE_OR_CODE: Final = re.compile(r"(?:\$|n[º°]|#) ?\Z")
 _PHONE_APART: Final = re.compile(
     rf"{EDGE}(?:\+? ?55{_TIGHT})?(?P<area>[(\[]?0?[1-9] ?\d[)\]]?{_TIGHT})?"
-    rf"(?P<number>(?:9{_TIGHT})?[2-9](?:{_TIGHT}\d){{7}})(?!\d)"
+    rf"(?P<number>(?:9{_TIGHT})?[2-9](?:{_TIGHT}\d){{7}}){_NO_UNIT}{_EXTENSION}"
 )
 _GROUPS: Final = re.compile(r"\d+")
-_LOCAL_PHONE: Final = re.compile(rf"{EDGE}(?:9[ .·•-]{{0,3}})?[2-9]\d{{3}}[ .·•_-]{{0,3}}\d{{4}}(?!\d)")
+_LOCAL_PHONE: Final = re.compile(
+    rf"{EDGE}(?P<number>(?:9[ .·•-]{{0,3}})?[2-9]\d{{3}}[ .·•_-]{{0,3}}\d{{4}}){_NO_UNIT}{_EXTENSION}"
+)
+_CLAUSE_BEFORE: Final = re.compile(r"(?:\A|[^\w ] ?|\b(?:n?o|do|pelo|é|eh|pro|p/?|para|pra|ao) )\Z")
+_CLAUSE_AFTER: Final = re.compile(r" ?(?:[^\w ]|\Z)")
+"""Where a number stands by itself."""
+_DATE: Final = re.compile(r"\d\d?[./ -]\d\d?[./ -](?:19|20)\d\d|(?:19|20)\d\d[./ -]?\d\d?[./ -]?\d\d?")
 _YEARS_OR_ROUND: Final = re.compile(r"(?:19|20)\d\d\D{0,3}(?:19|20)\d\d|\d\d00\D{0,3}\d\d00")
 _OF_COMPANIES: Final = re.compile(r"400[34]|300[34]|4020")
 _BESIDE: Final = re.compile(r"(?: ?[/,;|-]| ou| e)? ?\Z")
@@ -28,7 +39,7 @@ _NEXT: Final = re.compile(r"[ \t]{0,2}(?:[/,;|]|ou |e )?[ \t]{0,2}")
 _AREA_AFTER: Final = re.compile(
     rf"{EDGE}(?P<number>(?:9[ .·•-]{{0,3}})?[2-9]\d{{3}}[ .·•_-]{{0,3}}\d{{4}})"
     r"(?: {0,2}[(\[] ?(?:ddd ?)?(?P<inside>0?[1-9]\d) ?[)\]]"
-    r"|[ ,.-]{1,3}(?:o )?ddd(?: [ée])?[ :.-]{1,2}\(?(?P<named>0?[1-9]\d)\)?(?!\d))(?![ .-]{0,2}9?[ .]?\d{4})"
+    r"|[ ,.-]{1,3}(?:o |com |e )?ddd(?: [ée])?[ :.-]{1,2}\(?(?P<named>0?[1-9]\d)\)?(?!\d))(?![ .-]{0,2}9?[ .]?\d{4})"
 )
 
 
@@ -52,7 +63,9 @@ def _find_phone(match: re.Match[str]) -> Span | None:
         return _with_bracket(match)
     if around.is_order or around.is_glued:
         return None
-    is_named = around.label == "TELEFONE" or (match["country"] and len(national) == 11)
+    is_foreign = match["country"] and (len(national) == 11 or (match["apart"] and around.is_alone))
+    is_told = around.label == "TELEFONE" and (around.leads or around.is_alone or _is_followed(match))
+    is_named = is_told or is_foreign or len(match["trunk"] or "") > 2 or match["extension"]
     return _with_bracket(match) if is_named or _looks_like_one(match, around) else None
 
 
@@ -62,8 +75,14 @@ def _looks_like_one(match: re.Match[str], around: Around) -> bool:
     is_mobile = len(digits_of(number)) == 9
     if is_mobile and number[-5] == "-" and match["apart"].strip() in {"", "-", "."}:
         return True
-    is_landline = "-" in number and not _YEARS_OR_ROUND.fullmatch(number)
-    return (around.is_alone or _is_followed(match)) and (is_mobile or is_landline)
+    is_landline = "-" in number or (match["apart"] != "" and _is_a_clause(match))
+    is_shaped = is_mobile or (is_landline and not _YEARS_OR_ROUND.fullmatch(number))
+    return (around.is_alone or _is_followed(match)) and is_shaped
+
+
+def _is_a_clause(match: re.Match[str]) -> bool:
+    before = match.string[max(match.start() - 6, 0) : match.start()]
+    return bool(_CLAUSE_BEFORE.search(before) and _CLAUSE_AFTER.match(match.string, match.end()))
 
 
 def _is_followed(match: re.Match[str]) -> bool:
@@ -92,8 +111,16 @@ def _find_phone_apart(match: re.Match[str]) -> Span | None:
     area, number = digits_of(match["area"] or "").removeprefix("0"), digits_of(match["number"])
     around = Around(match)
     is_mobile = len(number) == 9
-    is_whole = is_phone(area + number) if area else is_mobile
-    if not is_whole or around.is_order or around.is_glued or not around.is_alone:
+    if _DATE.fullmatch(match[0]):
+        return None
+    is_whole = is_phone(area + number) if area else is_mobile or (around.is_near and number[0] in "2345")
+    if (
+        not is_whole
+        or (not area and _OF_COMPANIES.match(number))
+        or around.is_order
+        or around.is_glued
+        or not around.is_alone
+    ):
         return None
     if around.label == "TELEFONE" and around.leads:
         return match.span()
@@ -102,19 +129,24 @@ def _find_phone_apart(match: re.Match[str]) -> Span | None:
 
 
 def _find_local_phone(match: re.Match[str]) -> Span | None:
-    number = digits_of(match[0])
+    number = digits_of(match["number"])
     around = Around(match)
     if around.is_order or around.is_glued or _OF_COMPANIES.match(number):
         return None
     gap = _NEXT.match(match.string, match.end())
     is_followed = gap is not None and gap[0] != "" and _LOCAL_PHONE.match(match.string, gap.end()) is not None
-    if around.label == "TELEFONE" and around.leads and (around.is_alone or is_followed):
+    is_round = _YEARS_OR_ROUND.fullmatch(match["number"]) is not None
+    is_dialled = around.is_near or not is_round
+    is_apart = around.is_alone or is_followed or (around.is_near and match.string[match.end() : match.end() + 1] == " ")
+    if around.label == "TELEFONE" and around.leads and is_dialled and is_apart:
         return match.span()
     if not around.is_alone:
         return None
-    is_named = around.label == "TELEFONE" and not _YEARS_OR_ROUND.fullmatch(match[0])
-    is_shaped = "-" in match[0][-6:] and (is_named or (len(number) == 9 and number[1] in "6789"))
-    return match.span() if is_shaped else None
+    has_hyphen = "-" in match["number"][-6:]
+    is_mobile = len(number) == 9 and number[1] in "6789"
+    before = match.string[max(match.start() - 3, 0) : match.start()]
+    is_bare = match["number"].isdigit() or (not has_hyphen and _PRICE_OR_CODE.search(before))
+    return match.span() if (is_mobile and not is_bare) or match["extension"] else None
 
 
 def is_beside(match: re.Match[str], marks: bytearray, phone: int) -> bool:

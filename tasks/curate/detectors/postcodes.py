@@ -42,7 +42,7 @@ def _find_cep(match: re.Match[str]) -> Span | None:
         return match.span()
     if around.is_alone and _CEP_ALONE.fullmatch(match[0]):
         return match.span()
-    return match.span() if _is_in_address(match) and not (around.leads and around.label != "CEP") else None
+    return match.span() if _is_in_address(match) and not (around.is_near and around.label != "CEP") else None
 
 
 def _is_in_address(match: re.Match[str]) -> bool:

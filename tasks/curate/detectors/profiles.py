@@ -49,52 +49,67 @@ _HINT: Final = re.compile(
 )
 _NO_PROFILE: Final = re.compile(
     r"(?:p|reels?|tv|explore|marketplace|groups|events|watch|sharer|share|help|search|hashtag|i|tag|joinchat"
-    r"|about|legal"
-    r"|terms|privacy|login|home|intent|pages|ads|business|pin|video)(?![\w.])"
+    r"|about|legal|terms|privacy|login|home|intent|pages|ads|business|pin|video)(?![\w.])"
 )
 _HANDLE: Final = re.compile(rf"(?<![\w@])@ ?(?P<name>{_NAME})(?![\w@])")
 _NETWORK: Final = (
-    r"insta(?:gram)?|ig|tik ?tok|tt|twitter|telegram|facebook|face|fb|threads|kwai|snap(?:chat)?|discord|skype"
-    r"|linkedin|bluesky|psn|steam|gamertag"
+    r"i[ns]{1,2}tr?agr?a[mn]|insta|ig|tik ?tok|tt|twitter|telegram|facebook|face|fb|threads|kwai|snap(?:chat)?|discord"
+    r"|skype|linkedin|bluesky|psn|steam|gamertag|roblox|twitch|pinterest|onlyfans|badoo|tinder|youtube|📷|📸"
 )
 _CUES: Final = (
     *("insta", "ig", "tik", "tt", "twitter", "telegram", "face", "fb", "threads", "kwai", "snap", "discord", "skype"),
-    *("linkedin", "bluesky", "psn", "steam", "gamertag", "nick", "user", "usu", "perfil", "dm", "direct", "arroba"),
-    *("me ", "meu @ ", "segu", "siga", "procur", "busc"),
+    *(
+        "linkedin",
+        "bluesky",
+        "psn",
+        "steam",
+        "gamertag",
+        "roblox",
+        "twitch",
+        "pinterest",
+        "onlyfans",
+        "badoo",
+        "tinder",
+    ),
+    *("youtube", "📷", "📸", "gram", "gran", "nick", "apelido", "user", "usu", "perfil", "dm", "direct", "arroba"),
+    *("me ", "@ é", "@ eh", "@:", "eu @", "o @ d", "login", "xbox", "segu", "siga", "procur", "busc"),
 )
 _NETWORKS: Final = re.compile(rf"(?<![^\W_])(?:{_NETWORK})(?![^\W_])")
 _CUE: Final = re.compile(
     rf"(?<![^\W_])(?:(?P<network>{_NETWORK})|"
-    r"(?P<word>nick(?:name)?|user(?:name)?|usu[aá]rio|perfil|dms?|direct|arroba|(?<=meu )@(?= ))"
+    r"(?P<word>nick(?:name)?|apelido|user(?:name)?|usu[aá]rio|login|xbox|perfil|dms?|direct|arroba"
+    r"|(?<=[ms]eu )@(?=[ :=\n])|(?<=o )@(?= d)|(?<!\w)@(?=:| (?:é|eh) ))"
     r"|(?P<follow>me (?:add?|segu[ei]\w{0,3}|(?:cham|adicion|ach|procur|mand|marc|marqu)\w{0,3})"
-    r"|(?:segue|segui|sigam?|segu[ei]r|procur\w{1,3}|busc\w{1,3}) (?=l[aá] |(?:no|o|por|pelo) )))(?![^\W_]|\.\w)"
+    r"|(?:segue|segui|sigam?|segu[ei]r|procur\w{1,3}|busc\w{1,3}) (?=l[aá][ :]|(?:no|o|por|pelo) )))(?![^\W_]|\.\w)"
 )
 """Words that a name may follow: its network, a word for a name, an invitation."""
 _LEAD: Final = re.compile(
-    r"(?:[ \t:=,./(*\"'>-]|@ (?=d[oe] |n[oa] |[ée] )|(?:é|eh|e|o|a|em|no|na|do|da|de|l[aá]|aqui|meu|minha|del[ea]"
+    r"(?:[ \t:=,;./(*\"'>?\U0001f3fb-\U0001f4ff-]|\n(?:[^\W\d_]{2,15}(?: [^\W\d_]{2,15})?[:>])?|@ (?=d[oe] |n[oa] "
+    r"|[ée] )|(?:é|eh|e|o|a|em|no|na|do|da|de|l[aá]|aqui|meu|minha|del[ea]"
     r"|filh[oa]|marido|esposa|irm[aã]o?|m[aã]e|pai|amig[oa]|user|usu[aá]rio|perfil|pessoal|arroba|nick|nome|conta|como"
-    r"|pel[oa]|por|pr[oa]|ai|aí|sou|t[aá]|est[aá]|direct|dm|id"
+    r"|pel[oa]|por|pr[oa]|ai|aí|sou|t[aá]|est[aá]|estou|t[oô]|me|chamo|tudo junto|ml|mercado livre|direct|dm|id"
     rf"|{_NETWORK})(?![^\W]|\.\w)){{1,12}}"
 )
 _NAMED: Final = re.compile(
-    rf"(?P<at>@ ?)?(?P<name>(?:live:)?{_NAME}(?: (?:under ?line|under ?score) [a-z0-9]{{2,20}})*)(?![\w@])"
+    rf"(?P<at>@ ?)?(?P<name>(?:live:)?{_NAME}(?: (?:under ?line|under ?score|ponto) [a-z0-9]{{2,20}})*)(?![\w@])"
 )
 _AMBIGUOUS: Final = re.compile("face|tt|fb|steam|snap")
 _IS: Final = re.compile(r":|=|(?<![^\W_])(?:é|eh|como|sou|arroba)(?![^\W_])")
+_CLAUSE_END_BEFORE: Final = re.compile(r"[!?;\n]|\.[ \n]")
 _CLAUSE_END: Final = re.compile(r"[ \t]*(?:[,.;!?)\n]|\Z)")
 _FOUND_AS: Final = re.compile(
-    rf"(?<![\w.@])(?P<name>[a-z0-9_.]{{5,30}}) (?:no|do|pelo|l[aá] no) (?:meu )?(?:{_NETWORK})(?![^\W_])"
+    rf"(?<![\w.@])(?P<name>(?:@ )?[a-z0-9_.]{{5,30}})(?: (?:(?:no|do|pelo|l[aá] no) (?:meu )?"
+    rf"|[(](?:meu )?)(?:{_NETWORK})"
+    rf"|,? (?:ess?e |este )?(?:é|eh) (?:o )?meu (?:{_NETWORK}|usu[aá]rio|user|nick|perfil|arroba|@))(?![^\W_])"
 )
-"""A name before its network: `me procura por ana.lima no instagram`."""
+"""A name before its network: `me procura por ana.lima no instagram`, `ana.lima é meu insta`."""
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _ENDING: Final = re.compile(r"\.(?:com|net|org|br|app|shop|store|online)\b")
 _OWN: Final = re.compile(
     r"(?<![^\W_])(?:meu|minha|sou|cmg|comigo|me (?:add?|segu[ei]|cham|adicion|ach|procur|mand|marc)\w{0,3})(?![^\W_])"
 )
 _OF_A_COMPANY: Final = re.compile(
-    r"(?<![^\W_])(?:lojas?|marcas?|empresas?|vendedor(?:es|a)?|oficial|fabricante|transportadora|site|p[aá]gina"
-    r"|perfil d[aeo]"
-    r"|segui(?:r|mos|ndo)?|sigo|marquei|marcar|marcando|influenciador[a]?|blogueir[ao]|canal)"
+    r"(?<![^\W_])(?:lojas?|marcas?|empresas?|oficial|fabricante|transportadora|site|p[aá]gina)"
     r"(?:[ :(,]+(?:o|a|os|as|da|do|de|no|na|oficial|insta|instagram|perfil|p[aá]gina|loja|voc[eê]s|vcs|twitter"
     r"|tiktok|arroba))*[ :(,]*\Z"
 )
@@ -125,7 +140,7 @@ def find_handles(text: str) -> list[Span]:
     if "@" in text:
         for match in _HANDLE.finditer(text):
             before = text[max(match.start() - _WINDOW, 0) : match.start()]
-            if match[0][1] != " " or _shape(match["name"]) or _OWN.search(before):
+            if match[0][1] != " " or shape_of(match["name"]) or _OWN.search(before):
                 _keep(found, match, match.start(), before)
     if not holds_any(text, _CUES):
         return _apart(sorted(found.values()))
@@ -137,19 +152,19 @@ def find_handles(text: str) -> list[Span]:
             if named["at"] or _is_name(named, cue, lead[0], before):
                 _keep(found, named, named.start(), before[: -len(lead[0])], is_own=_OWN.search(before) is not None)
     for match in _FOUND_AS.finditer(text):
-        if _shape(match["name"]):
+        if match["name"].startswith("@") or shape_of(match["name"]):
             _keep(found, match, match.start("name"), text[max(match.start() - _WINDOW, 0) : match.start()])
     return _apart(sorted(found.values()))
 
 
-def _shape(name: str) -> int:
+def shape_of(name: str) -> int:
     """Return how much a word looks like a name of a profile: 2 by `_`, `#` or joined unknown words, 1 by a digit."""
     letters = _LETTERS.findall(name)
     if sum(map(len, letters)) < _LEAST or _ENDING.search(name):
         return 0
     if "_" in name or "#" in name or " " in name:
         return 2
-    if "." in name.strip(".") and not _known_words().issuperset(letters):
+    if "." in name.strip(".") and not known_words().issuperset(letters):
         return 2
     return int(len(letters) > 1 or name[-1].isdigit() or name[0].isdigit())
 
@@ -157,7 +172,11 @@ def _shape(name: str) -> int:
 def _is_name(match: re.Match[str], cue: re.Match[str], lead: str, before: str) -> bool:
     """Return whether a word behind a cue is a name: by its shape, or a word of no dictionary that is said to be one."""
     name = match["name"].rstrip(".")
-    shape = _shape(name)
+    shape = shape_of(name)
+    if " ponto " in name and _IS.search(lead) is None:
+        return False
+    if "\n" in lead and not (shape and _CLAUSE_END.match(match.string, match.end())):
+        return False
     if shape == _SURE:
         return True
     near = cue["network"] is not None or _NETWORKS.search(lead) is not None
@@ -165,7 +184,7 @@ def _is_name(match: re.Match[str], cue: re.Match[str], lead: str, before: str) -
     if shape:
         ends = _CLAUSE_END.match(match.string, match.end()) is not None
         return near or (ends and len(name) >= _LEAST_OF_A_WORD)
-    is_word = not (name.isascii() and name.isalpha()) or name in _known_words() or len(name) < _LEAST_OF_A_WORD
+    is_word = not (name.isascii() and name.isalpha()) or name in known_words() or len(name) < _LEAST_OF_A_WORD
     if is_word or not says:
         ends = _CLAUSE_END.match(match.string, match.end()) is not None
         return not is_word and ends and cue["network"] is not None and not _AMBIGUOUS.fullmatch(cue[0])
@@ -177,7 +196,9 @@ def _keep(found: dict[int, Span], match: re.Match[str], start: int, before: str,
     end = match.start("name") + len(name)
     if len(name) < _LEAST or name.replace(".", "").isdigit():
         return
-    before = PLACEHOLDER.split(before)[-1]
+    before = _CLAUSE_END_BEFORE.split(PLACEHOLDER.split(before)[-1])[-1]
+    if name in _company_words()[2]:
+        return
     if is_own or _OWN.search(before) or not (_is_company(name) or _OF_A_COMPANY.search(before)):
         found[end] = (min(start, found.get(end, (start, end))[0]), end)
 
@@ -192,7 +213,7 @@ def _apart(spans: list[Span]) -> list[Span]:
 
 
 def _is_company(name: str) -> bool:
-    words, brands = _company_words()
+    words, brands, _ = _company_words()
     parts = _PARTS.split(name)
     return name.startswith(words) or name.endswith(words) or not {*words, *brands}.isdisjoint(parts)
 
@@ -207,7 +228,7 @@ def _is_telephone(match: re.Match[str]) -> bool:
 
 
 @cache
-def _known_words() -> frozenset[str]:
+def known_words() -> frozenset[str]:
     """Return the everyday words that the model of word order was made of, without accents: none is a person's name."""
     text = "\n".join(_REPOSITORY.joinpath(file).read_text(encoding="utf-8").lower() for file in DATA_FILES[1:])
     plain = unicodedata.normalize("NFD", text).encode("ascii", "ignore").decode()
@@ -215,9 +236,10 @@ def _known_words() -> frozenset[str]:
 
 
 @cache
-def _company_words() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words that tell a company's name at either end, and the brands, which are whole parts of one."""
+def _company_words() -> tuple[tuple[str, ...], tuple[str, ...], frozenset[str]]:
+    """Return the words that tell a company's name at either end, the brands, which are whole parts, and whole names."""
     lines = (_REPOSITORY / DATA_FILES[0]).read_text(encoding="utf-8").splitlines()
     entries = [line for line in lines if line and not line.startswith("#")]
     brands = tuple(entry.removeprefix("=") for entry in entries if entry.startswith("="))
-    return tuple(entry for entry in entries if not entry.startswith("=")), brands
+    whole = frozenset(entry.removeprefix("@") for entry in entries if entry.startswith("@"))
+    return tuple(entry for entry in entries if entry[0] not in "=@"), brands, whole

@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 from typing import Final
 
-from tasks.curate.detectors.context import Around, Found, Kind, holds_any
+from tasks.curate.detectors.context import Around, Found, Kind
 from tasks.curate.detectors.phones import is_phone
 from tasks.curate.detectors.taxpayers import is_cpf
 
@@ -24,18 +24,16 @@ _HUNDREDS: Final = {
     "cento": 100, "duzentos": 200, "trezentos": 300, "quatrocentos": 400, "quinhentos": 500, "seiscentos": 600,
     "setecentos": 700, "oitocentos": 800, "novecentos": 900,
 }  # fmt: skip
-_WORDS: Final = {**_UNITS, **_TEENS, **_TENS, **_HUNDREDS, "mil": 1000}
-_WORD: Final = rf"(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})"
+NUMBER_WORDS: Final = {**_UNITS, **_TEENS, **_TENS, **_HUNDREDS, "mil": 1000}
+_WORD: Final = rf"(?:{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))})"
 _BETWEEN: Final = r"(?:[ \t\n,.;:/()-]{1,3}|(?: e | tra[cç]o | ponto | h[ií]fen | ddd ))"
-_ITEM: Final = rf"(?:{_WORD}|\d{{1,5}})"
+_ITEM: Final = rf"(?:{_WORD}|\d{{1,9}})"
 _RUN: Final = re.compile(
     rf"(?<![^\W_])(?:\(?(?:ddd )?\d{{1,5}}{_BETWEEN}){{0,4}}{_WORD}(?:{_BETWEEN}{_ITEM}){{2,29}}(?![^\W_])"
 )
-# fmt: off
-_CUES: Final = (
-    "zero", "enta", "cento", "dois", "duas", "três", "tres", "quatro", "cinco", "seis", "meia", "sete", "oito", "nove",
+_CUES: Final = re.compile(
+    "zero|[ei]nta|vinte|[no]ze|[ei]n?ze|cento|dois|duas|tr[eê]s|quatro|cinco|seis|meia|sete|oito|nove"
 )
-# fmt: on
 _PART: Final = re.compile(rf"{_WORD}(?![^\W_])|\d+|(?<= )e(?= )")
 _LABELS: Final[tuple[Kind, ...]] = ("CPF", "CNPJ", "CEP")
 _FEWEST_DIGITS: Final = 8
@@ -48,7 +46,7 @@ _OF_A_MOBILE: Final = 11
 def find_spelled(text: str) -> list[Found]:
     """Find numbers of at least eight digits of which some are words."""
     found: list[Found] = []
-    if not holds_any(text, _CUES):
+    if not _CUES.search(text):
         return found
     for match in _RUN.finditer(text):
         kind = _kind_of(match)
@@ -84,7 +82,7 @@ def _read(text: str) -> tuple[str, int]:
         if part == "e":
             joins = True
             continue
-        value = int(part) if part.isdigit() else _WORDS[part]
+        value = int(part) if part.isdigit() else NUMBER_WORDS[part]
         units += part in _UNITS
         if part == "mil":
             numbers[-1:] = [f"{numbers[-1]}000" if numbers else "1000"]

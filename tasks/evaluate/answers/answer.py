@@ -17,7 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.tables.prompts import TEST_FILE, PromptRow, read_prompts
-from tasks.evaluate.answers.files import Answer, Batch, FinishedBatches, as_decoding, write_answers
+from tasks.evaluate.answers.files import GENERAL_FOLDER, Answer, Batch, FinishedBatches, as_decoding, write_answers
+from tasks.evaluate.general.instructions import as_rows
 from tasks.policy.adapters import adapter_for, switch_adapter
 from tasks.policy.child import Channel, as_child
 from tasks.policy.device import machine_device
@@ -53,6 +54,18 @@ class AnswerRequest(BaseModel):
     """Folder of the finished batches, specific to this model, test split and decoding."""
     output: Path
     """Folder for the artifact's files."""
+    general: bool = False
+    """Whether the general instructions are answered too, once each."""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Prompts that are answered, with their finished batches."""
+
+    rows: Sequence[PromptRow]
+    samples: int
+    finished: FinishedBatches
+    output: Path
 
 
 @dataclass(frozen=True)
@@ -72,24 +85,34 @@ def main(request_file: Path, channel: Channel) -> None:
     """
     request = AnswerRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
     rows = read_prompts(request.dataset / TEST_FILE)
-    finished = FinishedBatches(request.work)
-    _answer(request, rows, finished, channel.progress)
+    asked = [_Asked(rows, request.samples, FinishedBatches(request.work), request.output)]
+    if request.general:
+        general, tasks = GENERAL_FOLDER, list(dict.fromkeys(row.task for row in rows))
+        asked.append(_Asked(as_rows(tasks), 1, FinishedBatches(request.work / general), request.output / general))
+    _answer(request, asked, channel.progress)
     decoding = as_decoding(request.temperature, request.max_tokens)
-    write_answers(request.output, rows, finished.batches, decoding, ours=True)
+    for each in asked:
+        each.output.mkdir(exist_ok=True)
+        write_answers(each.output, each.rows, each.finished.batches, decoding, ours=True)
 
 
-def _answer(request: AnswerRequest, rows: Sequence[PromptRow], finished: FinishedBatches, progress: Progress) -> None:
+def _answer(request: AnswerRequest, asked: Sequence[_Asked], progress: Progress) -> None:
     missing = [
-        (sample, prompts)
+        (each, sample, prompts)
+        for each in asked
         # Batch by batch, so that each adapter is activated once.
-        for prompts in _split(rows, request.policy, request.batch_size)
-        for sample in range(request.samples)
-        if (sample, prompts.number) not in finished
+        for prompts in _split(each.rows, request.policy, request.batch_size)
+        for sample in range(each.samples)
+        if (sample, prompts.number) not in each.finished
     ]
     if not missing:
         return
-    total = request.samples * len(rows)
-    progress(finished.answers, total, "loading torch")
+    total = sum(each.samples * len(each.rows) for each in asked)
+
+    def report(what: str) -> None:
+        progress(sum(each.finished.answers for each in asked), total, what)
+
+    report("loading torch")
 
     import transformers
 
@@ -98,14 +121,14 @@ def _answer(request: AnswerRequest, rows: Sequence[PromptRow], finished: Finishe
 
     transformers.utils.logging.disable_progress_bar()
     tokenizer = load_tokenizer(request.base)
-    adapter = missing[0][1].adapter
+    adapter = missing[0][2].adapter
     model: Any = load_policy(request.base, adapter, four_bit=request.load_in_4bit)
     device = machine_device()
-    for sample, prompts in missing:
+    for each, sample, prompts in missing:
         if prompts.adapter is not None and prompts.adapter != adapter:
             adapter = prompts.adapter
             switch_adapter(model, adapter)
-        conversations = [as_messages(rows[index].system, rows[index].prompt) for index in prompts.indices]
+        conversations = [as_messages(each.rows[index].system, each.rows[index].prompt) for index in prompts.indices]
         seed = batch_seed(request.seed, sample, prompts.number)
         parts: list[int] = []
         started = time.monotonic()
@@ -118,8 +141,8 @@ def _answer(request: AnswerRequest, rows: Sequence[PromptRow], finished: Finishe
         batch = Batch(
             sample=sample, number=prompts.number, seconds=seconds, answers=answers, device=device, parts=len(parts)
         )
-        finished.add(batch)
-        progress(finished.answers, total, "answers")
+        each.finished.add(batch)
+        report("answers")
 
 
 def _split(rows: Sequence[PromptRow], policy: Path | None, batch_size: int) -> list[_Prompts]:

@@ -11,6 +11,7 @@ from tasks.evaluate.compare import Comparison
 if TYPE_CHECKING:
     # A comparison of two files does without these imports, which take a second.
     from tasks.evaluate.answers.cost import Serving
+    from tasks.evaluate.forgetting import GeneralOutcome
     from tasks.evaluate.judge.insights import JudgeReport
     from tasks.evaluate.ladder import RungStanding
 
@@ -73,6 +74,8 @@ class Background:
     """The challenger against other models."""
     ladder: Sequence["RungStanding"] = ()
     """What may be had of the base at less cost, each beside the tuned model."""
+    general: "GeneralOutcome | None" = None
+    """General instructions that base and tuned follow."""
     serving: Sequence["Serving"] = ()
     """Latency of each model, and the cost of an analysis by it."""
     weights: str = ""

@@ -13,7 +13,8 @@ def metrics_of_report(report: Mapping[str, Any]) -> dict[str, float]:
     `ground_truth.mean_difference`, without ground truth. Another model's numbers are under its name, such as
     `against.large.mean_difference`, where it takes the place of the base, and so are a rung's, such as
     `over.base-majority.mean_difference`. Of each task the highest score of answers
-    that take no model is `push.best_baseline`, and the variety of its answers `push.variety`.
+    that take no model is `push.best_baseline`, and the variety of its answers `push.variety`. The shares of general
+    instructions that were followed are `general.mean_base` and `general.mean_tuned`.
     """
     blocks = {"overall": report["overall"], **report["tasks"]}
     # A version promoted again by hand may have an older report without other models.
@@ -29,6 +30,8 @@ def metrics_of_report(report: Mapping[str, Any]) -> dict[str, float]:
         scores = [each["scores"]["mean_base"] for each in claim["baselines"].values()]
         metrics |= {f"{task}.best_baseline": max(scores)} if scores else {}
         metrics |= {f"{task}.variety": claim["variety"]} if claim["variety"] is not None else {}
+    if general := report.get("general"):
+        metrics |= {f"general.{figure}": general["stats"][figure] for figure in ("mean_base", "mean_tuned")}
     truth = report["ground_truth"]
     if truth is not None:
         metrics["ground_truth.mean_difference"] = float(truth["overall"]["mean_difference"])

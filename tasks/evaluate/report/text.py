@@ -31,6 +31,7 @@ def markdown(comparison: Comparison, background: Background) -> str:
         *_of_ladder(comparison, background),
         *_of_seeds(comparison),
         *_of_ground_truth(comparison, background),
+        *_of_general(background),
         *_of_others(background),
         *_of_identities(background.identities),
     ]
@@ -108,6 +109,17 @@ def _of_ground_truth(comparison: Comparison, background: Background) -> list[str
         ]
         parts.append(table(["task", "metric", *models], rows, words=2))
     return ["## Ground truth, apart from the rewards", *parts] if parts else []
+
+
+def _of_general(background: Background) -> list[str]:
+    if background.general is None:
+        return []
+    rows = [
+        [kind, str(found.prompts), str(found.base), str(found.tuned)]
+        for kind, found in background.general.kinds.items()
+    ]
+    found = table(["instructions that ask for", "prompts", "base follows", "tuned follows"], rows)
+    return ["## Did it forget Portuguese?", f"{escaped(background.general.finding)}.", found]
 
 
 def _of_others(background: Background) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from schemas.config.config import Config
-from schemas.config.evaluate import DRAWS, DRAWS_OF
+from schemas.config.evaluate import DRAWS, DRAWS_OF, INSTRUCTIONS
 from schemas.config.train import Backend, TrainConfig
 from schemas.tasks import TaskName
 from tasks.train.grpo.curriculum import completion_limit
@@ -215,10 +215,22 @@ def _after_training(config: Config, prompts: Mapping[TaskName, int], shape: Deco
     return [
         *([merge] if merges else []),
         answers,
+        *_general(config, shape),
         *rungs,
         StageTime("evaluate", "cpu", ON_CPU, "measured", LAPTOP_RUN),
         promote,
     ]
+
+
+def _general(config: Config, shape: DecoderShape) -> list[StageTime]:
+    """Estimate what base and one policy take for the general instructions, after the test split."""
+    if config.evaluate.general == "off":
+        return []
+    name = f"general instructions: {2 * INSTRUCTIONS} answers"
+    if config.policy.stand_in:
+        return [StageTime(name, "cpu", 2 * INSTRUCTIONS * LAPTOP_ANSWER, "estimated", LAPTOP_RUN)]
+    seconds = 2 * _answering(config, shape, INSTRUCTIONS, "transformers")
+    return [StageTime(name, "gpu", seconds, "estimated", BY_TRANSFORMERS)]
 
 
 def _rungs(config: Config, prompts: int, tests: int, shape: DecoderShape) -> list[StageTime]:

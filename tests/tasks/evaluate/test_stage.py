@@ -13,10 +13,12 @@ from schemas.config.evaluate import DRAWS, DRAWS_OF, RUNGS, EvaluateConfig, Over
 from schemas.tables.prompts import PromptRow
 from tasks.evaluate import stage
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
-from tasks.evaluate.answers.files import Answer, Batch, write_answers
+from tasks.evaluate.answers.files import GENERAL_FOLDER, Answer, Batch, write_answers
 from tasks.evaluate.compare import Comparison
+from tasks.evaluate.general.instructions import as_rows, instructions
 from tasks.evaluate.judge.insights import JudgeReport
 from tasks.evaluate.report.background import Background, LearningCurve, Looks
+from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.policy.generate import StopReason
 from tests.source_records import executed_modules, outside_key
 from tests.tasks.curate.prompt_rows import prompt_row
@@ -35,7 +37,7 @@ RIVAL = RivalConfig(name="rival-70b", url="http://127.0.0.1:1/v1", model="large"
 
 def write(folder: Path, right: int, samples: int = 1, max_tokens: int = 64) -> Path:
     """Write a model's answers to twelve prompts, of which the first ones are right."""
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     texts = [RIGHT if index < right else WRONG for index in range(len(ROWS))]
     batches = [
         Batch(
@@ -105,6 +107,18 @@ def run(
         judge=judge,
         output=output,
     )
+
+
+def follow(folder: Path, every: int) -> None:
+    """Add answers to the general instructions, of which one in so many is followed."""
+    rows = as_rows(["sentiment"])
+    texts = [each.wrong if number % every else each.right for number, each in enumerate(instructions())]
+    answers = tuple(
+        Answer(index=index, text=text, tokens=7, stop_reason=StopReason.END_OF_TURN) for index, text in enumerate(texts)
+    )
+    (folder / GENERAL_FOLDER).mkdir(parents=True)
+    batch = Batch(sample=0, number=0, seconds=6.0, answers=answers)
+    write_answers(folder / GENERAL_FOLDER, rows, [batch], "temperature 0.1, at most 64 tokens", ours=True)
 
 
 def report(folder: Path) -> Any:
@@ -240,6 +254,31 @@ def test_what_needs_no_training_stands_on_a_ladder_with_its_cost(tmp_path: Path)
     text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
     assert "What is to be had for less" in text
     assert "base-majority" in (tmp_path / "evaluation" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("every", "verdict"), [(2, "promote"), (6, "hold")])
+def test_a_model_that_lost_general_instructions_is_held_and_every_report_says_so(
+    every: int, verdict: str, tmp_path: Path
+) -> None:
+    answered: dict[str, int] = {"base": 2, "tuned-1": every}
+    for name, followed in answered.items():
+        follow(tmp_path / name, followed)
+    gate = run(tmp_path, {1: 12}, chosen=1, config=UNLIMITED.model_copy(update={"general": "require"})).gate
+    assert gate.verdict == verdict
+    general = report(tmp_path)["general"]
+    assert (general["stats"]["mean_base"], general["stats"]["mean_tuned"]) == (1 / 2, pytest.approx(1 / every))
+    assert general["finding"] in gate.reasons
+    assert metrics_of_report(report(tmp_path))["general.mean_tuned"] == pytest.approx(1 / every)
+    for name in ("report.md", "report.html"):
+        text = (tmp_path / "evaluation" / name).read_text(encoding="utf-8")
+        assert "Did it forget Portuguese?" in text
+        assert f"tuned follows {180 // every} of 180 where base follows 90" in text
+
+
+def test_without_general_instructions_nothing_is_said_of_them(tmp_path: Path) -> None:
+    run(tmp_path, {1: 12}, chosen=1)
+    assert report(tmp_path)["general"] is None
+    assert "Portuguese" not in (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
 
 
 def test_the_judge_reads_each_prompts_first_answers_side_by_side(tmp_path: Path) -> None:

@@ -284,7 +284,8 @@ def test_good_pushes_that_resemble_bad_ones_earn_what_they_are_worth(text: str, 
 
 
 @pytest.mark.parametrize("marked", [
-    "{} {{}}", "{} <!-- Sim. -->", "/* ok */\n{}", "{} []", "{} ()", "{} <br>", "{} // fim", "`{}`", "## Resumo\n{}", "**{}**", '"{}"',
+    "{} {{}}", "{} <!-- Sim. -->", "/* ok */\n{}",
+    "{} []", "{} ()", "{} <br>", "{} // fim", "`{}`", "## Resumo\n{}", "**{}**", '"{}"',
     "{} 20", '{} ""', "{} &nbsp;",
 ])  # fmt: skip
 def test_markup_and_brackets_with_nothing_in_them_cost_half(marked: str) -> None:

@@ -16,7 +16,16 @@ from schemas.source import REPOSITORY
 from schemas.tasks import TaskName
 from tasks.evaluate.answers import answer as answer_module
 from tasks.evaluate.answers.answer import AnswerRequest, batch_seed, main
-from tasks.evaluate.answers.files import FINISHED_FILE, ROLLOUTS_FILE, FinishedBatches, read_answers, read_timing
+from tasks.evaluate.answers.files import (
+    FINISHED_FILE,
+    GENERAL_FOLDER,
+    ROLLOUTS_FILE,
+    FinishedBatches,
+    read_answers,
+    read_timing,
+)
+from tasks.evaluate.general import instructions as instructions_module
+from tasks.evaluate.general.instructions import instructions
 from tasks.policy.child import Channel
 from tests.prompt_tables import write_prompts
 from tests.small_base import save_base
@@ -118,6 +127,21 @@ def test_a_policy_with_an_adapter_a_task_answers_each_with_its_own(world: Path, 
 def test_a_policy_without_an_adapter_for_a_test_prompt_is_refused(world: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no adapter for churn, only for push"):
         answer(world, tmp_path, "push-only")
+
+
+def test_general_instructions_are_answered_beside_the_test_split_and_change_nothing_of_it(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instructions_module, "instructions", lambda: instructions()[:5])
+    alone = answer(world, tmp_path / "alone", "each")
+    assert not (tmp_path / "alone" / "output" / GENERAL_FOLDER).exists()
+    assert answer(world, tmp_path / "both", "each", general=True) == alone
+    general = read_answers(tmp_path / "both" / "output" / GENERAL_FOLDER)
+    assert [each.prompt_id for each in general] == [each.id for each in instructions()[:5]]
+    assert [each.task for each in general] == ["push", "churn", "push", "churn", "push"]
+    assert {each.reference for each in general} == {None}
+    monkeypatch.setattr(answer_module, "_generate", None)
+    assert answer(world, tmp_path / "both", "each", general=True) == alone
 
 
 DIES_IN_ITS_FOURTH_BATCH = """

@@ -23,7 +23,7 @@ def test_a_retraining_on_a_card_has_every_stage_that_costs() -> None:
     assert list(stages) == [
         "synthesize, curate", "start-up of the GPU's machine", "base: SFT", "audit sampling", "preflight, 2 times",
         "train, seed 1", "train, seed 2", "merge", "answers of 6 models to 35 test prompts",
-        "rungs: 35 answers, SFT on 3616", "evaluate", "promote",
+        "general instructions: 360 answers", "rungs: 35 answers, SFT on 3616", "evaluate", "promote",
     ]  # fmt: skip
     on_cpu = {name for name, stage in stages.items() if stage.machine == "cpu"}
     assert on_cpu == {"synthesize, curate", "evaluate", "promote"}
@@ -43,6 +43,14 @@ def test_draws_of_the_base_cost_as_many_answers() -> None:
     assert not any(name.startswith("rungs: 280") for name in alone)
     assert drawn["rungs: 280 answers"].seconds
     assert not any(name.startswith("rungs") for name in times("l4", "evaluate.rungs=[]"))
+
+
+def test_general_instructions_are_counted_where_they_are_asked() -> None:
+    assert not any(name.startswith("general") for name in times("l4", "evaluate.general=off"))
+    # More than the ten seconds that a laptop shall spend on them: its profile leaves them out.
+    asked = times("local", "evaluate.general=report")["general instructions: 360 answers"].seconds
+    assert asked == pytest.approx(33)
+    assert not any(name.startswith("general") for name in times("local"))
 
 
 def test_stages_that_a_run_leaves_out_are_left_out() -> None:

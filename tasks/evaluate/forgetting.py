@@ -1,0 +1,133 @@
+"""Forgetting: how many general instructions base and tuned follow, and whether what is missing is a loss.
+
+The unit is the instruction, followed or not, and the test is the one of the scores: on differences of -1, 0 and 1
+flipping signs is McNemar's test.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from schemas.config.evaluate import EvaluateConfig
+from schemas.documents import Rollout
+from tasks.evaluate.gate import PromotionGate
+from tasks.evaluate.general.instructions import instructions
+from tasks.evaluate.number_format import p_value, percent, signed
+from tasks.evaluate.stats.sample_size import ALPHA, SMALLEST_EFFECT
+from tasks.evaluate.stats.statistics import PairedStats, measure
+
+LEAST_FOLLOWED: Final = 0.2
+"""Share of the instructions below which a base has nothing to lose: a constant text follows 14 % of them."""
+
+
+@dataclass(frozen=True)
+class FollowedOfKind:
+    """Instructions of one kind that were followed."""
+
+    prompts: int
+    base: int
+    tuned: int
+
+
+@dataclass(frozen=True)
+class GeneralOutcome:
+    """What base and tuned made of the same instructions."""
+
+    stats: PairedStats
+    """Over all instructions, each 1 where it was followed and else 0."""
+    margin: float
+    """The largest acceptable loss, as a share of all instructions."""
+    required: bool
+    """Whether a loss that is not excluded holds the model too."""
+    kinds: Mapping[str, FollowedOfKind]
+    """By kind, in the order of the instructions."""
+
+    @property
+    def measurable(self) -> bool:
+        """Return whether the base follows enough to lose any."""
+        return self.stats.mean_base >= LEAST_FOLLOWED
+
+    @property
+    def objection(self) -> str | None:
+        """Return what speaks against promotion; None where nothing does."""
+        if not self.measurable or self._excluded:
+            return None
+        if self.stats.p_harm < ALPHA:
+            difference = f"difference {signed(self.stats.mean_difference)}"
+            return f"{self._followed}: {difference}, p {p_value(self.stats.p_harm)} for harm"
+        return f"{self._followed}: {self._undecided}" if self.required else None
+
+    @property
+    def finding(self) -> str:
+        """Return what was found, in one sentence."""
+        if self.objection is not None:
+            return self.objection
+        if not self.measurable:
+            least = percent(LEAST_FOLLOWED)
+            return f"{self._followed}: not measurable, for a base that follows less than {least} has nothing to lose"
+        if self._excluded:
+            return f"{self._followed}: a loss as large as the margin of {self.margin:.3f} is excluded"
+        return f"{self._followed}: {self._undecided}"
+
+    def report(self) -> dict[str, Any]:
+        """Return its part of `report.json`."""
+        return {**asdict(self), "measurable": self.measurable, "finding": self.finding}
+
+    @property
+    def _followed(self) -> str:
+        base, tuned = (sum(getattr(kind, name) for kind in self.kinds.values()) for name in ("base", "tuned"))
+        return f"general instructions: tuned follows {tuned} of {self.stats.n_prompts} where base follows {base}"
+
+    @property
+    def _excluded(self) -> bool:
+        low = self.stats.noninferiority_low
+        return low is not None and low > -self.margin
+
+    @property
+    def _undecided(self) -> str:
+        low = self.stats.noninferiority_low
+        loss = "" if low is None else f" of {-low:.3f}"
+        return f"a loss{loss} cannot be excluded, the margin is {self.margin:.3f}"
+
+
+def measure_general(
+    config: EvaluateConfig, base: Sequence[Rollout], tuned: Sequence[Rollout], seed: int
+) -> GeneralOutcome:
+    """Check both models' answers to the instructions, and compare them.
+
+    Args:
+        config: The share that may be lost, whether its exclusion is required, and resamples.
+        base: The base's answers, one to each instruction.
+        tuned: The answers of the policy that may be promoted.
+        seed: Seed of the resampling.
+    """
+    asked = instructions()
+    followed = []
+    for rollouts in (base, tuned):
+        answers = {rollout.prompt_id: rollout.completion for rollout in rollouts}
+        followed.append(np.array([[each.followed(answers[each.id])] for each in asked], dtype=np.float64))
+    margin = max(SMALLEST_EFFECT, config.general_loss * float(followed[0].mean()))
+    rng = np.random.default_rng([seed, *b"general"])
+    stats = measure(*followed, margin=margin, resamples=config.resamples, rng=rng)
+    kinds = {}
+    for kind in dict.fromkeys(each.kind for each in asked):
+        of_kind = [number for number, each in enumerate(asked) if each.kind == kind]
+        kinds[kind] = FollowedOfKind(len(of_kind), *(int(model[of_kind].sum()) for model in followed))
+    return GeneralOutcome(stats, margin, config.general == "require", kinds)
+
+
+def hold_where_general_is_lost(gate: PromotionGate, outcome: GeneralOutcome | None) -> PromotionGate:
+    """Hold, whatever was decided, a model that no longer follows general instructions.
+
+    Args:
+        gate: The verdict so far.
+        outcome: What both models made of the instructions; None where they were not asked.
+    """
+    if outcome is None:
+        return gate
+    if outcome.objection is not None:
+        kept = gate.reasons if gate.verdict == "hold" else ()
+        return PromotionGate("hold", (*kept, outcome.objection))
+    return gate if gate.verdict == "hold" else PromotionGate("promote", (*gate.reasons, outcome.finding))

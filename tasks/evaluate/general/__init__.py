@@ -1,0 +1,1 @@
+"""General arm: instructions in Portuguese that no task trains, checked by rules."""
