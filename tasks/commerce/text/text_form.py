@@ -164,8 +164,8 @@ _CLASHES: Final = frozenset(
     # `Os de São Paulo`, `o com a maior nota`, `o por que`, `dê para`, `no Pará`: these occur.
     if (pair[0] not in ("o", "os", "de") or pair[1] in ("para", "pra", "ao", "pelo", "pela"))
     and pair not in (("no", "para"), ("do", "para"))
-    # `O dobro do de São Paulo`, `igual ao do mês passado`: these stand for a noun.
-    and (pair[0] not in ("do", "no", "ao") or pair[1] not in ("de", "do"))
+    # `O dobro do de São Paulo`, `igual ao do mês passado`: these stand for a noun; `do do` is a slip.
+    and pair not in (("do", "de"), ("no", "de"), ("ao", "de"), ("no", "do"), ("ao", "do"))
 )
 """Prepositions and articles that no sentence has side by side."""
 

@@ -70,6 +70,12 @@ def test_keywords_and_other_languages_are_not_fluent() -> None:
     assert fluency([]) == 0.0
 
 
+def test_an_article_stands_for_a_noun_and_a_doubled_one_is_a_slip() -> None:
+    """A rule for the first let the second earn all of a reason of churn, which the recorded scores showed."""
+    assert fluency(words("A receita de Minas é o dobro do de São Paulo neste período")) == 1.0
+    assert fluency(words("O histórico do do cliente indica que ele não deve voltar à loja")) < 1.0
+
+
 def test_a_copy_of_the_prompt_is_not_original() -> None:
     assert originality(words(SENTENCE), SENTENCE) == 0.0
     assert originality(words(SENTENCE), "Analise a tabela.") == 1.0
