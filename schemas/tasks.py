@@ -1,4 +1,4 @@
-"""Names of the six commerce tasks, in the order of tables and reports, and of the reward specifications."""
+"""Names of the six commerce tasks, in the order of tables and reports, of the reward specifications and of guidance."""
 
 from typing import Final, Literal, get_args
 
@@ -10,3 +10,6 @@ SpecName = Literal["grounded", "v4.2"]
 """`grounded` uses the reference; `v4.2` is the V4.2 report's architecture (docs/papers.md)."""
 
 SPEC_NAMES: Final[tuple[SpecName, ...]] = get_args(SpecName)
+
+Guided = Literal["none", "json", "all"]
+"""Tasks whose answers a grammar guides: none, those that answer with an object, or all that have a grammar."""

@@ -20,6 +20,7 @@ from schemas.config.evaluate import RivalConfig
 from schemas.progress import Progress
 from schemas.source import source_digest
 from schemas.tables.prompts import TEST_FILE
+from schemas.tasks import Guided
 from tasks.evaluate.answers.answer import AnswerRequest
 from tasks.evaluate.answers.files import read_answers
 from tasks.evaluate.answers.rival import answer_by_rival, try_rival
@@ -47,6 +48,8 @@ class Answering:
     """Both merged into one model, which answers instead; None where the adapter is loaded next to the base."""
     draws: int = 1
     """Answers to each prompt for each sample; several are drawn at the rollouts' temperature, so that they differ."""
+    guided: Guided = "none"
+    """Tasks whose grammar guides their answers."""
     general: bool = False
     """Whether it answers the general instructions too."""
     load_in_4bit: bool = False
@@ -89,6 +92,7 @@ def answer(
         config.evaluate.batch_size,
         config.train.max_completion_tokens,
         who.load_in_4bit,
+        who.guided,
         who.general,
     )
 
@@ -101,6 +105,7 @@ def answer(
             dataset=dataset.path,
             temperature=temperature,
             max_tokens=config.train.max_completion_tokens,
+            guided=who.guided,
             samples=samples,
             batch_size=config.evaluate.batch_size,
             seed=config.seed,

@@ -22,6 +22,7 @@ from tasks.train.sft.warm_start import WarmStartRequest
 
 DRAWN: Final = "base-draws"
 """The base's answers from which several rungs choose."""
+GUIDED: Final[Rung] = "base-guided"
 SFT: Final[Rung] = "sft"
 
 
@@ -47,14 +48,18 @@ def answer_rungs(
     def drawn() -> RungAnswers:
         return RungAnswers(DRAWN, answers(Answering(DRAWN, base.record, None, draws=DRAWS)))
 
+    def guided() -> RungAnswers:
+        return RungAnswers(GUIDED, answers(Answering(GUIDED, base.record, None, guided="all")))
+
     def tuned() -> RungAnswers:
         model = _tune_on_references(config, pipeline_run, dataset, base, fresh=fresh)
         return RungAnswers(SFT, answers(Answering(SFT, model.record, None)), model)
 
     found: dict[Rung, RungAnswers] = {}
     of_draws = [rung for rung in config.evaluate.rungs if DRAWS_OF[rung] > 1]
+    of_guidance = [rung for rung in config.evaluate.rungs if rung == GUIDED]
     of_tuning = [rung for rung in config.evaluate.rungs if rung == SFT]
-    for rungs, make in ((of_draws, drawn), (of_tuning, tuned)):
+    for rungs, make in ((of_draws, drawn), (of_guidance, guided), (of_tuning, tuned)):
         try:
             found |= dict.fromkeys(rungs, make()) if rungs else {}
         except InputError as error:

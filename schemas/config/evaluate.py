@@ -24,15 +24,22 @@ OverRungs = Literal["report", "require"]
 General = Literal["off", "report", "require"]
 INSTRUCTIONS: Final = 180
 """General instructions of `data/general`, each answered once by base and tuned."""
-Rung = Literal["base-majority", "base-best-of-4", "base-best-of-8", "sft"]
+Rung = Literal["base-majority", "base-best-of-4", "base-best-of-8", "base-guided", "sft"]
 RUNGS: Final[Mapping[Rung, str]] = {
     "base-majority": "the most frequent of eight draws of the base, by fields or by a query's rows; of prose the first",
     "base-best-of-4": "the draw that earns most of four: as the reward knows the reference, no choice does better",
     "base-best-of-8": "the same of eight",
+    "base-guided": "the base under guided decoding: a grammar of each task's form lets nothing else be sampled",
     "sft": "the base after supervised fine-tuning on the reference answers, as many sequences as the training samples",
 }
 """What may be had of the base at less cost, by its name in the report, each with its kind."""
-DRAWS_OF: Final[Mapping[Rung, int]] = {"base-majority": DRAWS, "base-best-of-4": 4, "base-best-of-8": DRAWS, "sft": 1}
+DRAWS_OF: Final[Mapping[Rung, int]] = {
+    "base-majority": DRAWS,
+    "base-best-of-4": 4,
+    "base-best-of-8": DRAWS,
+    "base-guided": 1,
+    "sft": 1,
+}
 """Answers that each rung draws to a prompt, and so how many times one answer's cost it has."""
 OUR_MODELS: Final = frozenset({"base", "tuned", "tuned-nf4", "published", "champion", "challenger", *BASELINES, *RUNGS})
 """Names of our own models, baselines and rungs in the report, which no rival may have."""
@@ -186,7 +193,7 @@ class EvaluateConfig(Section):
     """Compare with the registry's champion too, where there is one: a challenger that is worse is held."""
     rungs: tuple[Rung, ...] = ()
     """What may be had of the base at less cost, to be compared with the tuned model: the base answers the test split
-    so many more times, or is fine-tuned on the reference answers."""
+    so many more times, answers under guided decoding, or is fine-tuned on the reference answers."""
     sft: ReferenceTuningConfig = ReferenceTuningConfig()
     """The fine-tuning of the rung `sft`."""
     rivals: tuple[RivalConfig, ...] = ()

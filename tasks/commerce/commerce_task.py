@@ -53,6 +53,8 @@ class CommerceTask:
     """Whether the reference identifies the question; elsewhere references are labels, which unrelated prompts share."""
     prompt_is_unread: bool
     """Whether `grounded` reads only the completion and the reference: equal answers to other prompts earn the same."""
+    grammar: str = ""
+    """Grammar of a right answer's form (`tasks.commerce.grammar`), for guided decoding; empty where any text is one."""
 
 
 def described(docstring: str) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 
 from schemas.documents import Rollout, ScoredRollout
 from schemas.source import source_digest
-from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from schemas.tasks import TASK_NAMES, Guided, SpecName, TaskName
 from tasks.commerce.commerce_task import CommerceTask
 from tasks.commerce.sql_qa.sandbox import Databases
 
@@ -17,6 +17,12 @@ FOUND_MODULES: Final = ("tasks.commerce.*.task",)
 TASKS: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType(
     {name: import_module(f"tasks.commerce.{name}.task").TASK for name in TASK_NAMES}
 )
+
+
+def grammar_of(task: TaskName, guided: Guided) -> str:
+    """Return the grammar that guides a task's answers; empty where nothing does."""
+    known = TASKS[task]
+    return known.grammar if guided == "all" or (guided == "json" and known.answers_in_json) else ""
 
 
 def score_rollout(rollout: Rollout, databases: Databases | None, spec: SpecName = "grounded") -> ScoredRollout:

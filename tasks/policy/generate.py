@@ -1,7 +1,7 @@
 """Batched generation: prompts in, completions out, each with its stop reason."""
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -15,6 +15,8 @@ from tasks.policy.control_tokens import without_control_tokens
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from tasks.policy.guidance import GuidedLogits
 
 Message = dict[str, str]
 
@@ -68,6 +70,7 @@ def generate(
     batch_size: int,
     seed: int,
     progress: Progress = silent,
+    grammars: Sequence[str] = (),
 ) -> list[Completion]:
     """Answer every conversation, in the given order.
 
@@ -83,9 +86,14 @@ def generate(
             other tokens.
         seed: Decides every sampled token.
         progress: Called with the prompts answered and the total.
+        grammars: One per prompt, which guides its answer (`tasks.policy.guidance`), empty for none; none guides any
+            where not given.
+
+    Raises:
+        InputError: A grammar cannot be satisfied with this tokenizer.
     """
     import torch
-    from transformers import GenerationConfig
+    from transformers import GenerationConfig, LogitsProcessorList
 
     rendered = [
         tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
@@ -101,6 +109,7 @@ def generate(
         pad_token_id=tokenizer.pad_token_id,
         eos_token_id=tokenizer.eos_token_id,
     )
+    guide = _guide(model, tokenizer, grammars) if any(grammars) else None
     completions: dict[int, Completion] = {}
     devices = [model.device] if model.device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices), torch.inference_mode():
@@ -115,13 +124,28 @@ def generate(
                 add_special_tokens=False,
             ).to(model.device)
             output = model.generate(
-                input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"], generation_config=decoding
+                input_ids=inputs["input_ids"],
+                attention_mask=inputs["attention_mask"],
+                generation_config=decoding,
+                logits_processor=LogitsProcessorList(guide([grammars[index] for index in batch]) if guide else ()),
             )
             answered = output[:, inputs["input_ids"].shape[1] :].tolist()
             for index, tokens in zip(batch, answered, strict=True):
                 completions[index] = read_completion(tokens, tokenizer)
             progress(len(completions), len(rendered), "completions")
     return [completions[index] for index in range(len(rendered))]
+
+
+def _guide(
+    model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", grammars: Sequence[str]
+) -> Callable[[Sequence[str]], "list[GuidedLogits]"]:
+    """Check the grammars, and return what makes the logits processors of a batch from its own."""
+    from tasks.policy.guidance import GuidedLogits, grammars_of
+
+    known = grammars_of(tokenizer, model.get_output_embeddings().weight.shape[0])
+    for grammar in filter(None, set(grammars)):
+        known.start(grammar)
+    return lambda rows: [GuidedLogits(known, rows)]
 
 
 def _split_by_memory(

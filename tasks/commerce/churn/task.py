@@ -7,7 +7,11 @@ from tasks.commerce.churn.scorer import REWARDS, WORDING
 from tasks.commerce.churn.truth import metric
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.faults import spoil_json
+from tasks.commerce.grammar import BOOLEAN, SHARE, json_grammar, text
 from tasks.commerce.reward import Reference
+
+LONGEST_REASON: Final = 300
+"""Characters of a reason under guided decoding: three sentences."""
 
 
 def answer(reference: Reference) -> str:
@@ -36,4 +40,5 @@ TASK: Final = CommerceTask(
     answers_in_json=True,
     asked_by_reference=False,
     prompt_is_unread=False,
+    grammar=json_grammar({"risk_score": SHARE, "churn": BOOLEAN, "reasoning": text(LONGEST_REASON)}),
 )

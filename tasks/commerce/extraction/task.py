@@ -5,11 +5,15 @@ from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.extraction.complaint_signs import categories
-from tasks.commerce.extraction.scorer import REWARDS, WORDING
+from tasks.commerce.extraction.scorer import CATEGORIES, REWARDS, WORDING
 from tasks.commerce.extraction.truth import metric
 from tasks.commerce.faults import spoil_json
+from tasks.commerce.grammar import BOOLEAN, SHARE, STARS, json_grammar, one_of, text
 from tasks.commerce.reward import Reference
-from tasks.commerce.text.json_fields import CAUSE_FIELDS, sentiment_of
+from tasks.commerce.text.json_fields import CAUSE_FIELDS, SENTIMENTS, sentiment_of
+
+LONGEST_COMPLAINT: Final = 100
+"""Characters of a complaint under guided decoding."""
 
 
 def answer(reference: Reference) -> str:
@@ -48,4 +52,14 @@ TASK: Final = CommerceTask(
     answers_in_json=True,
     asked_by_reference=False,
     prompt_is_unread=False,
+    grammar=json_grammar(
+        dict.fromkeys(CAUSE_FIELDS, BOOLEAN)
+        | {
+            "sentiment": one_of(SENTIMENTS),
+            "sentiment_score": STARS,
+            "churn_risk": SHARE,
+            "main_complaint": text(LONGEST_COMPLAINT, empty=True),
+            "complaint_category": one_of(sorted(CATEGORIES)),
+        }
+    ),
 )

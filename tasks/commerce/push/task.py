@@ -5,7 +5,7 @@ import zlib
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.push.scorer import REWARDS, WORDING
+from tasks.commerce.push.scorer import ENOUGH_GRAPHEMES, MAX_GRAPHEMES, REWARDS, TITLE_AND_BODY, WORDING
 from tasks.commerce.push.senses import line_of
 from tasks.commerce.push.truth import metric
 from tasks.commerce.reward import Reference
@@ -16,6 +16,15 @@ TAILS: Final = (
     " Esta é uma oportunidade única preparada para você, aproveite agora mesmo e confira todas as condições.",
     " Acesse o nosso aplicativo, confira o catálogo e aproveite as condições especiais que separamos para você.",
 )
+_EMOJI: Final = "\u2600-\u27bf\u2b50\u2b55\ufe0f\u200d\U0001f300-\U0001faff"
+_SIGN: Final = f"[A-Za-zÀ-ÖØ-öø-ÿ0-9!\"$%&'()+,.\\/:;?@ªº°–—…“”{_EMOJI}-]"
+_LINE: Final = f'[A-Za-zÀ-ÖØ-öø-ÿ0-9“"{_EMOJI}]{_SIGN}*( {_SIGN}+)*'
+GRAMMAR: Final = f"""
+start: PUSH
+PUSH: SHOWN & /{_LINE}(\\n{_LINE}){{0,{TITLE_AND_BODY - 1}}}([.!?\u2026]| ?[{_EMOJI}])/
+SHOWN: /(?s:.{{{ENOUGH_GRAPHEMES},{MAX_GRAPHEMES}}})/
+"""
+"""A title and a body, or one line, that a phone shows whole: no markup, and the end of a sentence at the end."""
 SHARE_LONG_PUSH: Final = 0.55
 SHARE_FORMAL_PUSH: Final = 0.40
 
@@ -51,4 +60,5 @@ TASK: Final = CommerceTask(
     answers_in_json=False,
     asked_by_reference=True,
     prompt_is_unread=False,
+    grammar=GRAMMAR,
 )

@@ -5,10 +5,11 @@ from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.faults import spoil_json
+from tasks.commerce.grammar import STARS, json_grammar, one_of
 from tasks.commerce.reward import Reference
 from tasks.commerce.sentiment.scorer import REWARDS, WORDING
 from tasks.commerce.sentiment.truth import metric
-from tasks.commerce.text.json_fields import sentiment_of
+from tasks.commerce.text.json_fields import SENTIMENTS, sentiment_of
 
 
 def answer(reference: Reference) -> str:
@@ -32,4 +33,5 @@ TASK: Final = CommerceTask(
     answers_in_json=True,
     asked_by_reference=False,
     prompt_is_unread=True,
+    grammar=json_grammar({"polarity": one_of(SENTIMENTS), "score": STARS}),
 )

@@ -6,6 +6,7 @@ from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.faults import chat
+from tasks.commerce.sql_qa.grammar import sql_grammar
 from tasks.commerce.sql_qa.scorer import REWARDS, WORDING, answer
 from tasks.commerce.sql_qa.truth import metric
 
@@ -32,4 +33,5 @@ TASK: Final = CommerceTask(
     answers_in_json=False,
     asked_by_reference=True,
     prompt_is_unread=True,
+    grammar=sql_grammar(WORDING.system),
 )

@@ -17,6 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.tables.prompts import TEST_FILE, PromptRow, read_prompts
+from schemas.tasks import Guided
+from tasks.commerce.registry import grammar_of
 from tasks.evaluate.answers.files import GENERAL_FOLDER, Answer, Batch, FinishedBatches, as_decoding, write_answers
 from tasks.evaluate.general.instructions import as_rows
 from tasks.policy.adapters import adapter_for, switch_adapter
@@ -44,6 +46,8 @@ class AnswerRequest(BaseModel):
     """Sampling temperature."""
     max_tokens: int
     """Longest completion, in tokens."""
+    guided: Guided = "none"
+    """Tasks whose grammar guides their answers."""
     samples: int = Field(ge=1)
     """Answers to each prompt."""
     batch_size: int = Field(ge=1)
@@ -81,7 +85,7 @@ def main(request_file: Path, channel: Channel) -> None:
     """Answer the remaining prompts, and write the artifact's files.
 
     Raises:
-        InputError: The model cannot be read, or its memory does not suffice.
+        InputError: The model cannot be read, its memory does not suffice, or its tokenizer cannot be guided.
     """
     request = AnswerRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
     rows = read_prompts(request.dataset / TEST_FILE)
@@ -129,10 +133,13 @@ def _answer(request: AnswerRequest, asked: Sequence[_Asked], progress: Progress)
             adapter = prompts.adapter
             switch_adapter(model, adapter)
         conversations = [as_messages(each.rows[index].system, each.rows[index].prompt) for index in prompts.indices]
+        # A general instruction asks for no task's form.
+        guided = request.guided if each is asked[0] else "none"
+        grammars = [grammar_of(each.rows[index].task, guided) for index in prompts.indices]
         seed = batch_seed(request.seed, sample, prompts.number)
         parts: list[int] = []
         started = time.monotonic()
-        completions = _generate(request, model, tokenizer, conversations, seed, parts)
+        completions = _generate(request, model, tokenizer, conversations, grammars, seed, parts)
         seconds = time.monotonic() - started
         answers = tuple(
             Answer(index=index, text=completion.text, tokens=completion.tokens, stop_reason=completion.stop_reason)
@@ -168,6 +175,7 @@ def _generate(
     model: Any,
     tokenizer: Any,
     conversations: Sequence[list[dict[str, str]]],
+    grammars: Sequence[str],
     seed: int,
     parts: list[int],
 ) -> "list[Completion]":
@@ -186,6 +194,7 @@ def _generate(
             batch_size=len(conversations),
             seed=seed,
             progress=lambda done, _total, _text: parts.append(done),
+            grammars=grammars,
         )
     except torch.OutOfMemoryError:
         raise InputError(

@@ -237,6 +237,7 @@ def _rungs(config: Config, prompts: int, tests: int, shape: DecoderShape) -> lis
     """Estimate what the rungs take: the base's draws to each test prompt, and a fine-tuning with its answers."""
     rungs = config.evaluate.rungs
     asked = DRAWS * tests if any(DRAWS_OF[rung] > 1 for rung in rungs) else 0
+    asked += tests * ("base-guided" in rungs)
     shown = 0
     if "sft" in rungs:
         tuning = config.evaluate.sft

@@ -1,0 +1,1 @@
+"""Guided decoding: its form and its time."""

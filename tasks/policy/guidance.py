@@ -1,0 +1,131 @@
+"""Guided decoding: a policy samples only tokens with which its answer can still become one of the task's grammar.
+
+The grammars are those of `tasks.commerce`, and llguidance walks through them byte by byte, so that every token is
+allowed that continues an answer, however the tokenizer splits it. What is sampled is the policy's own distribution,
+renormalised over the allowed tokens; where the answer is whole and nothing can follow, the end of turn is the only one.
+
+A grammar never comes to a dead end: the tokenizer has a token for every byte, or the grammar is refused.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import torch
+from llguidance import LLMatcher
+from llguidance.hf import from_tokenizer
+from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask
+
+from schemas.errors import InputError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+BYTES: Final = frozenset((0x0A, *range(0x20, 0x7F), *range(0x80, 0xC0), *range(0xC2, 0xF5)))
+"""Bytes of UTF-8, of control characters the line end alone."""
+KEPT: Final = 8
+"""Tokenizers that stay compiled; one takes a second for a large vocabulary."""
+_BITS: Final = torch.arange(32, dtype=torch.int32)
+
+
+class Grammars:
+    """Grammars as one tokenizer's masks."""
+
+    def __init__(self, tokenizer: "PreTrainedTokenizerBase", vocabulary: int) -> None:
+        """Compile the tokenizer.
+
+        Args:
+            tokenizer: A fast one, whose EOS token ends an answer.
+            vocabulary: Tokens that the model scores, which may be more than the tokenizer has.
+
+        Raises:
+            InputError: It lacks a token of a byte, so that some answers could never be finished.
+        """
+        self._tokenizer = from_tokenizer(tokenizer, n_vocab=vocabulary)
+        lacking = [bytes([byte]) for byte in BYTES if not self._writes(bytes([byte]))]
+        if lacking:
+            raise InputError(
+                f"guided decoding needs a token for every byte, and this tokenizer has none for {lacking[0]!r} and "
+                f"{len(lacking) - 1} others; take a byte-level tokenizer, or leave answers unguided"
+            )
+        self._vocabulary = vocabulary
+        self._started: dict[str, LLMatcher] = {}
+
+    def _writes(self, text: bytes) -> bool:
+        tokens = self._tokenizer.tokenize_bytes(text)
+        return len(tokens) == 1 and self._tokenizer.decode_bytes(tokens) == text
+
+    def start(self, grammar: str) -> LLMatcher:
+        """Return the state before an answer's first token.
+
+        Raises:
+            InputError: The grammar is none that the library knows, or no answer satisfies it.
+        """
+        if grammar not in self._started:
+            matcher = LLMatcher(self._tokenizer, grammar, log_level=0)
+            if matcher.is_error():
+                raise InputError(f"the grammar of the answers cannot be read: {matcher.get_error().splitlines()[0]}")
+            first = self.allowed([matcher.deep_copy()])[0]
+            first[self._tokenizer.eos_tokens] = False
+            if not first.any():
+                raise InputError("no answer satisfies the grammar; take a condition away")
+            self._started[grammar] = matcher
+        return self._started[grammar].deep_copy()
+
+    def allowed(self, matchers: Sequence[LLMatcher | None]) -> torch.Tensor:
+        """Return the tokens that may follow each answer, of shape (answers, vocabulary); None allows all."""
+        mask = allocate_token_bitmask(len(matchers), self._vocabulary)
+        for row, matcher in enumerate(matchers):
+            if matcher is not None:
+                fill_next_token_bitmask(matcher, mask, row)
+        bits = (torch.from_numpy(mask).unsqueeze(-1) >> _BITS) & 1
+        return bits.flatten(1)[:, : self._vocabulary].bool()
+
+    def of_tokens(self, grammar: str, tokens: Sequence[int]) -> torch.Tensor:
+        """Return the tokens that were allowed at each place of an answer, of shape (tokens, vocabulary).
+
+        Behind the end, and behind a token that the grammar does not allow, every token is allowed.
+        """
+        matcher: LLMatcher | None = self.start(grammar) if grammar else None
+        rows = []
+        for token in tokens:
+            rows.append(self.allowed([matcher]))
+            if matcher is not None and (matcher.is_stopped() or not matcher.consume_token(token)):
+                matcher = None
+        return torch.cat(rows) if rows else torch.ones((0, self._vocabulary), dtype=torch.bool)
+
+
+class GuidedLogits:
+    """Logits processor of transformers for one batch: a token that a row's grammar forbids has no probability."""
+
+    def __init__(self, grammars: Grammars, rows: Sequence[str]) -> None:
+        """Begin a batch.
+
+        Args:
+            grammars: Those of the tokenizer.
+            rows: Grammar of each sequence of the batch; empty where any token may follow.
+        """
+        self._grammars = grammars
+        self._matchers = [grammars.start(grammar) if grammar else None for grammar in rows]
+        self._begun = False
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Return the scores, minus infinity where a token is forbidden.
+
+        Args:
+            input_ids: Prompts and what was sampled so far, of shape (rows, tokens).
+            scores: Of the next token, of shape (rows, vocabulary).
+        """
+        if self._begun:
+            for row, token in enumerate(input_ids[:, -1].tolist()):
+                matcher = self._matchers[row]
+                if matcher is not None and (matcher.is_stopped() or not matcher.consume_token(token)):
+                    self._matchers[row] = None
+        self._begun = True
+        return scores.masked_fill(~self._grammars.allowed(self._matchers).to(scores.device), float("-inf"))
+
+
+@lru_cache(maxsize=KEPT)
+def grammars_of(tokenizer: "PreTrainedTokenizerBase", vocabulary: int) -> Grammars:
+    """Return the grammars of a tokenizer, which is compiled once."""
+    return Grammars(tokenizer, vocabulary)

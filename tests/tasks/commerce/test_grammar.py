@@ -1,0 +1,107 @@
+"""Grammars of answers: what a task's reference writes is in its grammar, and what no right answer has is not."""
+
+import random
+from collections.abc import Mapping
+
+import pytest
+from llguidance import LLMatcher, LLTokenizer
+from llguidance.hf import from_tokenizer
+
+from schemas.store.store import Store
+from schemas.tasks import TASK_NAMES, TaskName
+from tasks.commerce.example import Example
+from tasks.commerce.registry import TASKS
+from tasks.commerce.sql_qa.questions import read_families, values_of
+from tasks.policy.stand_in import build_tokenizer
+
+EXTRACTION = (
+    '{"sentiment":"negative","sentiment_score":1,"churn_risk":0.8,"delivery_issue":true,"product_issue":false,'
+    '"seller_issue":false,"main_complaint":"atraso na entrega","complaint_category":"delivery",'
+    '"repeat_intent":false,"would_recommend":false}'
+)
+PUSH = "Fones com 20% de desconto. Aproveite no app!"
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> LLTokenizer:
+    return from_tokenizer(build_tokenizer(["o pedido chegou"] * 9, 512))
+
+
+def accepts(tokenizer: LLTokenizer, task: TaskName, answer: str) -> bool:
+    matcher = LLMatcher(tokenizer, TASKS[task].grammar, log_level=0)
+    tokens = tokenizer.tokenize_str(answer)
+    return matcher.try_consume_tokens(tokens) == len(tokens) and matcher.is_accepting()
+
+
+def test_all_but_prose_has_a_grammar() -> None:
+    assert [name for name in TASK_NAMES if not TASKS[name].grammar] == ["insights"]
+
+
+@pytest.mark.parametrize("name", [name for name in TASK_NAMES if name != "insights"])
+def test_reference_answers_are_in_the_grammar(
+    tokenizer: LLTokenizer, examples: Mapping[TaskName, list[Example]], name: TaskName
+) -> None:
+    answers = [TASKS[name].answer(example.reference) for example in examples[name]]
+    assert [answer for answer in answers if not accepts(tokenizer, name, answer)] == []
+
+
+def test_every_reference_query_is_in_the_grammar(tokenizer: LLTokenizer, store: Store) -> None:
+    values, generator = values_of(store), random.Random(1)
+    for family in read_families():
+        combinations = family.combinations(values)
+        for _ in range(3):
+            sql = family.question(values, 0, generator.randrange(combinations)).sql
+            assert accepts(tokenizer, "sql_qa", sql), sql
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT price FROM items WHERE price > 10 ORDER BY price DESC, 1 LIMIT 5",
+        "SELECT o.order_id AS pedido\nFROM orders AS o\nLEFT JOIN items i ON o.order_id = i.order_id\nLIMIT 3;",
+        "SELECT MAX(total) FROM (SELECT SUM(price) AS total FROM items GROUP BY order_id) t",
+        "SELECT order_id FROM items UNION ALL SELECT order_id FROM payments",
+        "SELECT CASE WHEN price > 10 AND NOT price IS NULL THEN 'a' ELSE 'b' END, COUNT(*) FROM items GROUP BY 1",
+    ],
+)
+def test_other_queries_are_in_the_grammar_too(tokenizer: LLTokenizer, sql: str) -> None:
+    assert accepts(tokenizer, "sql_qa", sql)
+
+
+@pytest.mark.parametrize(
+    ("task", "answer"),
+    [
+        ("sql_qa", "DELETE FROM orders"),
+        ("sql_qa", "SELECT preco FROM items"),
+        ("sql_qa", "SELECT total FROM items"),
+        ("sql_qa", "SELECT price FROM pedidos"),
+        ("sql_qa", "SELECT name FROM sqlite_master"),
+        ("sql_qa", "SELECT printf('%999999999d', price) FROM items"),
+        ("sql_qa", "SELECT price FROM items -- caros"),
+        ("sql_qa", "SELECT price FROM items; SELECT price FROM items"),
+        ("sentiment", '{"polarity":"positive","score":6}'),
+        ("sentiment", '{"score":5,"polarity":"positive"}'),
+        ("sentiment", '{"polarity":"positive","score":5,"why":"x"}'),
+        ("sentiment", '{"polarity":"positiva","score":5}'),
+        ("churn", '{"risk_score":1.2,"churn":true,"reasoning":"Sim."}'),
+        ("churn", '{"risk_score":0.2,"churn":true,"reasoning":""}'),
+        ("churn", f'{{"risk_score":0.2,"churn":true,"reasoning":"{"a" * 301}"}}'),
+        ("extraction", EXTRACTION.replace("true", '"true"')),
+        ("extraction", EXTRACTION.replace('"churn_risk":0.8,', "")),
+        ("extraction", EXTRACTION.replace("delivery", "shipping")),
+        ("push", "# " + PUSH),
+        ("push", "**Fones** " + PUSH),
+        ("push", PUSH.removesuffix("Aproveite no app!") + "Aproveite no"),
+        ("push", f"{PUSH}\n{PUSH}\n{PUSH}"[:117] + "ok!"),
+        ("push", PUSH + " Aproveite" * 8 + "!"),
+        ("push", "Fones: 20%!"),
+    ],
+)
+def test_other_forms_are_not_in_the_grammar(tokenizer: LLTokenizer, task: TaskName, answer: str) -> None:
+    assert not accepts(tokenizer, task, answer)
+
+
+@pytest.mark.parametrize("answer", [PUSH, f"🎧 {PUSH}", f"Oferta relâmpago\n{PUSH}", PUSH + " 🎉"])
+def test_a_push_is_one_line_or_two(tokenizer: LLTokenizer, answer: str) -> None:
+    assert accepts(tokenizer, "push", answer)
+    assert accepts(tokenizer, "extraction", EXTRACTION)

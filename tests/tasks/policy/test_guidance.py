@@ -1,0 +1,166 @@
+"""Guided decoding: every answer has its task's form, and the policy's own distribution is only renormalised."""
+
+import sqlite3
+from typing import Any
+
+import pytest
+import torch
+
+from schemas.config.policy import PolicyConfig
+from schemas.errors import InputError
+from schemas.tasks import TaskName
+from tasks.commerce.extraction.scorer import READABLE
+from tasks.commerce.push.scorer import ENOUGH_GRAPHEMES, MAX_GRAPHEMES
+from tasks.commerce.registry import TASKS, grammar_of
+from tasks.commerce.sentiment.scorer import CHECKS
+from tasks.commerce.sql_qa.query_text import candidates, form
+from tasks.commerce.text.json_fields import is_boolean, is_share, is_text
+from tasks.commerce.text.parser import parse_object
+from tasks.policy.generate import Completion, StopReason, as_messages, generate
+from tasks.policy.guidance import Grammars, GuidedLogits
+from tasks.policy.stand_in import build_model, build_tokenizer
+
+SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=32)
+OF_FIELDS = {
+    "extraction": READABLE,
+    "sentiment": CHECKS,
+    "churn": {"risk_score": is_share, "churn": is_boolean, "reasoning": is_text},
+}
+TABLES = {
+    "orders": "order_id, customer_id, order_status, order_purchase_timestamp, order_delivered_customer_date, "
+    "order_estimated_delivery_date",
+    "items": "order_id, product_id, seller_id, price, freight_value",
+    "payments": "order_id, payment_type, payment_installments, payment_value",
+    "reviews": "order_id, review_score",
+    "customers": "customer_id, customer_unique_id, customer_state",
+    "products": "product_id, product_category_name",
+    "sellers": "seller_id, seller_state",
+}
+AB = "start: A\nA: /(ab|b)+c/"
+
+
+@pytest.fixture(scope="module")
+def policy() -> tuple[Any, Any]:
+    """A model of random weights, which writes any bytes, and its tokenizer."""
+    tokenizer = build_tokenizer([task.system for task in TASKS.values()], SMALL.vocabulary_size)
+    return build_model(SMALL, tokenizer, 3), tokenizer
+
+
+def answers(policy: tuple[Any, Any], grammars: list[str], max_tokens: int, seed: int = 1) -> list[Completion]:
+    conversations = [as_messages("Responda.", "pedido " * (number % 3)) for number in range(len(grammars))]
+    settings: dict[str, Any] = {"temperature": 1.0, "max_tokens": max_tokens, "batch_size": 40, "seed": seed}
+    return generate(*policy, conversations, **settings, grammars=grammars)
+
+
+@pytest.mark.parametrize("task", OF_FIELDS)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_random_model_writes_well_formed_objects_alone(policy: tuple[Any, Any], task: TaskName, seed: int) -> None:
+    for completion in answers(policy, [TASKS[task].grammar] * 40, 700, seed):
+        assert completion.stop_reason is StopReason.END_OF_TURN
+        parsed = parse_object(completion.text)
+        fields = parsed.value or {}
+        assert parsed.cleanliness == 1.0
+        assert list(fields) == [name for name in fields if OF_FIELDS[task][name](fields[name])]
+        assert fields.keys() == OF_FIELDS[task].keys()
+
+
+def test_a_random_model_writes_pushes_that_a_phone_shows(policy: tuple[Any, Any]) -> None:
+    for completion in answers(policy, [TASKS["push"].grammar] * 80, 400):
+        assert completion.stop_reason is StopReason.END_OF_TURN
+        assert ENOUGH_GRAPHEMES <= len(completion.text) <= MAX_GRAPHEMES
+        assert len(completion.text.splitlines()) <= 2
+
+
+def test_a_random_model_writes_queries_whose_syntax_is_right(policy: tuple[Any, Any]) -> None:
+    ended = [
+        completion.text
+        for completion in answers(policy, [TASKS["sql_qa"].grammar] * 160, 100)
+        if completion.stop_reason is StopReason.END_OF_TURN
+    ]
+    assert len(ended) >= 3
+    store = sqlite3.connect(":memory:")
+    for table, columns in TABLES.items():
+        store.execute(f"CREATE TABLE {table} ({columns})")
+    for text in ended:
+        assert form(candidates(text)[0], text) == 1.0
+        try:
+            store.execute(f"EXPLAIN {text}")
+        except sqlite3.OperationalError as error:
+            assert "syntax" not in str(error), text
+
+
+def test_an_answer_that_runs_out_of_length_is_cut_off(policy: tuple[Any, Any]) -> None:
+    (completion,) = answers(policy, [TASKS["sentiment"].grammar], 5)
+    assert completion.stop_reason is StopReason.TOKEN_LIMIT
+    assert '{"polarity":"positive","score":5}'[:5] == completion.text[:5]
+
+
+def test_a_batch_may_hold_guided_and_unguided_answers(policy: tuple[Any, Any]) -> None:
+    grammar = TASKS["sentiment"].grammar
+    mixed = answers(policy, [grammar, "", grammar], 60)
+    assert [parse_object(each.text).cleanliness == 1.0 for each in mixed] == [True, False, True]
+
+
+def test_without_grammars_nothing_changes(policy: tuple[Any, Any]) -> None:
+    conversations = [as_messages("Responda.", "pedido")] * 3
+    settings: dict[str, Any] = {"temperature": 1.0, "max_tokens": 20, "batch_size": 3, "seed": 1}
+    unguided = generate(*policy, conversations, **settings)
+    assert generate(*policy, conversations, **settings, grammars=["", "", ""]) == unguided
+
+
+def test_allowed_tokens_keep_their_ratios_and_the_others_have_none(policy: tuple[Any, Any]) -> None:
+    _, tokenizer = policy
+    grammars = Grammars(tokenizer, len(tokenizer))
+    process = GuidedLogits(grammars, [AB, ""])
+    prompt, scores = torch.zeros((2, 4), dtype=torch.long), torch.randn((2, len(tokenizer)))
+    free, guided = scores.softmax(-1), process(prompt, scores).softmax(-1)
+    texts = [tokenizer.decode([token]) for token in range(len(tokenizer))]
+    allowed = [token for token, text in enumerate(texts) if text in {"a", "b", "ab", "bb", "abc", "bc", "bab"}]
+    assert guided[0].nonzero().flatten().tolist() == allowed
+    assert torch.allclose(guided[0, allowed], free[0, allowed] / free[0, allowed].sum())
+    assert torch.equal(guided[1], free[1])
+
+
+def test_the_masks_of_an_answer_are_those_that_it_was_sampled_with(policy: tuple[Any, Any]) -> None:
+    _, tokenizer = policy
+    grammars = Grammars(tokenizer, len(tokenizer))
+    a, b, c = (int(tokenizer.encode(letter)[0]) for letter in "abc")
+    end = int(tokenizer.eos_token_id)
+    masks = grammars.of_tokens(AB, [a, b, c, end, tokenizer.pad_token_id])
+    assert masks[:4].gather(1, torch.tensor([[a], [b], [c], [end]])).all()
+    assert masks[1, [b, a]].tolist() == [True, False]
+    assert masks[3].nonzero().flatten().tolist() == [end]
+    assert masks[4].all()
+    assert grammars.of_tokens("", [a, b]).all()
+
+
+@pytest.mark.parametrize(
+    ("grammar", "message"),
+    [
+        ("start: A\nA: /a/ & /b/", "no answer satisfies the grammar"),
+        ('start: %json {"type": "array", "uniqueItems": true}', "the grammar of the answers cannot be read"),
+        ("start: missing", "the grammar of the answers cannot be read"),
+    ],
+)
+def test_a_grammar_of_nothing_is_refused_before_generation(policy: tuple[Any, Any], grammar: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as refused:
+        answers(policy, ["", grammar], 5)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_tokenizer_without_some_bytes_is_refused() -> None:
+    from tokenizers import Tokenizer, decoders, models
+    from transformers import PreTrainedTokenizerFast
+
+    vocabulary = {"<end>": 0, **{chr(code): code - 96 for code in range(97, 123)}}
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    tokenizer.decoder = decoders.ByteLevel()
+    with pytest.raises(InputError, match="a token for every byte"):
+        Grammars(PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>"), len(vocabulary))
+
+
+def test_guidance_names_the_tasks_that_it_guides() -> None:
+    guided = {guided: [name for name in TASKS if grammar_of(name, guided)] for guided in ("none", "json", "all")}
+    assert guided["none"] == []
+    assert guided["json"] == ["extraction", "sentiment", "churn"]
+    assert guided["all"] == ["extraction", "sql_qa", "push", "sentiment", "churn"]
