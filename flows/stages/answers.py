@@ -21,6 +21,7 @@ from schemas.progress import Progress
 from schemas.source import source_digest
 from schemas.tables.prompts import TEST_FILE
 from schemas.tasks import Guided
+from tasks.commerce.registry import grammars as grammars_of
 from tasks.evaluate.answers.answer import AnswerRequest
 from tasks.evaluate.answers.files import read_answers
 from tasks.evaluate.answers.rival import answer_by_rival, try_rival
@@ -81,7 +82,7 @@ def answer(
 
     The dataset and the plan allow the start and are recorded, but only the test split decides the answers.
     """
-    inputs = who.weights
+    inputs, grammars = who.weights, grammars_of(who.guided)
     samples = who.draws * config.evaluate.samples
     temperature = config.evaluate.temperature if who.draws == 1 else config.train.temperature
     digest = config_digest(
@@ -92,7 +93,7 @@ def answer(
         config.evaluate.batch_size,
         config.train.max_completion_tokens,
         who.load_in_4bit,
-        who.guided,
+        grammars,
         who.general,
     )
 
@@ -105,7 +106,7 @@ def answer(
             dataset=dataset.path,
             temperature=temperature,
             max_tokens=config.train.max_completion_tokens,
-            guided=who.guided,
+            grammars=grammars,
             samples=samples,
             batch_size=config.evaluate.batch_size,
             seed=config.seed,

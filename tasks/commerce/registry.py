@@ -19,10 +19,13 @@ TASKS: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType(
 )
 
 
-def grammar_of(task: TaskName, guided: Guided) -> str:
-    """Return the grammar that guides a task's answers; empty where nothing does."""
-    known = TASKS[task]
-    return known.grammar if guided == "all" or (guided == "json" and known.answers_in_json) else ""
+def grammars(guided: Guided) -> dict[TaskName, str]:
+    """Return the grammars that guide answers, by the tasks that have one."""
+    return {
+        name: known.grammar
+        for name, known in TASKS.items()
+        if known.grammar and (guided == "all" or (guided == "json" and known.answers_in_json))
+    }
 
 
 def score_rollout(rollout: Rollout, databases: Databases | None, spec: SpecName = "grounded") -> ScoredRollout:

@@ -275,7 +275,7 @@ def _repaired(text: str) -> ParsedObject | None:
             value = next((item for item in value if isinstance(item, dict)), None)
         # Values that cannot be serialized again are refused: a lone surrogate, an integer beyond 64 bits.
         value = orjson.loads(orjson.dumps(value))
-    except (ValueError, TypeError, IndexError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, IndexError, KeyError, AttributeError, AssertionError, RecursionError):
         return None
     if not isinstance(value, dict) or not value:
         return None

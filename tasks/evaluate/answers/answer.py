@@ -6,7 +6,7 @@ answers.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.tables.prompts import TEST_FILE, PromptRow, read_prompts
-from schemas.tasks import Guided
-from tasks.commerce.registry import grammar_of
+from schemas.tasks import TaskName
 from tasks.evaluate.answers.files import GENERAL_FOLDER, Answer, Batch, FinishedBatches, as_decoding, write_answers
 from tasks.evaluate.general.instructions import as_rows
 from tasks.policy.adapters import adapter_for, switch_adapter
@@ -46,8 +45,8 @@ class AnswerRequest(BaseModel):
     """Sampling temperature."""
     max_tokens: int
     """Longest completion, in tokens."""
-    guided: Guided = "none"
-    """Tasks whose grammar guides their answers."""
+    grammars: Mapping[TaskName, str] = Field(default_factory=dict)
+    """Grammars that guide the answers, by task; what has none is not guided."""
     samples: int = Field(ge=1)
     """Answers to each prompt."""
     batch_size: int = Field(ge=1)
@@ -134,8 +133,8 @@ def _answer(request: AnswerRequest, asked: Sequence[_Asked], progress: Progress)
             switch_adapter(model, adapter)
         conversations = [as_messages(each.rows[index].system, each.rows[index].prompt) for index in prompts.indices]
         # A general instruction asks for no task's form.
-        guided = request.guided if each is asked[0] else "none"
-        grammars = [grammar_of(each.rows[index].task, guided) for index in prompts.indices]
+        by_task = request.grammars if each is asked[0] else {}
+        grammars = [by_task.get(each.rows[index].task, "") for index in prompts.indices]
         seed = batch_seed(request.seed, sample, prompts.number)
         parts: list[int] = []
         started = time.monotonic()

@@ -20,6 +20,7 @@ from tasks.commerce.text.parser import FORM, ParsedObject, Reading
 from tests.tasks.audit.test_probes import rollout
 
 CONFIG = AuditConfig(require_human=False)
+RECORDED = "probe:recorded_scores"
 HISTORIC = (
     "no decimal comma",
     "boolean as integer",
@@ -61,8 +62,11 @@ def test_the_audit_catches_them(files: Files, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(statistics, "RESAMPLES", 1000)
     report = run_mutants(*files, CONFIG)
     assert [result.mutant for result in report.results] == list(MUTANTS)
-    assert report.share_caught >= 0.95, [mutant.name for mutant in report.missed]
-    assert not {mutant.name for mutant in report.missed} & set(HISTORIC)
+    assert report.share_caught == 1.0, [mutant.name for mutant in report.missed]
+    # Recorded scores notice any change; what says that it is a bad one are the other checks.
+    unsaid = {result.mutant.name for result in report.results if not set(result.checks) - {RECORDED}}
+    assert len(unsaid) <= 0.05 * len(report.results), unsaid
+    assert not unsaid & set(HISTORIC)
     for result in report.results:
         assert {objection.task for objection in result.objections} <= set(result.mutant.tasks)
 
@@ -71,7 +75,7 @@ def test_a_result_says_which_checks_object(files: Files) -> None:
     sheet, score = files
     report = run_mutants(only(sheet, "push"), score, CONFIG, [of("push: no formal penalty"), of("push: length only")])
     formal, length = report.results
-    assert formal.checks == ("probe:formal",)
+    assert formal.checks == ("probe:formal", RECORDED)
     assert {"rho", "rho_low", "probe:refusal"} <= set(length.checks)
     assert len(length.checks) == len(set(length.checks))
     assert report.share_caught == 1.0

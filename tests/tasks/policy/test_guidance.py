@@ -11,7 +11,7 @@ from schemas.errors import InputError
 from schemas.tasks import TaskName
 from tasks.commerce.extraction.scorer import READABLE
 from tasks.commerce.push.scorer import ENOUGH_GRAPHEMES, MAX_GRAPHEMES
-from tasks.commerce.registry import TASKS, grammar_of
+from tasks.commerce.registry import TASKS, grammars
 from tasks.commerce.sentiment.scorer import CHECKS
 from tasks.commerce.sql_qa.query_text import candidates, form
 from tasks.commerce.text.json_fields import is_boolean, is_share, is_text
@@ -160,7 +160,7 @@ def test_a_tokenizer_without_some_bytes_is_refused() -> None:
 
 
 def test_guidance_names_the_tasks_that_it_guides() -> None:
-    guided = {guided: [name for name in TASKS if grammar_of(name, guided)] for guided in ("none", "json", "all")}
+    guided = {guided: list(grammars(guided)) for guided in ("none", "json", "all")}
     assert guided["none"] == []
     assert guided["json"] == ["extraction", "sentiment", "churn"]
     assert guided["all"] == ["extraction", "sql_qa", "push", "sentiment", "churn"]

@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tasks.commerce.text.parser import (
@@ -225,6 +225,8 @@ HOSTILE = st.one_of(
 )
 
 
+# json-repair fails an assertion of its own on a code fence in place of a key.
+@example('{"```json0```')
 @settings(deadline=None, max_examples=300)
 @given(HOSTILE)
 def test_no_string_raises_and_values_can_be_written_again(completion: str) -> None:
