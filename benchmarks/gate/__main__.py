@@ -30,7 +30,7 @@ from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate.answers.baselines import baselines
-from tasks.evaluate.claims import judged
+from tasks.evaluate.claims import judged, learned_tasks
 from tasks.evaluate.compare import Comparison, compare
 from tasks.evaluate.evidence import Evaluated, Match, claims_of, decide_by
 from tasks.evaluate.ground_truth import metrics_of, truth_of
@@ -145,8 +145,7 @@ def evaluate(job: tuple[Planted, int]) -> Outcome:
     if planted in ("form", "content"):
         mended = _evaluated([row.answered(answers["form"](row), sample=0) for row in asked], seed).pairs
         rung = RungStanding("base-guided", "", 1, Match(mended, tuned.pairs, against(mended, tuned.pairs)))
-        learned = [task for task, claim in claims.items() if claim.learned]
-        gate = with_rungs(gate, "require", [rung], match, learned, against)
+        gate = with_rungs(gate, "require", [rung], match, learned_tasks(claims), against)
     tasks = judged(comparison.tasks, claims)
     better = tuple(task for task, block in tasks.items() if block.verdict == "better")
     return Outcome(gate.verdict == "promote", better, gate.reasons)

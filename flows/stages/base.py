@@ -9,13 +9,15 @@ from prefect import flow
 
 from flows.runtime.console import say
 from flows.runtime.session import work_folder
+from flows.runtime.stores import open_store
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from flows.stages.stage_child import run_stage_child
-from schemas.artifact import Origin
+from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.config import Config
 from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.progress import Progress
 from schemas.tables.instructions import GENERAL_FILE
+from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.policy.published import PUBLISHED_FILE, given_template
 from tasks.train.sft.warm_start import SUMMARY_FILE, WarmStartRequest
@@ -43,13 +45,49 @@ def published(
     return _make("published", without, pipeline_run, dataset, fresh=fresh)
 
 
-def _make(name: str, config: Config, pipeline_run: str, dataset: StageResult, *, fresh: bool) -> StageResult:
+def tuned_on_references(
+    config: Config, pipeline_run: str, dataset: StageResult, base: StageResult, *, fresh: bool = False
+) -> StageResult:
+    """Fine-tune the base on as many reference answers as the training samples completions: the rung `sft`."""
+    recipe, tuning = config.train, config.evaluate.sft
+    prompts = read_prompt_table(dataset.path / TRAIN_FILE).height
+    warm_start = WarmStartConfig(
+        steps=tuning.steps(recipe.sampled_completions, prompts),
+        batch_size=tuning.batch_size,
+        accumulation=tuning.accumulation,
+        learning_rate=tuning.learning_rate,
+        lora=recipe.lora,
+        load_in_4bit=recipe.load_in_4bit,
+    )
+    # The warm start is replaced after validation: of the stand-in, too, an adapter learns here.
+    tuned = config.model_copy(update={"warm_start": warm_start})
+    return _make("sft", tuned, pipeline_run, dataset, further=base.record, fresh=fresh)
+
+
+def _make(
+    name: str,
+    config: Config,
+    pipeline_run: str,
+    dataset: StageResult,
+    *,
+    further: ArtifactRecord | None = None,
+    fresh: bool,
+) -> StageResult:
+    """Make a base of the configured policy, or of another base that learns further.
+
+    A base that learns further has its own chat template, and the policy's settings do not decide it.
+    """
+    read = {} if further is None else {"base": further}
+    read["dataset"] = dataset.record
+    decides = (policy_values(config.policy),) if further is None else ()
+
     def work(output: Path, progress: Progress, mlflow_run: StageRun) -> Origin:
         if name == "base" and not config.warm_start.steps and (dataset.path / GENERAL_FILE).exists():
             say("base: warning: warm_start.steps is 0, so the general instructions are not used")
         request = WarmStartRequest(
             policy=config.policy,
-            chat_template=given_template(config.policy),
+            base=None if further is None else open_store(config).path(further.sha256),
+            chat_template=given_template(config.policy) if further is None else None,
             warm_start=config.warm_start,
             recipe=config.train,
             gradient_checkpointing=config.train.gradient_checkpointing != "none",
@@ -63,7 +101,7 @@ def _make(name: str, config: Config, pipeline_run: str, dataset: StageResult, *,
             "tasks.train.sft.warm_start",
             request,
             work_folder(config, name),
-            reads=[dataset.record],
+            reads=[*read.values()],
             output=output,
             progress=progress,
             metrics=mlflow_run.log_step,
@@ -72,16 +110,14 @@ def _make(name: str, config: Config, pipeline_run: str, dataset: StageResult, *,
 
     stage = Stage(
         name=name,
-        # The same model in either role.
-        cache_name="base",
+        # The same model as base and as published.
+        cache_name="base" if further is None else None,
         kind="base",
         sources=("tasks.train.sft.warm_start",),
-        config_digest=config_digest(
-            config.seed, policy_values(config.policy), config.warm_start.model_dump(mode="json")
-        ),
-        inputs={"dataset": dataset.record},
+        config_digest=config_digest(config.seed, *decides, config.warm_start.model_dump(mode="json")),
+        inputs=read,
         work=work,
-        summary=figures_of_warm_start,
+        summary=_figures,
     )
     return run_stage(stage, config, pipeline_run, fresh=fresh)
 
@@ -91,8 +127,7 @@ def policy_values(policy: PolicyConfig) -> dict[str, Any]:
     return policy.model_dump(mode="json") | {"chat_template": given_template(policy)}
 
 
-def figures_of_warm_start(folder: Path) -> Mapping[str, Any]:
-    """Return what a summary line says of a model and its warm start."""
+def _figures(folder: Path) -> Mapping[str, Any]:
     file = folder / SUMMARY_FILE
     if not file.exists():
         return {"model": "fetched by name"}

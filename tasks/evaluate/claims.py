@@ -173,6 +173,11 @@ def not_claimed(claims: Mapping[TaskName, TaskClaim], tasks: Mapping[TaskName, P
     return [note for note in found if note]
 
 
+def learned_tasks(claims: Mapping[TaskName, TaskClaim]) -> list[TaskName]:
+    """Return the tasks that count: those that base or tuned has learned."""
+    return [task for task, claim in claims.items() if claim.learned]
+
+
 def not_learned(claims: Mapping[TaskName, TaskClaim]) -> list[str]:
     """Return a sentence for each task that counts neither for nor against."""
     return [claim.not_learned(task) for task, claim in claims.items() if not claim.learned]

@@ -9,7 +9,7 @@ from schemas.documents import PairedScore, Rollout
 from schemas.tasks import TaskName
 from tasks.commerce.variety import variety_of
 from tasks.evaluate.answers.baselines import BaselineAnswers
-from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim
+from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, learned_tasks
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.gate import PromotionGate, decide, hold_where_nothing_is_learned, hold_where_worse
 
@@ -99,7 +99,7 @@ def decide_by(
         margin: The largest acceptable loss of a task, in score.
         compare: Compares the second scores with the first.
     """
-    learned = [task for task, claim in claims.items() if claim.learned]
+    learned = learned_tasks(claims)
     if not learned:
         return hold_where_nothing_is_learned(claims)
     counted = match.of(learned, compare)

@@ -20,7 +20,7 @@ from tasks.evaluate.answers.baselines import baselines
 from tasks.evaluate.answers.cost import serving
 from tasks.evaluate.answers.draws import choose
 from tasks.evaluate.answers.files import GENERAL_FOLDER, read_answers
-from tasks.evaluate.claims import judged, judged_overall
+from tasks.evaluate.claims import judged, judged_overall, learned_tasks
 from tasks.evaluate.compare import Comparison, compare, write_report
 from tasks.evaluate.evidence import Evaluated, Match, claims_of, decide_by
 from tasks.evaluate.forgetting import GeneralOutcome, hold_where_general_is_lost, measure_general
@@ -168,11 +168,11 @@ def run(
     gate = decide_by(claims, match, must_not_be_worse, config.margin, against)
     ladder = [
         RungStanding(name, RUNGS[name], DRAWS_OF[name], Match(pairs, drawn_alike, against(pairs, drawn_alike)))
+        for drawn_alike in [_without_decoding(all_tuned)]
         for name, each in of_rungs.items()
-        for pairs, drawn_alike in ((_without_decoding(each.pairs), _without_decoding(all_tuned)),)
+        for pairs in [_without_decoding(each.pairs)]
     ]
-    learned = [task for task, claim in claims.items() if claim.learned]
-    gate = with_rungs(gate, over_rungs, ladder, match, learned, against)
+    gate = with_rungs(gate, over_rungs, ladder, match, learned_tasks(claims), against)
     general = _general(config, base, tuned[chosen_seed], seed)
     gate = hold_where_general_is_lost(gate, general)
     tasks = judged(comparison.tasks, claims)
