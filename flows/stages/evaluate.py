@@ -108,10 +108,7 @@ def evaluate(
     rivals = [rival for rival in config.evaluate.rivals if f"rival-{rival.name}" in answers]
     ours = {PUBLISHED: "the model as it is published, before its warm start", TUNED_NF4: BESIDE_NF4}
     others = [ShownModel(name, answers[name].path, what) for name, what in ours.items() if name in answers]
-    others += [
-        ShownModel(rival.name, answers[f"rival-{rival.name}"].path, f"{rival.model} at an endpoint", rival)
-        for rival in rivals
-    ]
+    others += [ShownModel(rival.name, answers[f"rival-{rival.name}"].path, rival.model, rival) for rival in rivals]
     models = {BASE: base.record, **{f"policy-{names[seed]}": each.record for seed, each in policies.items()}}
     models |= {CHAMPION: champion.policy} if champion else {}
     models |= {PUBLISHED: before.record} if before else {}

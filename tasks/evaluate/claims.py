@@ -14,7 +14,7 @@ from schemas.tasks import TaskName
 from tasks.evaluate.number_format import decimal, interval, shortest, signed
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import PairedStats, Verdict
-from tasks.report.language import worded
+from tasks.evaluate.wording import worded
 
 SHOWN: Final = 90
 """Characters of a baseline's text in a sentence."""
@@ -47,7 +47,9 @@ class Floor:
 
     def __str__(self) -> str:
         metric = worded(self.metric.replace("_", " "))
-        return worded("{metric} {tuned}, floor {least}", metric=metric, tuned=decimal(self.tuned), least=decimal(self.least, 2))
+        return worded(
+            "{metric} {tuned}, floor {least}", metric=metric, tuned=decimal(self.tuned), least=decimal(self.least, 2)
+        )
 
 
 @dataclass(frozen=True)
@@ -129,8 +131,8 @@ class TaskClaim:
         name = max(self._standing, key=lambda name: self._standing[name].scores.mean_base)
         scores = self._standing[name].scores
         return worded(
-            "{task} is not shown to be better than {baseline}, which scores {its} where tuned scores {tuned}: difference "
-            "{difference}, 95 % interval {interval}",
+            "{task} is not shown to be better than {baseline}, which scores {its} where tuned scores {tuned}: "
+            "difference {difference}, 95 % interval {interval}",
             task=task,
             baseline=self._named(name),
             its=decimal(scores.mean_base),

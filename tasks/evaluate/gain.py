@@ -116,7 +116,9 @@ def _of_scope(
             continue
         after = name if point[name] > point[best] else best
         after_drawn = np.maximum(best_drawn, drawn[name])
-        parts[part] = share(np.broadcast_to((others[after] - others[best])[:, None], tuned.shape), after_drawn - best_drawn)
+        parts[part] = share(
+            np.broadcast_to((others[after] - others[best])[:, None], tuned.shape), after_drawn - best_drawn
+        )
         best, best_drawn = after, after_drawn
     if parts:
         parts[CONTENT] = share(tuned - others[best][:, None], tuned_drawn - best_drawn)
@@ -124,9 +126,7 @@ def _of_scope(
     return GainShares(
         block.mean_difference,
         shown=True,
-        left={
-            rung.name: share(tuned - others[rung.name][:, None], tuned_drawn - drawn[rung.name]) for rung in rungs
-        },
+        left={rung.name: share(tuned - others[rung.name][:, None], tuned_drawn - drawn[rung.name]) for rung in rungs},
         parts=parts,
         over=best,
         truth=_of_truth(comparison, scope),
@@ -165,8 +165,9 @@ def _of_truth(comparison: Comparison, scope: str) -> Estimate | None:
     truth = comparison.ground_truth
     if truth is None:
         return None
-    blocks: dict[str, PairedStats] = {OVERALL: truth.overall, **truth.tasks}
-    block = blocks.get(scope)
+    block = next((found for task, found in truth.tasks.items() if task == scope), None)
+    if scope == OVERALL:
+        block = truth.overall
     return Estimate(block.mean_difference, block.ci_low, block.ci_high) if block else None
 
 

@@ -16,7 +16,7 @@ from tasks.evaluate.claims import TaskClaim, judged, not_claimed, not_learned
 from tasks.evaluate.number_format import decimal, interval, p_value, shortest, signed
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import Blocks, PairedStats, holm
-from tasks.report.language import counted, worded
+from tasks.evaluate.wording import counted, worded
 
 NO_GAIN: Final = ("no better", "collapsed", "below floor")
 """Verdicts of tasks whose gain, if any, does not count."""
@@ -156,8 +156,8 @@ def _objections_to_overall(overall: PairedStats) -> list[str]:
     if overall.verdict == "worse":
         return [worded("{what} is worse: {harm}", what=worded("overall"), harm=_harm(overall))]
     sentence = worded(
-        "improvement overall is not shown: {difference}, p {p}; this many prompts and seeds find a true gain of {effect} "
-        "with power .80",
+        "improvement overall is not shown: {difference}, p {p}; this many prompts and seeds find a true gain of "
+        "{effect} with power .80",
         difference=_difference(overall),
         p=p_value(overall.p_signflip),
         effect=decimal(overall.mde),
@@ -197,7 +197,8 @@ def _objections_to_loss(what: str, block: PairedStats, margin: float) -> list[st
     if block.noninferiority_low > -margin:
         return []
     sentence = worded(
-        "{what} is undecided: with {prompts} prompts a loss of {loss} cannot be excluded, the margin is {margin}; {remedy}",
+        "{what} is undecided: with {prompts} prompts a loss of {loss} cannot be excluded, the margin is {margin}; "
+        "{remedy}",
         what=what,
         prompts=block.n_prompts,
         loss=decimal(-block.noninferiority_low),
@@ -223,18 +224,14 @@ def _remedy(block: PairedStats) -> str:
             "so many would show it of equally good models, and the mean difference is {difference}",
             difference=signed(block.mean_difference),
         )
-    return worded(
-        "if the models are equally good, about {prompts} prompts would show it", prompts=block.n_for_margin
-    )
+    return worded("if the models are equally good, about {prompts} prompts would show it", prompts=block.n_for_margin)
 
 
 def _objections_to_tasks_together(tasks: Mapping[TaskName, PairedStats]) -> list[str]:
     if any(block.verdict == "better" for block in tasks.values()):
         return []
     if uncounted := [task for task, block in tasks.items() if block.verdict in NO_GAIN]:
-        return [
-            worded("no task's gain counts; of {tasks} the reasons are among these", tasks=", ".join(uncounted))
-        ]
+        return [worded("no task's gain counts; of {tasks} the reasons are among these", tasks=", ".join(uncounted))]
     nearest = min(tasks, key=lambda task: tasks[task].p_holm)
     sentence = worded(
         "no task is better after Holm's correction for the number of tasks; the nearest to it is {task}, p {p}",

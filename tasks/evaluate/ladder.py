@@ -10,7 +10,7 @@ from tasks.evaluate.gate import PromotionGate
 from tasks.evaluate.number_format import interval, signed
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import PairedStats
-from tasks.report.language import worded
+from tasks.evaluate.wording import worded
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,21 @@ def is_shown(block: PairedStats) -> bool:
     return block.p_signflip < ALPHA and block.ci_low is not None and block.ci_low > 0
 
 
+def best_rung(rungs: Sequence[RungStanding]) -> RungStanding | None:
+    """Return the rung of the highest score among those that cost no more to serve, if any, else among all.
+
+    Args:
+        rungs: The rungs that were evaluated.
+    """
+    of_the_base = [rung for rung in rungs if not rung.name.startswith("tuned")]
+    free = [rung for rung in of_the_base if rung.draws == 1]
+    return max(free or of_the_base, key=lambda rung: rung.match.found.overall.mean_base, default=None)
+
+
 def _sentence(name: str, before: PairedStats, left: PairedStats, truth: PairedStats | None) -> str:
     sentence = worded(
-        "of the gain of {gain}, `{rung}` has {without}, at no more cost to serve; {left} is left, 95 % interval {interval}",
+        "of the gain of {gain}, `{rung}` has {without}, at no more cost to serve; {left} is left, 95 % interval "
+        "{interval}",
         gain=signed(before.mean_difference),
         rung=name,
         without=signed(left.mean_base - before.mean_base),

@@ -1,6 +1,7 @@
 """Number formats of terminal, page, Markdown and the gate's reasons, in the report's language."""
 
-from tasks.report.language import language, worded
+from tasks.evaluate.wording import worded
+from tasks.report.language import language
 
 
 def decimal(value: float, places: int = 3) -> str:

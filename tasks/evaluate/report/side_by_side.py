@@ -8,7 +8,6 @@ first task, and to the first prompt by its identity.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import cycle
 from statistics import median
 from typing import Final, Literal
 
@@ -54,7 +53,9 @@ def side_by_side(
     chosen = choose_prompts(prompts)
     wanted = {(each.task, each.prompt_id) for _, each in chosen}
     first: dict[str, dict[tuple[str, str], ScoredRollout]] = {
-        model: {(each.task, each.prompt_id): each for each in reversed(rollouts) if (each.task, each.prompt_id) in wanted}
+        model: {
+            (each.task, each.prompt_id): each for each in reversed(rollouts) if (each.task, each.prompt_id) in wanted
+        }
         for model, rollouts in models.items()
     }
     found = []
@@ -76,15 +77,15 @@ def choose_prompts(prompts: Sequence[PromptScores]) -> list[tuple[Reason, Prompt
         best = max((each for each in left if each.task == task), key=lambda each: each.difference)
         chosen.append(("gain", best))
         left.remove(best)
-    for reason in cycle[Reason](("loss", "median")):
-        if len(chosen) >= SHOWN or not left:
-            break
+    for place in range(min(SHOWN - len(chosen), len(left))):
+        reason: Reason = "median" if place % 2 else "loss"
         shown = Counter(each.task for why, each in chosen if why == reason)
         fewest = min(shown[each.task] for each in left)
-        among = [each for each in left if shown[each.task] == fewest]
-        distances = {"loss": lambda each: each.difference, "median": lambda each: abs(each.difference - middle)}
-        found = min(among, key=distances[reason])
+        found = min(
+            (each for each in left if shown[each.task] == fewest),
+            key=lambda each: each.difference if reason == "loss" else abs(each.difference - middle),
+        )
         chosen.append((reason, found))
         left.remove(found)
     order: tuple[Reason, ...] = ("gain", "loss", "median")
-    return sorted(chosen[:SHOWN], key=lambda each: order.index(each[0]))
+    return sorted(chosen, key=lambda each: order.index(each[0]))

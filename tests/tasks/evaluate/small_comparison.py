@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from schemas.documents import PairedScore
+from schemas.documents import PairedScore, ScoredRollout
 from schemas.tasks import TaskName
-from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.answers.cost import Serving
 from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, judged
 from tasks.evaluate.compare import Comparison, compare
 from tasks.evaluate.gate import decide
 from tasks.evaluate.judge.insights import JudgeReport
 from tasks.evaluate.report.background import Background, LearningCurve, Looks, OtherModel
+from tasks.evaluate.report.side_by_side import SideBySide, side_by_side
 
 PROMPTS = 12
 HOSTILE = (
@@ -89,11 +89,26 @@ def undecided(*, seeds: Sequence[int] = (0,)) -> Comparison:
     return compare(base, tuned, margin=0.05, resamples=1_000, seed=0)
 
 
-def answers(text: str) -> list[AnsweredPrompt]:
-    return [
-        AnsweredPrompt("push", f"p{number:02}", f"pergunta {number}", text, f"melhor {number}")
-        for number in range(PROMPTS)
-    ]
+def answers(text: str, gain: float = 0.2) -> tuple[SideBySide, ...]:
+    """Choose among the prompts of `comparison`, to which the base and a rung say one text."""
+    found: dict[str, list[ScoredRollout]] = {"base": [], "base-guided": [], "tuned": []}
+    for number in range(PROMPTS):
+        for model, rollouts in found.items():
+            completion = f"melhor {number}" if model == "tuned" else text
+            rollouts.append(
+                ScoredRollout.model_construct(
+                    task="push",
+                    prompt_id=f"p{number:02}",
+                    prompt=f"pergunta {number}",
+                    completion=completion,
+                    reward=0.4,
+                    components={"grounding": 0.25},
+                    parsed=None,
+                    spec="grounded",
+                    reward_version="",
+                )
+            )
+    return side_by_side(comparison(gain).prompts, found)
 
 
 def background(text: str = HOSTILE) -> Background:
