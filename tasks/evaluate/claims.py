@@ -144,7 +144,7 @@ class TaskClaim:
     def _named(self, name: str) -> str:
         text = " ".join(self.baselines[name].says.split())
         said = f" ({text if len(text) <= SHOWN else f'{text[:SHOWN]}...'})" if text else ""
-        return worded("the baseline `{name}`", name=name) + said
+        return worded("the baseline `{name}`", name=worded(name)) + said
 
     def not_learned(self, task: TaskName) -> str:
         """Return why the task counts neither for nor against, and what is better without a model."""

@@ -97,13 +97,15 @@ def _of_scope(
     drawn, tuned_drawn = _means(others, tuned, resamples, rng)
     gain_drawn = tuned_drawn - drawn[BASE]
     point = {name: float(scores.mean()) for name, scores in others.items()}
+    gains = tuned - others[BASE][:, None]
+    gain = float(gains.mean())
 
     def share(differences: Numbers, resampled: Numbers) -> Estimate:
         """Estimate a share, of one difference's mean by the gain's, from the differences of (prompts, seeds)."""
-        value = float(differences.mean()) / block.mean_difference
+        value = float(differences.mean()) / gain
         # To first order the ratio errs as the mean of these does; its interval is never narrower than their Student's.
-        errors = differences - value * (tuned - others[BASE][:, None])
-        distance = student_distance(errors, ALPHA / 2) / block.mean_difference if np.ptp(errors) else 0.0
+        errors = differences - value * gains
+        distance = student_distance(errors, ALPHA / 2) / gain if np.ptp(errors) else 0.0
         level = max(widened(ALPHA / 2, len(prompts)), 1 / resamples)
         ratios = _ratios(resampled, gain_drawn)
         low = float(np.quantile(ratios, level, method="lower"))

@@ -110,12 +110,11 @@ def hold_where_worse(
 def _merits(scores: Blocks, claims: Mapping[TaskName, TaskClaim], n_seeds: int, margin: float) -> list[str]:
     claimed = [task for task, block in scores.tasks.items() if block.verdict == "better"]
     wide = [task for task, block in scores.tasks.items() if block.margin_is_wide(margin)]
-    excluded = "on every task a loss as large as the margin of {margin} is excluded by a one-sided 95 % bound"
-    if wide:
-        excluded = (
-            "on every task but {wide}, of whose base's score it is more than half, a loss as large as the margin of "
-            "{margin} is excluded by a one-sided 95 % bound"
-        )
+    on_every = "on every task a loss as large as the margin of {margin} is excluded by a one-sided 95 % bound"
+    on_others = (
+        "on every task but {wide}, of whose base's score it is more than half, a loss as large as the margin of "
+        "{margin} is excluded by a one-sided 95 % bound"
+    )
     merits = [
         worded(
             "overall the score rose by {rise}, {interval}",
@@ -123,14 +122,13 @@ def _merits(scores: Blocks, claims: Mapping[TaskName, TaskClaim], n_seeds: int, 
             interval=_interval(scores.overall),
         ),
         worded("better after Holm's correction for the number of tasks: {tasks}", tasks=", ".join(claimed)),
-        worded(excluded, margin=shortest(margin), wide=", ".join(wide)),
+        worded(on_others if wide else on_every, margin=shortest(margin), wide=", ".join(wide)),
         counted(n_seeds, "the gain rests on one training seed", "each of the {n} training seeds gained"),
     ]
     best = {task: name for task in claimed if task in claims and (name := claims[task].best_baseline)}
     if best:
-        listed = ", ".join(
-            f"{task} (`{name}` {decimal(claims[task].baselines[name].scores.mean_base)})" for task, name in best.items()
-        )
+        scores_of = {task: decimal(claims[task].baselines[name].scores.mean_base) for task, name in best.items()}
+        listed = ", ".join(f"{task} (`{worded(name)}` {scores_of[task]})" for task, name in best.items())
         merits.append(worded("above the best answer that takes no model, by the same test: {tasks}", tasks=listed))
     worse = ", ".join(task for task, block in scores.tasks.items() if block.verdict == "worse")
     return [*merits, worded("worse, but by less than the margin: {tasks}", tasks=worse)] if worse else merits

@@ -16,13 +16,13 @@ from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.gain import left_table, split_table
 from tasks.evaluate.report.ladder import steps
 from tasks.evaluate.report.sentences import (
-    REASONS,
     gain_note,
     headline,
     models_in,
     split_rule,
     warnings_of,
     when_margin_was_set,
+    why_chosen,
 )
 from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, PLANNED_SEEDS, plan
 from tasks.evaluate.stats.statistics import PairedStats
@@ -92,7 +92,7 @@ def render(comparison: Comparison, background: Background, drawn: Mapping[str, s
         split_rule=split_rule(background.gains),
         left_table=left_table(background.gains),
         split_table=split_table(background.gains),
-        reasons=REASONS,
+        why_chosen=why_chosen,
         crowded=_CROWDED,
         longest=_LONGEST_SHOWN,
     )

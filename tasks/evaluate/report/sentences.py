@@ -2,39 +2,34 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final
 
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.gain import Estimate, GainShares
 from tasks.evaluate.number_format import decimal, percent, shortest
 from tasks.evaluate.report.background import Looks
+from tasks.evaluate.report.side_by_side import SideBySide
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.wording import worded
-
-REASONS: Final[Mapping[str, str]] = {
-    "gain": "largest gain of the task",
-    "loss": "largest loss",
-    "median": "nearest to the median difference",
-}
-"""Of each rule that chooses a prompt, its name in the report."""
 
 
 def headline(comparison: Comparison) -> str:
     """Summarize the finding in one sentence."""
     overall = comparison.overall
     found = {
-        "better": "The tuned model is better than the base overall, but not ready for promotion",
-        "no better": "The tuned model scores higher than the base, but no better than an answer that takes no model",
-        "not learned": "The tuned model scores higher than the base, but has learned no task",
-        "worse": "The tuned model is worse than the base",
-        "non-inferior": "The tuned model is no worse than the base, but not shown to be better",
-        "inconclusive": "The tuned model cannot be distinguished from the base by this test",
-    }[overall.verdict]
-    if overall.verdict == "better" and comparison.gate.verdict == "promote":
-        found = "The tuned model is better than the base and may be promoted"
+        "better": worded("The tuned model is better than the base and may be promoted")
+        if comparison.gate.verdict == "promote"
+        else worded("The tuned model is better than the base overall, but not ready for promotion"),
+        "no better": worded(
+            "The tuned model scores higher than the base, but no better than an answer that takes no model"
+        ),
+        "not learned": worded("The tuned model scores higher than the base, but has learned no task"),
+        "worse": worded("The tuned model is worse than the base"),
+        "non-inferior": worded("The tuned model is no worse than the base, but not shown to be better"),
+        "inconclusive": worded("The tuned model cannot be distinguished from the base by this test"),
+    }
     return worded(
         "{found}: it scores {tuned} where the base scores {base}.",
-        found=worded(found),
+        found=found[overall.verdict],
         tuned=decimal(overall.mean_tuned),
         base=decimal(overall.mean_base),
     )
@@ -49,17 +44,16 @@ def models_in(metrics: Sequence[Sequence[str]]) -> list[str]:
 
 def when_margin_was_set(looks: Looks, margin: float) -> str:
     """State the number of this look, and when the margin was recorded."""
-    sentence = (
+    early = (
         "Look number {number} of this challenger at this test split. The margin of {margin} was recorded on "
         "{recorded}, before its answers to this split were first drawn on {drawn}."
     )
-    if _was_set_too_late(looks):
-        sentence = (
-            "Look number {number} of this challenger at this test split. The margin of {margin} was recorded on "
-            "{recorded}, after its answers to this split were first drawn on {drawn}."
-        )
+    late = (
+        "Look number {number} of this challenger at this test split. The margin of {margin} was recorded on "
+        "{recorded}, after its answers to this split were first drawn on {drawn}."
+    )
     return worded(
-        sentence,
+        late if _was_set_too_late(looks) else early,
         number=looks.number,
         margin=shortest(margin),
         recorded=_time(looks.margin_recorded_at),
@@ -117,14 +111,11 @@ def split_rule(gains: Mapping[str, GainShares]) -> str:
     measured = next((found.parts for found in gains.values() if found.parts), None)
     if not measured:
         return ""
-    said = [
-        worded(message)
-        for part, message in (
-            ("form", "Form is what `base-guided` has of the gain."),
-            ("prompt", "Prompt is what `base-prompt` has of it beyond that."),
-        )
-        if part in measured
-    ]
+    said = []
+    if "form" in measured:
+        said.append(worded("Form is what `base-guided` has of the gain."))
+    if "prompt" in measured:
+        said.append(worded("Prompt is what `base-prompt` has of it beyond that."))
     said.append(worded("Content is what is left over the best of these."))
     if "prompt" not in measured:
         said.append(worded("No rung measured the prompt, so that its part is in the content."))
@@ -144,3 +135,12 @@ def gain_note(gains: Mapping[str, GainShares]) -> str:
     if all(found.shown for found in gains.values()):
         return note
     return f"{note} {worded('–: no gain is shown, so that there is no gain to share.')}"
+
+
+def why_chosen(each: SideBySide) -> str:
+    """Name the rule by which a prompt was chosen, and say where it is the best or worst of a sign that surprises."""
+    if each.reason == "gain":
+        return worded("largest gain of the task") if each.scores.difference > 0 else worded("no gain: best of the task")
+    if each.reason == "loss":
+        return worded("largest loss") if each.scores.difference < 0 else worded("no loss: smallest gain")
+    return worded("nearest to the median difference")

@@ -12,13 +12,13 @@ from tasks.evaluate.report.gain import left_table, split_table
 from tasks.evaluate.report.ladder import steps
 from tasks.evaluate.report.markdown import bullets, escaped, table
 from tasks.evaluate.report.sentences import (
-    REASONS,
     gain_note,
     headline,
     models_in,
     split_rule,
     warnings_of,
     when_margin_was_set,
+    why_chosen,
 )
 from tasks.evaluate.stats.statistics import PairedStats
 from tasks.evaluate.wording import worded
@@ -124,7 +124,7 @@ def _of_answers(background: Background) -> list[str]:
     models = [answer.model for answer in background.answers[0].answers]
     rows = [
         [
-            worded(REASONS[each.reason]),
+            why_chosen(each),
             each.scores.task,
             each.scores.prompt_id[:12],
             *(decimal(answer.reward) for answer in each.answers),

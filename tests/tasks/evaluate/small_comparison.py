@@ -3,13 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from schemas.config.evaluate import RUNGS
 from schemas.documents import PairedScore, ScoredRollout
 from schemas.tasks import TaskName
 from tasks.evaluate.answers.cost import Serving
 from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, judged
 from tasks.evaluate.compare import Comparison, compare
+from tasks.evaluate.evidence import Match
+from tasks.evaluate.gain import shares_of_gain
 from tasks.evaluate.gate import decide
 from tasks.evaluate.judge.insights import JudgeReport
+from tasks.evaluate.ladder import RungStanding
 from tasks.evaluate.report.background import Background, LearningCurve, Looks, OtherModel
 from tasks.evaluate.report.side_by_side import SideBySide, side_by_side
 
@@ -87,6 +91,26 @@ def undecided(*, seeds: Sequence[int] = (0,)) -> Comparison:
         for number, score in enumerate(paired(0, seeds=seeds, tasks=("push", "churn"), prompts=PROMPTS))
     ]
     return compare(base, tuned, margin=0.05, resamples=1_000, seed=0)
+
+
+def laddered() -> tuple[Comparison, Background]:
+    """Return a comparison beside rungs that have a third and a half of its gain, with the shares that follow."""
+    base, tuned = (
+        paired(gain, seeds=(0,), tasks=("push", "churn"), prompts=PROMPTS, truth=truth)
+        for gain, truth in ((0, 0.25), (0.3, 0.75))
+    )
+    rungs = [
+        RungStanding(name, RUNGS["base-guided"], 1, Match(pairs, tuned, against(pairs, tuned)))
+        for name, gain in (("base-guided", 0.1), ("base-prompt", 0.15))
+        for pairs in [paired(gain, seeds=(0,), tasks=("push", "churn"), prompts=PROMPTS, truth=0.5)]
+    ]
+    found = against(base, tuned)
+    gains = shares_of_gain(found, rungs, resamples=1_000, seed=0)
+    return found, Background(ladder=rungs, gains=gains)
+
+
+def against(before: Sequence[PairedScore], after: Sequence[PairedScore]) -> Comparison:
+    return compare(before, after, margin=0.05, resamples=1_000, seed=0)
 
 
 def answers(text: str, gain: float = 0.2) -> tuple[SideBySide, ...]:
