@@ -27,7 +27,7 @@ OVERALL: Final = "overall"
 
 
 @dataclass(frozen=True)
-class Estimate:
+class WithInterval:
     """A number with its 95 % interval."""
 
     value: float
@@ -45,15 +45,15 @@ class GainShares:
     """Tuned minus base, in score."""
     shown: bool
     """Whether the gain is shown, by test and interval."""
-    left: Mapping[str, Estimate] = field(default_factory=dict)
+    left: Mapping[str, WithInterval] = field(default_factory=dict)
     """By rung, the share of the gain that is left over it."""
-    parts: Mapping[str, Estimate] = field(default_factory=dict)
+    parts: Mapping[str, WithInterval] = field(default_factory=dict)
     """By part, its share; the shares add up to 1. Empty where no rung measures a part."""
     over: str = BASE
     """The best of base and the rungs that measure parts, over which the content is left."""
-    truth: Estimate | None = None
+    truth: WithInterval | None = None
     """Tuned minus base, in ground truth; None where unknown."""
-    truth_left: Estimate | None = None
+    truth_left: WithInterval | None = None
     """Tuned minus `over`, in ground truth."""
 
 
@@ -100,8 +100,8 @@ def _of_scope(
     gains = tuned - others[BASE][:, None]
     gain = float(gains.mean())
 
-    def share(differences: Numbers, resampled: Numbers) -> Estimate:
-        """Estimate a share, of one difference's mean by the gain's, from the differences of (prompts, seeds)."""
+    def share(differences: Numbers, resampled: Numbers) -> WithInterval:
+        """WithInterval a share, of one difference's mean by the gain's, from the differences of (prompts, seeds)."""
         value = float(differences.mean()) / gain
         # To first order the ratio errs as the mean of these does; its interval is never narrower than their Student's.
         errors = differences - value * gains
@@ -110,7 +110,7 @@ def _of_scope(
         ratios = _ratios(resampled, gain_drawn)
         low = float(np.quantile(ratios, level, method="lower"))
         high = float(np.quantile(ratios, 1 - level, method="higher"))
-        return Estimate(value, _bounded(min(low, value - distance)), _bounded(max(high, value + distance)))
+        return WithInterval(value, _bounded(min(low, value - distance)), _bounded(max(high, value + distance)))
 
     best, best_drawn, parts = BASE, drawn[BASE], {}
     for part, name in PARTS.items():
@@ -163,14 +163,14 @@ def _bounded(end: float) -> float | None:
     return end if math.isfinite(end) else None
 
 
-def _of_truth(comparison: Comparison, scope: str) -> Estimate | None:
+def _of_truth(comparison: Comparison, scope: str) -> WithInterval | None:
     truth = comparison.ground_truth
     if truth is None:
         return None
     block = next((found for task, found in truth.tasks.items() if task == scope), None)
     if scope == OVERALL:
         block = truth.overall
-    return Estimate(block.mean_difference, block.ci_low, block.ci_high) if block else None
+    return WithInterval(block.mean_difference, block.ci_low, block.ci_high) if block else None
 
 
 def _of(scope: TaskName | str, prompts: Sequence[PromptScores]) -> list[PromptScores]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from tasks.evaluate.gain import CONTENT, OVERALL, PARTS, Estimate, GainShares
+from tasks.evaluate.gain import CONTENT, OVERALL, PARTS, GainShares, WithInterval
 from tasks.evaluate.number_format import interval, signed
 from tasks.evaluate.report.sentences import share
 from tasks.evaluate.wording import worded
@@ -90,7 +90,7 @@ def draw_split(gains: Mapping[str, GainShares]) -> str:
         return svg(figure, worded("Shares of the gain that are form, prompt and content: {shares}.", shares=said))
 
 
-def _difference(found: Estimate | None) -> str:
+def _difference(found: WithInterval | None) -> str:
     return "–" if found is None else f"{signed(found.value)} ({interval(found.low, found.high)})"
 
 

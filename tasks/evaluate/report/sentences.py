@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from tasks.evaluate.compare import Comparison
-from tasks.evaluate.gain import Estimate, GainShares
+from tasks.evaluate.gain import GainShares, WithInterval
 from tasks.evaluate.number_format import decimal, percent, shortest
 from tasks.evaluate.report.background import Looks
 from tasks.evaluate.report.side_by_side import SideBySide
@@ -99,7 +99,7 @@ def _time(moment: str) -> str:
     return datetime.fromisoformat(moment).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def share(found: Estimate) -> str:
+def share(found: WithInterval) -> str:
     """Format a share of a gain with its interval."""
     low, high = ("∞" if end is None else percent(end) for end in (found.low, found.high))
     low = f"−{low}" if found.low is None else low
