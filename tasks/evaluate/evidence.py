@@ -5,7 +5,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from schemas.config.evaluate import EvaluateConfig
-from schemas.documents import PairedScore, ScoredRollout
+from schemas.documents import PairedScore, Rollout
 from schemas.tasks import TaskName
 from tasks.commerce.variety import variety_of
 from tasks.evaluate.answers.baselines import BaselineAnswers
@@ -20,7 +20,7 @@ Metrics = Mapping[TaskName, Mapping[str, float]]
 class Evaluated(NamedTuple):
     """One model's answers, their scores and their ground truth."""
 
-    rollouts: Sequence[ScoredRollout]
+    rollouts: Sequence[Rollout]
     pairs: Sequence[PairedScore]
     metrics: Metrics
 
@@ -118,6 +118,6 @@ def _of(tasks: Collection[TaskName], pairs: Sequence[PairedScore]) -> list[Paire
     return [pair for pair in pairs if pair.task in tasks]
 
 
-def _variety(rollouts: Sequence[ScoredRollout], task: TaskName) -> float | None:
+def _variety(rollouts: Sequence[Rollout], task: TaskName) -> float | None:
     found = variety_of([rollout for rollout in rollouts if rollout.task == task])
     return None if found is None else found.share

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec
 
@@ -32,7 +32,7 @@ from tasks.evaluate.ladder import RungStanding, best_rung, with_rungs
 from tasks.evaluate.report.background import Background, OtherModel, reward_identity
 from tasks.evaluate.report.figures import draw
 from tasks.evaluate.report.page import write_page
-from tasks.evaluate.report.side_by_side import side_by_side
+from tasks.evaluate.report.side_by_side import SideBySide, side_by_side
 from tasks.evaluate.report.text import REPORT_TEXT, markdown
 from tasks.evaluate.wording import worded
 from tasks.report.canvas import write_figures
@@ -122,14 +122,15 @@ def run(
         progress: Called with the models scored and the total.
     """
     databases = Databases.from_store(read_store(store))
+    scored = partial(registry.score_rollout, databases=databases, spec=spec)
     folders = {BASE: base, TUNED: tuned[chosen_seed]} | ({} if champion is None else {CHAMPION: champion})
     folders |= {other.name: other.answers for other in others}
     total = len(folders) + len(tuned) - 1 + len(rungs)
     done = 0
 
     def evaluated(rollouts: Sequence[Rollout], as_seed: int) -> Evaluated:
-        scored = [registry.score_rollout(rollout, databases, spec) for rollout in rollouts]
-        return Evaluated(scored, [_as_pair(each, as_seed, databases) for each in scored], metrics_of(scored, databases))
+        found = [scored(rollout) for rollout in rollouts]
+        return Evaluated(found, [_as_pair(each, as_seed, databases) for each in found], metrics_of(found, databases))
 
     def read(folder: Path, as_seed: int, rung: Rung | None = None) -> Evaluated:
         nonlocal done
@@ -142,7 +143,7 @@ def run(
         return found
 
     def reward(rollout: Rollout) -> float:
-        return registry.score_rollout(rollout, databases, spec).reward
+        return scored(rollout).reward
 
     def against(before: Sequence[PairedScore], challenger: Sequence[PairedScore]) -> Comparison:
         return compare(
@@ -195,13 +196,11 @@ def run(
     tasks = judged(comparison.tasks, claims)
     overall = judged_overall(comparison.overall, tasks)
     comparison = replace(comparison, gate=gate, overall=overall, tasks=tasks, claims=claims)
-    best = best_rung(ladder)
-    compared = {BASE: shown[BASE], **({best.name: everything[best.name]} if best else {}), TUNED: chosen}
     rivals = {other.name: other.rival for other in others if other.rival is not None}
     background = replace(
         known,
         chosen_seed=chosen_seed,
-        answers=side_by_side(comparison.prompts, {name: each.rollouts for name, each in compared.items()}),
+        answers=_side_by_side(comparison, ladder, everything, scored),
         ground_truth=_by_metric({name: each.metrics for name, each in everything.items()}),
         identities={
             **known.identities,
@@ -279,6 +278,17 @@ def _write_scores(file: Path, scores: Sequence[PairedScore]) -> None:
 
     validate_table(as_table(scores, PairedScores), PairedScores, f"paired scores {file.name}")
     file.write_text("".join(score.model_dump_json() + "\n" for score in scores), encoding="utf-8")
+
+
+def _side_by_side(
+    comparison: Comparison,
+    ladder: Sequence[RungStanding],
+    models: Mapping[str, Evaluated],
+    scored: Callable[[Rollout], ScoredRollout],
+) -> tuple[SideBySide, ...]:
+    best = best_rung(ladder)
+    shown = (BASE, *([best.name] if best else []), TUNED)
+    return side_by_side(comparison.prompts, {name: models[name].rollouts for name in shown}, scored)
 
 
 def _both_answers(base: Sequence[Rollout], tuned: Sequence[Rollout]) -> list[AnsweredPrompt]:

@@ -6,12 +6,12 @@ first task, and to the first prompt by its identity.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Final, Literal
 
-from schemas.documents import ScoredRollout
+from schemas.documents import Rollout, ScoredRollout
 from tasks.evaluate.compare import PromptScores
 
 SHOWN: Final = 10
@@ -42,25 +42,28 @@ class SideBySide:
 
 
 def side_by_side(
-    prompts: Sequence[PromptScores], models: Mapping[str, Sequence[ScoredRollout]]
+    prompts: Sequence[PromptScores],
+    models: Mapping[str, Sequence[Rollout]],
+    scored: Callable[[Rollout], ScoredRollout],
 ) -> tuple[SideBySide, ...]:
     """Choose prompts, and return the models' answers to them.
 
     Args:
         prompts: The scores of base and tuned, by task and prompt.
-        models: Each model's scored answers to all of these prompts, in the order in which they are shown.
+        models: Each model's answers to all of these prompts, in the order in which they are shown.
+        scored: Scores an answer that is shown.
     """
     chosen = choose_prompts(prompts)
     wanted = {(each.task, each.prompt_id) for _, each in chosen}
-    first: dict[str, dict[tuple[str, str], ScoredRollout]] = {
+    first = {
         model: {
-            (each.task, each.prompt_id): each for each in reversed(rollouts) if (each.task, each.prompt_id) in wanted
+            (each.task, each.prompt_id): each for each in reversed(answers) if (each.task, each.prompt_id) in wanted
         }
-        for model, rollouts in models.items()
+        for model, answers in models.items()
     }
     found = []
     for reason, scores in chosen:
-        answers = {model: by_prompt[scores.task, scores.prompt_id] for model, by_prompt in first.items()}
+        answers = {model: scored(by_prompt[scores.task, scores.prompt_id]) for model, by_prompt in first.items()}
         shown = tuple(
             ScoredAnswer(model, each.completion, each.reward, each.components) for model, each in answers.items()
         )
