@@ -13,7 +13,7 @@ import numpy as np
 from schemas.config.evaluate import Rung
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison, PromptScores
-from tasks.evaluate.ladder import RungStanding, is_shown
+from tasks.evaluate.ladder import RungStanding, is_shown, without_training
 from tasks.evaluate.stats.resampling import NUMBERS_AT_ONCE, student_distance, widened
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import PairedStats
@@ -68,6 +68,7 @@ def shares_of_gain(
         resamples: Bootstrap resamples.
         seed: Seed of the resampling.
     """
+    rungs = without_training(rungs)
     if not rungs:
         return {}
     scopes: list[tuple[str, PairedStats]] = [(OVERALL, comparison.overall), *comparison.tasks.items()]

@@ -77,15 +77,20 @@ def is_shown(block: PairedStats) -> bool:
     return block.p_signflip < ALPHA and block.ci_low is not None and block.ci_low > 0
 
 
+def without_training(rungs: Sequence[RungStanding]) -> list[RungStanding]:
+    """Return the rungs that do not answer by the tuned model itself, of whose gain something may be had by them."""
+    return [rung for rung in rungs if not rung.name.startswith("tuned")]
+
+
 def best_rung(rungs: Sequence[RungStanding]) -> RungStanding | None:
     """Return the rung of the highest score among those that cost no more to serve, if any, else among all.
 
     Args:
         rungs: The rungs that were evaluated.
     """
-    of_the_base = [rung for rung in rungs if not rung.name.startswith("tuned")]
-    free = [rung for rung in of_the_base if rung.draws == 1]
-    return max(free or of_the_base, key=lambda rung: rung.match.found.overall.mean_base, default=None)
+    without = without_training(rungs)
+    free = [rung for rung in without if rung.draws == 1]
+    return max(free or without, key=lambda rung: rung.match.found.overall.mean_base, default=None)
 
 
 def _sentence(name: str, before: PairedStats, left: PairedStats, truth: PairedStats | None) -> str:

@@ -142,5 +142,9 @@ def why_chosen(each: SideBySide) -> str:
     if each.reason == "gain":
         return worded("largest gain of the task") if each.scores.difference > 0 else worded("no gain: best of the task")
     if each.reason == "loss":
-        return worded("among the largest losses") if each.scores.difference < 0 else worded("no loss: among the smallest gains")
+        return (
+            worded("among the largest losses")
+            if each.scores.difference < 0
+            else worded("no loss: among the smallest gains")
+        )
     return worded("nearest to the median difference")

@@ -11,7 +11,7 @@ from schemas.documents import PairedScore
 from tasks.evaluate.compare import Comparison, compare
 from tasks.evaluate.evidence import Match
 from tasks.evaluate.gain import OVERALL, GainShares, shares_of_gain
-from tasks.evaluate.ladder import RungStanding
+from tasks.evaluate.ladder import RungStanding, best_rung
 from tests.tasks.evaluate.small_comparison import against
 
 PROMPTS = 60
@@ -166,3 +166,19 @@ def only_overall(before: list[PairedScore], after: list[PairedScore]) -> Compari
     """Compare with one task, which is quick."""
     alone = [[pair.model_copy(update={"task": "push"}) for pair in pairs] for pairs in (before, after)]
     return compare(*alone, margin=0.05, resamples=1_000, seed=1)
+
+
+def test_a_rung_of_the_tuned_model_shares_nothing_and_is_not_shown_as_the_best() -> None:
+    guided = RungStanding("tuned-guided", "", 1, Match(TUNED, TUNED, against(TUNED, TUNED)))
+    assert shares_of_gain(against(BASE, TUNED), [guided], resamples=1_000, seed=3) == {}
+    assert best_rung([guided]) is None
+
+
+def test_the_best_rung_costs_no_more_to_serve_where_one_does_not() -> None:
+    rungs = [
+        RungStanding(name, "", draws, Match(pairs, TUNED, against(pairs, TUNED)))
+        for name, draws, score in (("base-best-of-8", 8, 0.5), ("base-guided", 1, 0.4), ("sft", 1, 0.3))
+        for pairs in [scored(drawn(score, 3))]
+    ]
+    assert [rung.name for rung in (best_rung(rungs), best_rung(rungs[:1])) if rung] == ["base-guided", "base-best-of-8"]
+    assert best_rung([]) is None

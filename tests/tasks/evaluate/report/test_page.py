@@ -123,7 +123,10 @@ def test_ten_prompts_are_shown_with_the_answer_and_the_components_of_each_model(
 
 @pytest.mark.parametrize(
     ("gain", "first", "last"),
-    [(0.2, "largest gain of the task", "no loss: among the smallest gains"), (-0.2, "no gain: best of the task", "among the largest losses")],
+    [
+        (0.2, "largest gain of the task", "no loss: among the smallest gains"),
+        (-0.2, "no gain: best of the task", "among the largest losses"),
+    ],
 )
 def test_prompts_are_called_by_what_they_show(gain: float, first: str, last: str) -> None:
     page = page_of(comparison(gain), Background(answers=answers("texto", gain)))
