@@ -33,7 +33,7 @@ def p_value(value: float) -> str:
 
 def percent(share: float, places: int = 0) -> str:
     """Format a share of 1 as a percentage."""
-    return worded("{number} %", number=decimal(100 * share, places))
+    return worded("{number} %", number=decimal(100 * share, places).replace("-", "−"))
 
 
 def _localized(number: str) -> str:

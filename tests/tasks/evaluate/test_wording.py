@@ -185,18 +185,18 @@ def test_the_page_states_its_language(portuguese: tuple[str, str]) -> None:
 
 
 def test_numbers_have_a_decimal_comma_in_portuguese_and_in_figures_too() -> None:
-    assert (decimal(1234.5, 1), signed(-0.25), p_value(0.0001), percent(0.31)) == (
+    assert (decimal(1234.5, 1), signed(-0.25), p_value(0.0001), percent(-0.31)) == (
         "1,234.5",
         "−0.250",
         "< 0.001",
-        "31 %",
+        "−31 %",
     )
     with spoken("pt"):
-        assert (decimal(1234.5, 1), signed(-0.25), p_value(0.0001), percent(0.31)) == (
+        assert (decimal(1234.5, 1), signed(-0.25), p_value(0.0001), percent(-0.31)) == (
             "1.234,5",
             "−0,250",
             "< 0,001",
-            "31%",
+            "−31%",
         )
         assert interval(-0.1, 0.1) == "−0,100 a +0,100"
         figure = draw(comparison(), background())["forest"]
