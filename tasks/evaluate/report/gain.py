@@ -77,12 +77,14 @@ def draw_split(gains: Mapping[str, GainShares]) -> str:
             axes.barh(range(len(split)), widths, left=starts, height=0.55, color=colours)
             axes.plot([], [], "s", color=COLOURS[part], label=worded(part))
             starts = [start + width for start, width in zip(starts, widths, strict=True)]
+        if any(found.parts[CONTENT].value < 0 for found in split.values()):
+            axes.plot([], [], "s", color=LOSS, label=worded("more than the tuned model has"))
         axes.axvline(0, color=INK, linewidth=0.9)
         axes.set_yticks(range(len(split)), list(split))
         axes.invert_yaxis()
         axes.tick_params(axis="y", length=0, labelcolor=INK)
         axes.set_xlabel(worded("gain in score, tuned minus base"))
-        axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=3, frameon=False, fontsize=8)
+        axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=4, frameon=False, fontsize=8)
         said = "; ".join(
             f"{scope} {', '.join(f'{worded(part)} {share(found.parts[part])}' for part in names)}"
             for scope, found in split.items()

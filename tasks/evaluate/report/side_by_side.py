@@ -12,6 +12,7 @@ from statistics import median
 from typing import Final, Literal
 
 from schemas.documents import Rollout, ScoredRollout
+from schemas.tasks import TASK_NAMES
 from tasks.evaluate.compare import PromptScores
 
 SHOWN: Final = 10
@@ -73,10 +74,10 @@ def side_by_side(
 
 def choose_prompts(prompts: Sequence[PromptScores]) -> list[tuple[Reason, PromptScores]]:
     """Return the prompts that the rule chooses, first the gains, then the losses, then the medians."""
-    left = list(prompts)
+    left = sorted(prompts, key=lambda each: TASK_NAMES.index(each.task))
     middle = median(each.difference for each in prompts) if prompts else 0.0
     chosen: list[tuple[Reason, PromptScores]] = []
-    for task in dict.fromkeys(each.task for each in prompts):
+    for task in dict.fromkeys(each.task for each in left):
         best = max((each for each in left if each.task == task), key=lambda each: each.difference)
         chosen.append(("gain", best))
         left.remove(best)

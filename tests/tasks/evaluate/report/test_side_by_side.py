@@ -68,3 +68,8 @@ def test_each_model_shows_its_own_answer_with_what_it_earns() -> None:
     assert [each.completion for each in first.answers] == ["texto", "texto", "melhor 11"]
     assert first.prompt == "pergunta 11"
     assert first.answers[2].components == {"grounding": 0.25}
+
+
+def test_tasks_are_in_the_order_of_the_tables() -> None:
+    chosen = choose_prompts(prompts([0.1], sorted(TASK_NAMES)))
+    assert [each.task for _, each in chosen] == list(TASK_NAMES)
