@@ -68,11 +68,10 @@ class CpuGRPOTrainer(ResumableTrainer, GRPOTrainer):  # type: ignore[misc]
         allowed: Callable[[slice], torch.Tensor] | None = None,
         **_: Any,
     ) -> tuple[torch.Tensor, torch.Tensor | None, None]:
-        """Compute the same in plain torch.
+        """Compute the same in plain torch, from logits that are whole in memory.
 
-        Args:
-            allowed: Returns the tokens that may stand at each place of some rows' completions, (rows, logits_to_keep,
-                vocabulary); all others have no probability. All may where not given.
+        `allowed` returns the tokens that may stand at each place of some rows' completions, (rows, logits_to_keep,
+        vocabulary); all others have no probability. All may where it is not given.
         """
         log_probabilities, entropies = [], []
         size = batch_size or input_ids.shape[0]

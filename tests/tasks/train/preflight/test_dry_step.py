@@ -25,6 +25,7 @@ EVERYTHING: dict[str, Any] = {
     "task_weights": {"applies_to": "sampler"},
     "accumulation": 2,
     "iterations": 2,
+    "guided": "json",
 }
 
 
