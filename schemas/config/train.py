@@ -254,7 +254,7 @@ class TrainConfig(Section):
                 "of the unguided policy; set guided='none'"
             )
         if self.guided != "none" and self.vllm.enabled:
-            # TRL 1.15: one `structured_outputs` for all prompts of a call, and to a server a regular expression alone.
+            # As of TRL 1.15; and to a server it hands a regular expression alone.
             raise ValueError(
                 f"guided '{self.guided}' with vllm.enabled is not possible, because TRL hands vLLM one grammar for all "
                 "prompts; set vllm.enabled=false, or guided='none'"

@@ -100,7 +100,7 @@ class Grammars:
         for number, (grammar, tokens) in enumerate(answers):
             if grammar:
                 self._fill(mask[number * most :], self.start(grammar), tokens)
-        return self._unpacked(mask).unflatten(0, (len(answers), most))
+        return self._unpacked(mask).view(len(answers), most, self._vocabulary)
 
     @staticmethod
     def _fill(mask: Packed, matcher: LLMatcher, tokens: Sequence[int]) -> None:

@@ -335,7 +335,6 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
                     input_ids,
                     attention_mask,
                     logits_to_keep,
-                    *others,
                     allowed=lambda rows: guidance.allowed(grammars[rows], ids[rows], mask[rows]),
                     **named,
                 )

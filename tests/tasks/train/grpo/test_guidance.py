@@ -196,7 +196,7 @@ def test_the_ratio_to_what_was_sampled_from_is_one_at_the_first_step(
         {"guided": "all", "mask_truncated": True, "max_completion_tokens": 30},
         {"guided": "json", "gradient_checkpointing": "torch"},
     ],
-    ids=lambda recipe: ", ".join(recipe),
+    ids=", ".join,
 )
 def test_every_guided_rollout_has_its_form_and_no_figure_is_nan(tmp_path: Path, recipe: dict[str, Any]) -> None:
     seen: list[RolloutGroups] = []
