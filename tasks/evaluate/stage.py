@@ -293,6 +293,7 @@ def _write(comparison: Comparison, background: Background, output: Path) -> None
             rung.name: {"description": rung.what, "draws": rung.draws, **rung.match.found.report()}
             for rung in background.ladder
         },
+        "left_out": dict(background.left_out),
         "others": {
             other.name: {"description": other.description, **other.comparison.report()} for other in background.others
         },

@@ -74,6 +74,8 @@ class Background:
     """The challenger against other models."""
     ladder: Sequence["RungStanding"] = ()
     """What may be had of the base at less cost, each beside the tuned model."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Why a rung that was asked for is not on the ladder, by its name."""
     general: "GeneralOutcome | None" = None
     """General instructions that base and tuned follow."""
     serving: Sequence["Serving"] = ()

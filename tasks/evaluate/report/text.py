@@ -70,8 +70,9 @@ def _of_claims(comparison: Comparison) -> list[str]:
 
 
 def _of_ladder(comparison: Comparison, background: Background) -> list[str]:
+    left_out = [escaped(f"Left out, since it failed: {name}: {why}.") for name, why in background.left_out.items()]
     if not background.ladder:
-        return []
+        return left_out
     header = ["answers of", "a prompt", *comparison.tasks, "overall", "tuned − it", "95 % interval", "US$ for 1,000"]
     rows = [
         [
@@ -86,7 +87,7 @@ def _of_ladder(comparison: Comparison, background: Background) -> list[str]:
         for step in steps(comparison, background)
     ]
     what = "; ".join(f"{rung.name}: {rung.what}" for rung in background.ladder)
-    return ["## What is to be had for less", f"{escaped(what)}.", table(header, rows)]
+    return ["## What is to be had for less", f"{escaped(what)}.", table(header, rows), *left_out]
 
 
 def _of_seeds(comparison: Comparison) -> list[str]:
