@@ -69,7 +69,7 @@ def answer_rungs(
         Interrupted: A child was killed, or the run was interrupted: the same command resumes.
     """
 
-    def answers(who: Answering, made: Mapping[str, StageResult] = {}) -> RungAnswers:  # noqa: B006 - never changed
+    def answers(who: Answering, made: Mapping[str, StageResult] = {}) -> RungAnswers:
         return RungAnswers(who.name, answer(config, pipeline_run, dataset, plan, who, fresh=fresh), made)
 
     def prompted() -> RungAnswers:

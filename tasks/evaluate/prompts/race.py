@@ -1,7 +1,7 @@
-"""Race of system prompts for one task: successive halving (1502.07943) on the same prompts, first of wordings, then of
-examples under the best of them.
+"""Race of one task's system prompts by successive halving (1502.07943), first of wordings, then of examples.
 
-It is written as a generator of what is to be answered, so that the tasks' races run side by side and share a model.
+All candidates of a round answer the same prompts, and the better half runs on. The race is written as a generator of
+what is to be answered, so that the tasks' races run side by side and share a model.
 """
 
 import math

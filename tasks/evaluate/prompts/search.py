@@ -1,9 +1,9 @@
 """Search for the base's best system prompt, by task, on the validation split and with a budget of answers.
 
-After GEPA (2507.19457): the best wording so far is kept by task, and what replaces it is proposed from the components of
-its reward. Here the wordings are shipped ones, to which an endpoint may add, a race chooses among them (`race`), and
-examples of the training split are tried under the best one. The base answers in a child process, round by round; the
-rewards are computed here. Equal inputs and equal replies of an endpoint give an equal choice.
+After GEPA (2507.19457): the best wording so far is kept by task, and what may replace it is proposed from the
+components of its reward. Here most wordings are shipped, an endpoint may add some, a race chooses among them (`race`),
+and examples of the training split are tried under the best one. The base answers in a child process, round by round;
+the rewards are computed here. Equal inputs and equal replies of an endpoint give an equal choice.
 """
 
 import json
@@ -20,7 +20,7 @@ from schemas.documents import ScoredRollout
 from schemas.errors import InputError
 from schemas.progress import Progress, silent
 from schemas.store.files import read_store
-from schemas.tables.prompts import TRAIN_FILE, VALIDATION_FILE, PromptRow, read_prompts
+from schemas.tables.prompts import TRAIN_FILE, VALIDATION_FILE, read_prompts
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
@@ -54,17 +54,16 @@ class Room:
         """Read a base's tokenizer and context.
 
         Raises:
-            InputError: The base has no such files.
+            InputError: The base does not state them.
         """
-        try:
-            context = json.loads((base / "config.json").read_text(encoding="utf-8"))["max_position_embeddings"]
-            tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
-        except Exception as error:
+        file = base / "tokenizer.json"
+        context = json.loads((base / "config.json").read_text(encoding="utf-8")).get("max_position_embeddings")
+        if context is None or not file.is_file():
             raise InputError(
-                f"the context of {base.name[:12]} cannot be read ({error}), so that no longer prompt can be checked; "
-                "leave base-prompt out of evaluate.rungs"
-            ) from None
-        return cls(tokenizer, context, longest)
+                "the base states no max_position_embeddings in config.json or has no tokenizer.json, so that no longer "
+                "prompt can be checked; leave base-prompt out of evaluate.rungs"
+            )
+        return cls(Tokenizer.from_file(str(file)), context, longest)
 
     def tokens(self, text: str) -> int:
         """Return the tokens of a system prompt."""

@@ -48,15 +48,16 @@ def answering_words() -> Sequence[str]:
 def choose_shots(rows: Sequence[PromptRow], count: int, seed: int) -> Sequence[PromptRow]:
     """Return examples of one task by a seed, with different answers as long as there are any.
 
-    They are drawn from the shorter half of the prompts: each is read with every prompt that is answered.
+    They are drawn from the shorter half of the prompts, or from as many as are asked for: an example is read with every
+    prompt that is answered.
 
     Args:
         rows: The task's training prompts.
         count: Most examples.
         seed: Decides them.
     """
-    shorter = sorted(rows, key=lambda row: (len(row.prompt), row.prompt_id))[: -(-len(rows) // 2)]
-    random.Random(f"{seed}:shots").shuffle(shorter)  # noqa: S311 - no secret
+    shorter = sorted(rows, key=lambda row: (len(row.prompt), row.prompt_id))[: max(count, len(rows) // 2)]
+    random.Random(f"{seed}:shots").shuffle(shorter)
     first: dict[str, PromptRow] = {}
     for row in shorter:
         first.setdefault(canonical_json(row.reference), row)
