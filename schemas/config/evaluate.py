@@ -134,7 +134,7 @@ class ReferenceTuningConfig(Section):
 class PromptSearchConfig(Section):
     """Search for the base's best system prompt, by task, on the validation split: the rung `base-prompt`."""
 
-    budget: int = Field(default=720, ge=1)
+    budget: int = Field(default=360, ge=1)
     """Most answers that are drawn on validation, divided among the tasks."""
     shots: int = Field(default=2, ge=0, le=8)
     """Most examples of the training split, each a prompt with its reference answer, that a system prompt shows."""

@@ -69,6 +69,7 @@ def run(
     training: Sequence[PromptRow] = (),
     draws: int | None = None,
     over_rungs: OverRungs = "report",
+    left_out: Mapping[str, str] = MappingProxyType({}),
 ) -> Comparison:
     output = folder / "evaluation"
     output.mkdir()
@@ -102,6 +103,7 @@ def run(
             learning_curves=dict.fromkeys(tuned, LearningCurve(((0, 0.25), (10, 0.75)), 10)),
             identities={"dataset": "d" * 64},
             looks=Looks(1, "2026-01-01T00:00:00+00:00", "2026-01-01T00:01:00+00:00", None),
+            left_out=left_out,
         ),
         prices={},
         judge=judge,
@@ -250,10 +252,18 @@ def test_what_needs_no_training_stands_on_a_ladder_with_its_cost(tmp_path: Path)
         assert rung["overall"]["mean_base"] == pytest.approx(found.overall.mean_base * 6 / 4)
         assert rung["overall"]["mean_tuned"] == found.overall.mean_tuned
     tokens = {served["model"]: served["mean_tokens"] for served in document["serving"]}
-    assert [tokens[name] / tokens["base"] for name in RUNGS] == [8, 4, 8, 1, 1]
+    assert [tokens[name] / tokens["base"] for name in RUNGS] == list(DRAWS_OF.values())
     text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
     assert "What is to be had for less" in text
     assert "base-majority" in (tmp_path / "evaluation" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("draws", [None, 6])
+def test_a_rung_that_failed_stands_in_the_report_with_its_reason(draws: int | None, tmp_path: Path) -> None:
+    run(tmp_path, {7: 10}, chosen=7, base=4, draws=draws, left_out={"base-prompt": "the memory is full"})
+    assert report(tmp_path)["left_out"] == {"base-prompt": "the memory is full"}
+    text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
+    assert "Left out, since it failed: base-prompt: the memory is full." in text
 
 
 @pytest.mark.parametrize(("every", "verdict"), [(2, "promote"), (6, "hold")])
