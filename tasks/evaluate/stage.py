@@ -109,20 +109,32 @@ def run(
     folders |= {other.name: other.answers for other in others}
     total = len(folders) + len(tuned) - 1 + len(rungs)
     done = 0
+    # Several rungs choose among the same draws, many of which are alike.
+    drawn: dict[tuple[str, str], ScoredRollout] = {}
+
+    def score(rollout: Rollout) -> ScoredRollout:
+        known = drawn.get((rollout.prompt_id, rollout.completion))
+        if known is None:
+            return registry.score_rollout(rollout, databases, spec)
+        return known.model_copy(update=rollout.model_extra or {})
 
     def evaluated(rollouts: Sequence[Rollout], as_seed: int) -> Evaluated:
-        scored = [registry.score_rollout(rollout, databases, spec) for rollout in rollouts]
+        scored = [score(rollout) for rollout in rollouts]
         return Evaluated(scored, [_as_pair(each, as_seed, databases) for each in scored], metrics_of(scored, databases))
 
     def read(folder: Path, as_seed: int, rung: Rung | None = None) -> Evaluated:
         nonlocal done
         rollouts: Sequence[Rollout] = read_answers(folder)
         if rung is not None and DRAWS_OF[rung] > 1:
-            rollouts = choose(rung, rollouts, reward, databases)
+            rollouts = choose(rung, rollouts, reward_of_draw, databases)
         found = evaluated(rollouts, as_seed)
         done += 1
         progress(done, total, "models scored")
         return found
+
+    def reward_of_draw(draw: Rollout) -> float:
+        drawn[draw.prompt_id, draw.completion] = score(draw)
+        return drawn[draw.prompt_id, draw.completion].reward
 
     def reward(rollout: Rollout) -> float:
         return registry.score_rollout(rollout, databases, spec).reward
