@@ -57,6 +57,28 @@ class ShownModel(NamedTuple):
     """The endpoint that answered; None for our own machine."""
 
 
+class _Scorer:
+    """Scores of answers; a draw is scored once, for several rungs choose among the same ones."""
+
+    def __init__(self, databases: Databases, spec: SpecName) -> None:
+        self._databases = databases
+        self._spec = spec
+        self._drawn: dict[tuple[str, str], ScoredRollout] = {}
+
+    def score(self, rollout: Rollout) -> ScoredRollout:
+        known = self._drawn.get((rollout.prompt_id, rollout.completion))
+        if known is None:
+            return registry.score_rollout(rollout, self._databases, self._spec)
+        return known.model_copy(update=rollout.model_extra or {})
+
+    def reward(self, rollout: Rollout) -> float:
+        return self.score(rollout).reward
+
+    def reward_of_draw(self, draw: Rollout) -> float:
+        scored = self._drawn[draw.prompt_id, draw.completion] = self.score(draw)
+        return scored.reward
+
+
 def scores_file(name: str) -> str:
     """Return the file name of one model's paired scores, which `tucano compare` reads."""
     return f"{name}.scores.jsonl"
@@ -109,35 +131,21 @@ def run(
     folders |= {other.name: other.answers for other in others}
     total = len(folders) + len(tuned) - 1 + len(rungs)
     done = 0
-    # Several rungs choose among the same draws, many of which are alike.
-    drawn: dict[tuple[str, str], ScoredRollout] = {}
-
-    def score(rollout: Rollout) -> ScoredRollout:
-        known = drawn.get((rollout.prompt_id, rollout.completion))
-        if known is None:
-            return registry.score_rollout(rollout, databases, spec)
-        return known.model_copy(update=rollout.model_extra or {})
+    scorer = _Scorer(databases, spec)
 
     def evaluated(rollouts: Sequence[Rollout], as_seed: int) -> Evaluated:
-        scored = [score(rollout) for rollout in rollouts]
+        scored = [scorer.score(rollout) for rollout in rollouts]
         return Evaluated(scored, [_as_pair(each, as_seed, databases) for each in scored], metrics_of(scored, databases))
 
     def read(folder: Path, as_seed: int, rung: Rung | None = None) -> Evaluated:
         nonlocal done
         rollouts: Sequence[Rollout] = read_answers(folder)
         if rung is not None and DRAWS_OF[rung] > 1:
-            rollouts = choose(rung, rollouts, reward_of_draw, databases)
+            rollouts = choose(rung, rollouts, scorer.reward_of_draw, databases)
         found = evaluated(rollouts, as_seed)
         done += 1
         progress(done, total, "models scored")
         return found
-
-    def reward_of_draw(draw: Rollout) -> float:
-        drawn[draw.prompt_id, draw.completion] = score(draw)
-        return drawn[draw.prompt_id, draw.completion].reward
-
-    def reward(rollout: Rollout) -> float:
-        return registry.score_rollout(rollout, databases, spec).reward
 
     def against(before: Sequence[PairedScore], challenger: Sequence[PairedScore]) -> Comparison:
         return compare(
@@ -153,7 +161,7 @@ def run(
     by_seed = {each: read(folder, each) for each, folder in tuned.items()}
     chosen, all_tuned = by_seed[chosen_seed], [pair for each in by_seed.values() for pair in each.pairs]
     shown = {name: chosen if name == TUNED else read(folder, seed) for name, folder in folders.items()}
-    chosen_baselines = baselines(training, shown[BASE].rollouts, reward, seed, progress)
+    chosen_baselines = baselines(training, shown[BASE].rollouts, scorer.reward, seed, progress)
     without_model = {each.name: evaluated(each.rollouts, seed) for each in chosen_baselines}
     of_rungs = {name: read(folder, seed, name) for name, folder in rungs.items()}
     everything = shown | without_model | of_rungs

@@ -21,7 +21,7 @@ from tasks.commerce.registry import TASKS
 from tasks.commerce.text.text_form import chatters, content_words, refuses, stem
 from tasks.commerce.text.wordings import read_wording
 from tasks.evaluate.prompts.race import Runner
-from tasks.evaluate.prompts.wordings import Candidate, answering_words, shipped
+from tasks.evaluate.prompts.wordings import PromptCandidate, answering_words, shipped
 from tasks.policy.endpoint import Endpoint, EndpointQuestion
 from tasks.policy.reply_cache import ReplyCache, open_cache
 
@@ -105,7 +105,7 @@ class Proposer:
         self.failure: str | None = None
         """Why the endpoint was given up; the search goes on with the wordings that it has."""
 
-    def propose(self, task: TaskName, best: Runner, number: int) -> Sequence[Candidate]:
+    def propose(self, task: TaskName, best: Runner, number: int) -> Sequence[PromptCandidate]:
         """Return the wordings that are proposed in place of the best one and may be used.
 
         Args:
@@ -119,7 +119,7 @@ class Proposer:
         missing = [each for each in questions if self._cache.get(each.key) is None]
         if missing and self.failure is None:
             self.failure = self._endpoint.ask_all(missing, lambda key, reply: self._cache.put(key, reply.text))
-        found: list[Candidate] = []
+        found: list[PromptCandidate] = []
         for place, question in enumerate(questions, number + 1):
             answer = self._cache.get(question.key)
             if answer is None:
@@ -129,7 +129,7 @@ class Proposer:
             if fault is None and proposed in {each.system for each in found}:
                 fault = "nothing new"
             if fault is None:
-                found.append(Candidate(f"proposed-{place}", 0, proposed))
+                found.append(PromptCandidate(f"proposed-{place}", 0, proposed))
             else:
                 self.refused[fault] += 1
         return found

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from schemas.documents import ScoredRollout
-from tasks.evaluate.prompts.wordings import Candidate
+from tasks.evaluate.prompts.wordings import PromptCandidate
 
 
 @dataclass
 class Runner:
-    """Candidate with its scored answers, to the first prompts of validation."""
+    """PromptCandidate with its scored answers, to the first prompts of validation."""
 
-    candidate: Candidate
+    candidate: PromptCandidate
     scored: list[ScoredRollout] = field(default_factory=list)
 
     @property
@@ -35,7 +35,7 @@ class Runner:
 class Trial:
     """Prompts that a candidate is to answer, by their places among the task's, from 0."""
 
-    candidate: Candidate
+    candidate: PromptCandidate
     rows: range
 
 
@@ -44,9 +44,9 @@ Trials = Generator[list[Trial], Sequence[Sequence[ScoredRollout]], Runner]
 
 
 def race(
-    wordings: Sequence[Candidate],
-    shown: Callable[[Candidate], Sequence[Candidate]],
-    propose: Callable[[Runner], Sequence[Candidate]],
+    wordings: Sequence[PromptCandidate],
+    shown: Callable[[PromptCandidate], Sequence[PromptCandidate]],
+    propose: Callable[[Runner], Sequence[PromptCandidate]],
     *,
     budget: int,
     rows: int,
@@ -75,7 +75,7 @@ def _halve(
     pool: list[Runner],
     budget: int,
     rows: int,
-    propose: Callable[[Runner], Sequence[Candidate]],
+    propose: Callable[[Runner], Sequence[PromptCandidate]],
     runners: list[Runner],
 ) -> Trials:
     rounds = max(1, math.ceil(math.log2(len(pool))))

@@ -28,7 +28,7 @@ from tasks.evaluate.answers.answer import Reworded
 from tasks.evaluate.answers.files import read_answers, read_timing
 from tasks.evaluate.prompts.proposals import PROPOSALS, Proposer
 from tasks.evaluate.prompts.race import Runner, Trial, Trials, race
-from tasks.evaluate.prompts.wordings import Candidate, choose_shots, shipped, with_shots
+from tasks.evaluate.prompts.wordings import PromptCandidate, choose_shots, shipped, with_shots
 
 CHOICE_FILE: Final = "prompts.json"
 """Artifact file: by task the chosen system prompt, and every candidate with its scores."""
@@ -109,18 +109,18 @@ def search(
     proposed = dict.fromkeys(tasks, 0)
     folders: list[Path] = []
 
-    def fitting(task: TaskName, candidates: Sequence[Candidate]) -> list[Candidate]:
+    def fitting(task: TaskName, candidates: Sequence[PromptCandidate]) -> list[PromptCandidate]:
         own = shipped(task)[0].system
         for each in candidates:
             if not room.holds(own, each.system):
                 too_long[task].add(each.system)
         return [each for each in candidates if each.system not in too_long[task]]
 
-    def shown(task: TaskName, candidate: Candidate) -> list[Candidate]:
+    def shown(task: TaskName, candidate: PromptCandidate) -> list[PromptCandidate]:
         examples = choose_shots([row for row in rows[TRAIN_FILE] if row.task == task], config.shots, seed)
         return fitting(task, [with_shots(candidate, examples[: count + 1]) for count in range(len(examples))])
 
-    def propose(task: TaskName, best: Runner) -> list[Candidate]:
+    def propose(task: TaskName, best: Runner) -> list[PromptCandidate]:
         if proposer is None:
             return []
         found = proposer.propose(task, best, proposed[task])

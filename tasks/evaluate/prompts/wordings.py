@@ -17,7 +17,7 @@ OWN: Final = "own"
 """Name of the task's own wording."""
 
 
-class Candidate(NamedTuple):
+class PromptCandidate(NamedTuple):
     """System prompt that a search compares."""
 
     name: str
@@ -33,11 +33,11 @@ def _read(name: str) -> Mapping[str, list[str]]:
     return tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
 
 
-def shipped(task: TaskName) -> Sequence[Candidate]:
+def shipped(task: TaskName) -> Sequence[PromptCandidate]:
     """Return the task's own wording and the shipped ones, without examples."""
-    own = Candidate(OWN, 0, TASKS[task].system)
+    own = PromptCandidate(OWN, 0, TASKS[task].system)
     texts = _read("systems")[task]
-    return [own, *(Candidate(f"shipped-{number}", 0, text) for number, text in enumerate(texts, 1))]
+    return [own, *(PromptCandidate(f"shipped-{number}", 0, text) for number, text in enumerate(texts, 1))]
 
 
 def answering_words() -> Sequence[str]:
@@ -65,7 +65,7 @@ def choose_shots(rows: Sequence[PromptRow], count: int, seed: int) -> Sequence[P
     return list(chosen.values())[:count]
 
 
-def with_shots(candidate: Candidate, shots: Sequence[PromptRow]) -> Candidate:
+def with_shots(candidate: PromptCandidate, shots: Sequence[PromptRow]) -> PromptCandidate:
     """Return a wording that shows examples, each a prompt with the answer of its reference."""
     examples = (
         f"\n\nExemplo {number}:\n{row.prompt}\nResposta:\n{TASKS[row.task].answer(row.reference)}"

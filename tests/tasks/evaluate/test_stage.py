@@ -1,6 +1,7 @@
 """The evaluation of several training seeds, a champion and rivals: who is compared with whom, and what is written."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -10,6 +11,7 @@ import pytest
 
 from schemas.config.config import AUDIT_FOLDER
 from schemas.config.evaluate import DRAWS, DRAWS_OF, RUNGS, EvaluateConfig, OverRungs, RivalConfig
+from schemas.documents import Rollout, ScoredRollout
 from schemas.tables.prompts import PromptRow
 from tasks.evaluate import stage
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
@@ -256,6 +258,20 @@ def test_what_needs_no_training_stands_on_a_ladder_with_its_cost(tmp_path: Path)
     text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
     assert "What is to be had for less" in text
     assert "base-majority" in (tmp_path / "evaluation" / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_draw_is_scored_once_for_all_rungs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scored: Counter[tuple[str, str]] = Counter()
+    score = stage.registry.score_rollout
+
+    def counted(rollout: Rollout, *others: Any) -> ScoredRollout:
+        scored[rollout.prompt_id, rollout.completion] += 1
+        return score(rollout, *others)
+
+    monkeypatch.setattr(stage.registry, "score_rollout", counted)
+    run(tmp_path, {7: 10}, chosen=7, base=4, draws=0)
+    # Base, tuned model and the rungs of one answer may repeat a text of the draws; eight draws of three rungs do not.
+    assert max(scored.values()) < DRAWS
 
 
 @pytest.mark.parametrize("draws", [None, 6])

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from schemas.documents import ScoredRollout
 from tasks.evaluate.prompts.race import Runner, race
-from tasks.evaluate.prompts.wordings import Candidate
+from tasks.evaluate.prompts.wordings import PromptCandidate
 
-WORDINGS = [Candidate(name, 0, name) for name in ("own", "shipped-1", "shipped-2", "shipped-3")]
+WORDINGS = [PromptCandidate(name, 0, name) for name in ("own", "shipped-1", "shipped-2", "shipped-3")]
 
 
 def scored(reward: float, row: int) -> ScoredRollout:
@@ -33,12 +33,12 @@ def run(
     budget: int = 48,
     rows: int = 12,
     shots: int = 0,
-    propose: Callable[[Runner], Sequence[Candidate]] = lambda _: (),
-) -> tuple[Candidate, list[Runner]]:
+    propose: Callable[[Runner], Sequence[PromptCandidate]] = lambda _: (),
+) -> tuple[PromptCandidate, list[Runner]]:
     """Run a race in which each candidate earns what it is worth on every prompt; by default nothing."""
 
-    def shown(candidate: Candidate) -> list[Candidate]:
-        return [Candidate(candidate.name, n, f"{candidate.system}+{n}") for n in range(1, shots + 1)]
+    def shown(candidate: PromptCandidate) -> list[PromptCandidate]:
+        return [PromptCandidate(candidate.name, n, f"{candidate.system}+{n}") for n in range(1, shots + 1)]
 
     runners: list[Runner] = []
     running = race(WORDINGS, shown, propose, budget=budget, rows=rows, runners=runners)
@@ -48,7 +48,7 @@ def run(
             trials = running.send(earned)  # type: ignore[arg-type]
             earned = [[scored(worth.get(each.candidate.system, 0.0), row) for row in each.rows] for each in trials]
     except StopIteration as ended:
-        best: Candidate = ended.value.candidate
+        best: PromptCandidate = ended.value.candidate
         return best, runners
 
 
@@ -63,13 +63,13 @@ def test_of_equals_the_own_wording_stays() -> None:
 
 def test_examples_are_tried_under_the_best_wording_and_kept_where_they_earn_more() -> None:
     best, runners = run({"shipped-2": 0.4, "shipped-2+1": 0.6, "shipped-2+2": 0.5}, shots=2)
-    assert best == Candidate("shipped-2", 1, "shipped-2+1")
+    assert best == PromptCandidate("shipped-2", 1, "shipped-2+1")
     assert [each.candidate.system for each in runners if each.candidate.shots] == ["shipped-2+1", "shipped-2+2"]
-    assert run({"shipped-2": 0.4, "shipped-2+1": 0.3}, shots=2)[0] == Candidate("shipped-2", 0, "shipped-2")
+    assert run({"shipped-2": 0.4, "shipped-2+1": 0.3}, shots=2)[0] == PromptCandidate("shipped-2", 0, "shipped-2")
 
 
 def test_a_proposal_joins_on_the_same_prompts_as_the_wording_it_may_replace() -> None:
-    proposed = Candidate("proposed-1", 0, "proposed")
+    proposed = PromptCandidate("proposed-1", 0, "proposed")
     best, runners = run({"shipped-1": 0.4, "proposed": 0.9}, propose=lambda _: [proposed])
     assert best == proposed
     answered = {each.candidate.name: len(each.scored) for each in runners}
@@ -80,7 +80,7 @@ def test_a_proposal_joins_on_the_same_prompts_as_the_wording_it_may_replace() ->
 def test_a_proposal_is_made_from_the_best_wording_of_the_round() -> None:
     seen: list[tuple[str, Mapping[str, float]]] = []
 
-    def propose(best: Runner) -> list[Candidate]:
+    def propose(best: Runner) -> list[PromptCandidate]:
         seen.append((best.candidate.name, best.components()))
         return []
 
@@ -98,8 +98,8 @@ def test_a_proposal_is_made_from_the_best_wording_of_the_round() -> None:
 def test_no_race_draws_more_answers_than_its_budget(
     budget: int, rows: int, shots: int, worth: Mapping[str, float], proposals: int
 ) -> None:
-    def propose(_: Runner) -> list[Candidate]:
-        return [Candidate(f"proposed-{n}", 0, f"p{n}") for n in range(proposals)]
+    def propose(_: Runner) -> list[PromptCandidate]:
+        return [PromptCandidate(f"proposed-{n}", 0, f"p{n}") for n in range(proposals)]
 
     best, runners = run(worth, budget=budget, rows=rows, shots=shots, propose=propose)
     assert sum(len(each.scored) for each in runners) <= budget

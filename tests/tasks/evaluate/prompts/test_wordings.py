@@ -5,14 +5,14 @@ import pytest
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
 from tasks.evaluate.prompts.proposals import facts
-from tasks.evaluate.prompts.wordings import OWN, Candidate, choose_shots, shipped, with_shots
+from tasks.evaluate.prompts.wordings import OWN, PromptCandidate, choose_shots, shipped, with_shots
 from tests.tasks.curate.prompt_rows import prompt_row
 
 
 @pytest.mark.parametrize("task", TASK_NAMES)
 def test_every_task_has_its_own_wording_first_and_three_to_five_others_without_other_facts(task: TaskName) -> None:
     own, *others = shipped(task)
-    assert own == Candidate(OWN, 0, TASKS[task].system)
+    assert own == PromptCandidate(OWN, 0, TASKS[task].system)
     assert 3 <= len(others) <= 5
     assert len({each.system for each in (own, *others)}) == 1 + len(others)
     for each in others:
@@ -39,7 +39,7 @@ def test_examples_differ_in_their_answers_and_are_the_same_for_one_seed() -> Non
 
 def test_an_example_is_a_prompt_with_the_answer_of_its_reference() -> None:
     row = prompt_row("push", "Pedido 1")
-    shown = with_shots(Candidate("own", 0, "Escreva."), [row])
+    shown = with_shots(PromptCandidate("own", 0, "Escreva."), [row])
     assert shown.shots == 1
     assert shown.system.startswith("Escreva.\n\nExemplo 1:\n")
     assert shown.system.endswith(f"{row.prompt}\nResposta:\n{TASKS['push'].answer(row.reference)}")
