@@ -48,6 +48,7 @@ AS_SERVED = (
     "Base, tuned and champion answered with the weights that are served, or would be: not quantized, and an adapter "
     "for all tasks merged into its base."
 )
+OF_THE_PUBLISHED = "the model as it is published, before its warm start"
 BESIDE_NF4 = "its own adapter beside the NF4 base that it was trained on, which is not what is served"
 
 
@@ -102,16 +103,14 @@ def evaluate(
         except EndpointError as error:
             # It decides nothing, so its failure stops nothing; its answers so far are kept for the next run.
             say(f"evaluate: warning: {error}; the evaluation continues without it")
-    of_rungs = answer_rungs(config, pipeline_run, dataset, plan, base, fresh=fresh)
-    answers |= {each.name: each.result for each in of_rungs.values()}
-    made = {f"model-{each.name}": each.model for each in of_rungs.values() if each.model is not None}
+    challenger = next(who for who in answering if who.name == names[chosen])
+    rungs = answer_rungs(config, pipeline_run, prompts, dataset, plan, base, challenger, fresh=fresh)
+    answers |= {each.name: each.result for each in rungs.answered.values()}
+    made = {name: result for each in rungs.answered.values() for name, result in each.made.items()}
     rivals = [rival for rival in config.evaluate.rivals if f"rival-{rival.name}" in answers]
-    ours = {PUBLISHED: "the model as it is published, before its warm start", TUNED_NF4: BESIDE_NF4}
+    ours = {PUBLISHED: OF_THE_PUBLISHED, TUNED_NF4: BESIDE_NF4}
     others = [ShownModel(name, answers[name].path, what) for name, what in ours.items() if name in answers]
-    others += [
-        ShownModel(rival.name, answers[f"rival-{rival.name}"].path, f"{rival.model} at an endpoint", rival)
-        for rival in rivals
-    ]
+    others += [ShownModel(rival.name, answers[f"rival-{rival.name}"].path, rival.model, rival) for rival in rivals]
     models = {BASE: base.record, **{f"policy-{names[seed]}": each.record for seed, each in policies.items()}}
     models |= {CHAMPION: champion.policy} if champion else {}
     models |= {PUBLISHED: before.record} if before else {}
@@ -139,7 +138,7 @@ def evaluate(
             tuned={seed: answers[names[seed]].path for seed in policies},
             champion=answers[CHAMPION].path if champion else None,
             others=others,
-            rungs={rung: each.result.path for rung, each in of_rungs.items()},
+            rungs={rung: each.result.path for rung, each in rungs.answered.items()},
             over_rungs=config.promote.over_rungs,
             chosen_seed=chosen,
             known=Background(
@@ -148,6 +147,7 @@ def evaluate(
                 champion_name=champion.policy.sha256[:12] if champion else "",
                 looks=looks,
                 weights=AS_SERVED,
+                left_out=rungs.left_out,
             ),
             prices=config.workers.prices,
             judge=partial(_judge, config, judge, audit, mlflow_run, progress) if judge else None,
@@ -169,8 +169,10 @@ def evaluate(
                     "against_champion": True,
                     "judge": set(HOW_IT_IS_REACHED),
                     "rivals": {"__all__": set(HOW_IT_IS_REACHED)},
+                    "prompt_search": {"endpoint": set(HOW_IT_IS_REACHED)},
                 },
             ),
+            rungs.left_out,
             config.promote.over_rungs,
             config.rewards.spec,
             {device: price.model_dump() for device, price in config.workers.prices.items()},
@@ -217,6 +219,11 @@ def _plan(
         min_variety=config.evaluate.min_variety,
         resamples=config.evaluate.resamples,
         rungs=config.evaluate.rungs,
+        prompt_search=config.evaluate.prompt_search.model_dump(
+            mode="json", exclude={"endpoint": set(HOW_IT_IS_REACHED)}
+        )
+        if "base-prompt" in config.evaluate.rungs
+        else None,
         over_rungs=config.promote.over_rungs,
         seed=config.seed,
         temperature=config.evaluate.temperature,
