@@ -19,6 +19,9 @@ from tasks.train.grpo.rollouts import RolloutGroups
 class RolloutGenerator:
     """Samples and scores groups of completions with a trainer's policy."""
 
+    guided = True
+    """Whether completions are guided where the recipe says so; the preflight's longest ones are not."""
+
     def __init__(self, trainer: Any, recipe: TrainConfig, rewards: ComponentRewards) -> None:
         """Start with nothing sampled.
 
@@ -44,7 +47,7 @@ class RolloutGenerator:
             self._limit_completions(limit)
             messages = [as_messages(row.system, row.prompt) for row in rows]
             prompt_ids, images, fields = self._trainer._tokenize_prompts(messages)  # noqa: SLF001 - TRL's only way
-            completion_ids, log_probabilities = self._complete(prompt_ids, images, fields)
+            completion_ids, log_probabilities = self._complete(rows, prompt_ids, images, fields)
         self.sampled_tokens += sum(map(len, completion_ids))
         with self._timed("reward"):
             completions = [self.read(ids) for ids in completion_ids]
@@ -64,14 +67,21 @@ class RolloutGenerator:
         )
 
     def correct(self, rollouts: RolloutGroups, answers: Mapping[int, str], limit: int) -> RolloutGroups:
-        """Replace some completions by texts, as far as these have at most `limit` tokens, and score them."""
+        """Replace some completions by texts, and score them.
+
+        Only by such that the policy could write: of at most `limit` tokens, and allowed by its grammar.
+        """
         tokenizer = self._tokenizer
         with self._timed("reward"):
             encoded = {
                 place: [*tokenizer.encode(answer, add_special_tokens=False), tokenizer.eos_token_id]
                 for place, answer in answers.items()
             }
-            places = [place for place, tokens in encoded.items() if len(tokens) <= limit]
+            places = [
+                place
+                for place, tokens in encoded.items()
+                if len(tokens) <= limit and self._writes(rollouts.rows[place], tokens)
+            ]
             if not places:
                 return rollouts
             ids = [encoded[place] for place in places]
@@ -85,25 +95,33 @@ class RolloutGenerator:
         """Read a completion's tokens; as in TRL, padding at the end counts as an end too."""
         return read_completion(ids, self._tokenizer, (*self._trainer.eos_token_ids, self._tokenizer.pad_token_id))
 
+    def _writes(self, row: PromptRow, tokens: Sequence[int]) -> bool:
+        guidance = self._trainer.guidance
+        return guidance is None or guidance.writes(row.task, tokens)
+
     def _complete(
-        self, prompt_ids: list[list[int]], images: Any, fields: Any
+        self, rows: Sequence[PromptRow], prompt_ids: list[list[int]], images: Any, fields: Any
     ) -> tuple[list[list[int]], list[list[float]] | None]:
         """Sample a completion of each prompt; of several processes each samples whole groups, and all receive them."""
         generations, accelerator = self._recipe.generations, self._trainer.accelerator
         if accelerator.num_processes == 1:
-            return self._engine(prompt_ids, images, fields)
-        groups = [prompt_ids[start : start + generations] for start in range(0, len(prompt_ids), generations)]
+            return self.draw(rows, prompt_ids, images, fields, generations)
+        each = list(zip(rows, prompt_ids, strict=True))
+        groups = [each[start : start + generations] for start in range(0, len(each), generations)]
         with accelerator.split_between_processes(groups) as own:
-            ids = [ids for group in own for ids in group]
-            completion_ids, _ = self._engine(ids, images, fields) if ids else ([], None)
+            own_rows, ids = [row for group in own for row, _ in group], [ids for group in own for _, ids in group]
+            completion_ids, _ = self.draw(own_rows, ids, images, fields, generations) if ids else ([], None)
         # vLLM samples for one process, and has log-probabilities.
         return gather_object(completion_ids), None
 
-    def _engine(
-        self, prompt_ids: list[list[int]], images: Any, fields: Any
+    def draw(
+        self, rows: Sequence[PromptRow], prompt_ids: list[list[int]], images: Any, fields: Any, generations: int
     ) -> tuple[list[list[int]], list[list[float]] | None]:
-        sample = self._trainer._generate_single_turn  # noqa: SLF001 - TRL's only way
-        return sample(prompt_ids, images, fields, self._recipe.generations)  # type: ignore[no-any-return]
+        """Let TRL's engine complete prompts, each as often in a row as it has generations, under their grammars."""
+        trainer = self._trainer
+        sample = trainer._generate_single_turn  # noqa: SLF001 - TRL's only way
+        with trainer.constrained(trainer.numbers_of(rows) if self.guided else None):
+            return sample(prompt_ids, images, fields, generations)  # type: ignore[no-any-return]
 
     def _score(self, rows: Sequence[PromptRow], completions: Sequence[Completion]) -> list[ScoredRollout]:
         """Score all completions in one process: a query's time limit could make two of them disagree."""
