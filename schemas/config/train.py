@@ -71,6 +71,8 @@ class TrainConfig(Section):
     """Probability mass that tokens are sampled from."""
     top_k: int = Field(default=0, ge=0)
     """Most likely tokens that are sampled from; 0 means all."""
+    stock_generation: bool = False
+    """Let transformers' `generate` draw rollouts and validation answers on a CPU too, and not the faster engine."""
     learning_rate: float = Field(default=1e-3, gt=0)
     """Learning rate after the warm-up, for 1,500 training prompts or fewer."""
     learning_rate_at_scale: float | None = Field(default=None, gt=0)

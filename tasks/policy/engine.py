@@ -58,7 +58,9 @@ class Engine:
             least: Tokens of the shortest completion.
         """
         numbers = {tuple(prompt): number for number, prompt in enumerate(dict.fromkeys(map(tuple, prompts)))}
-        memory = Memory(self.model.config, list(map(len, numbers)), [numbers[tuple(prompt)] for prompt in prompts], most)
+        memory = Memory(
+            self.model.config, list(map(len, numbers)), [numbers[tuple(prompt)] for prompt in prompts], most
+        )
         hidden = torch.cat([self._read(memory, number, prompt) for prompt, number in numbers.items()])
         hidden = hidden[torch.tensor(memory.group_of)]
         lengths = torch.tensor([len(prompt) for prompt in prompts])
@@ -141,7 +143,9 @@ class Memory:
         self, keys: torch.Tensor, values: torch.Tensor, layer: int, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Keep a layer's new keys and values, (rows, heads, tokens, size), and return them."""
-        for kept, new in zip(self._rows[layer] if self.reads is None else self._prompts[layer], (keys, values), strict=True):
+        for kept, new in zip(
+            self._rows[layer] if self.reads is None else self._prompts[layer], (keys, values), strict=True
+        ):
             if self.reads is None:
                 kept[: len(new), :, self.length] = new[:, :, 0]
             else:

@@ -5,17 +5,39 @@ and already in float32 is shared with the policy, so that a policy without an ad
 """
 
 import copy
+import logging
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-import torch
-
 if TYPE_CHECKING:
+    import torch
     from transformers import PreTrainedModel
 
 FAMILIES: Final = ("qwen2", "qwen3")
 """Model types, as in a config.json, whose layers take the engine's cache and attention."""
 ROTATIONS: Final = ("default", "linear", "llama3", "yarn")
 """Rotary embeddings that depend on a token's position alone, and not on how long the sequence has become."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+def engine_draws(model: Any, *, stock: bool = False) -> bool:
+    """Return whether the engine draws a policy's completions; a policy that it does not know is logged once.
+
+    Args:
+        model: The policy.
+        stock: Whether transformers' `generate` was asked for.
+    """
+    if stock or model.device.type != "cpu":
+        return False
+    reason = reason_against(model)
+    if reason is not None:
+        _log(reason)
+    return reason is None
+
+
+@lru_cache
+def _log(reason: str) -> None:
+    _LOG.warning("transformers' generate draws the completions, more slowly than our engine, since %s", reason)
 
 
 def reason_against(model: Any) -> str | None:
@@ -38,8 +60,9 @@ def _base(model: Any) -> Any:
     return model.get_base_model() if hasattr(model, "get_base_model") else model
 
 
-def _is_known(module: torch.nn.Module) -> bool:
+def _is_known(module: "torch.nn.Module") -> bool:
     """Return whether a module is neither an adapter's nor quantized, or such as `_weight` reads."""
+    import torch
     from peft.tuners.lora import LoraLayer
     from peft.tuners.tuners_utils import BaseTunerLayer
     from peft.utils import AuxiliaryTrainingWrapper
@@ -53,7 +76,6 @@ def _is_known(module: torch.nn.Module) -> bool:
     return weight is None or weight.is_floating_point() or type(weight).__name__ == "Params4bit"
 
 
-@torch.no_grad()
 def unpacked(model: Any, attention: str) -> "PreTrainedModel":
     """Return a policy's copy in float32, ready to generate.
 
@@ -61,14 +83,17 @@ def unpacked(model: Any, attention: str) -> "PreTrainedModel":
         model: The policy, of which `reason_against` has nothing to say.
         attention: Registered name of the attention that the copy computes.
     """
+    import torch
+    from transformers.initialization import no_init_weights
+
     base = _base(model)
     config = copy.deepcopy(base.config)
     if hasattr(config, "quantization_config"):
         del config.quantization_config
     config._attn_implementation = attention  # noqa: SLF001 - transformers has no other way
-    with torch.device("meta"), _no_initial_weights():
+    with torch.device("meta"), no_init_weights():
         made: PreTrainedModel = type(base)(config)
-    tensors = {}
+    tensors: dict[str, torch.Tensor] = {}
     for name, module in made.named_modules():
         own = base.get_submodule(name)
         if isinstance(module, torch.nn.Linear):
@@ -83,21 +108,14 @@ def unpacked(model: Any, attention: str) -> "PreTrainedModel":
     return made.eval().requires_grad_(requires_grad=False)
 
 
-def _no_initial_weights() -> Any:
-    from transformers.initialization import no_init_weights
-
-    return no_init_weights()
-
-
-def _weight(layer: Any) -> torch.Tensor:
+def _weight(layer: Any) -> "torch.Tensor":
     """Return a linear layer's weight, unpacked, with what its active adapters add."""
     from peft.utils.integrations import dequantize_module_weight
 
     inner = getattr(layer, "base_layer", layer)
-    weight: torch.Tensor = dequantize_module_weight(inner).detach().float()
-    if inner is layer or layer.disable_adapters:
-        return weight
-    for adapter in layer.active_adapters:
-        if adapter in layer.lora_A:
-            weight = weight + layer.get_delta_weight(adapter).float()
-    return weight
+    weight: torch.Tensor = dequantize_module_weight(inner).float()
+    if inner is not layer and not layer.disable_adapters:
+        for adapter in layer.active_adapters:
+            if adapter in layer.lora_A:
+                weight = weight + layer.get_delta_weight(adapter).float()
+    return weight.detach()

@@ -53,6 +53,7 @@ def validate(
     max_tokens: int,
     batch_size: int,
     seed: int,
+    stock: bool = False,
 ) -> Validation:
     """Let the policy answer the validation split, and score the answers.
 
@@ -67,6 +68,7 @@ def validate(
         max_tokens: Longest completion, in tokens.
         batch_size: Prompts answered at once.
         seed: With the step, decides every sampled token.
+        stock: Whether transformers' `generate` draws in any case.
     """
     training = model.training
     model.eval()
@@ -78,6 +80,7 @@ def validate(
         max_tokens=max_tokens,
         batch_size=batch_size,
         seed=seed + step,
+        stock=stock,
     )
     model.train(training)
     by_task: dict[str, list[ScoredRollout]] = {task: [] for task in TASK_NAMES if any(row.task == task for row in rows)}
