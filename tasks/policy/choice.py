@@ -74,7 +74,8 @@ class Sampled:
         for noise, row in zip(self._noise, drawn, strict=True):
             noise.standard_exponential(out=row)
         # The logarithm of an exponential variable is the negative of a Gumbel one.
-        return (scores - torch.from_numpy(drawn).float().clamp_(min=SMALLEST).log_()).argmax(dim=-1)
+        noisy: torch.Tensor = scores - torch.from_numpy(drawn).float().clamp_(min=SMALLEST).log_()
+        return noisy.argmax(dim=-1)
 
     def keep(self, places: Sequence[int]) -> None:
         """Go on with these rows alone, in this order."""

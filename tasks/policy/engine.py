@@ -57,10 +57,9 @@ class Engine:
             ends: Tokens that end a completion.
             least: Tokens of the shortest completion.
         """
-        numbers = {tuple(prompt): number for number, prompt in enumerate(dict.fromkeys(map(tuple, prompts)))}
-        memory = Memory(
-            self.model.config, list(map(len, numbers)), [numbers[tuple(prompt)] for prompt in prompts], most
-        )
+        numbers = {prompt: number for number, prompt in enumerate(dict.fromkeys(map(tuple, prompts)))}
+        group_of = [numbers[tuple(prompt)] for prompt in prompts]
+        memory = Memory(self.model.config, list(map(len, numbers)), group_of, most)
         hidden = torch.cat([self._read(memory, number, prompt) for prompt, number in numbers.items()])
         hidden = hidden[torch.tensor(memory.group_of)]
         lengths = torch.tensor([len(prompt) for prompt in prompts])
@@ -143,9 +142,8 @@ class Memory:
         self, keys: torch.Tensor, values: torch.Tensor, layer: int, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Keep a layer's new keys and values, (rows, heads, tokens, size), and return them."""
-        for kept, new in zip(
-            self._rows[layer] if self.reads is None else self._prompts[layer], (keys, values), strict=True
-        ):
+        of_layer = self._rows[layer] if self.reads is None else self._prompts[layer]
+        for kept, new in zip(of_layer, (keys, values), strict=True):
             if self.reads is None:
                 kept[: len(new), :, self.length] = new[:, :, 0]
             else:
@@ -190,8 +188,8 @@ class Memory:
         asked = queries.view(rows, own_keys.shape[1], -1, size) * scaling
         to_prompt = self._by_row(self._by_group(asked) @ prompt_keys.mT + self._mask[:, None, None])
         weights = torch.cat([to_prompt, asked @ own_keys.mT], dim=-1).softmax(dim=-1)
-        of_prompt, own = weights.split([prompt_keys.shape[2], length], dim=-1)
-        mean = self._by_row(self._by_group(of_prompt) @ prompt_values) + own @ own_values
+        of_prompt, own = weights[..., :-length], weights[..., -length:]
+        mean: torch.Tensor = self._by_row(self._by_group(of_prompt) @ prompt_values) + own @ own_values
         return mean.view(rows, 1, heads, size)
 
     def _by_group(self, values: torch.Tensor) -> torch.Tensor:
@@ -199,7 +197,9 @@ class Memory:
         return values[self._row_at].transpose(1, 2).flatten(2, 3)
 
     def _by_row(self, values: torch.Tensor) -> torch.Tensor:
-        return values.unflatten(2, (self._row_at.shape[1], -1)).transpose(1, 2).flatten(0, 1)[self._place_of]
+        groups, heads, _, size = values.shape
+        by_lane = values.view(groups, heads, self._row_at.shape[1], -1, size)
+        return by_lane.transpose(1, 2).flatten(0, 1)[self._place_of]
 
 
 def without(places: Sequence[int], count: int) -> list[int]:
@@ -231,7 +231,8 @@ def _attention(
 ) -> tuple[torch.Tensor, None]:
     """Compute a layer's attention as transformers asks for it: a whole prompt, or one more token of each row."""
     if memory is None:
-        return sdpa_attention_forward(module, query, key, value, attention_mask, **named)
+        mean, _ = sdpa_attention_forward(module, query, key, value, attention_mask, **named)
+        return mean, None
     return memory.attend(module.layer_idx, query, named["scaling"]), None  # type: ignore[arg-type]
 
 

@@ -74,7 +74,7 @@ def test_a_random_model_writes_pushes_that_a_phone_shows(policy: tuple[Any, Any]
 def test_a_random_model_writes_queries_whose_syntax_is_right(policy: tuple[Any, Any]) -> None:
     ended = [
         completion.text
-        for completion in answers(policy, [TASKS["sql_qa"].grammar] * 160, 100)
+        for completion in answers(policy, [TASKS["sql_qa"].grammar] * 480, 100)
         if completion.stop_reason is StopReason.END_OF_TURN
     ]
     assert len(ended) >= 3
