@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from accelerate.utils import gather_object
@@ -108,11 +108,19 @@ class RolloutGenerator:
         # vLLM samples for one process, and has log-probabilities.
         return gather_object(completion_ids), None
 
+    @property
+    def engine(self) -> Literal["ours", "transformers", "vllm"]:
+        """Return what draws the completions."""
+        if self._trainer.use_vllm:
+            return "vllm"
+        ours = engine_draws(self._trainer.model, stock=self._recipe.stock_generation)
+        return "ours" if ours else "transformers"
+
     def _engine(
         self, prompt_ids: list[list[int]], images: Any, fields: Any, keys: Sequence[Sequence[int]]
     ) -> tuple[list[list[int]], list[list[float]] | None]:
         trainer = self._trainer
-        if not trainer.use_vllm and engine_draws(trainer.model, stock=self._recipe.stock_generation):
+        if self.engine == "ours":
             return self._drawn(prompt_ids, keys), None
         sample = trainer._generate_single_turn  # noqa: SLF001 - TRL's only way
         return sample(prompt_ids, images, fields, self._recipe.generations)  # type: ignore[no-any-return]
