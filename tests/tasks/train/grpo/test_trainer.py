@@ -286,9 +286,12 @@ def test_stock_generation_is_transformers_own(tmp_path: Path, monkeypatch: pytes
     trainer = small_trainer(tmp_path, stock_generation=True)
     asked = []
     stock = GRPOTrainer._generate_single_turn
-    monkeypatch.setattr(
-        GRPOTrainer, "_generate_single_turn", lambda *given, **named: asked.append(1) or stock(*given, **named)
-    )
+
+    def counted(*given: Any, **named: Any) -> Any:
+        asked.append(1)
+        return stock(*given, **named)
+
+    monkeypatch.setattr(GRPOTrainer, "_generate_single_turn", counted)
     assert trainer.rollout_generator.engine == "transformers"
     _sampled(trainer)
     assert asked == [1]
