@@ -59,7 +59,7 @@ class Engine:
         """
         numbers = {prompt: number for number, prompt in enumerate(dict.fromkeys(map(tuple, prompts)))}
         group_of = [numbers[tuple(prompt)] for prompt in prompts]
-        memory = Memory(self.model.config, list(map(len, numbers)), group_of, most)
+        memory = KeysAndValues(self.model.config, list(map(len, numbers)), group_of, most)
         hidden = torch.cat([self._read(memory, number, prompt) for prompt, number in numbers.items()])
         hidden = hidden[torch.tensor(memory.group_of)]
         lengths = torch.tensor([len(prompt) for prompt in prompts])
@@ -85,19 +85,21 @@ class Engine:
             hidden = self._step(memory, last, lengths[rows].unsqueeze(1) + place)
         return drawn
 
-    def _read(self, memory: "Memory", number: int, prompt: Sequence[int]) -> torch.Tensor:
+    def _read(self, memory: "KeysAndValues", number: int, prompt: Sequence[int]) -> torch.Tensor:
         """Compute a prompt, and return its last token's hidden state, (1, width)."""
         memory.reads = number
         return self._forward(memory, torch.tensor([prompt]), torch.arange(len(prompt)).unsqueeze(0))[:, -1]
 
-    def _step(self, memory: "Memory", last: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    def _step(self, memory: "KeysAndValues", last: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         """Compute one more token of each row, and return its hidden state, (rows, width)."""
         memory.reads = None
         hidden = self._forward(memory, last, positions, memory=memory)[:, 0]
         memory.length += 1
         return hidden
 
-    def _forward(self, cache: "Memory", ids: torch.Tensor, positions: torch.Tensor, **named: Any) -> torch.Tensor:
+    def _forward(
+        self, cache: "KeysAndValues", ids: torch.Tensor, positions: torch.Tensor, **named: Any
+    ) -> torch.Tensor:
         hidden: torch.Tensor = self.model.model(
             input_ids=ids,
             attention_mask={"full_attention": None},
@@ -109,7 +111,7 @@ class Engine:
         return hidden
 
 
-class Memory:
+class KeysAndValues:
     """Keys and values of some prompts and of their completions; it is the cache of transformers' layers."""
 
     is_compileable = False
@@ -226,7 +228,7 @@ def _attention(
     value: torch.Tensor,
     attention_mask: torch.Tensor | None,
     *,
-    memory: Memory | None = None,
+    memory: KeysAndValues | None = None,
     **named: Any,
 ) -> tuple[torch.Tensor, None]:
     """Compute a layer's attention as transformers asks for it: a whole prompt, or one more token of each row."""

@@ -102,7 +102,7 @@ def generate(
         for messages in conversations
     ]
     by_length = sorted(range(len(rendered)), key=lambda index: (len(rendered[index]), index))
-    asked = _Asked(rendered, temperature, max_tokens, seed, _guide(model, tokenizer, grammars))
+    asked = _Rendered(rendered, temperature, max_tokens, seed, _guide(model, tokenizer, grammars))
     answer = _by_engine if engine_draws(model, stock=stock) else _by_transformers
     completions: dict[int, Completion] = {}
     for batch, tokens in answer(
@@ -120,7 +120,7 @@ Drawn = Iterator[tuple[Sequence[int], list[list[int]]]]
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Rendered:
     """Prompts to answer, and how."""
 
     rendered: Sequence[str]
@@ -131,7 +131,7 @@ class _Asked:
 
 
 def _by_engine(
-    model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", asked: _Asked, batches: Iterable[Sequence[int]]
+    model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", asked: _Rendered, batches: Iterable[Sequence[int]]
 ) -> Drawn:
     from tasks.policy.choice import Sampled, keys_of
     from tasks.policy.engine import Engine
@@ -146,7 +146,7 @@ def _by_engine(
 
 
 def _by_transformers(
-    model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", asked: _Asked, batches: Iterable[Sequence[int]]
+    model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", asked: _Rendered, batches: Iterable[Sequence[int]]
 ) -> Drawn:
     import torch
     from transformers import GenerationConfig, LogitsProcessorList

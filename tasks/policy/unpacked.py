@@ -110,10 +110,13 @@ def unpacked(model: Any, attention: str) -> "PreTrainedModel":
 
 def _weight(layer: Any) -> "torch.Tensor":
     """Return a linear layer's weight, unpacked, with what its active adapters add."""
-    from peft.utils.integrations import dequantize_module_weight
-
     inner = getattr(layer, "base_layer", layer)
-    weight: torch.Tensor = dequantize_module_weight(inner).float()
+    weight: torch.Tensor = inner.weight
+    if hasattr(weight, "quant_state"):
+        from bitsandbytes.functional import dequantize_4bit
+
+        weight = dequantize_4bit(weight.data, weight.quant_state)
+    weight = weight.float()
     if inner is not layer and not layer.disable_adapters:
         for adapter in layer.active_adapters:
             if adapter in layer.lora_A:
