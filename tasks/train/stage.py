@@ -265,6 +265,7 @@ def _selection(inputs: TrainingInputs, databases: Databases, trainer: Any) -> "S
                 batch_size=request.validation_batch_size,
                 seed=request.seed,
                 stock=config.stock_generation,
+                guided=config.guided,
             )
         ),
         every=config.evaluate_every,

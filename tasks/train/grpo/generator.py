@@ -22,6 +22,9 @@ from tasks.train.grpo.rollouts import RolloutGroups
 class RolloutGenerator:
     """Samples and scores groups of completions with a trainer's policy."""
 
+    guided = True
+    """Whether completions are guided where the recipe says so; the preflight's longest ones are not."""
+
     def __init__(self, trainer: Any, recipe: TrainConfig, rewards: ComponentRewards) -> None:
         """Start with nothing sampled.
 
@@ -51,7 +54,7 @@ class RolloutGenerator:
             prompt_ids, images, fields = self._trainer._tokenize_prompts(messages)  # noqa: SLF001 - TRL's only way
             step, sampled = self._trainer.state.global_step, self.draws
             self.draws = (step, sampled[1] + 1 if sampled[0] == step else 1)
-            completion_ids, log_probabilities = self._complete(prompt_ids, images, fields)
+            completion_ids, log_probabilities = self._complete(rows, prompt_ids, images, fields)
         self.sampled_tokens += sum(map(len, completion_ids))
         with self._timed("reward"):
             completions = [self.read(ids) for ids in completion_ids]
@@ -71,14 +74,21 @@ class RolloutGenerator:
         )
 
     def correct(self, rollouts: RolloutGroups, answers: Mapping[int, str], limit: int) -> RolloutGroups:
-        """Replace some completions by texts, as far as these have at most `limit` tokens, and score them."""
+        """Replace some completions by texts, and score them.
+
+        Only by such that the policy could write: of at most `limit` tokens, and allowed by its grammar.
+        """
         tokenizer = self._tokenizer
         with self._timed("reward"):
             encoded = {
                 place: [*tokenizer.encode(answer, add_special_tokens=False), tokenizer.eos_token_id]
                 for place, answer in answers.items()
             }
-            places = [place for place, tokens in encoded.items() if len(tokens) <= limit]
+            places = [
+                place
+                for place, tokens in encoded.items()
+                if len(tokens) <= limit and self._writes(rollouts.rows[place], tokens)
+            ]
             if not places:
                 return rollouts
             ids = [encoded[place] for place in places]
@@ -92,19 +102,24 @@ class RolloutGenerator:
         """Read a completion's tokens; as in TRL, padding at the end counts as an end too."""
         return read_completion(ids, self._tokenizer, (*self._trainer.eos_token_ids, self._tokenizer.pad_token_id))
 
+    def _writes(self, row: PromptRow, tokens: Sequence[int]) -> bool:
+        guidance = self._trainer.guidance
+        return guidance is None or guidance.writes(row.task, tokens)
+
     def _complete(
-        self, prompt_ids: list[list[int]], images: Any, fields: Any
+        self, rows: Sequence[PromptRow], prompt_ids: list[list[int]], images: Any, fields: Any
     ) -> tuple[list[list[int]], list[list[float]] | None]:
         """Sample a completion of each prompt; of several processes each samples whole groups, and all receive them."""
         generations, accelerator = self._recipe.generations, self._trainer.accelerator
         keys = keys_of(prompt_ids, self._trainer.args.seed, *self.draws)
         if accelerator.num_processes == 1:
-            return self._engine(prompt_ids, images, fields, keys)
-        each = list(zip(prompt_ids, keys, strict=True))
+            return self.draw(rows, prompt_ids, images, fields, generations, keys)
+        each = list(zip(rows, prompt_ids, keys, strict=True))
         groups = [each[start : start + generations] for start in range(0, len(each), generations)]
         with accelerator.split_between_processes(groups) as own:
-            ids, keys = [ids for group in own for ids, _ in group], [key for group in own for _, key in group]
-            completion_ids, _ = self._engine(ids, images, fields, keys) if ids else ([], None)
+            mine = [one for group in own for one in group]
+            own_rows, ids, keys = [row for row, *_ in mine], [ids for _, ids, _ in mine], [key for *_, key in mine]
+            completion_ids, _ = self.draw(own_rows, ids, images, fields, generations, keys) if ids else ([], None)
         # vLLM samples for one process, and has log-probabilities.
         return gather_object(completion_ids), None
 
@@ -116,19 +131,36 @@ class RolloutGenerator:
         ours = engine_draws(self._trainer.model, stock=self._recipe.stock_generation)
         return "ours" if ours else "transformers"
 
-    def _engine(
-        self, prompt_ids: list[list[int]], images: Any, fields: Any, keys: Sequence[Sequence[int]]
+    def draw(
+        self,
+        rows: Sequence[PromptRow],
+        prompt_ids: list[list[int]],
+        images: Any,
+        fields: Any,
+        generations: int,
+        keys: Sequence[Sequence[int]] | None = None,
     ) -> tuple[list[list[int]], list[list[float]] | None]:
+        """Complete prompts, each as often in a row as it has generations, under their grammars.
+
+        The keys decide what our own engine samples; those of this draw where none are given.
+        """
         trainer = self._trainer
-        if self.engine == "ours":
-            return self._drawn(prompt_ids, keys), None
-        sample = trainer._generate_single_turn  # noqa: SLF001 - TRL's only way
-        return sample(prompt_ids, images, fields, self._recipe.generations)  # type: ignore[no-any-return]
+        with trainer.constrained(trainer.numbers_of(rows) if self.guided else None):
+            if self.engine == "ours":
+                return self._drawn(prompt_ids, keys or keys_of(prompt_ids, trainer.args.seed, *self.draws)), None
+            sample = trainer._generate_single_turn  # noqa: SLF001 - TRL's only way
+            return sample(prompt_ids, images, fields, generations)  # type: ignore[no-any-return]
 
     def _drawn(self, prompt_ids: list[list[int]], keys: Sequence[Sequence[int]]) -> list[list[int]]:
         """Draw completions with our own engine, by the settings that TRL's would follow."""
         trainer, decoding = self._trainer, self._trainer.generation_config
-        choice = Sampled(keys, temperature=decoding.temperature, top_k=decoding.top_k, top_p=decoding.top_p)
+        choice = Sampled(
+            keys,
+            temperature=decoding.temperature,
+            top_k=decoding.top_k,
+            top_p=decoding.top_p,
+            guide=trainer.guide(),
+        )
         return Engine(trainer.accelerator.unwrap_model(trainer.model)).draw(
             prompt_ids,
             choice,
