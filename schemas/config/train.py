@@ -72,6 +72,8 @@ class TrainConfig(Section):
     """Probability mass that tokens are sampled from."""
     top_k: int = Field(default=0, ge=0)
     """Most likely tokens that are sampled from; 0 means all."""
+    stock_generation: bool = False
+    """Let transformers' `generate` draw rollouts and validation answers on a CPU too, and not the faster engine."""
     guided: Guided = "none"
     """Tasks whose rollouts and validation answers are guided by their grammars, those of JSON objects or all that have
     one; the loss is then of the policy so constrained."""

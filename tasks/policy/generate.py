@@ -1,7 +1,7 @@
 """Batched generation: prompts in, completions out, each with its stop reason."""
 
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +12,7 @@ from schemas.progress import Progress, silent
 from schemas.tables.prompts import PromptRow
 from tasks.policy.batch import sequences_at_once
 from tasks.policy.control_tokens import without_control_tokens
+from tasks.policy.unpacked import engine_draws
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -71,10 +72,14 @@ def generate(
     seed: int,
     progress: Progress = silent,
     grammars: Sequence[str] = (),
+    stock: bool = False,
 ) -> list[Completion]:
     """Answer every conversation, in the given order.
 
-    Prompts are batched by length, which minimizes padding; the global random state stays unchanged.
+    Prompts are batched by length, which minimizes padding; the global random state stays unchanged. On a CPU our own
+    engine draws (`tasks.policy.engine`), and an answer depends on the seed, its prompt, and how often that prompt was
+    given before; not on the batch. For a policy that the engine does not know, and on a GPU, transformers' `generate`
+    draws, and an answer depends on its whole batch.
 
     Args:
         model: The policy.
@@ -82,70 +87,112 @@ def generate(
         conversations: One list of messages per prompt.
         temperature: Sampling temperature, above 0; top-p and top-k are off.
         max_tokens: Longest completion, in tokens.
-        batch_size: Prompts answered at once; a batch too large for the machine's memory is split, and then samples
-            other tokens.
+        batch_size: Prompts answered at once; a batch too large for the machine's memory is split.
         seed: Decides every sampled token.
         progress: Called with the prompts answered and the total.
         grammars: One per prompt, which guides its answer (`tasks.policy.guidance`), empty for none; none guides any
             where not given.
+        stock: Whether transformers' `generate` draws in any case.
 
     Raises:
         InputError: A grammar cannot be satisfied with this tokenizer.
     """
-    import torch
-    from transformers import GenerationConfig, LogitsProcessorList
-
     rendered = [
         tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
         for messages in conversations
     ]
     by_length = sorted(range(len(rendered)), key=lambda index: (len(rendered[index]), index))
+    asked = _Rendered(rendered, temperature, max_tokens, seed, _guide(model, tokenizer, grammars))
+    answer = _by_engine if engine_draws(model, stock=stock) else _by_transformers
+    completions: dict[int, Completion] = {}
+    for batch, tokens in answer(
+        model, tokenizer, asked, _split_by_memory(model, tokenizer, rendered, by_length, batch_size, max_tokens)
+    ):
+        for index, drawn in zip(batch, tokens, strict=True):
+            completions[index] = read_completion(drawn, tokenizer)
+        progress(len(completions), len(rendered), "completions")
+    return [completions[index] for index in range(len(rendered))]
+
+
+Guide = Callable[[Sequence[int]], "GuidedLogits | None"]
+Drawn = Iterator[tuple[Sequence[int], list[list[int]]]]
+"""Batches of prompts, as indices, each with the tokens that were drawn for them."""
+
+
+@dataclass(frozen=True)
+class _Rendered:
+    """Prompts to answer, and how."""
+
+    rendered: Sequence[str]
+    temperature: float
+    max_tokens: int
+    seed: int
+    guide: Guide
+
+
+def _by_engine(
+    model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", asked: _Rendered, batches: Iterable[Sequence[int]]
+) -> Drawn:
+    from tasks.policy.choice import Sampled, keys_of
+    from tasks.policy.engine import Engine
+
+    prompts = [tokenizer.encode(text, add_special_tokens=False) for text in asked.rendered]
+    keys = keys_of(prompts, asked.seed)
+    engine = Engine(model)
+    for batch in batches:
+        choice = Sampled([keys[n] for n in batch], temperature=asked.temperature, guide=asked.guide(batch))
+        ends = {tokenizer.eos_token_id}
+        yield batch, engine.draw([prompts[n] for n in batch], choice, most=asked.max_tokens, ends=ends)
+
+
+def _by_transformers(
+    model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", asked: _Rendered, batches: Iterable[Sequence[int]]
+) -> Drawn:
+    import torch
+    from transformers import GenerationConfig, LogitsProcessorList
+
     decoding = GenerationConfig(
         do_sample=True,
-        temperature=temperature,
+        temperature=asked.temperature,
         top_p=1.0,
         top_k=0,
-        max_new_tokens=max_tokens,
+        max_new_tokens=asked.max_tokens,
         pad_token_id=tokenizer.pad_token_id,
         eos_token_id=tokenizer.eos_token_id,
     )
-    guide = _guide(model, tokenizer, grammars) if any(grammars) else None
-    completions: dict[int, Completion] = {}
     devices = [model.device] if model.device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices), torch.inference_mode():
-        torch.manual_seed(seed)
-        for batch in _split_by_memory(model, tokenizer, rendered, by_length, batch_size, max_tokens):
+        torch.manual_seed(asked.seed)
+        for batch in batches:
             # Passed explicitly: Unsloth's trainer sets the tokenizer's own side to the right.
             inputs = tokenizer(
-                [rendered[index] for index in batch],
+                [asked.rendered[index] for index in batch],
                 return_tensors="pt",
                 padding=True,
                 padding_side="left",
                 add_special_tokens=False,
             ).to(model.device)
+            guide = asked.guide(batch)
             output = model.generate(
                 input_ids=inputs["input_ids"],
                 attention_mask=inputs["attention_mask"],
                 generation_config=decoding,
-                logits_processor=LogitsProcessorList(guide([grammars[index] for index in batch]) if guide else ()),
+                logits_processor=LogitsProcessorList([guide] if guide else ()),
             )
-            answered = output[:, inputs["input_ids"].shape[1] :].tolist()
-            for index, tokens in zip(batch, answered, strict=True):
-                completions[index] = read_completion(tokens, tokenizer)
-            progress(len(completions), len(rendered), "completions")
-    return [completions[index] for index in range(len(rendered))]
+            yield batch, output[:, inputs["input_ids"].shape[1] :].tolist()
 
 
-def _guide(
-    model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", grammars: Sequence[str]
-) -> Callable[[Sequence[str]], "list[GuidedLogits]"]:
-    """Check the grammars, and return what makes the logits processors of a batch from its own."""
+def _guide(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", grammars: Sequence[str]) -> Guide:
+    """Check the grammars, and return what guides a batch by its own."""
+    if not any(grammars):
+        return lambda _: None
+
     from tasks.policy.guidance import GuidedLogits, grammars_of
 
     known = grammars_of(tokenizer, model.get_output_embeddings().weight.shape[0])
     for grammar in filter(None, set(grammars)):
         known.start(grammar)
-    return lambda rows: [GuidedLogits(known, rows)]
+    return lambda batch: GuidedLogits(known, [grammars[index] for index in batch])
 
 
 def _split_by_memory(

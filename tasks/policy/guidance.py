@@ -164,6 +164,10 @@ class GuidedLogits:
         self._begun = True
         return scores.masked_fill(~self._grammars.allowed(self._matchers).to(scores.device), float("-inf"))
 
+    def keep(self, places: Sequence[int]) -> None:
+        """Go on with these rows alone, in this order; the next `input_ids` are theirs."""
+        self._matchers = [self._matchers[place] for place in places]
+
 
 @lru_cache(maxsize=KEPT)
 def grammars_of(tokenizer: "PreTrainedTokenizerBase", vocabulary: int) -> Grammars:

@@ -1,8 +1,8 @@
 """Answers of one model to a split, the test split above all: the child process of an answers artifact.
 
-Prompts are answered in batches of similar length. A batch's seed derives from the run's seed, the sample and the batch
-number, and a finished batch is saved at once: the child after a killed one draws only what is missing, with the same
-answers.
+Prompts are answered in batches of similar length. A batch's seed derives from the run's seed and the sample, and from
+the batch number where not our engine draws, whose answers do not depend on their batch. A finished batch is saved at
+once: the child after a killed one draws only what is missing, with the same answers.
 """
 
 import time
@@ -148,6 +148,7 @@ def _answer(request: AnswerRequest, asked: Sequence[_Asked], progress: Progress)
 
     from tasks.policy.generate import as_messages
     from tasks.policy.load import load_policy, load_tokenizer
+    from tasks.policy.unpacked import engine_draws
 
     transformers.utils.logging.disable_progress_bar()
     tokenizer = load_tokenizer(request.base)
@@ -162,7 +163,7 @@ def _answer(request: AnswerRequest, asked: Sequence[_Asked], progress: Progress)
         # A general instruction asks for no task's form.
         by_task = request.grammars if each is asked[0] else {}
         grammars = [by_task.get(each.rows[index].task, "") for index in prompts.indices]
-        seed = batch_seed(request.seed, sample, prompts.number)
+        seed = batch_seed(request.seed, sample, 0 if engine_draws(model) else prompts.number)
         parts: list[int] = []
         started = time.monotonic()
         completions = _generate(request, model, tokenizer, conversations, grammars, seed, parts)

@@ -44,7 +44,8 @@ def start(inputs: TrainingInputs) -> StartedTraining:
     parts: dict[str, Stateful] = {"sampling": trainer}
     if is_first:
         parts[ROLLOUTS_FOLDER] = rollouts
-    return StartedTraining(trainer, parts=parts, write=rollouts.write)
+    drawn_by = trainer.rollout_generator.engine
+    return StartedTraining(trainer, parts=parts, write=rollouts.write, summary=lambda: {"rollouts_drawn_by": drawn_by})
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Generation of rollouts with TRL's engine, transformers or vLLM: prompts in, scored groups of completions out."""
+"""Generation of rollouts with our engine, transformers or vLLM: prompts in, scored groups of completions out."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from accelerate.utils import gather_object
@@ -11,7 +11,10 @@ from accelerate.utils import gather_object
 from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
+from tasks.policy.choice import Sampled, keys_of
+from tasks.policy.engine import Engine
 from tasks.policy.generate import Completion, StopReason, as_messages, read_completion
+from tasks.policy.unpacked import engine_draws
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.grpo.rollouts import RolloutGroups
 
@@ -38,6 +41,8 @@ class RolloutGenerator:
         """Seconds spent in each phase since the trainer last logged them."""
         self.sampled_tokens = 0
         """Completion tokens since the trainer last logged them."""
+        self.draws = (0, 0)
+        """The step, and how often was sampled in it: with the seed, what decides the engine's noise."""
 
     def sample(self, prompts: Sequence[PromptRow], limit: int) -> RolloutGroups:
         """Sample and score a group of completions, of at most `limit` tokens each, for every prompt."""
@@ -47,6 +52,8 @@ class RolloutGenerator:
             self._limit_completions(limit)
             messages = [as_messages(row.system, row.prompt) for row in rows]
             prompt_ids, images, fields = self._trainer._tokenize_prompts(messages)  # noqa: SLF001 - TRL's only way
+            step, sampled = self._trainer.state.global_step, self.draws
+            self.draws = (step, sampled[1] + 1 if sampled[0] == step else 1)
             completion_ids, log_probabilities = self._complete(rows, prompt_ids, images, fields)
         self.sampled_tokens += sum(map(len, completion_ids))
         with self._timed("reward"):
@@ -104,24 +111,63 @@ class RolloutGenerator:
     ) -> tuple[list[list[int]], list[list[float]] | None]:
         """Sample a completion of each prompt; of several processes each samples whole groups, and all receive them."""
         generations, accelerator = self._recipe.generations, self._trainer.accelerator
+        keys = keys_of(prompt_ids, self._trainer.args.seed, *self.draws)
         if accelerator.num_processes == 1:
-            return self.draw(rows, prompt_ids, images, fields, generations)
-        each = list(zip(rows, prompt_ids, strict=True))
+            return self.draw(rows, prompt_ids, images, fields, generations, keys)
+        each = list(zip(rows, prompt_ids, keys, strict=True))
         groups = [each[start : start + generations] for start in range(0, len(each), generations)]
         with accelerator.split_between_processes(groups) as own:
-            own_rows, ids = [row for group in own for row, _ in group], [ids for group in own for _, ids in group]
-            completion_ids, _ = self.draw(own_rows, ids, images, fields, generations) if ids else ([], None)
+            mine = [one for group in own for one in group]
+            own_rows, ids, keys = [row for row, *_ in mine], [ids for _, ids, _ in mine], [key for *_, key in mine]
+            completion_ids, _ = self.draw(own_rows, ids, images, fields, generations, keys) if ids else ([], None)
         # vLLM samples for one process, and has log-probabilities.
         return gather_object(completion_ids), None
 
+    @property
+    def engine(self) -> Literal["ours", "transformers", "vllm"]:
+        """Return what draws the completions."""
+        if self._trainer.use_vllm:
+            return "vllm"
+        ours = engine_draws(self._trainer.model, stock=self._recipe.stock_generation)
+        return "ours" if ours else "transformers"
+
     def draw(
-        self, rows: Sequence[PromptRow], prompt_ids: list[list[int]], images: Any, fields: Any, generations: int
+        self,
+        rows: Sequence[PromptRow],
+        prompt_ids: list[list[int]],
+        images: Any,
+        fields: Any,
+        generations: int,
+        keys: Sequence[Sequence[int]] | None = None,
     ) -> tuple[list[list[int]], list[list[float]] | None]:
-        """Let TRL's engine complete prompts, each as often in a row as it has generations, under their grammars."""
+        """Complete prompts, each as often in a row as it has generations, under their grammars.
+
+        The keys decide what our own engine samples; those of this draw where none are given.
+        """
         trainer = self._trainer
-        sample = trainer._generate_single_turn  # noqa: SLF001 - TRL's only way
         with trainer.constrained(trainer.numbers_of(rows) if self.guided else None):
+            if self.engine == "ours":
+                return self._drawn(prompt_ids, keys or keys_of(prompt_ids, trainer.args.seed, *self.draws)), None
+            sample = trainer._generate_single_turn  # noqa: SLF001 - TRL's only way
             return sample(prompt_ids, images, fields, generations)  # type: ignore[no-any-return]
+
+    def _drawn(self, prompt_ids: list[list[int]], keys: Sequence[Sequence[int]]) -> list[list[int]]:
+        """Draw completions with our own engine, by the settings that TRL's would follow."""
+        trainer, decoding = self._trainer, self._trainer.generation_config
+        choice = Sampled(
+            keys,
+            temperature=decoding.temperature,
+            top_k=decoding.top_k,
+            top_p=decoding.top_p,
+            guide=trainer.guide(),
+        )
+        return Engine(trainer.accelerator.unwrap_model(trainer.model)).draw(
+            prompt_ids,
+            choice,
+            most=decoding.max_new_tokens,
+            least=decoding.min_new_tokens or 0,
+            ends=trainer.eos_token_ids,
+        )
 
     def _score(self, rows: Sequence[PromptRow], completions: Sequence[Completion]) -> list[ScoredRollout]:
         """Score all completions in one process: a query's time limit could make two of them disagree."""

@@ -19,6 +19,7 @@ from trl.trainer.utils import split_tensor_dict
 from schemas.config.train import TrainConfig
 from schemas.tables.prompts import PromptRow
 from tasks.policy.generate import as_messages
+from tasks.policy.guidance import GuidedLogits
 from tasks.train.backend.cpu import CpuGRPOTrainer
 from tasks.train.backend.trainable import without_drift
 from tasks.train.grpo.generator import RolloutGenerator
@@ -180,15 +181,21 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         with self._guided_sampling():
             return super()._generate_single_turn(prompt_ids, *others, **named)  # type: ignore[no-any-return]
 
+    def guide(self) -> GuidedLogits | None:
+        """Return what guides the completions that begin now; None if nothing does."""
+        if self.guidance is None or self._grammars is None:
+            return None
+        return self.guidance.logits_of(self._grammars)
+
     @contextmanager
     def _guided_sampling(self) -> Iterator[None]:
         """Hand the grammars to the model that TRL samples from; TRL itself has no argument for them."""
-        if self.guidance is None or self._grammars is None:
+        guide = self.guide()
+        if guide is None:
             yield
             return
         model = self.accelerator.unwrap_model(self.model_wrapped)
-        processors = LogitsProcessorList([self.guidance.logits_of(self._grammars)])
-        model.generate = partial(model.generate, logits_processor=processors)
+        model.generate = partial(model.generate, logits_processor=LogitsProcessorList([guide]))
         try:
             yield
         finally:

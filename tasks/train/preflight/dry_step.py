@@ -33,6 +33,7 @@ COUNTED: Final = (
     "_entropy_window_stats",
     "seconds",
     "sampled_tokens",
+    "draws",
 )
 """Attributes of the trainer, and of its generator, that count steps or decide how completions are sampled."""
 

@@ -53,6 +53,7 @@ def validate(
     max_tokens: int,
     batch_size: int,
     seed: int,
+    stock: bool = False,
     guided: Guided = "none",
 ) -> Validation:
     """Let the policy answer the validation split, and score the answers.
@@ -68,6 +69,7 @@ def validate(
         max_tokens: Longest completion, in tokens.
         batch_size: Prompts answered at once.
         seed: With the step, decides every sampled token.
+        stock: Whether transformers' `generate` draws in any case.
         guided: The tasks whose answers are guided, as their rollouts are: the checkpoint is chosen for the policy that
             is trained.
     """
@@ -82,6 +84,7 @@ def validate(
         max_tokens=max_tokens,
         batch_size=batch_size,
         seed=seed + step,
+        stock=stock,
         grammars=[of_tasks.get(row.task, "") for row in rows],
     )
     model.train(training)

@@ -30,6 +30,22 @@ def test_near_zero_temperature_is_greedy_and_independent_of_batching_and_order(p
     one_by_one = _answer(policy, 1, temperature=1e-4, batch_size=1)
     together = _answer(policy, 2, temperature=1e-4, batch_size=5)
     assert one_by_one == together
+    assert one_by_one == _answer(policy, 3, temperature=1e-4, stock=True)
+
+
+def test_an_answer_does_not_depend_on_its_batch(policy: tuple[Any, Any]) -> None:
+    assert _answer(policy, 1, batch_size=1) == _answer(policy, 1, batch_size=5)
+    assert _answer(policy, 1, batch_size=1, stock=True) != _answer(policy, 1, batch_size=5, stock=True)
+
+
+def test_a_policy_that_the_engine_does_not_know_is_answered_by_transformers_and_logged_once(
+    policy: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(policy[0].config, "model_type", "of-tomorrow")
+    assert _answer(policy, 1) == _answer(policy, 1, stock=True)
+    logged = [record.message for record in caplog.records if "engine" in record.message]
+    assert len(logged) == 1
+    assert logged[0].endswith("since its model is Qwen2ForCausalLM of type 'of-tomorrow'")
 
 
 def test_a_batch_is_split_where_memory_is_too_small_and_every_prompt_is_answered(
@@ -61,7 +77,7 @@ def test_prompts_are_padded_on_the_left_whichever_side_the_tokenizer_pads_on(
         return torch.cat([input_ids, input_ids[:, -1:]], dim=1)
 
     monkeypatch.setattr(model, "generate", answer)
-    _answer((model, tokenizer), 1, batch_size=5)
+    _answer((model, tokenizer), 1, batch_size=5, stock=True)
     assert not masks[0].all()
     assert masks[0][:, -1].all()
 
@@ -83,7 +99,7 @@ def test_an_end_of_turn_ends_the_completion(policy: tuple[Any, Any], monkeypatch
         return torch.cat([input_ids, tail], dim=1)
 
     monkeypatch.setattr(model, "generate", answer)
-    assert _answer(policy, 1) == [Completion("o", 2, StopReason.END_OF_TURN)] * len(CONVERSATIONS)
+    assert _answer(policy, 1, stock=True) == [Completion("o", 2, StopReason.END_OF_TURN)] * len(CONVERSATIONS)
 
 
 def test_what_stands_behind_the_end_is_not_read_and_other_ends_count_where_they_come_last(

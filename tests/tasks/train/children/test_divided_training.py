@@ -14,7 +14,7 @@ from tasks.policy.child import RANK, ChildProcess
 from tasks.train.request import TrainRequest
 from tests.tasks.train.divided_training import Trained, divided, make_request, train
 
-KEYED = "tests.tasks.train.keyed_child"
+GRPO = "tasks.train.children.grpo"
 BY_PASS = {"kl", "entropy"}
 """Of a few completions of each process's last pass, and a mean of the passes' means: the number of processes decides
 which completions share one."""
@@ -29,13 +29,14 @@ def request_to_train(tmp_path_factory: pytest.TempPathFactory) -> TrainRequest:
 @pytest.fixture(scope="module")
 def in_two(request_to_train: TrainRequest, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     folder = tmp_path_factory.mktemp("two")
-    return train(KEYED, divided(request_to_train, folder, 2), folder)
+    return train(GRPO, divided(request_to_train, folder, 2), folder)
 
 
 def test_two_processes_train_as_one(request_to_train: TrainRequest, in_two: Trained, tmp_path: Path) -> None:
-    in_one = train(KEYED, divided(request_to_train, tmp_path, 1), tmp_path)
+    in_one = train(GRPO, divided(request_to_train, tmp_path, 1), tmp_path)
     for name, weights in in_one.adapter.items():
-        assert torch.allclose(weights, in_two.adapter[name], rtol=0, atol=1e-5), name
+        # A hundredth of a step: Adam makes a whole one of the smallest gradient, in which last bits weigh.
+        assert torch.allclose(weights, in_two.adapter[name], rtol=0, atol=1e-4), name
     assert in_one.rollouts["advantage"].is_not_null().any()
     assert in_one.rollouts["corrected"].any(), "every reward was 0, and no gradient could differ"
     assert in_two.rollouts.drop("advantage").equals(in_one.rollouts.drop("advantage"))
@@ -89,12 +90,12 @@ def test_what_ends_one_process_ends_both_and_the_same_request_resumes(
                 strike(processes)
 
         with pytest.raises(Interrupted, match="run the same command again"):
-            train(KEYED, request, tmp_path, progress=strike_once, started=started)
+            train(GRPO, request, tmp_path, progress=strike_once, started=started)
         assert len(processes) == 3, "a launcher and two processes"
         _, alive = psutil.wait_procs(processes, timeout=20)
         assert alive == []
 
-    resumed = train(KEYED, request, tmp_path, progress=lambda done, total, text: progress.append(text))
+    resumed = train(GRPO, request, tmp_path, progress=lambda done, total, text: progress.append(text))
     found = [text for text in progress if text.startswith("resumed at step ")]
     assert len(found) == len(STRIKES), "it began again"
     assert all(torch.equal(weights, in_two.adapter[name]) for name, weights in resumed.adapter.items())

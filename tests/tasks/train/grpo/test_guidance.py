@@ -150,19 +150,27 @@ def test_the_ratio_to_what_was_sampled_from_is_one_at_the_first_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The old policy's probabilities are the engine's own, and the loss's are exactly the old policy's."""
-    engine: list[torch.Tensor] = []
-    process = GuidedLogits.__call__
+    engine: list[list[torch.Tensor]] = [[] for _ in range(8)]
+    rows = list(range(8))
+    process, leave = GuidedLogits.__call__, GuidedLogits.keep
 
     def record(self: GuidedLogits, ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         found = process(self, ids, scores)
-        engine.append(torch.log_softmax(found / 0.8, dim=-1))
+        for row, of_row in zip(rows, torch.log_softmax(found / 0.8, dim=-1), strict=True):
+            engine[row].append(of_row)
         return found
 
+    def stay(self: GuidedLogits, places: list[int]) -> None:
+        rows[:] = [rows[place] for place in places]
+        leave(self, places)
+
     monkeypatch.setattr(GuidedLogits, "__call__", record)
+    monkeypatch.setattr(GuidedLogits, "keep", stay)
     trainer = small_trainer(tmp_path, prompt_rows("sentiment"), **LEARNING)
     batch = _batch(trainer)
     ids, mask, old = batch["completion_ids"], batch["completion_mask"].bool(), batch["old_per_token_logps"]
-    sampled = torch.stack(engine[: ids.size(1)], dim=1).gather(-1, ids.unsqueeze(-1)).squeeze(-1)
+    of_rows = torch.nn.utils.rnn.pad_sequence([torch.stack(of_row) for of_row in engine], batch_first=True)
+    sampled = of_rows.gather(-1, ids.unsqueeze(-1)).squeeze(-1)
     assert torch.isfinite(old).all()
     assert torch.allclose(sampled[mask], old[mask], atol=1e-5)
     assert (old[mask] == 0).any(), "no token was the only one that the grammar allowed"

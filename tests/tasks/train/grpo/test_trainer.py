@@ -10,7 +10,7 @@ from trl import GRPOTrainer
 from tasks.train.backend.cpu import CpuGRPOTrainer
 from tasks.train.grpo.rollouts import RolloutGroups
 from tasks.train.grpo.trainer import CommerceGRPOTrainer
-from tests.tasks.train.small_training import adapter_weights, small_trainer
+from tests.tasks.train.small_training import adapter_weights, prompt_rows, small_trainer
 
 pytestmark = pytest.mark.slow
 
@@ -241,3 +241,59 @@ def test_the_seed_decides_what_is_sampled_beside_a_vllm_that_sets_its_own(
         small_trainer(tmp_path, vllm={"enabled": True}, seed=seed)
         draws.append(torch.rand(4).tolist())
     assert draws[0] == draws[2] != draws[1]
+
+
+def _sampled(trainer: Any, limit: int = 16) -> list[list[int]]:
+    return trainer.rollout_generator.sample(prompt_rows()[:3:2], limit).completion_ids  # type: ignore[no-any-return]
+
+
+def test_rollouts_are_decided_by_seed_step_and_attempt_and_not_by_the_random_state(tmp_path: Path) -> None:
+    import torch
+
+    one, other = small_trainer(tmp_path), small_trainer(tmp_path, seed=6)
+    assert one.rollout_generator.engine == "ours"
+    first = _sampled(one)
+    torch.manual_seed(0)
+    attempts = [_sampled(one) for _ in range(2)]
+    one.state.global_step = 1
+    next_step = _sampled(one)
+    one.state.global_step = 0
+    # As when the step is taken again after the machine was lost.
+    assert _sampled(one) == first
+    drawn = [first, *attempts, next_step, _sampled(other)]
+    assert len({str(ids) for ids in drawn}) == len(drawn)
+    assert len({str(ids) for ids in first}) == len(first)
+
+
+def test_a_group_is_drawn_alike_beside_another_and_for_itself(tmp_path: Path) -> None:
+    trainer = small_trainer(tmp_path)
+    together = _sampled(trainer)
+    trainer.rollout_generator.draws = (0, 0)
+    alone = trainer.rollout_generator.sample(prompt_rows()[2:3], 16).completion_ids
+    assert alone == together[len(alone) :]
+
+
+def test_the_engine_follows_the_recipe_and_the_limit(tmp_path: Path) -> None:
+    trainer = small_trainer(tmp_path, top_k=1)
+    found = _sampled(trainer, 5)
+    half = len(found) // 2
+    assert {len(ids) for ids in found} <= set(range(1, 6))
+    # With one token to choose from, all completions of a prompt are the same.
+    assert [len({str(ids) for ids in group}) for group in (found[:half], found[half:])] == [1, 1]
+
+
+def test_stock_generation_is_transformers_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = small_trainer(tmp_path, stock_generation=True)
+    asked = []
+    stock = GRPOTrainer._generate_single_turn
+
+    def counted(*given: Any, **named: Any) -> Any:
+        asked.append(1)
+        return stock(*given, **named)
+
+    monkeypatch.setattr(GRPOTrainer, "_generate_single_turn", counted)
+    assert trainer.rollout_generator.engine == "transformers"
+    _sampled(trainer)
+    assert asked == [1]
+    small_trainer(tmp_path).rollout_generator.sample(prompt_rows()[:1], 16)
+    assert asked == [1]

@@ -85,12 +85,16 @@ def test_a_trainer_that_samples_as_its_recipe_says_answers_differently_each_time
 
 
 @pytest.mark.parametrize(("name", "value"), [("min_p", 1.0), ("typical_p", 1e-6)])
-def test_a_setting_that_leaks_from_the_model_is_named_and_proven(trainer: Any, name: str, value: float) -> None:
-    """The two that TRL lets through: all completions of a prompt become one."""
+def test_a_setting_that_leaks_from_the_model_is_named_and_proven(
+    trainer: Any, name: str, value: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The two that TRL lets through: all completions of a prompt become one. Our own engine reads neither."""
     setattr(trainer.model.generation_config, name, value)
     check = check_generation_settings(trainer, _recipe())
     assert not check.passed
     assert check.measured == f"the model's {name}={value}"
+    assert _asked(trainer, _recipe())["distinct_completions"].passed
+    monkeypatch.setattr(type(trainer.rollout_generator), "engine", "transformers")
     asked = _asked(trainer, _recipe())
     assert not asked["distinct_completions"].passed
     assert asked["distinct_completions"].measured == "1 of 8 at best"

@@ -1,0 +1,241 @@
+"""Engine that draws completions on a CPU: each prompt computed once, and only rows that are not yet finished.
+
+It runs transformers' own layers on an `unpacked` copy of the policy, with a cache and an attention of its own. Keys and
+values are allocated once: a prompt's in one place for all its completions, and each completion's own beside. In
+attention the completions of a prompt are one matrix product with the prompt's keys. A finished row is overwritten by
+the last one.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import torch
+from transformers import AttentionInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+from tasks.policy.unpacked import unpacked
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+ATTENTION: Final = "completions_of_prompts"
+"""Name under which transformers knows the engine's attention."""
+
+
+class Choice(Protocol):
+    """Choice of each row's next token."""
+
+    def __call__(self, logits: torch.Tensor, last: torch.Tensor) -> torch.Tensor:
+        """Return the next token of each row, (rows,).
+
+        Args:
+            logits: Of the next token, (rows, vocabulary).
+            last: The token before, (rows, 1); at the first call the prompt's last one.
+        """
+
+    def keep(self, places: Sequence[int]) -> None:
+        """Go on with these rows alone, in this order."""
+
+
+class Engine:
+    """A policy as it is now, ready to draw."""
+
+    def __init__(self, policy: Any) -> None:
+        """Copy the policy, of which `reason_against` has nothing to say."""
+        self.model: PreTrainedModel = unpacked(policy, ATTENTION)
+
+    @torch.inference_mode()
+    def draw(
+        self, prompts: Sequence[Sequence[int]], choice: Choice, *, most: int, ends: Collection[int], least: int = 0
+    ) -> list[list[int]]:
+        """Return a completion of each prompt, its end included.
+
+        Args:
+            prompts: Tokens of each row's prompt; the same prompt may come several times.
+            choice: Chooses the tokens; it begins with these rows.
+            most: Tokens of the longest completion, 1 or more.
+            ends: Tokens that end a completion.
+            least: Tokens of the shortest completion.
+        """
+        numbers = {prompt: number for number, prompt in enumerate(dict.fromkeys(map(tuple, prompts)))}
+        group_of = [numbers[tuple(prompt)] for prompt in prompts]
+        memory = KeysAndValues(self.model.config, list(map(len, numbers)), group_of, most)
+        hidden = torch.cat([self._read(memory, number, prompt) for prompt, number in numbers.items()])
+        hidden = hidden[torch.tensor(memory.group_of)]
+        lengths = torch.tensor([len(prompt) for prompt in prompts])
+        drawn: list[list[int]] = [[] for _ in prompts]
+        rows = list(range(len(prompts)))
+        last = torch.tensor([[prompt[-1]] for prompt in prompts])
+        forbidden = torch.tensor(sorted(ends))
+        for place in range(most):
+            logits = self.model.lm_head(hidden)
+            if place < least:
+                logits[:, forbidden] = float("-inf")
+            tokens = choice(logits, last)
+            for row, token in zip(rows, tokens.tolist(), strict=True):
+                drawn[row].append(token)
+            kept = without([n for n, row in enumerate(rows) if drawn[row][-1] in ends], len(rows))
+            if not kept or place == most - 1:
+                break
+            last = tokens.unsqueeze(1)
+            if len(kept) < len(rows):
+                rows, last = [rows[n] for n in kept], last[kept]
+                choice.keep(kept)
+                memory.keep(kept)
+            hidden = self._step(memory, last, lengths[rows].unsqueeze(1) + place)
+        return drawn
+
+    def _read(self, memory: "KeysAndValues", number: int, prompt: Sequence[int]) -> torch.Tensor:
+        """Compute a prompt, and return its last token's hidden state, (1, width)."""
+        memory.reads = number
+        return self._forward(memory, torch.tensor([prompt]), torch.arange(len(prompt)).unsqueeze(0))[:, -1]
+
+    def _step(self, memory: "KeysAndValues", last: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+        """Compute one more token of each row, and return its hidden state, (rows, width)."""
+        memory.reads = None
+        hidden = self._forward(memory, last, positions, memory=memory)[:, 0]
+        memory.length += 1
+        return hidden
+
+    def _forward(
+        self, cache: "KeysAndValues", ids: torch.Tensor, positions: torch.Tensor, **named: Any
+    ) -> torch.Tensor:
+        hidden: torch.Tensor = self.model.model(
+            input_ids=ids,
+            attention_mask={"full_attention": None},
+            position_ids=positions,
+            past_key_values=cache,
+            use_cache=True,
+            **named,
+        ).last_hidden_state
+        return hidden
+
+
+class KeysAndValues:
+    """Keys and values of some prompts and of their completions; it is the cache of transformers' layers."""
+
+    is_compileable = False
+
+    def __init__(self, config: Any, lengths: Sequence[int], group_of: Sequence[int], most: int) -> None:
+        """Allocate all.
+
+        Args:
+            config: The model's.
+            lengths: Tokens of each prompt.
+            group_of: Number of each row's prompt.
+            most: Tokens of the longest completion.
+        """
+        heads = config.num_key_value_heads
+        size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        of_prompts, of_rows = (len(lengths), heads, max(lengths), size), (len(group_of), heads, most, size)
+        layers = range(config.num_hidden_layers)
+        # Zeros: what stands behind a short prompt has no weight, but must be a number.
+        self._prompts = [(torch.zeros(of_prompts), torch.zeros(of_prompts)) for _ in layers]
+        self._rows = [(torch.empty(of_rows), torch.empty(of_rows)) for _ in layers]
+        self._mask = torch.where(torch.arange(max(lengths)) < torch.tensor(lengths)[:, None], 0.0, float("-inf"))
+        self.group_of = list(group_of)
+        self.reads: int | None = None
+        """Number of the prompt that is computed; None while completions are."""
+        self.length = 0
+        """Tokens of each completion that are kept."""
+        self._arrange()
+
+    def update(
+        self, keys: torch.Tensor, values: torch.Tensor, layer: int, *_: Any, **__: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Keep a layer's new keys and values, (rows, heads, tokens, size), and return them."""
+        of_layer = self._rows[layer] if self.reads is None else self._prompts[layer]
+        for kept, new in zip(of_layer, (keys, values), strict=True):
+            if self.reads is None:
+                kept[: len(new), :, self.length] = new[:, :, 0]
+            else:
+                kept[self.reads, :, : new.shape[2]] = new[0]
+        return keys, values
+
+    def keep(self, places: Sequence[int]) -> None:
+        """Go on with these rows alone, as `without` orders them, and with their prompts."""
+        _move([kept[:, :, : self.length] for pair in self._rows for kept in pair], places)
+        self.group_of = [self.group_of[place] for place in places]
+        asked = set(self.group_of)
+        count = len(self._mask)
+        groups = without([group for group in range(count) if group not in asked], count)
+        if len(groups) < count:
+            _move([*(kept for pair in self._prompts for kept in pair), self._mask], groups)
+            self._mask = self._mask[: len(groups)]
+            new = {group: number for number, group in enumerate(groups)}
+            self.group_of = [new[group] for group in self.group_of]
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Find a place for each row in a rectangle of groups."""
+        self._each = [0] * len(self._mask)
+        lanes = []
+        for group in self.group_of:
+            lanes.append(self._each[group])
+            self._each[group] += 1
+        width = max(self._each)
+        places = torch.zeros((len(self._mask), width), dtype=torch.long)
+        for row, (group, lane) in enumerate(zip(self.group_of, lanes, strict=True)):
+            places[group, lane] = row
+        self._row_at = places
+        self._place_of = torch.tensor(self.group_of) * width + torch.tensor(lanes)
+
+    def attend(self, layer: int, queries: torch.Tensor, scaling: float) -> torch.Tensor:
+        """Return each row's mean of the values, by the attention of its one new token, (rows, 1, heads, size)."""
+        rows, heads, _, size = queries.shape
+        groups, length = len(self._mask), self.length + 1
+        prompt_keys, prompt_values = (kept[:groups] for kept in self._prompts[layer])
+        own_keys, own_values = (kept[:rows, :, :length] for kept in self._rows[layer])
+        # Query heads that share a key are further rows of one product.
+        asked = queries.view(rows, own_keys.shape[1], -1, size) * scaling
+        to_prompt = self._by_row(self._by_group(asked) @ prompt_keys.mT + self._mask[:, None, None])
+        weights = torch.cat([to_prompt, asked @ own_keys.mT], dim=-1).softmax(dim=-1)
+        of_prompt, own = weights[..., :-length], weights[..., -length:]
+        mean: torch.Tensor = self._by_row(self._by_group(of_prompt) @ prompt_values) + own @ own_values
+        return mean.view(rows, 1, heads, size)
+
+    def _by_group(self, values: torch.Tensor) -> torch.Tensor:
+        """Return values of (rows, heads, shared, size) as (groups, heads, rows of a group x shared, size)."""
+        return values[self._row_at].transpose(1, 2).flatten(2, 3)
+
+    def _by_row(self, values: torch.Tensor) -> torch.Tensor:
+        groups, heads, _, size = values.shape
+        by_lane = values.view(groups, heads, self._row_at.shape[1], -1, size)
+        return by_lane.transpose(1, 2).flatten(0, 1)[self._place_of]
+
+
+def without(places: Sequence[int], count: int) -> list[int]:
+    """Return the places below `count` that are left without some, where the last ones fill the gaps."""
+    left = list(range(count))
+    for place in sorted(places, reverse=True):
+        left[place] = left[-1]
+        left.pop()
+    return left
+
+
+def _move(kept: Sequence[torch.Tensor], places: Sequence[int]) -> None:
+    """Put rows in a new order, in place; a row comes from its own place or from behind those that are left."""
+    for place, source in enumerate(places):
+        if place != source:
+            for values in kept:
+                values[place] = values[source]
+
+
+def _attention(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    *,
+    memory: KeysAndValues | None = None,
+    **named: Any,
+) -> tuple[torch.Tensor, None]:
+    """Compute a layer's attention as transformers asks for it: a whole prompt, or one more token of each row."""
+    if memory is None:
+        mean, _ = sdpa_attention_forward(module, query, key, value, attention_mask, **named)
+        return mean, None
+    return memory.attend(module.layer_idx, query, named["scaling"]), None  # type: ignore[arg-type]
+
+
+AttentionInterface.register(ATTENTION, _attention)

@@ -1,0 +1,154 @@
+"""The engine: a policy's own probabilities, whatever else is in the batch, and rows that leave it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tasks.policy.choice import Sampled, keys_of
+from tasks.policy.engine import Engine, without
+from tasks.policy.load import load_base
+from tasks.policy.unpacked import reason_against
+
+VOCABULARY = 300
+LENGTHS = (9, 4, 9, 1, 17)
+ENDS = range(8)
+"""So many ends that completions are of many lengths."""
+
+
+def _shape(family: str) -> Any:
+    from transformers import AutoConfig
+
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2 if family == "qwen3" else 4}
+    tokens = {"pad_token_id": 0, "eos_token_id": 2, "bos_token_id": None}
+    size = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "head_dim": 16}
+    return AutoConfig.for_model(family, vocab_size=VOCABULARY, tie_word_embeddings=True, **size, **heads, **tokens)
+
+
+@pytest.fixture(scope="module", params=["qwen2", "qwen3"])
+def policy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A base in NF4 with an adapter that does something, as training has it."""
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForCausalLM
+
+    folder: Path = tmp_path_factory.mktemp(request.param)
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        model = AutoModelForCausalLM.from_config(_shape(request.param))
+        for weight in model.parameters():
+            # Larger than at the start of a training, so that tokens depend on their prompts.
+            weight.data.mul_(3)
+        model.save_pretrained(folder)
+        lora = LoraConfig(r=4, lora_alpha=8, target_modules="all-linear", init_lora_weights=False)
+        return get_peft_model(load_base(folder, four_bit=True), lora).eval()
+
+
+@pytest.fixture(scope="module")
+def prompts() -> list[list[int]]:
+    generator = torch.Generator().manual_seed(1)
+    each = [torch.randint(8, VOCABULARY, (length,), generator=generator).tolist() for length in LENGTHS]
+    return [each[row % len(each)] for row in range(20)]
+
+
+class Recorded(Sampled):
+    """A choice that keeps the logits that it chose by."""
+
+    def __init__(self, keys: Sequence[Sequence[int]]) -> None:
+        super().__init__(keys, temperature=1.0)
+        self.rows = list(range(len(keys)))
+        self.seen: dict[int, list[torch.Tensor]] = {row: [] for row in self.rows}
+
+    def __call__(self, logits: torch.Tensor, last: torch.Tensor) -> torch.Tensor:
+        for row, of_row in zip(self.rows, logits, strict=True):
+            self.seen[row].append(of_row.clone())
+        return super().__call__(logits, last)
+
+    def keep(self, places: Sequence[int]) -> None:
+        self.rows = [self.rows[place] for place in places]
+        super().keep(places)
+
+
+def test_log_probabilities_are_those_of_the_model(policy: Any, prompts: list[list[int]]) -> None:
+    """Rows of other lengths, rows that left, and prompts that left must not show."""
+    assert reason_against(policy) is None
+    choice = Recorded(keys_of(prompts, 5))
+    drawn = Engine(policy).draw(prompts, choice, most=24, ends=ENDS)
+    assert len(set(map(len, drawn))) > 5
+    for row, (prompt, tokens) in enumerate(zip(prompts, drawn, strict=True)):
+        with torch.no_grad():
+            logits = policy(input_ids=torch.tensor([prompt + tokens])).logits[0, len(prompt) - 1 : -1]
+        found = torch.stack(choice.seen[row]).log_softmax(dim=-1)
+        assert torch.allclose(found, logits.log_softmax(dim=-1), atol=1e-4)
+
+
+def test_tokens_are_those_of_a_plain_loop_with_the_same_noise(policy: Any, prompts: list[list[int]]) -> None:
+    keys = keys_of(prompts, 5)
+    drawn = Engine(policy).draw(prompts, Sampled(keys, temperature=0.8), most=24, ends=ENDS)
+    for prompt, key, tokens in list(zip(prompts, keys, drawn, strict=True))[:8]:
+        choice, ids = Sampled([key], temperature=0.8), list(prompt)
+        while len(ids) - len(prompt) < 24 and (ids == prompt or ids[-1] not in ENDS):
+            with torch.no_grad():
+                logits = policy(input_ids=torch.tensor([ids])).logits[:, -1]
+            ids.append(int(choice(logits, torch.tensor([[ids[-1]]]))))
+        assert ids == prompt + tokens
+
+
+def test_a_completion_is_the_same_alone_and_among_others(policy: Any, prompts: list[list[int]]) -> None:
+    engine = Engine(policy)
+    keys = keys_of(prompts, 5)
+    together = engine.draw(prompts, Sampled(keys, temperature=1.0), most=24, ends=ENDS)
+    for size in (1, 8):
+        parts = [
+            engine.draw(
+                prompts[start : start + size], Sampled(keys[start : start + size], temperature=1.0), most=24, ends=ENDS
+            )
+            for start in range(0, len(prompts), size)
+        ]
+        assert [tokens for part in parts for tokens in part] == together
+    back = engine.draw(prompts[::-1], Sampled(keys[::-1], temperature=1.0), most=24, ends=ENDS)
+    assert back[::-1] == together
+    assert len({tuple(tokens) for tokens in together}) == len(together)
+
+
+def test_greedy_tokens_are_those_of_transformers(policy: Any, prompts: list[list[int]]) -> None:
+    drawn = Engine(policy).draw(prompts[:5], Sampled(keys_of(prompts[:5]), temperature=1e-6), most=24, ends=ENDS)
+    for prompt, tokens in zip(prompts, drawn, strict=False):
+        ids = torch.tensor([prompt])
+        with torch.no_grad():
+            wanted = policy.generate(
+                input_ids=ids,
+                attention_mask=torch.ones_like(ids),
+                do_sample=False,
+                max_new_tokens=24,
+                eos_token_id=list(ENDS),
+            )
+        assert wanted[0, len(prompt) :].tolist() == tokens
+
+
+def test_no_completion_is_shorter_or_longer_than_asked(policy: Any, prompts: list[list[int]]) -> None:
+    engine, keys = Engine(policy), keys_of(prompts, 5)
+    lengths = {
+        len(tokens) for tokens in engine.draw(prompts, Sampled(keys, temperature=1.0), most=9, least=6, ends=ENDS)
+    }
+    assert min(lengths) > 6
+    assert max(lengths) == 9
+    assert {len(tokens) for tokens in engine.draw(prompts, Sampled(keys, temperature=1.0), most=1, ends=ENDS)} == {1}
+
+
+def test_the_policy_is_left_as_it_was(policy: Any, prompts: list[list[int]]) -> None:
+    before = {name: weight.clone() for name, weight in policy.named_parameters()}
+    learns = {name for name, weight in policy.named_parameters() if weight.requires_grad}
+    Engine(policy).draw(prompts, Sampled(keys_of(prompts, 5), temperature=1.0), most=4, ends=ENDS)
+    assert learns
+    assert learns == {name for name, weight in policy.named_parameters() if weight.requires_grad}
+    assert all(torch.equal(before[name], weight) for name, weight in policy.named_parameters())
+    assert policy.get_base_model().config._attn_implementation != Engine(policy).model.config._attn_implementation
+
+
+def test_the_last_rows_fill_the_gaps() -> None:
+    assert without([], 3) == [0, 1, 2]
+    assert without([1], 4) == [0, 3, 2]
+    assert without([0, 3], 4) == [2, 1]
+    assert without([0, 1, 2], 3) == []

@@ -1,0 +1,47 @@
+"""What the engine does not know of a policy is left to transformers, and named."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasks.policy.load import load_base
+from tasks.policy.unpacked import reason_against, unpacked
+
+
+def _with_adapter(model: Any, **settings: Any) -> Any:
+    from peft import LoraConfig, get_peft_model
+
+    return get_peft_model(model, LoraConfig(r=4, target_modules="all-linear", **settings))
+
+
+def test_a_plain_policy_is_shared_and_not_copied(base: Path) -> None:
+    model = load_base(base, four_bit=False)
+    copy = unpacked(model, "sdpa")
+    own = dict(model.named_parameters())
+    assert {name for name, weight in copy.named_parameters() if weight.data_ptr() != own[name].data_ptr()} == set()
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda model: _with_adapter(model, use_dora=True), "q_proj is Linear"),
+        (lambda model: _with_adapter(model, lora_bias=True), "proj is Linear"),
+        (lambda model: _with_adapter(model, modules_to_save=["lm_head"]), "lm_head is ModulesToSaveWrapper"),
+        (lambda model: _with_adapter(model, trainable_token_indices=[3]), "embed_tokens is TrainableTokensWrapper"),
+        (lambda model: _configured(model, layer_types=["sliding_attention"]), "sliding window"),
+        (lambda model: _configured(model, rope_parameters={"rope_type": "dynamic"}), "'dynamic'"),
+        (lambda model: _configured(model, model_type="llama"), "'llama'"),
+    ],
+)
+def test_what_is_not_known_is_named(base: Path, change: Callable[[Any], Any], reason: str) -> None:
+    model = load_base(base, four_bit=False)
+    assert reason_against(model) is None
+    assert reason in str(reason_against(change(model)))
+
+
+def _configured(model: Any, **settings: Any) -> Any:
+    for name, value in settings.items():
+        setattr(model.config, name, value)
+    return model
