@@ -48,6 +48,7 @@ AS_SERVED = (
     "Base, tuned and champion answered with the weights that are served, or would be: not quantized, and an adapter "
     "for all tasks merged into its base."
 )
+OF_THE_PUBLISHED = "the model as it is published, before its warm start"
 BESIDE_NF4 = "its own adapter beside the NF4 base that it was trained on, which is not what is served"
 
 
@@ -106,12 +107,9 @@ def evaluate(
     answers |= {each.name: each.result for each in of_rungs.values()}
     made = {f"model-{each.name}": each.model for each in of_rungs.values() if each.model is not None}
     rivals = [rival for rival in config.evaluate.rivals if f"rival-{rival.name}" in answers]
-    ours = {PUBLISHED: "the model as it is published, before its warm start", TUNED_NF4: BESIDE_NF4}
+    ours = {PUBLISHED: OF_THE_PUBLISHED, TUNED_NF4: BESIDE_NF4}
     others = [ShownModel(name, answers[name].path, what) for name, what in ours.items() if name in answers]
-    others += [
-        ShownModel(rival.name, answers[f"rival-{rival.name}"].path, f"{rival.model} at an endpoint", rival)
-        for rival in rivals
-    ]
+    others += [ShownModel(rival.name, answers[f"rival-{rival.name}"].path, rival.model, rival) for rival in rivals]
     models = {BASE: base.record, **{f"policy-{names[seed]}": each.record for seed, each in policies.items()}}
     models |= {CHAMPION: champion.policy} if champion else {}
     models |= {PUBLISHED: before.record} if before else {}

@@ -22,6 +22,7 @@ DRAWS: Final = 8
 """Answers that the base draws to each prompt for the rungs that choose among several."""
 OverRungs = Literal["report", "require"]
 General = Literal["off", "report", "require"]
+Language = Literal["en", "pt"]
 INSTRUCTIONS: Final = 180
 """General instructions of `data/general`, each answered once by base and tuned."""
 Rung = Literal["base-majority", "base-best-of-4", "base-best-of-8", "base-guided", "sft"]
@@ -202,6 +203,8 @@ class EvaluateConfig(Section):
     """Model that judges insights in addition to the rewards; none where not set."""
     cost: CostConfig = CostConfig()
     """Prices, from which the report computes the cost of an analysis."""
+    language: Language = "en"
+    """Language of the report's page, text and figures, and of the gate's reasons: English, or Brazilian Portuguese."""
 
     @field_validator("floors")
     @classmethod

@@ -21,6 +21,7 @@ from schemas.config.train_sections import (
     TaskWeightsSection,
     VllmSection,
 )
+from schemas.tasks import Guided
 
 Backend = Literal["transformers", "unsloth"]
 GradientCheckpointing = Literal["none", "torch", "unsloth"]
@@ -75,6 +76,9 @@ class TrainConfig(Section):
     """Probability mass that tokens are sampled from."""
     top_k: int = Field(default=0, ge=0)
     """Most likely tokens that are sampled from; 0 means all."""
+    guided: Guided = "none"
+    """Tasks whose rollouts and validation answers are guided by their grammars, those of JSON objects or all that have
+    one; the loss is then of the policy so constrained."""
     learning_rate: float = Field(default=1e-3, gt=0)
     """Learning rate after the warm-up, for 1,500 training prompts or fewer."""
     learning_rate_at_scale: float | None = Field(default=None, gt=0)
@@ -235,6 +239,8 @@ class TrainConfig(Section):
             "scale_rewards 'group' with loss 'dr_grpo'": self.scale_rewards == "group" and self.loss == "dr_grpo",
             # Only its replacements in the GRPO trainer were reviewed.
             "algorithm 'dpo'": self.algorithm == "dpo",
+            # Its loss computes log-probabilities from hidden states, where no token can be forbidden.
+            f"guided '{self.guided}'": self.guided != "none",
             # Its vLLM shares the policy's own weights, which must be neither freed nor on another device.
             "vllm.sleep": self.vllm.enabled and self.vllm.sleep,
             "vllm.server_url": self.vllm.enabled and self.vllm.server_url,
@@ -254,12 +260,28 @@ class TrainConfig(Section):
             # A second answer has another prompt, of which vLLM samples one completion.
             "vllm.enabled": (self.vllm.enabled, "vllm.enabled=false"),
             f"processes {self.processes}": (self.processes > 1, "processes=1"),
-            # Its blocks are of one answer.
+            # Its grammar and its blocks are of one answer.
+            "guided 'all'": (self.guided == "all", "guided='json'"),
             "block_advantages": (self.block_advantages, "block_advantages=false"),
         }
         for setting, (asked_for, remedy) in left_out.items():
             if asked_for:
                 raise ValueError(f"{setting} has one turn an answer, and sql_turns is 2; set {remedy}, or sql_turns=1")
+        return self
+
+    @model_validator(mode="after")
+    def _the_loss_is_of_what_sampled(self) -> "TrainConfig":
+        if self.guided != "none" and self.algorithm == "dpo":
+            raise ValueError(
+                f"guided '{self.guided}' with algorithm 'dpo' is not possible, because its loss compares whole answers "
+                "of the unguided policy; set guided='none'"
+            )
+        if self.guided != "none" and self.vllm.enabled:
+            # As of TRL 1.15; and to a server it hands a regular expression alone.
+            raise ValueError(
+                f"guided '{self.guided}' with vllm.enabled is not possible, because TRL hands vLLM one grammar for all "
+                "prompts; set vllm.enabled=false, or guided='none'"
+            )
         return self
 
     @model_validator(mode="after")

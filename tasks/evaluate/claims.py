@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from schemas.tasks import TaskName
-from tasks.evaluate.number_format import interval, signed
+from tasks.evaluate.number_format import decimal, interval, shortest, signed
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import PairedStats, Verdict
+from tasks.evaluate.wording import worded
 
 SHOWN: Final = 90
 """Characters of a baseline's text in a sentence."""
@@ -45,7 +46,10 @@ class Floor:
     tuned: float
 
     def __str__(self) -> str:
-        return f"{self.metric.replace('_', ' ')} {self.tuned:.3f}, floor {self.least:.2f}"
+        metric = worded(self.metric.replace("_", " "))
+        return worded(
+            "{metric} {tuned}, floor {least}", metric=metric, tuned=decimal(self.tuned), least=decimal(self.least, 2)
+        )
 
 
 @dataclass(frozen=True)
@@ -93,11 +97,14 @@ class TaskClaim:
         """Return what the gate objects to, as a sentence; None where nothing but the scores counts."""
         found = self.verdict(block)
         if found == "below floor":
-            return f"{task} fell below its floor: {self.standing}"
+            return worded("{task} fell below its floor: {standing}", task=task, standing=self.standing)
         if found == "collapsed":
-            return (
-                f"{task} collapsed: its answers are {self.variety:.2f} times as varied as the references "
-                f"(evaluate.min_variety {self.min_variety:g})"
+            return worded(
+                "{task} collapsed: its answers are {variety} times as varied as the references "
+                "(evaluate.min_variety {least})",
+                task=task,
+                variety=decimal(self.variety or 0.0, 2),
+                least=shortest(self.min_variety),
             )
         return self._of_baseline(task) if found == "no better" and self._is_beaten else None
 
@@ -123,26 +130,39 @@ class TaskClaim:
     def _of_baseline(self, task: TaskName) -> str:
         name = max(self._standing, key=lambda name: self._standing[name].scores.mean_base)
         scores = self._standing[name].scores
-        return (
-            f"{task} is not shown to be better than {self._named(name)}, which scores {scores.mean_base:.3f} where "
-            f"tuned scores {scores.mean_tuned:.3f}: difference {signed(scores.mean_difference)}, 95 % interval "
-            f"{interval(scores.ci_low, scores.ci_high)}"
+        return worded(
+            "{task} is not shown to be better than {baseline}, which scores {its} where tuned scores {tuned}: "
+            "difference {difference}, 95 % interval {interval}",
+            task=task,
+            baseline=self._named(name),
+            its=decimal(scores.mean_base),
+            tuned=decimal(scores.mean_tuned),
+            difference=signed(scores.mean_difference),
+            interval=interval(scores.ci_low, scores.ci_high),
         )
 
     def _named(self, name: str) -> str:
         text = " ".join(self.baselines[name].says.split())
         said = f" ({text if len(text) <= SHOWN else f'{text[:SHOWN]}...'})" if text else ""
-        return f"the baseline `{name}`{said}"
+        return worded("the baseline `{name}`", name=worded(name)) + said
 
     def not_learned(self, task: TaskName) -> str:
         """Return why the task counts neither for nor against, and what is better without a model."""
-        sentence = f"{task} is not learned, neither by base nor by tuned, and does not count: {self.standing}"
+        sentence = worded(
+            "{task} is not learned, neither by base nor by tuned, and does not count: {standing}",
+            task=task,
+            standing=self.standing,
+        )
         name = self.best_baseline
         if name is None or not self._is_beaten:
             return sentence
         scores = self.baselines[name].scores
-        return (
-            f"{sentence}; {self._named(name)} scores {scores.mean_base:.3f} where tuned scores {scores.mean_tuned:.3f}"
+        return worded(
+            "{found}; {baseline} scores {its} where tuned scores {tuned}",
+            found=sentence,
+            baseline=self._named(name),
+            its=decimal(scores.mean_base),
+            tuned=decimal(scores.mean_tuned),
         )
 
 

@@ -14,9 +14,10 @@ from schemas.config.evaluate import EvaluateConfig
 from schemas.documents import Rollout
 from tasks.evaluate.gate import PromotionGate
 from tasks.evaluate.general.instructions import instructions
-from tasks.evaluate.number_format import p_value, percent, signed
+from tasks.evaluate.number_format import decimal, p_value, percent, signed
 from tasks.evaluate.stats.sample_size import ALPHA, SMALLEST_EFFECT
 from tasks.evaluate.stats.statistics import PairedStats, measure
+from tasks.evaluate.wording import worded
 
 LEAST_FOLLOWED: Final = 0.2
 """Share of the instructions below which a base has nothing to lose: a constant text follows 14 % of them."""
@@ -55,8 +56,12 @@ class GeneralOutcome:
         if not self.measurable or self._excluded:
             return None
         if self.stats.p_harm < ALPHA:
-            difference = f"difference {signed(self.stats.mean_difference)}"
-            return f"{self._followed}: {difference}, p {p_value(self.stats.p_harm)} for harm"
+            return worded(
+                "{followed}: difference {difference}, p {p} for harm",
+                followed=self._followed,
+                difference=signed(self.stats.mean_difference),
+                p=p_value(self.stats.p_harm),
+            )
         return f"{self._followed}: {self._undecided}" if self.required else None
 
     @property
@@ -65,10 +70,17 @@ class GeneralOutcome:
         if self.objection is not None:
             return self.objection
         if not self.measurable:
-            least = percent(LEAST_FOLLOWED)
-            return f"{self._followed}: not measurable, for a base that follows less than {least} has nothing to lose"
+            return worded(
+                "{followed}: not measurable, for a base that follows less than {least} has nothing to lose",
+                followed=self._followed,
+                least=percent(LEAST_FOLLOWED),
+            )
         if self._excluded:
-            return f"{self._followed}: a loss as large as the margin of {self.margin:.3f} is excluded"
+            return worded(
+                "{followed}: a loss as large as the margin of {margin} is excluded",
+                followed=self._followed,
+                margin=decimal(self.margin),
+            )
         return f"{self._followed}: {self._undecided}"
 
     def report(self) -> dict[str, Any]:
@@ -78,7 +90,12 @@ class GeneralOutcome:
     @property
     def _followed(self) -> str:
         base, tuned = (sum(getattr(kind, name) for kind in self.kinds.values()) for name in ("base", "tuned"))
-        return f"general instructions: tuned follows {tuned} of {self.stats.n_prompts} where base follows {base}"
+        return worded(
+            "general instructions: tuned follows {tuned} of {prompts} where base follows {base}",
+            tuned=tuned,
+            prompts=self.stats.n_prompts,
+            base=base,
+        )
 
     @property
     def _excluded(self) -> bool:
@@ -88,8 +105,10 @@ class GeneralOutcome:
     @property
     def _undecided(self) -> str:
         low = self.stats.noninferiority_low
-        loss = "" if low is None else f" of {-low:.3f}"
-        return f"a loss{loss} cannot be excluded, the margin is {self.margin:.3f}"
+        margin = decimal(self.margin)
+        if low is None:
+            return worded("a loss cannot be excluded, the margin is {margin}", margin=margin)
+        return worded("a loss of {loss} cannot be excluded, the margin is {margin}", loss=decimal(-low), margin=margin)
 
 
 def measure_general(

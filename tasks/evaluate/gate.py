@@ -13,9 +13,10 @@ from typing import Final, Literal
 
 from schemas.tasks import TaskName
 from tasks.evaluate.claims import TaskClaim, judged, not_claimed, not_learned
-from tasks.evaluate.number_format import interval, p_value, signed
+from tasks.evaluate.number_format import decimal, interval, p_value, shortest, signed
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import Blocks, PairedStats, holm
+from tasks.evaluate.wording import counted, worded
 
 NO_GAIN: Final = ("no better", "collapsed", "below floor")
 """Verdicts of tasks whose gain, if any, does not count."""
@@ -70,7 +71,8 @@ def decide(
 
 def hold_where_nothing_is_learned(claims: Mapping[TaskName, TaskClaim]) -> PromotionGate:
     """Hold a model none of whose tasks is learned, whatever their scores."""
-    return PromotionGate("hold", ("no task is learned, so that there is nothing to promote", *not_learned(claims)))
+    nothing = worded("no task is learned, so that there is nothing to promote")
+    return PromotionGate("hold", (nothing, *not_learned(claims)))
 
 
 def hold_where_worse(
@@ -83,14 +85,17 @@ def hold_where_worse(
 
     Args:
         gate: The verdict so far.
-        against: Name of the other comparison, such as `against the champion`.
+        against: Name of the other comparison in the report's language, such as `against the champion`.
         scores: Its blocks of the rewards.
         ground_truth: Its blocks of the ground truth, if known.
         margin: The largest acceptable overall loss, in score.
     """
     objections = [
-        *_objections_to_loss(f"{against}, overall", scores.overall, margin),
-        *(f"{against}, {task} is worse: {harm}" for task, harm in _harmed(scores.tasks).items()),
+        *_objections_to_loss(f"{against}, {worded('overall')}", scores.overall, margin),
+        *(
+            worded("{what} is worse: {harm}", what=f"{against}, {task}", harm=harm)
+            for task, harm in _harmed(scores.tasks).items()
+        ),
         *(_objections_to_truth(f"{against}, ", ground_truth) if ground_truth else ()),
     ]
     if objections:
@@ -98,49 +103,64 @@ def hold_where_worse(
         return PromotionGate("hold", (*kept, *objections))
     if gate.verdict == "hold":
         return gate
-    return PromotionGate("promote", (*gate.reasons, f"{against} it is not worse: {_difference(scores.overall)}"))
+    merit = worded("{against} it is not worse: {difference}", against=against, difference=_difference(scores.overall))
+    return PromotionGate("promote", (*gate.reasons, merit))
 
 
 def _merits(scores: Blocks, claims: Mapping[TaskName, TaskClaim], n_seeds: int, margin: float) -> list[str]:
     claimed = [task for task, block in scores.tasks.items() if block.verdict == "better"]
     wide = [task for task, block in scores.tasks.items() if block.margin_is_wide(margin)]
-    where = f" but {', '.join(wide)}, of whose base's score it is more than half," if wide else ""
+    on_every = "on every task a loss as large as the margin of {margin} is excluded by a one-sided 95 % bound"
+    on_others = (
+        "on every task but {wide}, of whose base's score it is more than half, a loss as large as the margin of "
+        "{margin} is excluded by a one-sided 95 % bound"
+    )
     merits = [
-        f"overall the score rose by {scores.overall.mean_difference:.3f}, {_interval(scores.overall)}",
-        f"better after Holm's correction for the number of tasks: {', '.join(claimed)}",
-        f"on every task{where} a loss as large as the margin of {margin:g} is excluded by a one-sided 95 % bound",
-        "the gain rests on one training seed" if n_seeds == 1 else f"each of the {n_seeds} training seeds gained",
+        worded(
+            "overall the score rose by {rise}, {interval}",
+            rise=decimal(scores.overall.mean_difference),
+            interval=_interval(scores.overall),
+        ),
+        worded("better after Holm's correction for the number of tasks: {tasks}", tasks=", ".join(claimed)),
+        worded(on_others if wide else on_every, margin=shortest(margin), wide=", ".join(wide)),
+        counted(n_seeds, "the gain rests on one training seed", "each of the {n} training seeds gained"),
     ]
     best = {task: name for task in claimed if task in claims and (name := claims[task].best_baseline)}
     if best:
-        listed = ", ".join(
-            f"{task} (`{name}` {claims[task].baselines[name].scores.mean_base:.3f})" for task, name in best.items()
-        )
-        merits.append(f"above the best answer that takes no model, by the same test: {listed}")
+        scores_of = {task: decimal(claims[task].baselines[name].scores.mean_base) for task, name in best.items()}
+        listed = ", ".join(f"{task} (`{worded(name)}` {scores_of[task]})" for task, name in best.items())
+        merits.append(worded("above the best answer that takes no model, by the same test: {tasks}", tasks=listed))
     worse = ", ".join(task for task, block in scores.tasks.items() if block.verdict == "worse")
-    return [*merits, f"worse, but by less than the margin: {worse}"] if worse else merits
+    return [*merits, worded("worse, but by less than the margin: {tasks}", tasks=worse)] if worse else merits
 
 
 def _merit_of_truth(scores: Blocks, ground_truth: Blocks | None) -> str:
     if ground_truth is None:
-        return "the ground truth of the answers is not known: the gain is one of reward only"
+        return worded("the ground truth of the answers is not known: the gain is one of reward only")
     unknown = ", ".join(task for task in scores.tasks if task not in ground_truth.tasks)
-    found = f"the ground truth is not worse on any task; overall {_difference(ground_truth.overall)}"
-    return f"{found}; it is not known of {unknown}" if unknown else found
+    found = worded(
+        "the ground truth is not worse on any task; overall {difference}", difference=_difference(ground_truth.overall)
+    )
+    return worded("{found}; it is not known of {tasks}", found=found, tasks=unknown) if unknown else found
 
 
 def _objections_to_overall(overall: PairedStats) -> list[str]:
     if overall.ci_low is None or overall.mde is None:
-        return ["there is one prompt, which says nothing of others"]
+        return [worded("there is one prompt, which says nothing of others")]
     if overall.n_nonzero == 0:
-        return [f"base and tuned score the same on all {overall.n_prompts} prompts"]
+        return [worded("base and tuned score the same on all {prompts} prompts", prompts=overall.n_prompts)]
     if overall.verdict == "better":
         return []
     if overall.verdict == "worse":
-        return [f"overall is worse: {_harm(overall)}"]
-    shown = f"{_difference(overall)}, p {p_value(overall.p_signflip)}"
-    remedy = f"this many prompts and seeds find a true gain of {overall.mde:.3f} with power .80"
-    return [f"improvement overall is not shown: {shown}; {remedy}"]
+        return [worded("{what} is worse: {harm}", what=worded("overall"), harm=_harm(overall))]
+    sentence = worded(
+        "improvement overall is not shown: {difference}, p {p}; this many prompts and seeds find a true gain of "
+        "{effect} with power .80",
+        difference=_difference(overall),
+        p=p_value(overall.p_signflip),
+        effect=decimal(overall.mde),
+    )
+    return [sentence]
 
 
 def _objections_to_task(
@@ -159,16 +179,31 @@ def _objections_to_task(
 
 def _objections_to_loss(what: str, block: PairedStats, margin: float) -> list[str]:
     if block.noninferiority_low is None:
-        return [f"{what} is undecided: it has one prompt"]
+        return [worded("{what} is undecided: it has one prompt", what=what)]
     if _tells_too_little(block):
-        shown = f"all {block.n_prompts} prompts have the same difference, {signed(block.mean_difference)}"
-        return [f"{what} is undecided: {shown}; to exclude a loss that none of them shows takes {block.n_for_margin}"]
+        sentence = worded(
+            "{what} is undecided: all {prompts} prompts have the same difference, {difference}; to exclude a loss that "
+            "none of them shows takes {needed}",
+            what=what,
+            prompts=block.n_prompts,
+            difference=signed(block.mean_difference),
+            needed=block.n_for_margin,
+        )
+        return [sentence]
     if block.verdict == "worse":
-        return [f"{what} is worse: {_harm(block)}"]
+        return [worded("{what} is worse: {harm}", what=what, harm=_harm(block))]
     if block.noninferiority_low > -margin:
         return []
-    shown = f"with {block.n_prompts} prompts a loss of {-block.noninferiority_low:.3f} cannot be excluded"
-    return [f"{what} is undecided: {shown}, the margin is {margin:g}; {_remedy(block)}"]
+    sentence = worded(
+        "{what} is undecided: with {prompts} prompts a loss of {loss} cannot be excluded, the margin is {margin}; "
+        "{remedy}",
+        what=what,
+        prompts=block.n_prompts,
+        loss=decimal(-block.noninferiority_low),
+        margin=shortest(margin),
+        remedy=_remedy(block),
+    )
+    return [sentence]
 
 
 def _tells_too_little(block: PairedStats) -> bool:
@@ -179,27 +214,34 @@ def _tells_too_little(block: PairedStats) -> bool:
 
 def _remedy(block: PairedStats) -> str:
     if block.n_for_margin is None:
-        return "no number of prompts would show that it is none, since the training seeds differ too much: add seeds"
-    if block.n_for_margin <= block.n_prompts:
-        return (
-            f"so many would show it of equally good models, and the mean difference is {signed(block.mean_difference)}"
+        return worded(
+            "no number of prompts would show that it is none, since the training seeds differ too much: add seeds"
         )
-    return f"if the models are equally good, about {block.n_for_margin} prompts would show it"
+    if block.n_for_margin <= block.n_prompts:
+        return worded(
+            "so many would show it of equally good models, and the mean difference is {difference}",
+            difference=signed(block.mean_difference),
+        )
+    return worded("if the models are equally good, about {prompts} prompts would show it", prompts=block.n_for_margin)
 
 
 def _objections_to_tasks_together(tasks: Mapping[TaskName, PairedStats]) -> list[str]:
     if any(block.verdict == "better" for block in tasks.values()):
         return []
     if uncounted := [task for task, block in tasks.items() if block.verdict in NO_GAIN]:
-        return [f"no task's gain counts; of {', '.join(uncounted)} the reasons are among these"]
+        return [worded("no task's gain counts; of {tasks} the reasons are among these", tasks=", ".join(uncounted))]
     nearest = min(tasks, key=lambda task: tasks[task].p_holm)
-    shown = f"the nearest to it is {nearest}, p {p_value(tasks[nearest].p_holm)}"
-    return [f"no task is better after Holm's correction for the number of tasks; {shown}"]
+    sentence = worded(
+        "no task is better after Holm's correction for the number of tasks; the nearest to it is {task}, p {p}",
+        task=nearest,
+        p=p_value(tasks[nearest].p_holm),
+    )
+    return [sentence]
 
 
 def _objections_to_seeds(seed_differences: Mapping[int, float]) -> list[str]:
     return [
-        f"seed {seed} did not gain: mean difference {signed(difference)}"
+        worded("seed {seed} did not gain: mean difference {difference}", seed=seed, difference=signed(difference))
         for seed, difference in seed_differences.items()
         if difference <= 0
     ]
@@ -213,9 +255,9 @@ def _objections_to_truth(against: str, ground_truth: Blocks) -> list[str]:
     harmed = _harmed(ground_truth.tasks)
     objections = []
     for task, block in ground_truth.tasks.items():
-        what, margin = f"{against}the ground truth of {task}", ground_truth.margins[task]
+        what, margin = against + worded("the ground truth of {task}", task=task), ground_truth.margins[task]
         if task in harmed:
-            objections.append(f"{what} is worse: {harmed[task]}")
+            objections.append(worded("{what} is worse: {harm}", what=what, harm=harmed[task]))
         elif block.mean_base > 0 and (block.noninferiority_low is None or block.noninferiority_low <= -margin):
             objections += _objections_to_loss(what, replace(block, verdict="inconclusive"), margin)
     return objections
@@ -228,12 +270,18 @@ def _harmed(tasks: Mapping[TaskName, PairedStats]) -> dict[TaskName, str]:
 
 
 def _harm(block: PairedStats) -> str:
-    return f"mean difference {signed(block.mean_difference)}, p {p_value(block.p_harm)} for harm"
+    return worded(
+        "mean difference {difference}, p {p} for harm",
+        difference=signed(block.mean_difference),
+        p=p_value(block.p_harm),
+    )
 
 
 def _difference(block: PairedStats) -> str:
-    return f"mean difference {signed(block.mean_difference)}, {_interval(block)}"
+    return worded(
+        "mean difference {difference}, {interval}", difference=signed(block.mean_difference), interval=_interval(block)
+    )
 
 
 def _interval(block: PairedStats) -> str:
-    return f"95 % interval {interval(block.ci_low, block.ci_high)}"
+    return worded("95 % interval {interval}", interval=interval(block.ci_low, block.ci_high))

@@ -10,6 +10,7 @@ from tasks.evaluate.gate import PromotionGate
 from tasks.evaluate.number_format import interval, signed
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import PairedStats
+from tasks.evaluate.wording import worded
 
 
 @dataclass(frozen=True)
@@ -50,34 +51,63 @@ def with_rungs(
     free = [(rung, rung.match.of(learned, compare)) for rung in rungs if rung.draws == 1] if learned else []
     if not free:
         if wanted == "require" and gate.verdict == "promote":
-            missing = (
-                "no rung that costs no more to serve was evaluated, so that nothing shows what the training is worth"
+            missing = worded(
+                "no rung that costs no more to serve was evaluated, so that nothing shows what the training is worth "
+                "(promote.over_rungs = require)"
             )
-            return replace(gate, verdict="hold", reasons=(f"{missing} (promote.over_rungs = require)",))
+            return replace(gate, verdict="hold", reasons=(missing,))
         return gate
     rung, found = max(free, key=lambda each: each[1].overall.mean_base)
     before = base.of(learned, compare).overall
     truth = found.ground_truth.overall if found.ground_truth else None
     sentence = _sentence(rung.name, before, found.overall, truth)
-    if _is_left(found.overall) and (truth is None or _is_left(truth)):
+    if is_shown(found.overall) and (truth is None or is_shown(truth)):
         return replace(gate, reasons=(*gate.reasons, sentence))
-    sentence = f"{sentence}; it is not shown that the training is worth more than `{rung.name}`"
+    sentence = worded(
+        "{found}; it is not shown that the training is worth more than `{rung}`", found=sentence, rung=rung.name
+    )
     if wanted == "report":
         return replace(gate, reasons=(*gate.reasons, sentence))
     kept = gate.reasons if gate.verdict == "hold" else ()
     return PromotionGate("hold", (*kept, sentence))
 
 
-def _is_left(block: PairedStats) -> bool:
+def is_shown(block: PairedStats) -> bool:
+    """Return whether a gain is shown, by the test and its interval."""
     return block.p_signflip < ALPHA and block.ci_low is not None and block.ci_low > 0
 
 
+def without_training(rungs: Sequence[RungStanding]) -> list[RungStanding]:
+    """Return the rungs that do not answer by the tuned model itself, of whose gain something may be had by them."""
+    return [rung for rung in rungs if not rung.name.startswith("tuned")]
+
+
+def best_rung(rungs: Sequence[RungStanding]) -> RungStanding | None:
+    """Return the rung of the highest score among those that cost no more to serve, if any, else among all.
+
+    Args:
+        rungs: The rungs that were evaluated.
+    """
+    without = without_training(rungs)
+    free = [rung for rung in without if rung.draws == 1]
+    return max(free or without, key=lambda rung: rung.match.found.overall.mean_base, default=None)
+
+
 def _sentence(name: str, before: PairedStats, left: PairedStats, truth: PairedStats | None) -> str:
-    gain, without = before.mean_difference, left.mean_base - before.mean_base
-    in_truth = ""
-    if truth is not None:
-        in_truth = f", in ground truth {signed(truth.mean_difference)} ({interval(truth.ci_low, truth.ci_high)})"
-    return (
-        f"of the gain of {signed(gain)}, `{name}` has {signed(without)}, at no more cost to serve; "
-        f"{signed(left.mean_difference)} is left, 95 % interval {interval(left.ci_low, left.ci_high)}{in_truth}"
+    sentence = worded(
+        "of the gain of {gain}, `{rung}` has {without}, at no more cost to serve; {left} is left, 95 % interval "
+        "{interval}",
+        gain=signed(before.mean_difference),
+        rung=name,
+        without=signed(left.mean_base - before.mean_base),
+        left=signed(left.mean_difference),
+        interval=interval(left.ci_low, left.ci_high),
+    )
+    if truth is None:
+        return sentence
+    return worded(
+        "{found}, in ground truth {difference} ({interval})",
+        found=sentence,
+        difference=signed(truth.mean_difference),
+        interval=interval(truth.ci_low, truth.ci_high),
     )

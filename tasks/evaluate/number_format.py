@@ -1,23 +1,41 @@
-"""Number formats of terminal, page, Markdown and the gate's reasons."""
+"""Number formats of terminal, page, Markdown and the gate's reasons, in the report's language."""
+
+from tasks.evaluate.wording import worded
+from tasks.report.language import language
+
+
+def decimal(value: float, places: int = 3) -> str:
+    """Format a number with so many decimals."""
+    return _localized(f"{value:,.{places}f}")
+
+
+def shortest(value: float) -> str:
+    """Format a number that somebody set, with the digits that it has."""
+    return _localized(f"{value:g}")
 
 
 def signed(value: float | None) -> str:
     """Format a difference with its sign, the minus as wide as the plus."""
     if value is None:
-        return "unknown"
-    return "0.000" if abs(value) < 0.0005 else f"{value:+.3f}".replace("-", "−")
+        return worded("unknown")
+    return _localized("0.000" if abs(value) < 0.0005 else f"{value:+.3f}".replace("-", "−"))
 
 
 def interval(low: float | None, high: float | None) -> str:
     """Format both ends of an interval."""
-    return "unknown" if low is None else f"{signed(low)} to {signed(high)}"
+    return worded("unknown") if low is None else worded("{low} to {high}", low=signed(low), high=signed(high))
 
 
 def p_value(value: float) -> str:
     """Format a p value, with a floor below which its digits mean nothing."""
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+    return _localized("< 0.001" if value < 0.001 else f"{value:.3f}")
 
 
-def percent(share: float) -> str:
+def percent(share: float, places: int = 0) -> str:
     """Format a share of 1 as a percentage."""
-    return f"{100 * share:.0f} %"
+    return worded("{number} %", number=decimal(100 * share, places).replace("-", "−"))
+
+
+def _localized(number: str) -> str:
+    """Return a number with the signs of the language: in Portuguese a decimal comma, and a point at the thousands."""
+    return number if language() == "en" else number.translate(str.maketrans(",.", ".,"))

@@ -3,8 +3,9 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec
 
 from schemas.config.evaluate import DRAWS_OF, RUNGS, EvaluateConfig, OverRungs, RivalConfig, Rung
 from schemas.config.workers import MachinePrice
@@ -24,14 +25,18 @@ from tasks.evaluate.claims import judged, judged_overall, learned_tasks
 from tasks.evaluate.compare import Comparison, compare, write_report
 from tasks.evaluate.evidence import Evaluated, Match, claims_of, decide_by
 from tasks.evaluate.forgetting import GeneralOutcome, hold_where_general_is_lost, measure_general
+from tasks.evaluate.gain import shares_of_gain
 from tasks.evaluate.ground_truth import metrics_of, truth_of
 from tasks.evaluate.judge.insights import JudgeReport
-from tasks.evaluate.ladder import RungStanding, with_rungs
+from tasks.evaluate.ladder import RungStanding, best_rung, with_rungs
 from tasks.evaluate.report.background import Background, OtherModel, reward_identity
 from tasks.evaluate.report.figures import draw
 from tasks.evaluate.report.page import write_page
+from tasks.evaluate.report.side_by_side import SideBySide, side_by_side
 from tasks.evaluate.report.text import REPORT_TEXT, markdown
+from tasks.evaluate.wording import worded
 from tasks.report.canvas import write_figures
+from tasks.report.language import spoken
 
 METRICS_FILE: Final = "ground_truth.json"
 BASE: Final = "base"
@@ -39,8 +44,8 @@ TUNED: Final = "tuned"
 TUNED_NF4: Final = "tuned-nf4"
 PUBLISHED: Final = "published"
 CHAMPION: Final = "champion"
-AGAINST_CHAMPION: Final = "against the champion"
 
+Arguments = ParamSpec("Arguments")
 Judge = Callable[[Sequence[AnsweredPrompt]], JudgeReport | None]
 
 
@@ -52,7 +57,7 @@ class ShownModel(NamedTuple):
     answers: Path
     """Folder of its answers."""
     description: str
-    """Its kind, as shown in the report."""
+    """Its kind, as shown in the report; of an endpoint's model the report makes it."""
     rival: RivalConfig | None = None
     """The endpoint that answered; None for our own machine."""
 
@@ -62,6 +67,18 @@ def scores_file(name: str) -> str:
     return f"{name}.scores.jsonl"
 
 
+def _in_its_language(
+    run: Callable[Concatenate[EvaluateConfig, Arguments], Comparison],
+) -> Callable[Concatenate[EvaluateConfig, Arguments], Comparison]:
+    @wraps(run)
+    def speaking(config: EvaluateConfig, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Comparison:
+        with spoken(config.language):
+            return run(config, *args, **kwargs)
+
+    return speaking
+
+
+@_in_its_language
 def run(
     config: EvaluateConfig,
     spec: SpecName,
@@ -105,14 +122,15 @@ def run(
         progress: Called with the models scored and the total.
     """
     databases = Databases.from_store(read_store(store))
+    scored = partial(registry.score_rollout, databases=databases, spec=spec)
     folders = {BASE: base, TUNED: tuned[chosen_seed]} | ({} if champion is None else {CHAMPION: champion})
     folders |= {other.name: other.answers for other in others}
     total = len(folders) + len(tuned) - 1 + len(rungs)
     done = 0
 
     def evaluated(rollouts: Sequence[Rollout], as_seed: int) -> Evaluated:
-        scored = [registry.score_rollout(rollout, databases, spec) for rollout in rollouts]
-        return Evaluated(scored, [_as_pair(each, as_seed, databases) for each in scored], metrics_of(scored, databases))
+        found = [scored(rollout) for rollout in rollouts]
+        return Evaluated(found, [_as_pair(each, as_seed, databases) for each in found], metrics_of(found, databases))
 
     def read(folder: Path, as_seed: int, rung: Rung | None = None) -> Evaluated:
         nonlocal done
@@ -125,7 +143,7 @@ def run(
         return found
 
     def reward(rollout: Rollout) -> float:
-        return registry.score_rollout(rollout, databases, spec).reward
+        return scored(rollout).reward
 
     def against(before: Sequence[PairedScore], challenger: Sequence[PairedScore]) -> Comparison:
         return compare(
@@ -161,9 +179,9 @@ def run(
     base_pairs, must_not_be_worse = shown[BASE].pairs, {}
     if len(tuned) > 1:
         alone = Match(base_pairs, chosen.pairs, against(base_pairs, chosen.pairs))
-        must_not_be_worse[f"with seed {chosen_seed} alone (it would be promoted)"] = alone
+        must_not_be_worse[worded("with seed {seed} alone (it would be promoted)", seed=chosen_seed)] = alone
     if against_champion is not None:
-        must_not_be_worse[AGAINST_CHAMPION] = Match(shown[CHAMPION].pairs, chosen.pairs, against_champion)
+        must_not_be_worse[worded("against the champion")] = Match(shown[CHAMPION].pairs, chosen.pairs, against_champion)
     match = Match(base_pairs, all_tuned, comparison)
     gate = decide_by(claims, match, must_not_be_worse, config.margin, against)
     ladder = [
@@ -178,12 +196,11 @@ def run(
     tasks = judged(comparison.tasks, claims)
     overall = judged_overall(comparison.overall, tasks)
     comparison = replace(comparison, gate=gate, overall=overall, tasks=tasks, claims=claims)
-    answers = _side_by_side(shown[BASE].rollouts, chosen.rollouts)
     rivals = {other.name: other.rival for other in others if other.rival is not None}
     background = replace(
         known,
         chosen_seed=chosen_seed,
-        answers=answers,
+        answers=_side_by_side(comparison, ladder, everything, scored),
         ground_truth=_by_metric({name: each.metrics for name, each in everything.items()}),
         identities={
             **known.identities,
@@ -200,6 +217,7 @@ def run(
             for other in others
         ],
         ladder=ladder,
+        gains=shares_of_gain(comparison, ladder, resamples=config.resamples, seed=seed),
         general=general,
         serving=[
             *(serving(name, folder, config.cost, rivals.get(name), prices=prices) for name, folder in folders.items()),
@@ -208,7 +226,7 @@ def run(
                 for name, folder in rungs.items()
             ),
         ],
-        judge=judge(answers) if judge else None,
+        judge=judge(_both_answers(shown[BASE].rollouts, chosen.rollouts)) if judge else None,
     )
     _write(comparison, background, output)
     return comparison
@@ -245,10 +263,13 @@ def _without_decoding(pairs: Sequence[PairedScore]) -> list[PairedScore]:
 
 def _description(other: ShownModel, scored: Evaluated) -> str:
     if other.rival is None:
-        return other.description
+        return worded(other.description)
+    model, decoding = other.rival.model, scored.pairs[0].decoding
+    if not other.rival.body:
+        return worded("{model} at an endpoint ({decoding})", model=model, decoding=decoding)
     body = json.dumps(other.rival.body, ensure_ascii=False, sort_keys=True)
-    fields = f", with {body} in each request" if other.rival.body else ""
-    return f"{other.description} ({scored.pairs[0].decoding}{fields})"
+    sentence = "{model} at an endpoint ({decoding}, with {body} in each request)"
+    return worded(sentence, model=model, decoding=decoding, body=body)
 
 
 def _write_scores(file: Path, scores: Sequence[PairedScore]) -> None:
@@ -259,7 +280,18 @@ def _write_scores(file: Path, scores: Sequence[PairedScore]) -> None:
     file.write_text("".join(score.model_dump_json() + "\n" for score in scores), encoding="utf-8")
 
 
-def _side_by_side(base: Sequence[Rollout], tuned: Sequence[Rollout]) -> list[AnsweredPrompt]:
+def _side_by_side(
+    comparison: Comparison,
+    ladder: Sequence[RungStanding],
+    models: Mapping[str, Evaluated],
+    scored: Callable[[Rollout], ScoredRollout],
+) -> tuple[SideBySide, ...]:
+    best = best_rung(ladder)
+    shown = (BASE, *([best.name] if best else []), TUNED)
+    return side_by_side(comparison.prompts, {name: models[name].rollouts for name in shown}, scored)
+
+
+def _both_answers(base: Sequence[Rollout], tuned: Sequence[Rollout]) -> list[AnsweredPrompt]:
     """Return each prompt's first answers."""
     first = {(after.task, after.prompt_id): after.completion for after in reversed(tuned)}
     return [
@@ -289,6 +321,7 @@ def _write(comparison: Comparison, background: Background, output: Path) -> None
         "general": background.general.report() if background.general else None,
         "identities": dict(background.identities),
         "champion": background.champion.report() if background.champion else None,
+        "gain": {scope: asdict(found) for scope, found in background.gains.items()},
         "ladder": {
             rung.name: {"description": rung.what, "draws": rung.draws, **rung.match.found.report()}
             for rung in background.ladder

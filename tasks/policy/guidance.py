@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import torch
 from llguidance import LLMatcher
 from llguidance.hf import from_tokenizer
 from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask
+from numpy.typing import NDArray
 
 from schemas.errors import InputError
 
@@ -25,7 +27,10 @@ BYTES: Final = frozenset((0x0A, *range(0x20, 0x7F), *range(0x80, 0xC0), *range(0
 """Bytes of UTF-8, of control characters the line end alone."""
 KEPT: Final = 8
 """Tokenizers that stay compiled; one takes a second for a large vocabulary."""
-_BITS: Final = torch.arange(32, dtype=torch.int32)
+
+
+Packed = NDArray[np.int32]
+"""Masks of tokens, a row each, 32 tokens to a number."""
 
 
 class Grammars:
@@ -78,21 +83,46 @@ class Grammars:
         for row, matcher in enumerate(matchers):
             if matcher is not None:
                 fill_next_token_bitmask(matcher, mask, row)
-        bits = (torch.from_numpy(mask).unsqueeze(-1) >> _BITS) & 1
-        return bits.flatten(1)[:, : self._vocabulary].bool()
+        return self._unpacked(mask)
 
     def of_tokens(self, grammar: str, tokens: Sequence[int]) -> torch.Tensor:
         """Return the tokens that were allowed at each place of an answer, of shape (tokens, vocabulary).
 
-        Behind the end, and behind a token that the grammar does not allow, every token is allowed.
+        From a token that the grammar does not allow, and behind the end, every token is allowed: so each token of any
+        answer has a probability.
         """
-        matcher: LLMatcher | None = self.start(grammar) if grammar else None
-        rows = []
-        for token in tokens:
-            rows.append(self.allowed([matcher]))
-            if matcher is not None and (matcher.is_stopped() or not matcher.consume_token(token)):
-                matcher = None
-        return torch.cat(rows) if rows else torch.ones((0, self._vocabulary), dtype=torch.bool)
+        return self.of_answers([(grammar, tokens)])[0]
+
+    def of_answers(self, answers: Sequence[tuple[str, Sequence[int]]]) -> torch.Tensor:
+        """Return `of_tokens` of several answers, each with its grammar, of shape (answers, most tokens, vocabulary)."""
+        most = max((len(tokens) for _, tokens in answers), default=0)
+        mask = allocate_token_bitmask(len(answers) * most, self._vocabulary)
+        for number, (grammar, tokens) in enumerate(answers):
+            if grammar:
+                self._fill(mask[number * most :], self.start(grammar), tokens)
+        return self._unpacked(mask).view(len(answers), most, self._vocabulary)
+
+    @staticmethod
+    def _fill(mask: Packed, matcher: LLMatcher, tokens: Sequence[int]) -> None:
+        for place, token in enumerate(tokens):
+            fill_next_token_bitmask(matcher, mask, place)
+            if not mask[place, token // 32] >> token % 32 & 1:
+                mask[place] = -1
+                return
+            if matcher.is_stopped() or not matcher.consume_token(token):
+                return
+
+    def writes(self, grammar: str, tokens: Sequence[int]) -> bool:
+        """Return whether an answer, which its end closes, may be sampled under a grammar; an empty one allows all."""
+        if not grammar:
+            return True
+        matcher = self.start(grammar)
+        *text, end = tokens
+        return end in self._tokenizer.eos_tokens and matcher.consume_tokens(text) and matcher.is_accepting()
+
+    def _unpacked(self, mask: Packed) -> torch.Tensor:
+        bits = np.unpackbits(mask.view(np.uint8), axis=1, count=self._vocabulary, bitorder="little")
+        return torch.from_numpy(bits.view(np.bool_))
 
 
 class GuidedLogits:

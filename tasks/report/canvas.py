@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import quoteattr
 
+from tasks.report.language import language
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -56,6 +58,8 @@ def add_axes(figure: "Figure", *, left: float, right: float, bottom: float, top:
 
 def svg(figure: "Figure", label: str) -> str:
     """Return a figure as an SVG element, with a label for readers who do not see it."""
+    if language() != "en":
+        _number_with_commas(figure)
     target = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     figure.savefig(target, format="svg", metadata=nothing)
@@ -63,6 +67,19 @@ def svg(figure: "Figure", label: str) -> str:
     element = text[text.index("<svg") :].replace("<svg", f'<svg role="img" aria-label={quoteattr(label)}', 1)
     # Groups are numbered from the start in each figure, and one page holds many; nothing refers to these numbers.
     return re.sub(r' id="[a-zA-Z0-9.]+_\d+"', "", element)
+
+
+def _number_with_commas(figure: "Figure") -> None:
+    """Give each axis of numbers a decimal comma."""
+    from matplotlib.ticker import ScalarFormatter
+
+    class CommaFormatter(ScalarFormatter):
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            return super().__call__(x, pos).replace(".", ",")
+
+    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
+        if type(axis.get_major_formatter()) is ScalarFormatter:
+            axis.set_major_formatter(CommaFormatter())
 
 
 def write_figures(drawn: Mapping[str, str], folder: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.shown_text import as_shown
+from tasks.report.language import CODES, language
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -33,6 +34,7 @@ def page_template(file: Path, **filters: Callable[..., str]) -> "Template":
         finalize=_visible,
     )
     environment.filters |= filters
+    environment.globals["language_code"] = CODES[language()]
     return environment.get_template(file.name)
 
 

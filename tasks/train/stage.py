@@ -264,6 +264,7 @@ def _selection(inputs: TrainingInputs, databases: Databases, trainer: Any) -> "S
                 max_tokens=config.max_completion_tokens,
                 batch_size=request.validation_batch_size,
                 seed=request.seed,
+                guided=config.guided,
             )
         ),
         every=config.evaluate_every,

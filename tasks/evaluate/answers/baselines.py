@@ -20,6 +20,7 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.prompt_rule import choose_rule
 from tasks.commerce.registry import TASKS
 from tasks.evaluate.answers.draws import most_frequent_fields
+from tasks.evaluate.wording import worded
 
 CANDIDATES: Final = 24
 """Most frequent answers of the training split among which a constant is chosen."""
@@ -86,5 +87,5 @@ def _of_task(
         found.append(("majority", usual, lambda _: usual))
     rule = choose_rule([row.prompt for row in choosing], candidates[:OF_A_RULE], [row[:OF_A_RULE] for row in earned])
     if rule is not None:
-        found.append(("rule", f"by {', '.join(rule.names)}", rule.answer))
+        found.append(("rule", worded("by {lines}", lines=", ".join(rule.names)), rule.answer))
     return [*found, echo]

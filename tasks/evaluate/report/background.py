@@ -5,15 +5,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from schemas.tasks import TaskName
-from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.compare import Comparison
 
 if TYPE_CHECKING:
     # A comparison of two files does without these imports, which take a second.
     from tasks.evaluate.answers.cost import Serving
     from tasks.evaluate.forgetting import GeneralOutcome
+    from tasks.evaluate.gain import GainShares
     from tasks.evaluate.judge.insights import JudgeReport
     from tasks.evaluate.ladder import RungStanding
+    from tasks.evaluate.report.side_by_side import SideBySide
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,8 @@ class Looks:
 class Background:
     """Context of a comparison apart from its scores."""
 
-    answers: Sequence[AnsweredPrompt] = ()
-    """The answers behind the scores."""
+    answers: Sequence["SideBySide"] = ()
+    """Prompts with each model's answer, chosen by a rule."""
     learning_curves: Mapping[int, LearningCurve] = field(default_factory=dict)
     """Learning curve of each training, by seed."""
     chosen_seed: int | None = None
@@ -74,6 +75,8 @@ class Background:
     """The challenger against other models."""
     ladder: Sequence["RungStanding"] = ()
     """What may be had of the base at less cost, each beside the tuned model."""
+    gains: Mapping[str, "GainShares"] = field(default_factory=dict)
+    """Shares of the gain, of `overall` and by task; empty without rungs."""
     general: "GeneralOutcome | None" = None
     """General instructions that base and tuned follow."""
     serving: Sequence["Serving"] = ()

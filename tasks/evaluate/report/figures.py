@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison, PromptScores
-from tasks.evaluate.number_format import interval, signed
+from tasks.evaluate.number_format import decimal, interval, signed
 from tasks.evaluate.report.background import Background, LearningCurve
+from tasks.evaluate.report.gain import draw_split, split_table
 from tasks.evaluate.report.ladder import draw_ladder, steps
 from tasks.evaluate.stats.statistics import PairedStats, Verdict
+from tasks.evaluate.wording import counted, worded
 from tasks.report.canvas import BLUE, DASHES, FAINT, GAIN, INK, LOSS, SOFT, add_axes, canvas, svg
 
 if TYPE_CHECKING:
@@ -41,8 +43,8 @@ def draw(comparison: Comparison, background: Background) -> dict[str, str]:
     """Draw every figure with data, by name.
 
     Returns:
-        `forest`, `seeds` with two seeds or more, `learning_curves` if known, `ladder` with rungs, and for each task
-        `differences_TASK` and, if its lines are distinguishable, `slopes_TASK`.
+        `forest`, `seeds` with two seeds or more, `learning_curves` if known, `ladder` with rungs, `split` where the
+        gain is split, and for each task `differences_TASK` and, if its lines are distinguishable, `slopes_TASK`.
     """
     drawn = {"forest": forest(comparison.overall, comparison.tasks, comparison.margin)}
     if len(comparison.seed_differences) > 1:
@@ -51,6 +53,8 @@ def draw(comparison: Comparison, background: Background) -> dict[str, str]:
         drawn["learning_curves"] = learning_curves(background.learning_curves, background.chosen_seed)
     if background.ladder:
         drawn["ladder"] = draw_ladder(steps(comparison, background))
+    if split_table(background.gains):
+        drawn["split"] = draw_split(background.gains)
     for task, block in comparison.tasks.items():
         prompts = [prompt for prompt in comparison.prompts if prompt.task == task]
         drawn[f"differences_{task}"] = differences(task, prompts, block)
@@ -61,13 +65,13 @@ def draw(comparison: Comparison, background: Background) -> dict[str, str]:
 
 def forest(overall: PairedStats, tasks: Mapping[TaskName, PairedStats], margin: float) -> str:
     """Draw every mean difference with its 95 % interval, the zero line and the margin."""
-    rows = [*tasks.items(), ("overall", overall)]
+    rows = [*tasks.items(), (worded("overall"), overall)]
     with canvas(7.6, 1.0 + 0.4 * len(rows)) as figure:
         axes = _axes(figure, left=0.85, right=1.55, bottom=0.5, top=0.1)
         _rows(axes, [name for name, _ in rows])
         axes.axvline(-margin, color=LOSS, linewidth=0.9, linestyle=DASHES)
         axes.annotate(
-            f"margin {signed(-margin)}",
+            worded("margin {margin}", margin=signed(-margin)),
             (-margin, -0.75),
             xytext=(-4, 0),
             textcoords="offset points",
@@ -80,21 +84,21 @@ def forest(overall: PairedStats, tasks: Mapping[TaskName, PairedStats], margin: 
         ends = [0.0, -margin * 1.8, *_ends(block for _, block in rows)]
         room = 0.06 * (max(ends) - min(ends))
         axes.set_xlim(min([*ends, -margin - 0.2 * (max(ends) + margin)]) - room, max(ends) + room)
-        for row, (name, block) in enumerate(rows):
+        for row, (_, block) in enumerate(rows):
             colour = VERDICT_COLOURS[block.verdict]
             if block.ci_low is not None and block.ci_high is not None:
                 axes.plot([block.ci_low, block.ci_high], [row, row], color=colour, linewidth=2.4)
-            mark = "D" if name == "overall" else "o"
+            mark = "D" if block is overall else "o"
             axes.plot(block.mean_difference, row, mark, color=colour, markersize=7, markeredgecolor="white")
-            _beside(axes, row, f"{signed(block.mean_difference)}  {block.verdict}", colour)
-        axes.set_xlabel("mean difference in score, tuned minus base, with its 95 % interval")
-        found = [f"{name} {_said(block)}, {block.verdict}" for name, block in rows]
-        return svg(figure, f"Mean differences with their 95 % intervals: {'; '.join(found)}.")
+            _beside(axes, row, f"{signed(block.mean_difference)}  {worded(block.verdict)}", colour)
+        axes.set_xlabel(worded("mean difference in score, tuned minus base, with its 95 % interval"))
+        found = "; ".join(f"{name} {_said(block)}, {worded(block.verdict)}" for name, block in rows)
+        return svg(figure, worded("Mean differences with their 95 % intervals: {differences}.", differences=found))
 
 
 def seeds(comparison: Comparison) -> str:
     """Draw the mean difference of each training seed, by task and overall."""
-    rows = [*comparison.task_seed_differences.items(), ("overall", comparison.seed_differences)]
+    rows = [*comparison.task_seed_differences.items(), (worded("overall"), comparison.seed_differences)]
     with canvas(7.6, 1.25 + 0.34 * len(rows)) as figure:
         axes = _axes(figure, left=0.85, right=1.55, bottom=0.5, top=0.35)
         _rows(axes, [name for name, _ in rows])
@@ -110,16 +114,18 @@ def seeds(comparison: Comparison) -> str:
                 color=colour,
                 markersize=6.5,
                 markeredgecolor="white",
-                label=f"seed {seed}",
+                label=_of_seed(seed),
             )
         for row, (_, by_seed) in enumerate(rows):
             gained = sum(difference > 0 for difference in by_seed.values())
-            _beside(axes, row, f"{gained} of {len(by_seed)} gained", GAIN if gained == len(by_seed) else LOSS)
+            words = worded("{gained} of {seeds} gained", gained=gained, seeds=len(by_seed))
+            _beside(axes, row, words, GAIN if gained == len(by_seed) else LOSS)
         axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.set_xlabel("mean difference in score, tuned minus base")
+        axes.set_xlabel(worded("mean difference in score, tuned minus base"))
         axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=5, frameon=False, fontsize=8, borderpad=0)
-        found = [f"seed {seed} {signed(difference)}" for seed, difference in comparison.seed_differences.items()]
-        return svg(figure, f"Mean difference of each training seed, overall and by task; overall: {', '.join(found)}.")
+        found = [f"{_of_seed(seed)} {signed(difference)}" for seed, difference in comparison.seed_differences.items()]
+        label = "Mean difference of each training seed, overall and by task; overall: {differences}."
+        return svg(figure, worded(label, differences="; ".join(found)))
 
 
 def differences(task: TaskName, prompts: Sequence[PromptScores], block: PairedStats) -> str:
@@ -147,15 +153,20 @@ def differences(task: TaskName, prompts: Sequence[PromptScores], block: PairedSt
             xlim=(-0.8, len(ordered) - 0.2),
             ylim=(low - room, max(high, low + _NARROWEST) + room),
             xticks=[],
-            ylabel="tuned minus base",
-            xlabel=f"{_plural(len(ordered), 'prompt')}: {_counts(ordered)}",
+            ylabel=worded("tuned minus base"),
+            xlabel=f"{counted(len(ordered), '{n} prompt', '{n} prompts')}: {_counts(ordered)}",
         )
-        axes.set_title(f"mean {_said(block)}", fontsize=8.5, color=BLUE, loc="right", pad=6)
-        return svg(
-            figure,
-            f"{task}: the difference of each prompt, from the largest loss to the largest gain; "
-            f"{_counts(ordered)}, mean {_said(block)}.",
+        axes.set_title(
+            worded("mean {difference}", difference=_said(block)), fontsize=8.5, color=BLUE, loc="right", pad=6
         )
+        label = worded(
+            "{task}: the difference of each prompt, from the largest loss to the largest gain; {counts}, mean "
+            "{difference}.",
+            task=task,
+            counts=_counts(ordered),
+            difference=_said(block),
+        )
+        return svg(figure, label)
 
 
 def slopes(task: TaskName, prompts: Sequence[PromptScores], block: PairedStats) -> str:
@@ -177,16 +188,18 @@ def slopes(task: TaskName, prompts: Sequence[PromptScores], block: PairedStats) 
         means = [block.mean_base, block.mean_tuned]
         axes.plot([0, 1], means, color=INK, linewidth=2.4, marker="o", markersize=6, markeredgecolor="white")
         for aside, mean, way in ((-0.05, means[0], "right"), (1.05, means[1], "left")):
-            axes.text(aside, mean, f"mean\n{mean:.3f}", ha=way, va="center", fontsize=8, color=INK)
+            axes.text(aside, mean, f"{worded('mean')}\n{decimal(mean)}", ha=way, va="center", fontsize=8, color=INK)
         axes.set(xlim=(-0.04, 1.04), ylim=(-0.03, 1.03), xticks=[0, 1], yticks=[0, 0.5, 1])
-        axes.set_xticklabels(["base", "tuned"])
+        axes.set_xticklabels([worded("base"), worded("tuned")])
         axes.spines["left"].set_position(("outward", 42))
-        axes.set_title("each prompt's score, base to tuned", fontsize=8.5, color=SOFT, pad=6)
-        return svg(
-            figure,
-            f"{task}: each prompt's score by base and by tuned, joined by a line; the means are "
-            f"{means[0]:.3f} and {means[1]:.3f}.",
+        axes.set_title(worded("each prompt's score, base to tuned"), fontsize=8.5, color=SOFT, pad=6)
+        label = worded(
+            "{task}: each prompt's score by base and by tuned, joined by a line; the means are {base} and {tuned}.",
+            task=task,
+            base=decimal(means[0]),
+            tuned=decimal(means[1]),
         )
+        return svg(figure, label)
 
 
 def learning_curves(curves: Mapping[int, LearningCurve], chosen_seed: int | None) -> str:
@@ -198,10 +211,10 @@ def learning_curves(curves: Mapping[int, LearningCurve], chosen_seed: int | None
         for place, (seed, curve) in enumerate(known.items()):
             steps, rewards = zip(*sorted(curve.points), strict=True)
             colour = _SEED_COLOURS[place % len(_SEED_COLOURS)]
-            words = f"seed {seed}"
+            words = _of_seed(seed)
             for step, reward in curve.points:
                 if step == curve.chosen_step:
-                    words = f"seed {seed}: step {step}, {reward:.3f}"
+                    words = worded("seed {seed}: step {step}, {reward}", seed=seed, step=step, reward=decimal(reward))
                     axes.plot(step, reward, "o", markersize=11, markerfacecolor="none", markeredgecolor=colour)
             is_candidate = seed == chosen_seed and len(known) > 1
             said.append(words)
@@ -212,12 +225,12 @@ def learning_curves(curves: Mapping[int, LearningCurve], chosen_seed: int | None
                 linewidth=2.4 if is_candidate or len(known) == 1 else 1.3,
                 marker=_SEED_MARKS[place % len(_SEED_MARKS)],
                 markersize=3.5,
-                label=f"{words}, candidate" if is_candidate else words,
+                label=worded("{seed}, candidate", seed=words) if is_candidate else words,
             )
-        axes.set(xlabel="training step (ring: the chosen checkpoint)", ylabel="validation reward")
+        axes.set(xlabel=worded("training step (ring: the chosen checkpoint)"), ylabel=worded("validation reward"))
         axes.locator_params(axis="x", integer=True)
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.03), frameon=False, fontsize=8, handlelength=1.6)
-        return svg(figure, f"Validation reward by training step; chosen: {'; '.join(said)}.")
+        return svg(figure, worded("Validation reward by training step; chosen: {steps}.", steps="; ".join(said)))
 
 
 def _rows(axes: "Axes", names: Sequence[str]) -> None:
@@ -240,17 +253,18 @@ def _ends(blocks: Iterator[PairedStats]) -> list[float]:
 
 
 def _said(block: PairedStats) -> str:
-    ends = "interval unknown" if block.ci_low is None else interval(block.ci_low, block.ci_high)
+    ends = worded("interval unknown") if block.ci_low is None else interval(block.ci_low, block.ci_high)
     return f"{signed(block.mean_difference)} ({ends})"
 
 
 def _counts(ordered: Sequence[float]) -> str:
     gains, losses = sum(value > 0 for value in ordered), sum(value < 0 for value in ordered)
-    return f"{losses} lost, {len(ordered) - gains - losses} tied, {gains} gained"
+    tied = len(ordered) - gains - losses
+    return worded("{losses} lost, {tied} tied, {gains} gained", losses=losses, tied=tied, gains=gains)
 
 
-def _plural(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+def _of_seed(seed: int) -> str:
+    return worded("seed {seed}", seed=seed)
 
 
 def _axes(figure: "Figure", *, left: float, right: float, bottom: float, top: float) -> "Axes":

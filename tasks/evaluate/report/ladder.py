@@ -7,8 +7,10 @@ import numpy as np
 
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison, PromptScores
+from tasks.evaluate.number_format import decimal
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.stats.statistics import PairedStats
+from tasks.evaluate.wording import worded
 from tasks.report.canvas import BLUE, GAIN, INK, LOSS, SOFT, canvas, svg
 
 COLUMNS: Final = 3
@@ -83,19 +85,20 @@ def draw_ladder(ladder: Sequence[Step]) -> str:
                     color=GAIN if is_tuned else COLOURS[place % len(COLOURS)],
                     markersize=9 if is_tuned else 5,
                     elinewidth=1,
-                    label=step.name,
+                    label=worded(step.name),
                 )
             if not has_prices:
                 panel.set_xticks(sorted({step.draws for step in ladder}))
             panel.set_title(task, fontsize=8.5, color=INK, loc="left")
-        x = "US dollars for 1,000 answers" if has_prices else "answers drawn to a prompt"
+        x = worded("US dollars for 1,000 answers" if has_prices else "answers drawn to a prompt")
         figure.supxlabel(x, fontsize=8.5, color=SOFT)
-        figure.supylabel("mean score, 95 % interval", fontsize=8.5, color=SOFT)
+        figure.supylabel(worded("mean score, 95 % interval"), fontsize=8.5, color=SOFT)
         handles, labels = figure.axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="upper center", ncols=len(ladder), frameon=False, fontsize=8)
         figure.subplots_adjust(left=0.09, right=0.99, bottom=0.45 / height, top=1 - 0.5 / height, hspace=0.45)
-        said = ", ".join(f"{step.name} {step.overall:.3f}" for step in ladder)
-        return svg(figure, f"Mean score of each step against the price of its answers, by task; overall: {said}.")
+        said = "; ".join(f"{worded(step.name)} {decimal(step.overall)}" for step in ladder)
+        label = "Mean score of each step against the price of its answers, by task; overall: {scores}."
+        return svg(figure, worded(label, scores=said))
 
 
 def _by_task(prompts: Sequence[PromptScores], *, of_tuned: bool) -> dict[TaskName, MeanScore]:

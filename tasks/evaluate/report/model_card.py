@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tasks.commerce.registry import TASKS
+from tasks.evaluate.gain import OVERALL, WithInterval
+from tasks.evaluate.number_format import signed
 from tasks.evaluate.report.markdown import bullets, escaped, table
+from tasks.evaluate.report.sentences import share
 from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
 from tasks.policy.merge import MERGED_FOLDER, MergeCheck
 
@@ -148,7 +151,19 @@ def _promotion(facts: CardFacts) -> str:
     before = (
         f"`{decision['alias']}` was then version {before}." if before else f"There was no `{decision['alias']}` yet."
     )
-    return f"{word} {before}\n\n{bullets(decision['reasons'])}"
+    return "\n\n".join([f"{word} {before}", bullets(decision["reasons"]), *_shares_of_gain(facts.report)])
+
+
+def _shares_of_gain(report: Mapping[str, Any]) -> list[str]:
+    """Return a sentence on what of the gain a cheaper way has; none where no rung was evaluated."""
+    found = report.get("gain", {}).get(OVERALL)
+    if found is None:
+        return []
+    if not found["shown"]:
+        return ["No gain over the base is shown overall, so that there is none to share with a cheaper way."]
+    named = found["parts"] or {f"left over `{rung}`": left for rung, left in found["left"].items()}
+    shares = "; ".join(f"{name} {share(WithInterval(**each))}" for name, each in named.items())
+    return [f"Of its gain of {signed(found['gain'])} over the base, with 95 % intervals: {shares}."]
 
 
 def _intended_use(facts: CardFacts) -> str:

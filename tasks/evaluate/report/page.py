@@ -1,23 +1,32 @@
-"""Evaluation report: one HTML file with the verdict, the figures and examples of both models' answers.
+"""Evaluation report: one HTML file with the verdict, the figures and ten prompts with each model's answer.
 
 The same comparison and background give the same bytes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from schemas.config.evaluate import BASELINES
 from schemas.tasks import TaskName
-from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
-from tasks.evaluate.compare import Comparison, PromptScores
-from tasks.evaluate.number_format import interval, p_value, percent, signed
+from tasks.evaluate.compare import Comparison
+from tasks.evaluate.number_format import decimal, interval, p_value, percent, shortest, signed
 from tasks.evaluate.report.background import Background
+from tasks.evaluate.report.gain import left_table, split_table
 from tasks.evaluate.report.ladder import steps
-from tasks.evaluate.report.sentences import headline, models_in, warnings_of, when_margin_was_set
+from tasks.evaluate.report.sentences import (
+    gain_note,
+    headline,
+    models_in,
+    split_rule,
+    warnings_of,
+    when_margin_was_set,
+    why_chosen,
+)
 from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, PLANNED_SEEDS, plan
 from tasks.evaluate.stats.statistics import PairedStats
+from tasks.evaluate.wording import counted, worded
 from tasks.report.page import page_template
 
 REPORT_PAGE: Final = "report.html"
@@ -30,15 +39,6 @@ _CROWDED: Final = 0.5
 
 
 @dataclass(frozen=True)
-class ComparedExample:
-    """Prompt with both answers and its scores."""
-
-    title: str
-    scores: PromptScores
-    answer: AnsweredPrompt
-
-
-@dataclass(frozen=True)
 class TaskSection:
     """Page section of one task."""
 
@@ -46,7 +46,6 @@ class TaskSection:
     block: PairedStats
     differences: str
     slopes: str
-    examples: tuple[ComparedExample, ...]
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,9 @@ def write_page(comparison: Comparison, background: Background, folder: Path, dra
 def render(comparison: Comparison, background: Background, drawn: Mapping[str, str]) -> str:
     """Render the page, with figures of the same comparison and background."""
     looks, margin = background.looks, comparison.margin
-    return page_template(_TEMPLATE, signed=signed, p_value=p_value, percent=percent).render(
+    return page_template(_TEMPLATE, signed=signed, decimal=decimal, p_value=p_value, percent=percent).render(
+        worded=_worded,
+        counted=counted,
         comparison=comparison,
         background=background,
         headline=headline(comparison),
@@ -78,40 +79,23 @@ def render(comparison: Comparison, background: Background, drawn: Mapping[str, s
         looks=when_margin_was_set(looks, margin) if looks else "",
         warnings=warnings_of(looks, margin) if looks else [],
         drawn=drawn,
-        sections=[_section(task, block, comparison, background, drawn) for task, block in comparison.tasks.items()],
+        margin=shortest(margin),
+        sections=[
+            TaskSection(task, block, drawn[f"differences_{task}"], drawn.get(f"slopes_{task}", ""))
+            for task, block in comparison.tasks.items()
+        ],
         undecided=list(_undecided(comparison)),
         models=models_in([list(each) for by in background.ground_truth.values() for each in by.values()]),
         baselines=BASELINES,
         ladder=steps(comparison, background) if background.ladder else [],
+        gain_note=gain_note(background.gains),
+        split_rule=split_rule(background.gains),
+        left_table=left_table(background.gains),
+        split_table=split_table(background.gains),
+        why_chosen=why_chosen,
         crowded=_CROWDED,
         longest=_LONGEST_SHOWN,
     )
-
-
-def _section(
-    task: TaskName, block: PairedStats, comparison: Comparison, background: Background, drawn: Mapping[str, str]
-) -> TaskSection:
-    scores = [prompt for prompt in comparison.prompts if prompt.task == task]
-    return TaskSection(
-        task,
-        block,
-        drawn[f"differences_{task}"],
-        drawn.get(f"slopes_{task}", ""),
-        _examples(scores, background.answers),
-    )
-
-
-def _examples(scores: Sequence[PromptScores], answers: Sequence[AnsweredPrompt]) -> tuple[ComparedExample, ...]:
-    """Choose the prompt that gained most and the one that lost most, among those with known answers."""
-    known = {(answer.task, answer.prompt_id): answer for answer in answers}
-    shown = [prompt for prompt in scores if (prompt.task, prompt.prompt_id) in known]
-    if not shown:
-        return ()
-    best = max(shown, key=lambda prompt: prompt.difference)
-    worst = min(shown, key=lambda prompt: prompt.difference)
-    chosen = [("Largest gain", best)] if best.difference > 0 else []
-    chosen += [("Largest loss" if worst.difference < 0 else "Smallest gain", worst)] if worst != best else []
-    return tuple(ComparedExample(title, prompt, known[prompt.task, prompt.prompt_id]) for title, prompt in chosen)
 
 
 def _undecided(comparison: Comparison) -> Iterator[Undecided]:
@@ -131,3 +115,8 @@ def _undecided(comparison: Comparison) -> Iterator[Undecided]:
         for answers in samples:
             prompts = {need.seeds: need.prompts for need in needs if need.samples == answers}
             yield Undecided(scope, block, answers, prompts)
+
+
+def _worded(message: str, **values: object) -> str:
+    """Word a message that the template breaks into lines."""
+    return worded(" ".join(message.split()), **values)

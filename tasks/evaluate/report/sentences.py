@@ -1,29 +1,38 @@
-"""Sentences about a comparison and the looks at the test split, and the order in which models are named."""
+"""Sentences about a comparison, its gain and the looks at the test split, and the names of models and parts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from tasks.evaluate.compare import Comparison
-from tasks.evaluate.number_format import percent
+from tasks.evaluate.gain import GainShares, WithInterval
+from tasks.evaluate.number_format import decimal, percent, shortest
 from tasks.evaluate.report.background import Looks
+from tasks.evaluate.report.side_by_side import SideBySide
 from tasks.evaluate.stats.sample_size import ALPHA
+from tasks.evaluate.wording import worded
 
 
 def headline(comparison: Comparison) -> str:
     """Summarize the finding in one sentence."""
     overall = comparison.overall
     found = {
-        "better": "is better than the base and may be promoted"
+        "better": worded("The tuned model is better than the base and may be promoted")
         if comparison.gate.verdict == "promote"
-        else "is better than the base overall, but not ready for promotion",
-        "no better": "scores higher than the base, but no better than an answer that takes no model",
-        "not learned": "scores higher than the base, but has learned no task",
-        "worse": "is worse than the base",
-        "non-inferior": "is no worse than the base, but not shown to be better",
-        "inconclusive": "cannot be distinguished from the base by this test",
+        else worded("The tuned model is better than the base overall, but not ready for promotion"),
+        "no better": worded(
+            "The tuned model scores higher than the base, but no better than an answer that takes no model"
+        ),
+        "not learned": worded("The tuned model scores higher than the base, but has learned no task"),
+        "worse": worded("The tuned model is worse than the base"),
+        "non-inferior": worded("The tuned model is no worse than the base, but not shown to be better"),
+        "inconclusive": worded("The tuned model cannot be distinguished from the base by this test"),
     }
-    scores = f"it scores {overall.mean_tuned:.3f} where the base scores {overall.mean_base:.3f}"
-    return f"The tuned model {found[overall.verdict]}: {scores}."
+    return worded(
+        "{found}: it scores {tuned} where the base scores {base}.",
+        found=found[overall.verdict],
+        tuned=decimal(overall.mean_tuned),
+        base=decimal(overall.mean_base),
+    )
 
 
 def models_in(metrics: Sequence[Sequence[str]]) -> list[str]:
@@ -35,11 +44,20 @@ def models_in(metrics: Sequence[Sequence[str]]) -> list[str]:
 
 def when_margin_was_set(looks: Looks, margin: float) -> str:
     """State the number of this look, and when the margin was recorded."""
-    order = "after" if _was_set_too_late(looks) else "before"
-    return (
-        f"Look number {looks.number} of this challenger at this test split. The margin of {margin:g} was recorded on "
-        f"{_time(looks.margin_recorded_at)}, {order} its answers to this split were first drawn on "
-        f"{_time(looks.first_read_at)}."
+    early = (
+        "Look number {number} of this challenger at this test split. The margin of {margin} was recorded on "
+        "{recorded}, before its answers to this split were first drawn on {drawn}."
+    )
+    late = (
+        "Look number {number} of this challenger at this test split. The margin of {margin} was recorded on "
+        "{recorded}, after its answers to this split were first drawn on {drawn}."
+    )
+    return worded(
+        late if _was_set_too_late(looks) else early,
+        number=looks.number,
+        margin=shortest(margin),
+        recorded=_time(looks.margin_recorded_at),
+        drawn=_time(looks.first_read_at),
     )
 
 
@@ -48,20 +66,27 @@ def warnings_of(looks: Looks, margin: float) -> list[str]:
     warnings = []
     if looks.number > 1:
         bound = min(1.0, looks.number * ALPHA)
-        warnings.append(
-            f"This is look number {looks.number}: the p values and intervals below hold for a single look. The chance "
-            f"that any of {looks.number} looks claims a gain that is none may be as high as {percent(bound)}."
+        warning = worded(
+            "This is look number {number}: the p values and intervals below hold for a single look. The chance that "
+            "any of {number} looks claims a gain that is none may be as high as {bound}.",
+            number=looks.number,
+            bound=percent(bound),
         )
+        warnings.append(warning)
     if looks.margin_before is not None:
-        warnings.append(
-            f"The margin was changed after the test split had been read: it is {margin:g} now and was "
-            f"{looks.margin_before:g} at an earlier look."
+        warning = worded(
+            "The margin was changed after the test split had been read: it is {now} now and was {before} at an earlier "
+            "look.",
+            now=shortest(margin),
+            before=shortest(looks.margin_before),
         )
+        warnings.append(warning)
     elif _was_set_too_late(looks):
-        warnings.append(
-            "The margin was recorded after this challenger's answers to the test split had been drawn, "
-            "so that nothing shows that it was chosen without them."
+        warning = worded(
+            "The margin was recorded after this challenger's answers to the test split had been drawn, so that nothing "
+            "shows that it was chosen without them."
         )
+        warnings.append(warning)
     return warnings
 
 
@@ -72,3 +97,54 @@ def _was_set_too_late(looks: Looks) -> bool:
 def _time(moment: str) -> str:
     """Format a time in UTC, to the second."""
     return datetime.fromisoformat(moment).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def share(found: WithInterval) -> str:
+    """Format a share of a gain with its interval."""
+    low, high = ("∞" if end is None else percent(end) for end in (found.low, found.high))
+    low = f"−{low}" if found.low is None else low
+    return worded("{share} ({low} to {high})", share=percent(found.value), low=low, high=high)
+
+
+def split_rule(gains: Mapping[str, GainShares]) -> str:
+    """State by which rungs a gain is split; empty where no rung measures a part."""
+    measured = next((found.parts for found in gains.values() if found.parts), None)
+    if not measured:
+        return ""
+    said = []
+    if "form" in measured:
+        said.append(worded("Form is what `base-guided` has of the gain."))
+    if "prompt" in measured:
+        said.append(worded("Prompt is what `base-prompt` has of it beyond that."))
+    said.append(worded("Content is what is left over the best of these."))
+    if "prompt" not in measured:
+        said.append(worded("No rung measured the prompt, so that its part is in the content."))
+    if "form" not in measured:
+        said.append(worded("No rung measured the form, so that its part is in the others."))
+    return " ".join(said)
+
+
+def gain_note(gains: Mapping[str, GainShares]) -> str:
+    """Say how shares are to be read, and where there are none."""
+    if not any(found.shown for found in gains.values()):
+        return worded("No gain over the base is shown, overall or on a task: there is no gain to share.")
+    note = worded(
+        "What of the gain is left over a rung is tuned minus rung, divided by tuned minus base, with its 95 % interval "
+        "over the same prompts. Below 0 the rung is better than the tuned model."
+    )
+    if all(found.shown for found in gains.values()):
+        return note
+    return f"{note} {worded('–: no gain is shown, so that there is no gain to share.')}"
+
+
+def why_chosen(each: SideBySide) -> str:
+    """Name the rule by which a prompt was chosen, and say where it is the best or worst of a sign that surprises."""
+    if each.reason == "gain":
+        return worded("largest gain of the task") if each.scores.difference > 0 else worded("no gain: best of the task")
+    if each.reason == "loss":
+        return (
+            worded("among the largest losses")
+            if each.scores.difference < 0
+            else worded("no loss: among the smallest gains")
+        )
+    return worded("nearest to the median difference")

@@ -14,7 +14,7 @@ _MOST_ENUMERATED = 16
 # Differences are rounded to 1e-9, so two different sums are at least 2e-9 apart; anything closer is a rounding error.
 _SAME_SUM = 5e-10
 # Random numbers drawn at once: few enough to stay in a processor's cache, which makes it twice as fast.
-_NUMBERS_AT_ONCE = 200_000
+NUMBERS_AT_ONCE = 200_000
 # Means that differ only in the order of summation must tie, or the interval's bias correction miscounts them.
 _DECIMALS_OF_A_MEAN = 12
 
@@ -73,7 +73,7 @@ def mean_interval(differences: Numbers, resamples: int, rng: np.random.Generator
         data,
         mean,
         n_resamples=resamples,
-        batch=max(1, _NUMBERS_AT_ONCE // n_prompts),
+        batch=max(1, NUMBERS_AT_ONCE // n_prompts),
         method="percentile",
         vectorized=True,
         rng=rng,
@@ -84,7 +84,7 @@ def mean_interval(differences: Numbers, resamples: int, rng: np.random.Generator
             data,
             mean,
             n_resamples=0,
-            batch=max(1, _NUMBERS_AT_ONCE // n_prompts),
+            batch=max(1, NUMBERS_AT_ONCE // n_prompts),
             # Without spread between prompts and between seeds the acceleration is 0 / 0.
             method="BCa" if has_spread else "percentile",
             confidence_level=1 - 2 * alpha,
@@ -140,7 +140,7 @@ def sign_flip(values: Numbers, resamples: int, rng: np.random.Generator) -> tupl
         flipped = ((patterns[:, None] >> np.arange(len(nonzero))) & 1) @ nonzero
         return float(np.mean(flipped <= _SAME_SUM)), float(np.mean(flipped >= -_SAME_SUM))
     as_high = as_low = 1
-    at_once = max(1, _NUMBERS_AT_ONCE // len(nonzero))
+    at_once = max(1, NUMBERS_AT_ONCE // len(nonzero))
     for start in range(0, resamples, at_once):
         rows = min(at_once, resamples - start)
         flipped = rng.integers(0, 2, (rows, len(nonzero)), dtype=np.int8) @ nonzero

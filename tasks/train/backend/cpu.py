@@ -1,5 +1,6 @@
 """TRL's GRPO trainer, made to train on a CPU too."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -54,9 +55,9 @@ class CpuGRPOTrainer(ResumableTrainer, GRPOTrainer):  # type: ignore[misc]
             return super()._get_per_token_logps_and_entropies(  # type: ignore[no-any-return]
                 model, input_ids, attention_mask, logits_to_keep, *others, **named
             )
-        return self._on_cpu(model, input_ids, attention_mask, logits_to_keep, *others, **named)
+        return self._by_whole_logits(model, input_ids, attention_mask, logits_to_keep, *others, **named)
 
-    def _on_cpu(
+    def _by_whole_logits(
         self,
         model: torch.nn.Module,
         input_ids: torch.Tensor,
@@ -64,18 +65,32 @@ class CpuGRPOTrainer(ResumableTrainer, GRPOTrainer):  # type: ignore[misc]
         logits_to_keep: int,
         batch_size: int | None = None,
         compute_entropy: bool = False,
+        allowed: Callable[[slice], torch.Tensor] | None = None,
         **_: Any,
     ) -> tuple[torch.Tensor, torch.Tensor | None, None]:
+        """Compute the same in plain torch, from logits that are whole in memory.
+
+        `allowed` returns the tokens that may stand at each place of some rows' completions, (rows, logits_to_keep,
+        vocabulary); all others have no probability. All may where it is not given.
+        """
         log_probabilities, entropies = [], []
         size = batch_size or input_ids.shape[0]
         # An entropy that is only logged needs no gradient, which would be most of its work.
         learns_entropy = torch.is_grad_enabled() and self._entropy_bonus_enabled
-        for ids, mask in zip(torch.split(input_ids, size), torch.split(attention_mask, size), strict=True):
-            logits = model(input_ids=ids, attention_mask=mask, logits_to_keep=logits_to_keep + 1).logits
-            by_token = torch.log_softmax(logits[:, :-1] / self.temperature, dim=-1)
+        for start in range(0, input_ids.shape[0], size):
+            rows = slice(start, start + size)
+            ids, mask = input_ids[rows], attention_mask[rows]
+            logits = model(input_ids=ids, attention_mask=mask, logits_to_keep=logits_to_keep + 1).logits[:, :-1]
+            logits = logits.to(torch.promote_types(logits.dtype, torch.float32)) / self.temperature
+            forbidden = None if allowed is None else ~allowed(rows)
+            if forbidden is not None:
+                logits = logits.masked_fill(forbidden, float("-inf"))
+            by_token = torch.log_softmax(logits, dim=-1)
             chosen = ids[:, -logits_to_keep:].unsqueeze(-1)
             log_probabilities.append(by_token.gather(-1, chosen).squeeze(-1))
             if compute_entropy:
                 with torch.set_grad_enabled(learns_entropy):
-                    entropies.append(-(by_token.exp() * by_token).sum(-1))
+                    # 0 x log 0 is 0 here, and its gradient too.
+                    factor = by_token if forbidden is None else by_token.masked_fill(forbidden, 0.0)
+                    entropies.append(-(by_token.exp() * factor).sum(-1))
         return torch.cat(log_probabilities), torch.cat(entropies) if compute_entropy else None, None

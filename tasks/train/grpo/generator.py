@@ -20,6 +20,9 @@ from tasks.train.grpo.sql_turns import Turns, one_turn, second_turns
 class RolloutGenerator:
     """Samples and scores groups of completions with a trainer's policy."""
 
+    guided = True
+    """Whether completions are guided where the recipe says so; the preflight's longest ones are not."""
+
     def __init__(self, trainer: Any, recipe: TrainConfig, rewards: ComponentRewards) -> None:
         """Start with nothing sampled.
 
@@ -45,7 +48,7 @@ class RolloutGenerator:
             self._limit_completions(limit)
             messages = [as_messages(row.system, row.prompt) for row in rows]
             prompt_ids, images, fields = self._trainer._tokenize_prompts(messages)  # noqa: SLF001 - TRL's only way
-            completion_ids, log_probabilities = self._complete(prompt_ids, images, fields)
+            completion_ids, log_probabilities = self._complete(rows, prompt_ids, images, fields)
             turns = one_turn(completion_ids)
             if self._recipe.sql_turns > 1:
                 turns = self._second_turns(rows, prompt_ids, completion_ids, limit)
@@ -73,9 +76,9 @@ class RolloutGenerator:
     def _second_turns(
         self, rows: Sequence[PromptRow], prompt_ids: list[list[int]], completion_ids: list[list[int]], limit: int
     ) -> Turns:
-        def sample(prompts: list[list[int]], room: int) -> list[list[int]]:
+        def sample(asked: Sequence[PromptRow], prompts: list[list[int]], room: int) -> list[list[int]]:
             self._limit_completions(room)
-            return self._engine(prompts, None, {})[0]
+            return self.draw(asked, prompts, None, {}, 1)[0]
 
         return second_turns(
             rows,
@@ -88,14 +91,21 @@ class RolloutGenerator:
         )
 
     def correct(self, rollouts: RolloutGroups, answers: Mapping[int, str], limit: int) -> RolloutGroups:
-        """Replace some completions by texts, as far as these have at most `limit` tokens, and score them."""
+        """Replace some completions by texts, and score them.
+
+        Only by such that the policy could write: of at most `limit` tokens, and allowed by its grammar.
+        """
         tokenizer = self._tokenizer
         with self._timed("reward"):
             encoded = {
                 place: [*tokenizer.encode(answer, add_special_tokens=False), tokenizer.eos_token_id]
                 for place, answer in answers.items()
             }
-            places = [place for place, tokens in encoded.items() if len(tokens) <= limit]
+            places = [
+                place
+                for place, tokens in encoded.items()
+                if len(tokens) <= limit and self._writes(rollouts.rows[place], tokens)
+            ]
             if not places:
                 return rollouts
             ids = [encoded[place] for place in places]
@@ -109,25 +119,33 @@ class RolloutGenerator:
         """Read a completion's tokens; as in TRL, padding at the end counts as an end too."""
         return read_completion(ids, self._tokenizer, (*self._trainer.eos_token_ids, self._tokenizer.pad_token_id))
 
+    def _writes(self, row: PromptRow, tokens: Sequence[int]) -> bool:
+        guidance = self._trainer.guidance
+        return guidance is None or guidance.writes(row.task, tokens)
+
     def _complete(
-        self, prompt_ids: list[list[int]], images: Any, fields: Any
+        self, rows: Sequence[PromptRow], prompt_ids: list[list[int]], images: Any, fields: Any
     ) -> tuple[list[list[int]], list[list[float]] | None]:
         """Sample a completion of each prompt; of several processes each samples whole groups, and all receive them."""
         generations, accelerator = self._recipe.generations, self._trainer.accelerator
         if accelerator.num_processes == 1:
-            return self._engine(prompt_ids, images, fields)
-        groups = [prompt_ids[start : start + generations] for start in range(0, len(prompt_ids), generations)]
+            return self.draw(rows, prompt_ids, images, fields, generations)
+        each = list(zip(rows, prompt_ids, strict=True))
+        groups = [each[start : start + generations] for start in range(0, len(each), generations)]
         with accelerator.split_between_processes(groups) as own:
-            ids = [ids for group in own for ids in group]
-            completion_ids, _ = self._engine(ids, images, fields) if ids else ([], None)
+            own_rows, ids = [row for group in own for row, _ in group], [ids for group in own for _, ids in group]
+            completion_ids, _ = self.draw(own_rows, ids, images, fields, generations) if ids else ([], None)
         # vLLM samples for one process, and has log-probabilities.
         return gather_object(completion_ids), None
 
-    def _engine(
-        self, prompt_ids: list[list[int]], images: Any, fields: Any
+    def draw(
+        self, rows: Sequence[PromptRow], prompt_ids: list[list[int]], images: Any, fields: Any, generations: int
     ) -> tuple[list[list[int]], list[list[float]] | None]:
-        sample = self._trainer._generate_single_turn  # noqa: SLF001 - TRL's only way
-        return sample(prompt_ids, images, fields, self._recipe.generations)  # type: ignore[no-any-return]
+        """Let TRL's engine complete prompts, each as often in a row as it has generations, under their grammars."""
+        trainer = self._trainer
+        sample = trainer._generate_single_turn  # noqa: SLF001 - TRL's only way
+        with trainer.constrained(trainer.numbers_of(rows) if self.guided else None):
+            return sample(prompt_ids, images, fields, generations)  # type: ignore[no-any-return]
 
     def _score(self, rows: Sequence[PromptRow], completions: Sequence[Completion]) -> list[ScoredRollout]:
         """Score all completions in one process: a query's time limit could make two of them disagree."""

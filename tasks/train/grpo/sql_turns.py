@@ -22,8 +22,8 @@ REPAIRED: Final = 0.9
 SHORTEST_ANSWER: Final = 16
 """Tokens that must be left for a second answer."""
 
-Sample = Callable[[list[list[int]], int], list[list[int]]]
-"""Samples one completion of each prompt's tokens, of at most so many tokens."""
+Sample = Callable[[Sequence[PromptRow], list[list[int]], int], list[list[int]]]
+"""Samples one completion of each row, whose prompt has these tokens, of at most so many tokens."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def second_turns(
         return one_turn(list(completion_ids))
     rooms = {place: limit - len(completion_ids[place]) - len(tokens) for place, tokens in shown.items()}
     before = [[*prompt_ids[place], *completion_ids[place], *tokens] for place, tokens in shown.items()]
-    answers = sample(before, max(rooms.values()))
+    answers = sample([rows[place] for place in shown], before, max(rooms.values()))
     merged, spans = list(completion_ids), [(0, 0)] * len(completion_ids)
     for (place, tokens), answer in zip(shown.items(), answers, strict=True):
         start = len(completion_ids[place])

@@ -5,12 +5,15 @@ would sample, and builds its usual batch and loss. `_compute_loss` is left alone
 module after `unsloth` if that is the backend.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import torch
 from accelerate.utils import gather_object, send_to_device, set_seed
+from transformers import LogitsProcessorList
 from trl.trainer.utils import split_tensor_dict
 
 from schemas.config.train import TrainConfig
@@ -19,6 +22,7 @@ from tasks.policy.generate import as_messages
 from tasks.train.backend.cpu import CpuGRPOTrainer
 from tasks.train.backend.trainable import without_drift
 from tasks.train.grpo.generator import RolloutGenerator
+from tasks.train.grpo.guidance import RolloutGuidance
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.grpo.rollouts import RolloutGroups
 from tasks.train.grpo.sampling import RolloutSampler
@@ -30,10 +34,21 @@ from tasks.train.resume.resumable import copied_to_cpu
 
 TOKEN_MEANS: Final = ("entropy", "clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean", "kl")
 """TRL's log entries that are token means of each forward pass."""
+GRAMMARS: Final = "grammars"
+"""Entry of a batch with the number of each completion's grammar, where rollouts are guided."""
 
 OnRollouts = Callable[[int, RolloutGroups, torch.Tensor | None], None]
 """Called with the step, its rollouts, and the advantage of each: the mean over its tokens if they have their own, and
 None for rollouts that were sampled but are not trained on."""
+
+
+class _DivergenceSample(NamedTuple):
+    """A few of the loss's completions."""
+
+    ids: torch.Tensor
+    mask: torch.Tensor
+    log_probabilities: torch.Tensor
+    grammars: torch.Tensor | None
 
 
 class CommerceGRPOTrainer(CpuGRPOTrainer):
@@ -72,11 +87,16 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         self._recipe = recipe
         self._methods = methods_of(recipe)
         self._rewards = rewards
+        self.guidance: RolloutGuidance | None = None
+        if recipe.guided != "none":
+            vocabulary = self.model.get_output_embeddings().weight.shape[0]
+            self.guidance = RolloutGuidance(recipe.guided, self.processing_class, vocabulary)
+        self._grammars: torch.Tensor | None = None
         self.rollout_generator = RolloutGenerator(self, recipe, rewards)
         self._sampler = RolloutSampler(recipe, rows, self.args.seed, self.rollout_generator)
         self._on_rollouts = on_rollouts
         self._chosen: RolloutGroups | None = None
-        self._divergence_sample: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None = None
+        self._divergence_sample: _DivergenceSample | None = None
         # An adapter from earlier training is part of the starting point, and cannot be disabled separately.
         self._starts_at_base = named.get("peft_config") is not None
 
@@ -118,21 +138,38 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         share = chosen.share(place, self.accelerator.num_processes)
         self._rewards.set_batch(share.rewards.tolist())
         self._chosen = share
-        try:
-            output: dict[str, Any] = super()._generate_and_score_completions(
-                [{"prompt": as_messages(row.system, row.prompt)} for row in share.rows]
-            )
-        finally:
-            self._chosen = None
-        if share.feedback is not None:
-            output = without_feedback(output, share.feedback)
-            output["num_items_in_batch"] = self._summed((output["completion_mask"] * output["tool_mask"]).sum())
-        output["advantages"] = self._advantages(share, output)
+        grammars = self.numbers_of(share.rows)
+        with self.constrained(grammars):
+            try:
+                output: dict[str, Any] = super()._generate_and_score_completions(
+                    [{"prompt": as_messages(row.system, row.prompt)} for row in share.rows]
+                )
+            finally:
+                self._chosen = None
+            if share.feedback is not None:
+                output = without_feedback(output, share.feedback)
+                output["num_items_in_batch"] = self._summed((output["completion_mask"] * output["tool_mask"]).sum())
+            output["advantages"] = self._advantages(share, output)
+        if grammars is not None:
+            output[GRAMMARS] = grammars
         self._measure(chosen)
         advantages = self.accelerator.gather(_by_rollout(output))
         if self._on_rollouts is not None:
             self._on_rollouts(step + 1, chosen, advantages)
         return output
+
+    def numbers_of(self, rows: Sequence[PromptRow]) -> torch.Tensor | None:
+        """Return the number of each row's grammar; None if nothing is guided."""
+        return None if self.guidance is None else self.guidance.numbers(rows).to(self.accelerator.device)
+
+    @contextmanager
+    def constrained(self, grammars: torch.Tensor | None) -> Iterator[None]:
+        """Constrain the policy in the block, by the grammar of each completion: its sampling and its probabilities."""
+        before, self._grammars = self._grammars, grammars
+        try:
+            yield
+        finally:
+            self._grammars = before
 
     @property
     def _is_alone(self) -> bool:
@@ -142,9 +179,24 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         self, prompt_ids: list[list[int]], *others: Any, **named: Any
     ) -> tuple[list[list[int]], list[list[float]] | None]:
         """Return the chosen completions to TRL; sample only if none are chosen yet."""
-        if self._chosen is None:
+        if self._chosen is not None:
+            return self._chosen.completion_ids, self._chosen.log_probabilities
+        with self._guided_sampling():
             return super()._generate_single_turn(prompt_ids, *others, **named)  # type: ignore[no-any-return]
-        return self._chosen.completion_ids, self._chosen.log_probabilities
+
+    @contextmanager
+    def _guided_sampling(self) -> Iterator[None]:
+        """Hand the grammars to the model that TRL samples from; TRL itself has no argument for them."""
+        if self.guidance is None or self._grammars is None:
+            yield
+            return
+        model = self.accelerator.unwrap_model(self.model_wrapped)
+        processors = LogitsProcessorList([self.guidance.logits_of(self._grammars)])
+        model.generate = partial(model.generate, logits_processor=processors)
+        try:
+            yield
+        finally:
+            del model.generate
 
     def _advantages(self, chosen: RolloutGroups, output: Mapping[str, Any]) -> torch.Tensor:
         """Return the advantages, (completions,) or (completions, tokens), by all methods that the recipe enables."""
@@ -214,7 +266,8 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
 
     def compute_loss(self, model: Any, inputs: dict[str, Any], *others: Any, **named: Any) -> torch.Tensor:
         """Compute TRL's loss; a pass with only masked completions is not measured, where TRL would log zeros."""
-        loss: torch.Tensor = super().compute_loss(model, inputs, *others, **named)
+        with self.constrained(inputs.get(GRAMMARS)):
+            loss: torch.Tensor = super().compute_loss(model, inputs, *others, **named)
         if not self.beta:
             # Without a reference policy Unsloth logs a divergence of 0 that it has not measured.
             self._metrics["train"].pop("kl", None)
@@ -250,10 +303,11 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         """Return the divergence of a few completions, and their tokens, (2,); zeros if none were sampled."""
         if self._divergence_sample is None:
             return torch.zeros(2, device=self.accelerator.device)
-        ids, mask, log_probabilities = self._divergence_sample
+        ids, mask, log_probabilities, grammars = self._divergence_sample
         self._divergence_sample = None
         completion = mask[:, -log_probabilities.size(1) :]
-        with torch.no_grad(), self.accelerator.unwrap_model(self.model).disable_adapter():
+        base = self.accelerator.unwrap_model(self.model).disable_adapter()
+        with torch.no_grad(), base, self.constrained(grammars):
             reference = self._get_per_token_logps_and_entropies(self.model, ids, mask, log_probabilities.size(1))[0]
         ratio = reference - log_probabilities
         return torch.stack([((ratio.exp() - ratio - 1) * completion).sum(), completion.sum()])
@@ -273,14 +327,33 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         **named: Any,
     ) -> tuple[Any, ...]:
         """Compute log-probabilities of the completion tokens, and keep a few of the loss's for the divergence."""
-        found = super()._get_per_token_logps_and_entropies(
-            model, input_ids, attention_mask, logits_to_keep, *others, **named
-        )
+        guidance, grammars = self.guidance, self._grammars
+        if guidance is None or grammars is None:
+            found = super()._get_per_token_logps_and_entropies(
+                model, input_ids, attention_mask, logits_to_keep, *others, **named
+            )
+        else:
+            ids, mask = input_ids[:, -logits_to_keep:], attention_mask[:, -logits_to_keep:]
+            # TRL's fused kernel never holds whole logits, of which some could be forbidden.
+            with self.accelerator.autocast():
+                found = self._by_whole_logits(
+                    model,
+                    input_ids,
+                    attention_mask,
+                    logits_to_keep,
+                    allowed=lambda rows: guidance.allowed(grammars[rows], ids[rows], mask[rows]),
+                    **named,
+                )
         if self._starts_at_base and not self.beta and found[0] is not None and found[0].requires_grad:
             written = attention_mask[:, -logits_to_keep:].any(dim=1).nonzero().squeeze(1)
             few = written[: self._recipe.prompts_per_step // self.accelerator.num_processes]
             if len(few):
-                self._divergence_sample = (input_ids[few], attention_mask[few], found[0][few].detach())
+                self._divergence_sample = _DivergenceSample(
+                    input_ids[few],
+                    attention_mask[few],
+                    found[0][few].detach(),
+                    None if grammars is None else grammars[few],
+                )
         return found
 
 

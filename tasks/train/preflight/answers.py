@@ -90,9 +90,9 @@ def answer(trainer: Any, tokenizer: Any, rows: Sequence[PromptRow], recipe: Trai
         # TRL has no public method to sample as in training.
         torch.manual_seed(seed)
         prompts, images, fields = trainer._tokenize_prompts(conversations)  # noqa: SLF001
-        ids, _ = trainer._generate_single_turn(prompts, images, fields, COMPLETIONS_A_PROMPT)  # noqa: SLF001
-        read = trainer.rollout_generator.read
-        return Answers(each, [read(each_ids) for each_ids in ids], tokenizer.batch_decode(ids))
+        generator = trainer.rollout_generator
+        ids, _ = generator.draw(each, prompts, images, fields, COMPLETIONS_A_PROMPT)
+        return Answers(each, [generator.read(each_ids) for each_ids in ids], tokenizer.batch_decode(ids))
     # Layers with gradient checkpointing use no cache, and would see the last token alone.
     with disable_gradient_checkpointing(trainer.model, trainer.args.gradient_checkpointing_kwargs):
         completions = generate(

@@ -170,13 +170,14 @@ def _at_full_length(trainer: Any, longest: PromptRow | None) -> Iterator[_Sampli
             else [(of_tokens + [0.0] * limit)[:limit] for of_tokens in sampled],
         )
 
-    with _replaced(generator, "sample", sample):
+    # A grammar that ends an answer and a least length forbid every token between them.
+    with _replaced(generator, "sample", sample), _replaced(generator, "guided", False):
         yield sampling
 
 
 @contextmanager
-def _replaced(owner: Any, name: str, method: Callable[..., Any]) -> Iterator[None]:
-    vars(owner)[name] = method
+def _replaced(owner: Any, name: str, value: Callable[..., Any] | bool) -> Iterator[None]:
+    vars(owner)[name] = value
     try:
         yield
     finally:

@@ -24,6 +24,9 @@ HEAD_TOKENS, HEAD_ENTRIES = 4_096, 32_768
 """Tile of the logits that TRL's fused head holds at once on a GPU, in tokens and in vocabulary entries."""
 LOGIT_COPIES: Final = 4
 """On a CPU all logits are in memory: themselves, their log-softmax, and the two factors of its entropy."""
+GUIDED_COPIES: Final = 6
+"""With guided rollouts they are whole everywhere, with the masks and the masked ones: 5.3 times measured in float32,
+and half a copy more where the model computes them in bfloat16."""
 CONTEXT_BYTES: Final = 0.5e9
 """CUDA's context with the kernels of torch and bitsandbytes, outside of all tensors; estimated."""
 FRAGMENTATION: Final = 0.05
@@ -97,7 +100,8 @@ def memory_of(
         config: The recipe.
         prompt_tokens: Tokens of the longest prompt.
         validated_at_once: Validation prompts answered at once.
-        on_gpu: Whether it computes in bfloat16 with tiled logits; otherwise in float32 with whole ones.
+        on_gpu: Whether it computes in bfloat16, and with tiled logits where rollouts are not guided; otherwise in
+            float32 with whole ones.
     """
     number = BFLOAT16_BYTES if on_gpu else FLOAT32_BYTES
     sequence = prompt_tokens + config.max_completion_tokens
@@ -108,12 +112,16 @@ def memory_of(
     to_train = shape.adapter_parameters(config.lora.rank)
     scored = sequences * config.max_completion_tokens
     tile = min(scored, HEAD_TOKENS) * min(shape.vocabulary, HEAD_ENTRIES)
+    if config.guided != "none":
+        in_memory = GUIDED_COPIES * scored * shape.vocabulary
+    else:
+        in_memory = tile if on_gpu else LOGIT_COPIES * scored * shape.vocabulary
     cached = sequence * cache_bytes(shape, number)
     return Memory(
         weights=weight_bytes(shape, number, four_bit=config.load_in_4bit),
         adapter=adapter_bytes(to_train, config.optimizer.name, on_gpu=on_gpu),
         activations=kept_bytes(shape, config.lora.rank, sequences, sequence, number, config.gradient_checkpointing),
-        logits=FLOAT32_BYTES * (tile if on_gpu else LOGIT_COPIES * scored * shape.vocabulary),
+        logits=FLOAT32_BYTES * in_memory,
         cache=0 if with_vllm else config.completions_per_step // config.processes * cached,
         validation_cache=validated_at_once * cached,
         preflight_base=FLOAT32_BYTES * _first_layers(shape),

@@ -11,7 +11,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
-from schemas.tasks import TASK_NAMES, SpecName
+from schemas.tasks import TASK_NAMES, Guided, SpecName
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.variety import variety_of
@@ -53,6 +53,7 @@ def validate(
     max_tokens: int,
     batch_size: int,
     seed: int,
+    guided: Guided = "none",
 ) -> Validation:
     """Let the policy answer the validation split, and score the answers.
 
@@ -67,7 +68,10 @@ def validate(
         max_tokens: Longest completion, in tokens.
         batch_size: Prompts answered at once.
         seed: With the step, decides every sampled token.
+        guided: The tasks whose answers are guided, as their rollouts are: the checkpoint is chosen for the policy that
+            is trained.
     """
+    of_tasks = registry.grammars(guided)
     training = model.training
     model.eval()
     completions = generate(
@@ -78,6 +82,7 @@ def validate(
         max_tokens=max_tokens,
         batch_size=batch_size,
         seed=seed + step,
+        grammars=[of_tasks.get(row.task, "") for row in rows],
     )
     model.train(training)
     by_task: dict[str, list[ScoredRollout]] = {task: [] for task in TASK_NAMES if any(row.task == task for row in rows)}

@@ -208,3 +208,20 @@ def test_a_rival_that_gives_only_thoughts_stops_neither_the_evaluation_nor_anoth
     assert list(found["others"]) == ["talker"]
     costs = {each["model"]: each["cost_per_analysis"] for each in found["serving"]}
     assert costs["talker"] == pytest.approx(4e-5)
+
+
+def test_another_language_makes_the_report_again_and_no_answer(world: World, children: Children) -> None:
+    policy = world.policy("spoken")
+    english = world.evaluate(policy, "train.load_in_4bit=false")
+    asked = len(children.answered)
+    portuguese = world.evaluate(policy, "train.load_in_4bit=false", 'evaluate.language="pt"')
+    assert len(children.answered) == asked
+    assert not portuguese["evaluate"].reused
+    assert portuguese["plan"].record.sha256 == english["plan"].record.sha256
+    assert report(portuguese)["looks"] == report(english)["looks"]
+    assert report(portuguese)["overall"] == report(english)["overall"]
+    texts = [(stages["evaluate"].path / "report.md").read_text(encoding="utf-8") for stages in (english, portuguese)]
+    assert "Ground truth, apart from the rewards" in texts[0]
+    assert "Verdade de referência, à parte das recompensas" in texts[1]
+    assert "o gate" in texts[1].lower()
+    assert world.evaluate(policy, "train.load_in_4bit=false", 'evaluate.language="pt"')["evaluate"].reused

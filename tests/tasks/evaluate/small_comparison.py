@@ -2,16 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
-from schemas.documents import PairedScore
+from schemas.config.evaluate import RUNGS
+from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.tasks import TaskName
-from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.answers.cost import Serving
 from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, judged
 from tasks.evaluate.compare import Comparison, compare
+from tasks.evaluate.evidence import Match
+from tasks.evaluate.gain import shares_of_gain
 from tasks.evaluate.gate import decide
 from tasks.evaluate.judge.insights import JudgeReport
+from tasks.evaluate.ladder import RungStanding
 from tasks.evaluate.report.background import Background, LearningCurve, Looks, OtherModel
+from tasks.evaluate.report.side_by_side import SideBySide, side_by_side
 
 PROMPTS = 12
 HOSTILE = (
@@ -89,11 +94,46 @@ def undecided(*, seeds: Sequence[int] = (0,)) -> Comparison:
     return compare(base, tuned, margin=0.05, resamples=1_000, seed=0)
 
 
-def answers(text: str) -> list[AnsweredPrompt]:
-    return [
-        AnsweredPrompt("push", f"p{number:02}", f"pergunta {number}", text, f"melhor {number}")
-        for number in range(PROMPTS)
+def laddered() -> tuple[Comparison, Background]:
+    """Return a comparison beside rungs that have a third and a half of its gain, with the shares that follow."""
+    base, tuned = (
+        paired(gain, seeds=(0,), tasks=("push", "churn"), prompts=PROMPTS, truth=truth)
+        for gain, truth in ((0, 0.25), (0.3, 0.75))
+    )
+    rungs = [
+        RungStanding(name, RUNGS["base-guided"], 1, Match(pairs, tuned, against(pairs, tuned)))
+        for name, gain in (("base-guided", 0.1), ("base-prompt", 0.15))
+        for pairs in [paired(gain, seeds=(0,), tasks=("push", "churn"), prompts=PROMPTS, truth=0.5)]
     ]
+    found = against(base, tuned)
+    gains = shares_of_gain(found, rungs, resamples=1_000, seed=0)
+    return found, Background(ladder=rungs, gains=gains)
+
+
+def against(before: Sequence[PairedScore], after: Sequence[PairedScore]) -> Comparison:
+    return compare(before, after, margin=0.05, resamples=1_000, seed=0)
+
+
+def answers(text: str, gain: float = 0.2) -> tuple[SideBySide, ...]:
+    """Choose among the prompts of `comparison`, to which the base and a rung say one text."""
+    found: dict[str, list[Rollout]] = {"base": [], "base-guided": [], "tuned": []}
+    for number in range(PROMPTS):
+        for model, rollouts in found.items():
+            completion = f"melhor {number}" if model == "tuned" else text
+            rollouts.append(
+                Rollout.model_construct(
+                    task="push",
+                    prompt_id=f"p{number:02}",
+                    prompt=f"pergunta {number}",
+                    completion=completion,
+                )
+            )
+
+    def scored(rollout: Rollout) -> ScoredRollout:
+        reward: dict[str, Any] = {"reward": 0.4, "components": {"grounding": 0.25}, "parsed": None}
+        return ScoredRollout.model_construct(**rollout.__dict__, **reward, spec="grounded", reward_version="")
+
+    return side_by_side(comparison(gain).prompts, found, scored)
 
 
 def background(text: str = HOSTILE) -> Background:

@@ -134,6 +134,20 @@ def test_the_masks_of_an_answer_are_those_that_it_was_sampled_with(policy: tuple
     assert grammars.of_tokens("", [a, b]).all()
 
 
+def test_from_a_token_that_the_grammar_forbids_on_every_token_has_a_probability(policy: tuple[Any, Any]) -> None:
+    _, tokenizer = policy
+    grammars = Grammars(tokenizer, len(tokenizer))
+    a, b, c, other = (int(tokenizer.encode(letter)[0]) for letter in "abcx")
+    end = int(tokenizer.eos_token_id)
+    masks = grammars.of_answers([(AB, [a, other, c]), ("", [other]), (AB, [b, c, other, b])])
+    assert masks.shape == (3, 4, len(tokenizer))
+    assert masks.all(dim=2).tolist() == [[False, True, True, True], [True] * 4, [False, False, True, True]]
+    assert grammars.writes(AB, [a, b, c, end])
+    for tokens in ([a, b, end], [a, b, c], [a, other, end], [b, c, b, end]):
+        assert not grammars.writes(AB, tokens)
+    assert grammars.writes("", [other])
+
+
 @pytest.mark.parametrize(
     ("grammar", "message"),
     [

@@ -22,10 +22,12 @@ def start(inputs: TrainingInputs) -> StartedTraining:
         if trainer._chosen is not None:
             return sample(prompt_ids, *others)
         found: list[list[int]] = []
+        grammars = trainer._grammars
         for place in range(0, len(prompt_ids), trainer.num_generations):
             group = prompt_ids[place : place + trainer.num_generations]
             torch.manual_seed(random.Random(f"{trainer.state.global_step} {group[0]}").getrandbits(63))
-            found += sample(group, *others)[0]
+            with trainer.constrained(None if grammars is None else grammars[place : place + len(group)]):
+                found += sample(group, *others)[0]
         return found, None
 
     trainer._generate_single_turn = sample_by_group

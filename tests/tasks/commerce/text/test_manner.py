@@ -43,6 +43,7 @@ BAD = (
     "Oferta para __________ só hoje",
     "<oferta> em <produto>",
     "Tênis com 20% de desconto {}",
+    "Tênis com 20% de desconto [] só hoje",
     "/* Sim. */ Tênis com 20% de desconto",
     "Tênis com 20% de desconto <!-- Sim. -->",
     "assistant: 20% de desconto em tênis",

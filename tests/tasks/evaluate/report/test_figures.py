@@ -1,14 +1,16 @@
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from tasks.evaluate.gain import WithInterval
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.figures import draw
 from tasks.report.canvas import write_figures
-from tests.tasks.evaluate.small_comparison import background, comparison
+from tests.tasks.evaluate.small_comparison import background, comparison, laddered
 
 
 def test_every_figure_is_written_as_a_file_that_stands_alone(tmp_path: Path) -> None:
@@ -67,3 +69,11 @@ def test_figures_are_the_same_in_another_process() -> None:
         for hash_seed in ("1", "2")
     }
     assert len(digests) == 1
+
+
+def test_a_rung_above_the_tuned_model_is_said_in_the_figure_of_the_parts() -> None:
+    found, around = laddered()
+    assert "more than the tuned model has" not in draw(found, around)["split"]
+    parts = {"form": WithInterval(1.5, 1.0, 2.0), "content": WithInterval(-0.5, -1.0, 0.0)}
+    above = {"overall": replace(around.gains["overall"], parts=parts)}
+    assert "more than the tuned model has" in draw(found, replace(around, gains=above))["split"]

@@ -1,7 +1,7 @@
 """The model card says what was recorded, in the form that Hugging Face reads, and nothing that is not known."""
 
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.model_card import CardFacts, model_card
 from tasks.evaluate.report.text import markdown
 from tasks.policy.merge import MergeCheck
-from tests.tasks.evaluate.small_comparison import comparison
+from tests.tasks.evaluate.small_comparison import comparison, laddered
 
 
 def block(verdict: str = "better", difference: float = 0.125) -> dict[str, Any]:
@@ -222,3 +222,15 @@ def test_personal_data_is_reported_with_its_counts(scrubbed: dict[str, int], rep
     text = section(model_card(replace(FACTS, dataset={**FACTS.dataset, "scrubbed": scrubbed})), "Personal data (LGPD)")
     assert reported in text
     assert "EMAIL" not in text
+
+
+def test_a_gain_is_shared_with_what_costs_less_in_one_sentence() -> None:
+    def card(gain: dict[str, Any]) -> str:
+        return model_card(replace(FACTS, report={**FACTS.report, "gain": gain}))
+
+    gains = {scope: asdict(found) for scope, found in laddered()[1].gains.items()}
+    parts = r"Of its gain of \+0\.\d+ over the base, .*: form 33 % \(.*\); prompt 17 % \(.*\); content 50 %"
+    assert re.search(parts, card(gains))
+    assert "; left over `base-prompt` 50 %" in card({"overall": {**gains["overall"], "parts": {}}})
+    assert "No gain over the base is shown overall" in card({"overall": {**gains["overall"], "shown": False}})
+    assert "over the base, with" not in card({})

@@ -8,10 +8,11 @@ import pytest
 
 from schemas.documents import PairedScore
 from tasks.evaluate.compare import Comparison, compare
+from tasks.evaluate.gain import GainShares
 from tasks.evaluate.report.background import Background, Looks, OtherModel
 from tasks.evaluate.report.figures import draw
 from tasks.evaluate.report.page import REPORT_PAGE, render, write_page
-from tests.tasks.evaluate.small_comparison import answers, background, claimed, comparison, undecided
+from tests.tasks.evaluate.small_comparison import answers, background, claimed, comparison, laddered, undecided
 
 CLOSED_BY_NOBODY: Final = {"meta", "br"}
 
@@ -91,7 +92,7 @@ def test_verdict_comes_first_then_its_reasons_then_the_looks(page: str) -> None:
 
 def test_page_shows_everything_it_was_given(page: str) -> None:
     for text in (
-        "Promote",
+        ">Promote</span>",
         "constraint rate",
         "ab" * 32,
         "seed 7: step 10, 0.500, candidate",
@@ -107,19 +108,30 @@ def test_page_shows_everything_it_was_given(page: str) -> None:
         "Ground truth of single answers",
         "Floor and ceiling",
         "between training seeds 0.007",
-        "by seed 7, which answered",
+        "grounding 0.25",
     ):
         assert text in page
 
 
-def test_largest_gain_and_smallest_are_shown_and_no_other(page: str) -> None:
-    assert {number for number in range(12) if f"pergunta {number}<" in page} == {0, 11}
+def test_ten_prompts_are_shown_with_the_answer_and_the_components_of_each_model(page: str) -> None:
+    assert sum(f"pergunta {number}<" in page for number in range(12)) == 10
+    of_one = page[page.index("pergunta 11<") :].split("<h3>", maxsplit=1)[0]
+    assert of_one.count("grounding 0.25") == 3
+    assert of_one.index("base: 0.400") < of_one.index("base-guided: 0.400") < of_one.index("tuned: 0.400")
+    assert 'class="answers three"' in page
 
 
-@pytest.mark.parametrize(("gain", "shown"), [(0.2, {"Largest gain", "Smallest gain"}), (-0.2, {"Largest loss"})])
-def test_examples_are_called_by_what_they_show(gain: float, shown: set[str]) -> None:
-    page = page_of(comparison(gain), background())
-    assert {title for title in ("Largest gain", "Smallest gain", "Largest loss") if title in page} == shown
+@pytest.mark.parametrize(
+    ("gain", "first", "last"),
+    [
+        (0.2, "largest gain of the task", "no loss: among the smallest gains"),
+        (-0.2, "no gain: best of the task", "among the largest losses"),
+    ],
+)
+def test_prompts_are_called_by_what_they_show(gain: float, first: str, last: str) -> None:
+    page = page_of(comparison(gain), Background(answers=answers("texto", gain)))
+    assert f"<h3>push, {first}: " in page
+    assert f"<h3>push, {last}: " in page
 
 
 def test_page_is_the_same_for_the_same_numbers(page: str) -> None:
@@ -132,7 +144,7 @@ def test_what_is_unknown_is_left_out() -> None:
         "Ground truth",
         "How it learned",
         "What exactly was compared",
-        "Largest gain",
+        "Answers side by side",
         "Each training seed",
         "champion",
         "What an analysis costs",
@@ -156,19 +168,13 @@ def test_champion_and_others_are_compared_with_the_chosen_seed_and_each_other_mo
         ground_truth={"push": {"constraint_rate": {"base": 0.25, "rival-70b": 0.5, "champion": 0.4, "tuned": 0.75}}},
     )
     page = page_of(comparison(seeds=(7, 8)), around)
-    assert page.count("The challenger, which is the policy of training seed 7 only,") == 3
+    assert page.count("The challenger is the policy of training seed 7 only.") == 4
     assert page.index("<h2>Against rival-70b</h2>") < page.index("<h2>Against rival-8b</h2>")
-    assert page.index("against large at an endpoint") < page.index("against small at an endpoint")
+    assert page.index("rival-70b: large at an endpoint.") < page.index("rival-8b: small at an endpoint.")
     columns = [re.findall(r'<th scope="col"[^>]*>([^<]+)</th>', head) for head in page.split("<thead>")[1:]]
     assert any(names[2:4] == ["rival-70b", "challenger"] for names in columns)
     assert any(names[2:6] == ["base", "tuned", "champion", "rival-70b"] for names in columns)
     assert ">rival<" not in page
-
-
-def test_scores_of_several_samples_are_distinguished_from_the_answer_that_is_shown() -> None:
-    page = page_of(comparison(samples=4), Background(answers=answers("texto")))
-    assert page.count("mean over 4 samples, of which this is the first") == 4
-    assert "samples, of which" not in page_of(comparison(), Background(answers=answers("texto")))
 
 
 def test_a_second_look_and_a_margin_changed_after_reading_are_warned_of() -> None:
@@ -182,14 +188,14 @@ def test_a_second_look_and_a_margin_changed_after_reading_are_warned_of() -> Non
 def test_page_says_what_would_decide_what_is_undecided() -> None:
     page = page_of(undecided(seeds=(1, 2, 3)), Background())
     assert "What would decide what is undecided" in page
-    for seeds in ("with 1<br>seed", "with 3<br>seeds", "with 10<br>seeds"):
+    for seeds in ("with 1 seed<", "with 3 seeds<", "with 10 seeds<"):
         assert seeds in page
 
 
 def test_other_seeds_are_not_planned_for_where_one_was_run() -> None:
     page = page_of(undecided(), Background())
-    assert "with 1<br>seed" in page
-    assert "with 3<br>seeds" not in page
+    assert "with 1 seed<" in page
+    assert "with 3 seeds<" not in page
 
 
 def test_judge_without_people_is_warned_of() -> None:
@@ -238,3 +244,20 @@ def test_what_takes_no_model_stands_beside_the_model_and_its_text_is_no_markup()
     assert 'class="badge no-better">no better<' in page
     assert "<script>alert" not in page
     assert "What takes no model" not in render(comparison(), Background(), draw(comparison(), Background()))
+
+
+def test_shares_of_the_gain_stand_below_the_ladder_with_their_rule_and_a_figure() -> None:
+    page = page_of(*laddered())
+    assert page.index("<h2>What is to be had for less</h2>") < page.index("<h3>Shares of the gain</h3>")
+    assert "Form is what `base-guided` has of the gain. Prompt is what `base-prompt` has of it beyond that." in page
+    assert "left over base-guided" in page
+    assert re.search(r"<td>67 % \(\d+ % to \d+ %\)</td>", page)
+    assert 'aria-label="Shares of the gain that are form, prompt and content: ' in page
+
+
+def test_no_share_is_stated_where_no_gain_is_shown() -> None:
+    found, around = laddered()
+    none = {scope: GainShares(0.01, shown=False) for scope in around.gains}
+    page = page_of(found, replace(around, gains=none))
+    assert "there is no gain to share" in page
+    assert "left over base-guided" not in page

@@ -5,7 +5,7 @@ import pytest
 from tasks.evaluate.report.background import Background, Looks
 from tasks.evaluate.report.sentences import headline
 from tasks.evaluate.report.text import markdown
-from tests.tasks.evaluate.small_comparison import HOSTILE, background, claimed, comparison, undecided
+from tests.tasks.evaluate.small_comparison import HOSTILE, background, claimed, comparison, laddered, undecided
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def test_answers_of_a_model_are_not_in_it(text: str) -> None:
 
 def test_every_table_has_as_many_cells_in_each_row(text: str) -> None:
     tables = [block.split("\n") for block in text.strip().split("\n\n") if block.startswith("| ")]
-    assert len(tables) == 6
+    assert len(tables) == 7
     for table in tables:
         cells = [len(re.findall(r"(?<!\\)\|", row)) for row in table]
         assert len(set(cells)) == 1
@@ -78,3 +78,11 @@ def test_baselines_stand_in_the_text_with_their_scores_and_no_markup_of_theirs()
     assert re.search(r"\| push \| 0\.400 \| .* \| 0\.700 \|", text)
     assert HOSTILE not in text
     assert "[d](" not in text
+
+
+def test_shares_of_the_gain_are_in_the_text_and_ten_prompts_without_their_words(text: str) -> None:
+    shares = markdown(*laddered())
+    assert "## Shares of the gain" in shares
+    assert re.search(r"\| overall \| \+0\.\d+ \| 67 % \(.*\) \| 50 % \(", shares)
+    assert re.search(r"\| overall \| 33 % \(.*\) \| 17 % \(.*\) \| 50 % \(.*\) \| base-prompt \| \+0\.500", shares)
+    assert text.count("| push | p") == 10

@@ -106,7 +106,7 @@ def make_trainer(tmp_path: Path) -> MakeTrainer:
             _pending_extra_logs={},
             _pending_metrics={},
         )
-        trainer._get_per_token_logps_and_entropies = MethodType(CpuGRPOTrainer._on_cpu, trainer)
+        trainer._get_per_token_logps_and_entropies = MethodType(CpuGRPOTrainer._by_whole_logits, trainer)
         return trainer
 
     return make

@@ -15,7 +15,8 @@ from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
 from tasks.train.grpo.sql_turns import REPAIRED, SHORTEST_ANSWER, feedback_ids, second_turns
-from tests.tasks.train.small_training import adapter_weights, small_trainer, tiny_policy
+from tests.tasks.train.kept_training import Collecting, KeptTraining
+from tests.tasks.train.small_training import small_trainer, tiny_policy
 
 pytestmark = pytest.mark.slow
 WRONG = "SELECT preco FROM items"
@@ -39,7 +40,7 @@ def ids_of(tokenizer: Any, text: str) -> list[int]:
 def turned(tokenizer: Any, row: PromptRow, databases: Databases, first: list[int], limit: int = 400) -> Any:
     seen: list[Any] = []
 
-    def sample(prompts: list[list[int]], room: int) -> list[list[int]]:
+    def sample(_: Any, prompts: list[list[int]], room: int) -> list[list[int]]:
         seen.append((prompts, room))
         return [ids_of(tokenizer, "SELECT COUNT(*) FROM orders") for _ in prompts]
 
@@ -111,18 +112,23 @@ def _trainer(folder: Path, rows: list[PromptRow], databases: Databases, **recipe
         on_rollouts=lambda *of_step: seen.append(of_step),
         **recipe,
     )
+    return trainer, seen, _answer_wrongly(trainer, databases)
+
+
+def _answer_wrongly(trainer: Any, databases: Databases) -> list[int]:
+    """Let every second first answer be a query that fails; returns how many answers were drawn at a time."""
     trainer._rewards.databases = databases
-    tokenizer, real = trainer.processing_class, trainer.rollout_generator._engine
+    tokenizer, real = trainer.processing_class, trainer.rollout_generator.draw
     calls: list[int] = []
 
-    def engine(prompts: list[list[int]], images: Any, fields: Any) -> Any:
+    def draw(asked: Any, prompts: list[list[int]], *others: Any) -> Any:
         calls.append(len(prompts))
         if len(calls) % 2:
             return [ids_of(tokenizer, WRONG if place % 2 else "SELECT 1") for place in range(len(prompts))], None
-        return real(prompts, images, fields)
+        return real(asked, prompts, *others)
 
-    trainer.rollout_generator._engine = engine
-    return trainer, seen, calls
+    trainer.rollout_generator.draw = draw
+    return calls
 
 
 def test_no_gradient_comes_from_feedback_and_some_from_both_answers(
@@ -178,17 +184,26 @@ def test_what_feedback_says_moves_the_loss_of_no_token_of_its_own(
     assert gradient[(batch["tool_mask"] * batch["completion_mask"]) == 1].all()
 
 
-def test_a_resumed_training_with_two_turns_equals_an_uninterrupted_one(
+def _kept(folder: Path, rows: list[PromptRow], databases: Databases) -> KeptTraining:
+    training = KeptTraining(folder, rows=rows, sql_turns=2, max_completion_tokens=300, max_steps=3)
+    _answer_wrongly(training.trainer, databases)
+    return training
+
+
+def test_a_training_with_two_turns_that_is_resumed_ends_as_the_uninterrupted_one(
     rows: list[PromptRow], databases: Databases, tmp_path: Path
 ) -> None:
-    whole, seen, _ = _trainer(tmp_path / "whole", rows, databases, max_steps=2)
-    whole.train()
-    cut, _, _ = _trainer(tmp_path / "cut", rows, databases, max_steps=2)
-    again, repeated, _ = _trainer(tmp_path / "again", rows, databases, max_steps=2)
-    cut.args.save_steps = 1
-    again.train()
-    assert [of_step[1].completion_ids for of_step in seen] == [of_step[1].completion_ids for of_step in repeated]
-    assert all(torch.equal(value, adapter_weights(again)[name]) for name, value in adapter_weights(whole).items())
+    whole, keeper = _kept(tmp_path / "whole", rows, databases), Collecting()
+    whole.keep_with(keeper)
+    whole.resume(None)
+    checkpoints = keeper.write(tmp_path / "checkpoints")
+    end = whole.end_state(tmp_path / "end")
+    resumed = _kept(tmp_path / "resumed", rows, databases)
+    resumed.keep_with(Collecting())
+    resumed.resume(checkpoints[2])
+    again = resumed.end_state(tmp_path / "again")
+    assert [name for name in end if end[name] != again.get(name)] == []
+    assert any(entry.get("sampling/second_turns") for entry in whole.trainer.state.log_history)
 
 
 @pytest.mark.parametrize(
@@ -199,6 +214,7 @@ def test_a_resumed_training_with_two_turns_equals_an_uninterrupted_one(
         {"vllm": {"enabled": True}, "load_in_4bit": False},
         {"processes": 2},
         {"block_advantages": True},
+        {"guided": "all"},
     ],
 )
 def test_what_has_one_turn_is_refused_before_work_starts(setting: dict[str, Any]) -> None:

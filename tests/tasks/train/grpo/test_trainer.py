@@ -37,7 +37,7 @@ def test_log_probabilities_on_a_cpu_are_those_of_the_tempered_softmax() -> None:
 
     model, ids = _tiny()
     trainer: Any = SimpleNamespace(temperature=0.7, _entropy_bonus_enabled=False)
-    found, entropies, _ = CpuGRPOTrainer._on_cpu(
+    found, entropies, _ = CpuGRPOTrainer._by_whole_logits(
         trainer, model, ids, torch.ones_like(ids), 4, batch_size=2, compute_entropy=True
     )
     assert entropies is not None

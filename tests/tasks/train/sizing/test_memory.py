@@ -77,6 +77,18 @@ def test_the_memory_of_a_small_step_is_as_by_hand() -> None:
     assert memory.card == memory.peak
 
 
+@pytest.mark.parametrize("on_gpu", [True, False])
+def test_guided_rollouts_hold_whole_logits_on_a_card_too(on_gpu: bool) -> None:
+    """Two sequences of 16 tokens over 32 entries: the fused head holds one tile of them, masks need them all."""
+    recipe = {"prompts_per_step": 2, "generations": 4, "accumulation": 4, "max_completion_tokens": 16}
+    without, guided = (
+        memory_of(SMALL, TrainConfig(guided=tasks, **recipe), 4, validated_at_once=3, on_gpu=on_gpu).logits
+        for tasks in ("none", "json")
+    )
+    assert without == 4 * (1 if on_gpu else 4) * 32 * 32
+    assert guided == 4 * 6 * 32 * 32
+
+
 def test_vllm_takes_its_share_of_the_card_and_the_cache_with_it() -> None:
     recipe = TrainConfig(load_in_4bit=False, vllm={"enabled": True, "memory_share": 0.25})
     memory = memory_of(SMALL, recipe, 4, validated_at_once=3, on_gpu=True)

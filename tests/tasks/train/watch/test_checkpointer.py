@@ -31,6 +31,13 @@ RECIPES: dict[str, dict[str, Any]] = {
         "max_completion_tokens": 32,
     },
     "two steps on the same completions": {"iterations": 2, "accumulation": 2, "guided_correction": {"share": 1.0}},
+    "guided, and two steps on the same completions": {
+        "guided": "all",
+        "iterations": 2,
+        "accumulation": 2,
+        "guided_correction": {"share": 0.5},
+        "max_completion_tokens": 48,
+    },
     # A state has 8 bits where a tensor has 4,096 numbers or more: rank 128 x width 32.
     "NF4 and AdamW in 8 bits": {
         "load_in_4bit": True,

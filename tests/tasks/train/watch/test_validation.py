@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 from schemas.config.config import AUDIT_FOLDER
 from schemas.store.files import read_store
 from schemas.tables.prompts import PromptRow
+from schemas.tasks import Guided
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import Completion, StopReason
@@ -173,7 +174,11 @@ def _answering(monkeypatch: pytest.MonkeyPatch, answer: Any) -> dict[str, Any]:
 
 
 def _validate(
-    model: Any, rows: list[PromptRow], tokenizer: Any = None, databases: Databases = NO_DATABASES
+    model: Any,
+    rows: list[PromptRow],
+    tokenizer: Any = None,
+    databases: Databases = NO_DATABASES,
+    guided: Guided = "none",
 ) -> Validation:
     return validate(
         model,
@@ -186,6 +191,7 @@ def _validate(
         max_tokens=8,
         batch_size=4,
         seed=7,
+        guided=guided,
     )
 
 
@@ -217,6 +223,22 @@ def test_a_query_is_validated_on_the_store(monkeypatch: pytest.MonkeyPatch) -> N
     databases = Databases.from_store(read_store(AUDIT_FOLDER / "store"))
     found = _validate(torch.nn.Linear(1, 1), [row], databases=databases)
     assert found.mean_reward == found.ground_truth["sql_qa"]["execution_accuracy"] == 1.0
+
+
+def test_validation_answers_are_guided_as_the_rollouts_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the checkpoint would be chosen for a policy that nobody trained."""
+    rows = prompt_rows("push", "sentiment", each=1)
+    asked = _answering(monkeypatch, lambda _: "")
+    grammars = {}
+    for guided in ("none", "json", "all"):
+        _validate(torch.nn.Linear(1, 1), rows, guided=guided)
+        grammars[guided] = asked["grammars"]
+    of_tasks = registry.grammars("all")
+    assert grammars == {
+        "none": ["", ""],
+        "json": ["", of_tasks["sentiment"]],
+        "all": [of_tasks["push"], of_tasks["sentiment"]],
+    }
 
 
 @pytest.mark.parametrize("training", [True, False])

@@ -1,0 +1,95 @@
+"""Ten answers side by side: what base, best rung and tuned model say to prompts that a rule chooses.
+
+The rule, so that nobody picks: of each task the prompt of the largest gain; then, in turn, the largest loss and the
+prompt nearest to the median difference, each of another task while there is one, until there are ten. A tie goes to the
+first task, and to the first prompt by its identity.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final, Literal
+
+from schemas.documents import Rollout, ScoredRollout
+from schemas.tasks import TASK_NAMES
+from tasks.evaluate.compare import PromptScores
+
+SHOWN: Final = 10
+Reason = Literal["gain", "loss", "median"]
+
+
+@dataclass(frozen=True)
+class ScoredAnswer:
+    """One model's answer, the first of its samples, and what it earns."""
+
+    model: str
+    completion: str
+    reward: float
+    components: Mapping[str, float]
+    """The reward's components, by their names."""
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Prompt with each model's answer."""
+
+    reason: Reason
+    """Rule by which it was chosen."""
+    scores: PromptScores
+    """Means over samples and seeds, by which it was chosen."""
+    prompt: str
+    answers: tuple[ScoredAnswer, ...]
+
+
+def side_by_side(
+    prompts: Sequence[PromptScores],
+    models: Mapping[str, Sequence[Rollout]],
+    scored: Callable[[Rollout], ScoredRollout],
+) -> tuple[SideBySide, ...]:
+    """Choose prompts, and return the models' answers to them.
+
+    Args:
+        prompts: The scores of base and tuned, by task and prompt.
+        models: Each model's answers to all of these prompts, in the order in which they are shown.
+        scored: Scores an answer that is shown.
+    """
+    chosen = choose_prompts(prompts)
+    wanted = {(each.task, each.prompt_id) for _, each in chosen}
+    first = {
+        model: {
+            (each.task, each.prompt_id): each for each in reversed(answers) if (each.task, each.prompt_id) in wanted
+        }
+        for model, answers in models.items()
+    }
+    found = []
+    for reason, scores in chosen:
+        answers = {model: scored(by_prompt[scores.task, scores.prompt_id]) for model, by_prompt in first.items()}
+        shown = tuple(
+            ScoredAnswer(model, each.completion, each.reward, each.components) for model, each in answers.items()
+        )
+        found.append(SideBySide(reason, scores, next(iter(answers.values())).prompt, shown))
+    return tuple(found)
+
+
+def choose_prompts(prompts: Sequence[PromptScores]) -> list[tuple[Reason, PromptScores]]:
+    """Return the prompts that the rule chooses, first the gains, then the losses, then the medians."""
+    left = sorted(prompts, key=lambda each: TASK_NAMES.index(each.task))
+    middle = median(each.difference for each in prompts) if prompts else 0.0
+    chosen: list[tuple[Reason, PromptScores]] = []
+    for task in dict.fromkeys(each.task for each in left):
+        best = max((each for each in left if each.task == task), key=lambda each: each.difference)
+        chosen.append(("gain", best))
+        left.remove(best)
+    for place in range(min(SHOWN - len(chosen), len(left))):
+        reason: Reason = "median" if place % 2 else "loss"
+        shown = Counter(each.task for why, each in chosen if why == reason)
+        fewest = min(shown[each.task] for each in left)
+        found = min(
+            (each for each in left if shown[each.task] == fewest),
+            key=lambda each: each.difference if reason == "loss" else abs(each.difference - middle),
+        )
+        chosen.append((reason, found))
+        left.remove(found)
+    order: tuple[Reason, ...] = ("gain", "loss", "median")
+    return sorted(chosen, key=lambda each: order.index(each[0]))

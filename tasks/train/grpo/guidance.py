@@ -1,0 +1,78 @@
+"""Guidance of rollouts: the policy that samples them, and that the loss is of, writes only what grammars allow.
+
+With `train.guided` rollouts are drawn from the constrained policy,
+
+    c(token | before) = p(token | before) / Z(before),    Z(before) = sum of p over the tokens that may follow,
+
+where p is the model at the sampling temperature, and c is 0 for every other token. The loss is of c throughout: the new
+and the old log-probabilities and so their ratio, those of the reference policy and so the KL penalty, and the entropy
+of the bonus and of EDGE's factors. Forbidden logits are minus infinity before the log-softmax, as in the engine.
+
+The log-probabilities of p would be wrong, since log p = log c + log Z. The gradient of log Z moves mass between allowed
+and forbidden tokens: it changes nothing that is ever sampled, and where advantages are positive it may make up most of
+the step. And p / c, the ratio to the policy that sampled, is Z, below 1 before the first update.
+
+A token that is the only one allowed has log-probability and entropy 0, and no gradient: the grammar writes it, and the
+policy learns nothing of it. Without the grammar the tuned model is another policy: serve it guided.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+
+from schemas.tables.prompts import PromptRow
+from schemas.tasks import Guided, TaskName
+from tasks.commerce.registry import grammars
+from tasks.policy.guidance import GuidedLogits, grammars_of
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+class RolloutGuidance:
+    """Grammars of the tasks, by numbers that travel with a batch."""
+
+    def __init__(self, guided: Guided, tokenizer: "PreTrainedTokenizerBase", vocabulary: int) -> None:
+        """Compile the grammars.
+
+        Args:
+            guided: The tasks that have one.
+            tokenizer: The policy's.
+            vocabulary: Tokens that the policy scores.
+
+        Raises:
+            InputError: A grammar cannot be satisfied with this tokenizer.
+        """
+        by_task = grammars(guided)
+        self._grammars = grammars_of(tokenizer, vocabulary)
+        # The last one, of number -1, allows all.
+        self._texts = (*by_task.values(), "")
+        self._numbers = {task: number for number, task in enumerate(by_task)}
+        for text in by_task.values():
+            self._grammars.start(text)
+
+    def numbers(self, rows: Sequence[PromptRow]) -> torch.Tensor:
+        """Return the number of the grammar of each prompt, (rows,)."""
+        return torch.tensor([self._numbers.get(row.task, -1) for row in rows])
+
+    def writes(self, task: TaskName, tokens: Sequence[int]) -> bool:
+        """Return whether the constrained policy may write an answer, end included."""
+        return self._grammars.writes(self._texts[self._numbers.get(task, -1)], tokens)
+
+    def logits_of(self, numbers: torch.Tensor) -> GuidedLogits:
+        """Return what guides the sampling of a batch, one answer for each number."""
+        return GuidedLogits(self._grammars, [self._texts[number] for number in numbers.tolist()])
+
+    def allowed(self, numbers: torch.Tensor, completion_ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return the tokens that may stand at each place of some completions, (rows, tokens, vocabulary).
+
+        Args:
+            numbers: The number of each row's grammar.
+            completion_ids: Tokens of the completions, padded on the right, (rows, tokens).
+            mask: 1 for tokens, 0 for padding, where all may stand.
+        """
+        lengths = mask.sum(dim=1).tolist()
+        rows = zip(numbers.tolist(), completion_ids.tolist(), lengths, strict=True)
+        found = self._grammars.of_answers([(self._texts[number], ids[:length]) for number, ids, length in rows])
+        return torch.nn.functional.pad(found, (0, 0, 0, mask.size(1) - found.size(1)), value=True).to(mask.device)
