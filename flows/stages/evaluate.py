@@ -103,9 +103,10 @@ def evaluate(
         except EndpointError as error:
             # It decides nothing, so its failure stops nothing; its answers so far are kept for the next run.
             say(f"evaluate: warning: {error}; the evaluation continues without it")
-    of_rungs = answer_rungs(config, pipeline_run, dataset, plan, base, fresh=fresh)
-    answers |= {each.name: each.result for each in of_rungs.values()}
-    made = {f"model-{each.name}": each.model for each in of_rungs.values() if each.model is not None}
+    challenger = next(who for who in answering if who.name == names[chosen])
+    rungs = answer_rungs(config, pipeline_run, prompts, dataset, plan, base, challenger, fresh=fresh)
+    answers |= {each.name: each.result for each in rungs.answered.values()}
+    made = {name: result for each in rungs.answered.values() for name, result in each.made.items()}
     rivals = [rival for rival in config.evaluate.rivals if f"rival-{rival.name}" in answers]
     ours = {PUBLISHED: OF_THE_PUBLISHED, TUNED_NF4: BESIDE_NF4}
     others = [ShownModel(name, answers[name].path, what) for name, what in ours.items() if name in answers]
@@ -137,7 +138,7 @@ def evaluate(
             tuned={seed: answers[names[seed]].path for seed in policies},
             champion=answers[CHAMPION].path if champion else None,
             others=others,
-            rungs={rung: each.result.path for rung, each in of_rungs.items()},
+            rungs={rung: each.result.path for rung, each in rungs.answered.items()},
             over_rungs=config.promote.over_rungs,
             chosen_seed=chosen,
             known=Background(
@@ -146,6 +147,7 @@ def evaluate(
                 champion_name=champion.policy.sha256[:12] if champion else "",
                 looks=looks,
                 weights=AS_SERVED,
+                left_out=rungs.left_out,
             ),
             prices=config.workers.prices,
             judge=partial(_judge, config, judge, audit, mlflow_run, progress) if judge else None,
@@ -167,8 +169,10 @@ def evaluate(
                     "against_champion": True,
                     "judge": set(HOW_IT_IS_REACHED),
                     "rivals": {"__all__": set(HOW_IT_IS_REACHED)},
+                    "prompt_search": {"endpoint": set(HOW_IT_IS_REACHED)},
                 },
             ),
+            rungs.left_out,
             config.promote.over_rungs,
             config.rewards.spec,
             {device: price.model_dump() for device, price in config.workers.prices.items()},
@@ -215,6 +219,11 @@ def _plan(
         min_variety=config.evaluate.min_variety,
         resamples=config.evaluate.resamples,
         rungs=config.evaluate.rungs,
+        prompt_search=config.evaluate.prompt_search.model_dump(
+            mode="json", exclude={"endpoint": set(HOW_IT_IS_REACHED)}
+        )
+        if "base-prompt" in config.evaluate.rungs
+        else None,
         over_rungs=config.promote.over_rungs,
         seed=config.seed,
         temperature=config.evaluate.temperature,

@@ -1,19 +1,25 @@
 """Answers of the rungs: what may be had of the base at less cost, by the names in `evaluate.rungs`."""
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from flows.runtime.console import say
 from flows.stages.answers import Answering, answer
 from flows.stages.base import tuned_on_references
+from flows.stages.prompt_search import STAGE, search_prompts
 from flows.stages.runner import StageResult
 from schemas.config.config import Config
 from schemas.config.evaluate import DRAWS, DRAWS_OF, Rung
-from schemas.errors import InputError
+from schemas.errors import Interrupted, TucanoError
+from tasks.evaluate.prompts.search import chosen_systems
 
 DRAWN: Final = "base-draws"
 """The base's answers from which several rungs choose."""
 GUIDED: Final[Rung] = "base-guided"
+PROMPTED: Final[Rung] = "base-prompt"
 SFT: Final[Rung] = "sft"
+TUNED_GUIDED: Final[Rung] = "tuned-guided"
 
 
 class RungAnswers(NamedTuple):
@@ -23,35 +29,78 @@ class RungAnswers(NamedTuple):
     """Who answered, by its stage."""
     result: StageResult
     """The answers artifact, or the draws from which the rung chooses."""
-    model: StageResult | None = None
-    """The model that was made for it, if any."""
+    made: Mapping[str, StageResult] = {}
+    """What was made for it, by its stage: a model, or a search."""
+
+
+@dataclass
+class Rungs:
+    """Rungs that answered, and those that are left out of the ladder."""
+
+    answered: dict[Rung, RungAnswers] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Why each failed, in a sentence."""
 
 
 def answer_rungs(
-    config: Config, pipeline_run: str, dataset: StageResult, plan: StageResult, base: StageResult, *, fresh: bool
-) -> dict[Rung, RungAnswers]:
-    """Let the base answer for each rung; one that fails is said, and left out of the ladder."""
+    config: Config,
+    pipeline_run: str,
+    prompts: StageResult,
+    dataset: StageResult,
+    plan: StageResult,
+    base: StageResult,
+    tuned: Answering,
+    *,
+    fresh: bool,
+) -> Rungs:
+    """Let each rung answer; one that fails is said, and left out of the ladder.
 
-    def answers(who: Answering) -> StageResult:
-        return answer(config, pipeline_run, dataset, plan, who, fresh=fresh)
+    Args:
+        config: The run's configuration, which names the rungs.
+        pipeline_run: MLflow's run of which this is a part.
+        prompts: Has the store, on which a search executes SQL.
+        dataset: The splits.
+        plan: The plan of the evaluation.
+        base: The base.
+        tuned: The policy that may be promoted, as it is served.
+        fresh: Draw all answers again.
 
-    def drawn() -> RungAnswers:
-        return RungAnswers(DRAWN, answers(Answering(DRAWN, base.record, None, draws=DRAWS)))
+    Raises:
+        Interrupted: A child was killed, or the run was interrupted: the same command resumes.
+    """
 
-    def guided() -> RungAnswers:
-        return RungAnswers(GUIDED, answers(Answering(GUIDED, base.record, None, guided="all")))
+    def answers(who: Answering, made: Mapping[str, StageResult] = {}) -> RungAnswers:
+        return RungAnswers(who.name, answer(config, pipeline_run, dataset, plan, who, fresh=fresh), made)
 
-    def tuned() -> RungAnswers:
+    def prompted() -> RungAnswers:
+        found = search_prompts(config, pipeline_run, prompts, dataset, base.record, fresh=fresh)
+        return answers(Answering(PROMPTED, base.record, None, systems=chosen_systems(found.path)), {STAGE: found})
+
+    def on_references() -> RungAnswers:
         model = tuned_on_references(config, pipeline_run, dataset, base, fresh=fresh)
-        return RungAnswers(SFT, answers(Answering(SFT, model.record, None)), model)
+        return answers(Answering(SFT, model.record, None), {f"model-{SFT}": model})
 
-    found: dict[Rung, RungAnswers] = {}
-    of_draws = [rung for rung in config.evaluate.rungs if DRAWS_OF[rung] > 1]
-    of_guidance = [rung for rung in config.evaluate.rungs if rung == GUIDED]
-    of_tuning = [rung for rung in config.evaluate.rungs if rung == SFT]
-    for rungs, make in ((of_draws, drawn), (of_guidance, guided), (of_tuning, tuned)):
+    asked, rungs = config.evaluate.rungs, Rungs()
+    ways: Sequence[tuple[Sequence[Rung], Callable[[], RungAnswers]]] = (
+        (
+            [rung for rung in asked if DRAWS_OF[rung] > 1],
+            lambda: answers(Answering(DRAWN, base.record, None, draws=DRAWS)),
+        ),
+        ([GUIDED], lambda: answers(Answering(GUIDED, base.record, None, guided="all"))),
+        ([PROMPTED], prompted),
+        ([SFT], on_references),
+        ([TUNED_GUIDED], lambda: answers(replace(tuned, name=TUNED_GUIDED, guided="all", general=False))),
+    )
+    for names, make in ways:
+        wanted = [rung for rung in names if rung in asked]
         try:
-            found |= dict.fromkeys(rungs, make()) if rungs else {}
-        except InputError as error:
-            say(f"evaluate: warning: {error}; the evaluation continues without {', '.join(rungs)}")
-    return {rung: found[rung] for rung in config.evaluate.rungs if rung in found}
+            rungs.answered |= dict.fromkeys(wanted, make()) if wanted else {}
+        except Interrupted:
+            raise
+        except TucanoError as error:
+            say(f"evaluate: warning: {error}; the evaluation continues without {', '.join(wanted)}")
+            # No path of this machine stands in an artifact.
+            reason = str(error).replace(str(config.state.root.resolve()), "the state folder")
+            rungs.left_out.update(dict.fromkeys(wanted, reason))
+    rungs.answered = {rung: rungs.answered[rung] for rung in asked if rung in rungs.answered}
+    return rungs

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from schemas.config.evaluate import OverRungs
+from schemas.config.evaluate import ABOVE, OverRungs
 from schemas.tasks import TaskName
 from tasks.evaluate.evidence import Compare, Match
 from tasks.evaluate.gate import PromotionGate
@@ -38,7 +38,7 @@ def with_rungs(
 
     Enough is left where the tuned model is better than that rung overall, on the tasks that count, by the paired test
     and its interval, in score and, where known, in ground truth. The best rung is the one that scores highest on the
-    test split, which favours the rungs.
+    test split, which favours the rungs. A rung that contains the training does not count.
 
     Args:
         gate: The verdict so far.
@@ -48,7 +48,8 @@ def with_rungs(
         learned: The tasks that count; without any, nothing is said.
         compare: Compares the second scores with the first.
     """
-    free = [(rung, rung.match.of(learned, compare)) for rung in rungs if rung.draws == 1] if learned else []
+    cheap = [rung for rung in rungs if rung.draws == 1 and rung.name not in ABOVE]
+    free = [(rung, rung.match.of(learned, compare)) for rung in cheap] if learned else []
     if not free:
         if wanted == "require" and gate.verdict == "promote":
             missing = worded(

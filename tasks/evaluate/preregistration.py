@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from schemas.artifact import ArtifactRecord
 from schemas.config.evaluate import General, OverRungs, Rung
@@ -60,6 +60,8 @@ class EvaluationPlan(BaseModel):
     """The sha256 of each tested policy, by its training seed."""
     rungs: tuple[Rung, ...] = ()
     """What costs less and is compared with them; empty in older plans."""
+    prompt_search: Mapping[str, JsonValue] | None = None
+    """The search for the base's best prompt; None without that rung, and in older plans."""
     over_rungs: OverRungs = "report"
     """What follows where the gain is not shown to be greater than that of a rung."""
     champion: str | None

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec
 
@@ -60,6 +60,28 @@ class ShownModel(NamedTuple):
     """Its kind, as shown in the report; of an endpoint's model the report makes it."""
     rival: RivalConfig | None = None
     """The endpoint that answered; None for our own machine."""
+
+
+class _Scorer:
+    """Scores of answers; a draw is scored once, for several rungs choose among the same ones."""
+
+    def __init__(self, databases: Databases, spec: SpecName) -> None:
+        self._databases = databases
+        self._spec = spec
+        self._drawn: dict[tuple[str, str], ScoredRollout] = {}
+
+    def score(self, rollout: Rollout) -> ScoredRollout:
+        known = self._drawn.get((rollout.prompt_id, rollout.completion))
+        if known is None:
+            return registry.score_rollout(rollout, self._databases, self._spec)
+        return known.model_copy(update=rollout.model_extra or {})
+
+    def reward(self, rollout: Rollout) -> float:
+        return self.score(rollout).reward
+
+    def reward_of_draw(self, draw: Rollout) -> float:
+        scored = self._drawn[draw.prompt_id, draw.completion] = self.score(draw)
+        return scored.reward
 
 
 def scores_file(name: str) -> str:
@@ -122,28 +144,25 @@ def run(
         progress: Called with the models scored and the total.
     """
     databases = Databases.from_store(read_store(store))
-    scored = partial(registry.score_rollout, databases=databases, spec=spec)
     folders = {BASE: base, TUNED: tuned[chosen_seed]} | ({} if champion is None else {CHAMPION: champion})
     folders |= {other.name: other.answers for other in others}
     total = len(folders) + len(tuned) - 1 + len(rungs)
     done = 0
+    scorer = _Scorer(databases, spec)
 
     def evaluated(rollouts: Sequence[Rollout], as_seed: int) -> Evaluated:
-        found = [scored(rollout) for rollout in rollouts]
+        found = [scorer.score(rollout) for rollout in rollouts]
         return Evaluated(found, [_as_pair(each, as_seed, databases) for each in found], metrics_of(found, databases))
 
     def read(folder: Path, as_seed: int, rung: Rung | None = None) -> Evaluated:
         nonlocal done
         rollouts: Sequence[Rollout] = read_answers(folder)
         if rung is not None and DRAWS_OF[rung] > 1:
-            rollouts = choose(rung, rollouts, reward, databases)
+            rollouts = choose(rung, rollouts, scorer.reward_of_draw, databases)
         found = evaluated(rollouts, as_seed)
         done += 1
         progress(done, total, "models scored")
         return found
-
-    def reward(rollout: Rollout) -> float:
-        return scored(rollout).reward
 
     def against(before: Sequence[PairedScore], challenger: Sequence[PairedScore]) -> Comparison:
         return compare(
@@ -159,7 +178,7 @@ def run(
     by_seed = {each: read(folder, each) for each, folder in tuned.items()}
     chosen, all_tuned = by_seed[chosen_seed], [pair for each in by_seed.values() for pair in each.pairs]
     shown = {name: chosen if name == TUNED else read(folder, seed) for name, folder in folders.items()}
-    chosen_baselines = baselines(training, shown[BASE].rollouts, reward, seed, progress)
+    chosen_baselines = baselines(training, shown[BASE].rollouts, scorer.reward, seed, progress)
     without_model = {each.name: evaluated(each.rollouts, seed) for each in chosen_baselines}
     of_rungs = {name: read(folder, seed, name) for name, folder in rungs.items()}
     everything = shown | without_model | of_rungs
@@ -200,7 +219,7 @@ def run(
     background = replace(
         known,
         chosen_seed=chosen_seed,
-        answers=_side_by_side(comparison, ladder, everything, scored),
+        answers=_side_by_side(comparison, ladder, everything, scorer.score),
         ground_truth=_by_metric({name: each.metrics for name, each in everything.items()}),
         identities={
             **known.identities,
@@ -326,6 +345,7 @@ def _write(comparison: Comparison, background: Background, output: Path) -> None
             rung.name: {"description": rung.what, "draws": rung.draws, **rung.match.found.report()}
             for rung in background.ladder
         },
+        "left_out": dict(background.left_out),
         "others": {
             other.name: {"description": other.description, **other.comparison.report()} for other in background.others
         },

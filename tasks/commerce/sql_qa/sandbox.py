@@ -15,22 +15,30 @@ temporary tables stay in memory. Nothing depends on the clock, the time zone or 
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final, NamedTuple
 
 from schemas.store.store import Store
 from tasks.commerce.sql_qa.dates import DATE_FUNCTIONS, Argument
 from tasks.commerce.sql_qa.store_copies import OTHER, TIED, cut, refill
 
-if TYPE_CHECKING:
-    from polars import DataFrame
-
 Cell = str | bytes | int | float | None
 Row = tuple[Cell, ...]
+
+
+class FilledTable(NamedTuple):
+    """Table of a store as SQLite holds it."""
+
+    columns: Mapping[str, str]
+    """The columns' affinities, by name."""
+    rows: Iterable[Row]
+
+
+Tables = Mapping[str, FilledTable]
 
 TABLES: Final = ("orders", "items", "payments", "reviews", "customers", "products", "sellers", "category_translation")
 """The tables that a query may read, by the names it must use."""
@@ -144,13 +152,14 @@ class Execution:
 class Database:
     """One copy of a store. It belongs to the thread that created it."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store | Tables) -> None:
+        tables = tables_of(store) if isinstance(store, Store) else store
         # No statement cache: sqlite3 does not prepare a cached statement again, so the authorizer would not see its
         # reads.
         self._connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
         for name in TABLES:
-            _fill(self._connection, name, getattr(store, name))
-        self.names = frozenset(TABLES).union(*(getattr(store, name).columns for name in TABLES))
+            _fill(self._connection, name, tables[name])
+        self.names = frozenset(TABLES).union(*(tables[name].columns for name in TABLES))
         """Every table's and column's name."""
         self._watch = _Watch()
         _lock(self._connection, self._watch)
@@ -195,8 +204,7 @@ class Databases:
     @classmethod
     def from_store(cls, store: Store) -> "Databases":
         """Fill one copy with a part of the store, and the others with part of its orders and with other values."""
-        part = cut(store)
-        return cls((Database(part), Database(refill(part, OTHER)), Database(refill(part, TIED))))
+        return cls(tuple(map(Database, copies_of(store))))
 
     @property
     def names(self) -> frozenset[str]:
@@ -226,6 +234,25 @@ class Databases:
             refused = bool(executions) and executions[-1].refusal is not None
             executions.append(executions[-1] if refused else database.execute(sql, deadline))
         return tuple(executions)
+
+
+def copies_of(store: Store) -> tuple[Store, Store, Store]:
+    """Return what the copies of a store are filled with."""
+    part = cut(store)
+    return part, refill(part, OTHER), refill(part, TIED)
+
+
+def tables_of(store: Store) -> Tables:
+    """Return the tables of a store as SQLite holds them."""
+    from polars import selectors
+
+    tables = {}
+    for name in TABLES:
+        plain = getattr(store, name).with_columns(selectors.datetime().dt.strftime("%Y-%m-%d %H:%M:%S"))
+        tables[name] = FilledTable(
+            {key: _affinity(str(dtype)) for key, dtype in plain.schema.items()}, plain.iter_rows()
+        )
+    return tables
 
 
 class _Watch:
@@ -316,18 +343,15 @@ def _cursor(connection: sqlite3.Connection) -> Iterator[sqlite3.Cursor]:
         cursor.close()
 
 
-def _fill(connection: sqlite3.Connection, name: str, frame: "DataFrame") -> None:
-    from polars import selectors
-
-    plain = frame.with_columns(selectors.datetime().dt.strftime("%Y-%m-%d %H:%M:%S"))
-    columns = ", ".join(f"{column} {_affinity(str(dtype))}" for column, dtype in plain.schema.items())
-    places = ", ".join("?" * plain.width)
+def _fill(connection: sqlite3.Connection, name: str, table: FilledTable) -> None:
+    columns = ", ".join(f"{column} {affinity}" for column, affinity in table.columns.items())
+    places = ", ".join("?" * len(table.columns))
     connection.execute(f"CREATE TABLE {name} ({columns})")
     connection.execute("BEGIN")
-    connection.executemany(f"INSERT INTO {name} VALUES ({places})", plain.iter_rows())  # noqa: S608 - our own names
+    connection.executemany(f"INSERT INTO {name} VALUES ({places})", table.rows)  # noqa: S608 - our own names
     connection.execute("COMMIT")
     for key in KEYS:
-        if key in plain.columns:
+        if key in table.columns:
             connection.execute(f"CREATE INDEX {name}_{key} ON {name} ({key})")
 
 

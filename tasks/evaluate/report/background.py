@@ -77,6 +77,8 @@ class Background:
     """What may be had of the base at less cost, each beside the tuned model."""
     gains: Mapping[str, "GainShares"] = field(default_factory=dict)
     """Shares of the gain, of `overall` and by task; empty without rungs."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Why a rung that was asked for is not on the ladder, by its name."""
     general: "GeneralOutcome | None" = None
     """General instructions that base and tuned follow."""
     serving: Sequence["Serving"] = ()

@@ -87,8 +87,11 @@ def _of_claims(comparison: Comparison) -> list[str]:
 
 
 def _of_ladder(comparison: Comparison, background: Background) -> list[str]:
+    left_out = [
+        escaped(f"{worded('Left out, since it failed:')} {name}: {why}.") for name, why in background.left_out.items()
+    ]
     if not background.ladder:
-        return []
+        return left_out
     header = ["answers of", "a prompt", *comparison.tasks, "overall", "tuned − it", "95 % interval", "US$ for 1,000"]
     rows = [
         [
@@ -103,7 +106,7 @@ def _of_ladder(comparison: Comparison, background: Background) -> list[str]:
         for step in steps(comparison, background)
     ]
     what = "; ".join(f"{rung.name}: {worded(rung.what)}" for rung in background.ladder)
-    return [f"## {worded('What is to be had for less')}", f"{escaped(what)}.", _table(header, rows)]
+    return [f"## {worded('What is to be had for less')}", f"{escaped(what)}.", _table(header, rows), *left_out]
 
 
 def _of_gains(background: Background) -> list[str]:

@@ -22,8 +22,8 @@ from tasks.lineage.graph.trainings import ReadTrainings, training_graph
 from tasks.lineage.store.inventory import Inventory, short
 
 READERS: Final[Mapping[str, tuple[ArtifactKind, ...]]] = {
-    "train": ("base", "policy"),
-    "validation": ("policy", "merged", "promotion"),
+    "train": ("base", "policy", "search"),
+    "validation": ("policy", "merged", "promotion", "search"),
     "test": ("answers", "evaluation"),
 }
 """Kinds of artifacts made from the rows of a split."""

@@ -2,9 +2,10 @@
 
 import random
 from collections.abc import Mapping
+from functools import cache
 
 import pytest
-from llguidance import LLMatcher, LLTokenizer
+from llguidance import LLMatcher, LLTokenizer, grammar_from
 from llguidance.hf import from_tokenizer
 
 from schemas.store.store import Store
@@ -27,10 +28,22 @@ def tokenizer() -> LLTokenizer:
     return from_tokenizer(build_tokenizer(["o pedido chegou"] * 9, 512))
 
 
+@cache
+def started(tokenizer: LLTokenizer, task: TaskName) -> LLMatcher:
+    return LLMatcher(tokenizer, TASKS[task].grammar, log_level=0)
+
+
 def accepts(tokenizer: LLTokenizer, task: TaskName, answer: str) -> bool:
-    matcher = LLMatcher(tokenizer, TASKS[task].grammar, log_level=0)
+    matcher = started(tokenizer, task).deep_copy()
     tokens = tokenizer.tokenize_str(answer)
     return matcher.try_consume_tokens(tokens) == len(tokens) and matcher.is_accepting()
+
+
+@pytest.mark.parametrize("name", [name for name in TASK_NAMES if TASKS[name].grammar])
+def test_vllm_takes_a_grammar_as_it_is(tokenizer: LLTokenizer, name: TaskName) -> None:
+    """Its backend `guidance` gives the text of `structured_outputs.grammar` to `grammar_from`."""
+    assert grammar_from("grammar", TASKS[name].grammar) == TASKS[name].grammar
+    assert not LLMatcher(tokenizer, TASKS[name].grammar, log_level=0).is_error()
 
 
 def test_all_but_prose_has_a_grammar() -> None:

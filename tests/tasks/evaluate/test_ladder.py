@@ -85,6 +85,15 @@ def test_a_rung_that_costs_more_to_serve_holds_nothing() -> None:
     assert gate == PROMOTED
 
 
+def test_the_tuned_model_under_guided_decoding_is_no_way_to_do_without_the_training() -> None:
+    """It contains the training: where it is better than the tuned model, that is no reason to hold either."""
+    above = rung(TUNED + 0.2, name="tuned-guided")
+    assert decide("report", above) == PROMOTED
+    assert decide("require", rung(0.3), above).verdict == "promote"
+    assert "`base-guided`" in decide("require", rung(0.3), above).reasons[-1]
+    assert "no rung that costs no more" in decide("require", above).reasons[0]
+
+
 def test_a_score_that_rose_without_its_ground_truth_is_form_and_is_held() -> None:
     assert decide("require", rung(0.3, truth=(0.5, 0.5))).verdict == "hold"
     assert decide("require", rung(0.3, truth=(0.5, 0.8))).verdict == "promote"

@@ -1,6 +1,7 @@
 """The evaluation of several training seeds, a champion and rivals: who is compared with whom, and what is written."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -10,6 +11,7 @@ import pytest
 
 from schemas.config.config import AUDIT_FOLDER
 from schemas.config.evaluate import DRAWS, DRAWS_OF, RUNGS, EvaluateConfig, OverRungs, RivalConfig
+from schemas.documents import Rollout, ScoredRollout
 from schemas.tables.prompts import PromptRow
 from tasks.evaluate import stage
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
@@ -69,6 +71,7 @@ def run(
     training: Sequence[PromptRow] = (),
     draws: int | None = None,
     over_rungs: OverRungs = "report",
+    left_out: Mapping[str, str] = MappingProxyType({}),
 ) -> Comparison:
     output = folder / "evaluation"
     output.mkdir()
@@ -102,6 +105,7 @@ def run(
             learning_curves=dict.fromkeys(tuned, LearningCurve(((0, 0.25), (10, 0.75)), 10)),
             identities={"dataset": "d" * 64},
             looks=Looks(1, "2026-01-01T00:00:00+00:00", "2026-01-01T00:01:00+00:00", None),
+            left_out=left_out,
         ),
         prices={},
         judge=judge,
@@ -250,10 +254,32 @@ def test_what_needs_no_training_stands_on_a_ladder_with_its_cost(tmp_path: Path)
         assert rung["overall"]["mean_base"] == pytest.approx(found.overall.mean_base * 6 / 4)
         assert rung["overall"]["mean_tuned"] == found.overall.mean_tuned
     tokens = {served["model"]: served["mean_tokens"] for served in document["serving"]}
-    assert [tokens[name] / tokens["base"] for name in RUNGS] == [8, 4, 8, 1, 1]
+    assert [tokens[name] / tokens["base"] for name in RUNGS] == list(DRAWS_OF.values())
     text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
     assert "What is to be had for less" in text
     assert "base-majority" in (tmp_path / "evaluation" / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_draw_is_scored_once_for_all_rungs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scored: Counter[tuple[str, str]] = Counter()
+    score = stage.registry.score_rollout
+
+    def counted(rollout: Rollout, *others: Any) -> ScoredRollout:
+        scored[rollout.prompt_id, rollout.completion] += 1
+        return score(rollout, *others)
+
+    monkeypatch.setattr(stage.registry, "score_rollout", counted)
+    run(tmp_path, {7: 10}, chosen=7, base=4, draws=0)
+    # Base, tuned model and the rungs of one answer may repeat a text of the draws; eight draws of three rungs do not.
+    assert max(scored.values()) < DRAWS
+
+
+@pytest.mark.parametrize("draws", [None, 6])
+def test_a_rung_that_failed_stands_in_the_report_with_its_reason(draws: int | None, tmp_path: Path) -> None:
+    run(tmp_path, {7: 10}, chosen=7, base=4, draws=draws, left_out={"base-prompt": "the memory is full"})
+    assert report(tmp_path)["left_out"] == {"base-prompt": "the memory is full"}
+    text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
+    assert "Left out, since it failed: base-prompt: the memory is full." in text
 
 
 @pytest.mark.parametrize(("every", "verdict"), [(2, "promote"), (6, "hold")])

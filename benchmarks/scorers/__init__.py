@@ -1,0 +1,1 @@
+"""Import time of the benchmark's scorers."""

@@ -1,0 +1,157 @@
+"""Answers to the benchmark: a file of them, and their scores by task with intervals."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from schemas.errors import InputError
+from schemas.json_lines import read_json_lines
+from schemas.tasks import TASK_NAMES, SpecName
+from tasks.benchmark.folder import BenchmarkItem
+from tasks.benchmark.intervals import mean_with_interval
+from tasks.benchmark.scorers import Benchmark, BenchmarkScore
+
+Count = Annotated[int, Field(ge=0)]
+
+
+class BenchmarkAnswer(BaseModel):
+    """One answer: a line of a file of answers. Unknown keys are dropped."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str = Field(min_length=1)
+    """Identity of the item."""
+    completion: str
+    """The model's answer, as it came."""
+    stop_reason: str | None = None
+    """Reason why the answer ended, as the model's side names it."""
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
+    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    """Time from the request to the answer; on this machine, its share of the batch's."""
+    source: str | None = None
+    """What answered, and how: the model and its decoding."""
+
+
+def read_answers(path: Path, items: Sequence[BenchmarkItem]) -> tuple[BenchmarkAnswer, ...]:
+    """Read a file of answers: at least one to each item, and as many to each.
+
+    Raises:
+        InputError: The file cannot be read, a line is no answer, an item is unknown, or one has fewer answers than
+            another: a mean of what was answered alone would flatter.
+    """
+    answers = read_json_lines(path, BenchmarkAnswer, "answers")
+    counts = dict.fromkeys((item.id for item in items), 0)
+    for number, answer in enumerate(answers, start=1):
+        if answer.id not in counts:
+            raise InputError(
+                f"answers {path}: line {number}: the benchmark has no item {answer.id[:80]!r}; answer the items of its "
+                "test.jsonl, by their ids"
+            )
+        counts[answer.id] += 1
+    fewest, most = min(counts.values()), max(counts.values())
+    if fewest < most or not fewest:
+        short = sum(count < most or not count for count in counts.values())
+        raise InputError(
+            f"answers {path}: {short} of {len(counts)} items have fewer answers than others, or none; give each item "
+            "as many, an empty completion where the model gave none"
+        )
+    return answers
+
+
+def score_answers(benchmark: Benchmark, answers: Sequence[BenchmarkAnswer], spec: SpecName) -> dict[str, Any]:
+    """Score answers.
+
+    Returns:
+        `spec`, the number of `answers`, their `tokens` and `seconds` in all (None unless each has its own), and by task
+        its number of items `n`, `reward` and `truth`, each `[mean, low, high]`, and the means of `components`.
+    """
+    found: dict[str, list[BenchmarkScore]] = defaultdict(list)
+    for answer in answers:
+        found[answer.id].append(benchmark.score(answer.id, answer.completion, spec))
+    tasks: dict[str, Any] = {}
+    for task in TASK_NAMES:
+        scores = [found[item.id] for item in benchmark.items.values() if item.task == task]
+        if scores:
+            tasks[task] = _summary(scores)
+    return {
+        "spec": spec,
+        "answers": len(answers),
+        "tokens": {
+            "prompt": _sum(answer.prompt_tokens for answer in answers),
+            "completion": _sum(answer.completion_tokens for answer in answers),
+        },
+        "seconds": _sum(answer.seconds for answer in answers),
+        "tasks": tasks,
+    }
+
+
+def _sum(numbers: Iterable[float | None]) -> float | None:
+    known = list(numbers)
+    return None if None in known else sum(filter(None, known))
+
+
+def dollars_per_1000(
+    answers: Sequence[BenchmarkAnswer], prompts: float | None, completions: float | None, an_hour: float | None
+) -> float | None:
+    """Return the cost of a thousand answers in US dollars, by tokens or by the machine's time; None without a price.
+
+    Args:
+        answers: The answers.
+        prompts: Price of a million prompt tokens.
+        completions: Price of a million answer tokens.
+        an_hour: Price of an hour of the machine that answered one batch at a time.
+
+    Raises:
+        InputError: The prices do not go together, or an answer lacks what they count.
+    """
+    if (prompts is None) != (completions is None) or (prompts is not None and an_hour is not None):
+        raise InputError("give --dollars-in and --dollars-out together, or --dollars-an-hour alone")
+    if an_hour is not None:
+        dollars = an_hour * _known((answer.seconds for answer in answers), "seconds") / 3_600
+    elif prompts is None or completions is None:
+        return None
+    else:
+        asked = _known((answer.prompt_tokens for answer in answers), "prompt_tokens")
+        answered = _known((answer.completion_tokens for answer in answers), "completion_tokens")
+        dollars = (prompts * asked + completions * answered) / 1_000_000
+    return dollars / len(answers) * 1_000
+
+
+def _known(numbers: Iterable[float | None], name: str) -> float:
+    total = _sum(numbers)
+    if total is None:
+        raise InputError(f"the answers lack {name}, which the price counts; give them, or no price")
+    return total
+
+
+def _summary(items: Sequence[Sequence[BenchmarkScore]]) -> dict[str, Any]:
+    truths = [[score.truth for score in scores if score.truth is not None] for scores in items]
+    known = [fmean(values) for values in truths if values]
+    every = [score.components for scores in items for score in scores]
+    return {
+        "n": len(items),
+        "reward": list(mean_with_interval([fmean(score.reward for score in scores) for scores in items])),
+        "truth": list(mean_with_interval(known)) if known else None,
+        "components": {name: fmean(components.get(name, 0.0) for components in every) for name in every[0]},
+    }
+
+
+def as_lines(scored: dict[str, Any]) -> list[str]:
+    """Return the table of scores: a line for each task."""
+    lines = [f"{'task':<12}{'n':>6}{'reward':>9}{'95 % interval':>18}{'truth':>9}{'95 % interval':>18}"]
+    for task, block in scored["tasks"].items():
+        cells = "".join(_cells(block[name]) for name in ("reward", "truth"))
+        lines.append(f"{task:<12}{block['n']:>6}{cells}".rstrip())
+    return lines
+
+
+def _cells(found: Sequence[float] | None) -> str:
+    if found is None:
+        return f"{'':>27}"
+    mean, low, high = found
+    return f"{mean:>9.3f}{f'{low:.3f} to {high:.3f}':>18}"

@@ -1,0 +1,68 @@
+"""Wheel of the benchmark's own distribution: the modules and data files that its scorers and adapters depend on."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from schemas.errors import InputError
+from schemas.source import REPOSITORY, source_files
+
+PROJECT: Final = REPOSITORY / "packages" / "benchmark"
+ENTRY_MODULES: Final = (
+    "tasks.benchmark.__main__",
+    "tasks.benchmark.adapters.inspect_task",
+    "tasks.benchmark.adapters.lm_eval.docs",
+    "tasks.benchmark.adapters.verifiers_taskset",
+    # No key follows into these, but the scorers import them.
+    "schemas.errors",
+    "schemas.progress",
+    "schemas.source",
+)
+BUILD_DATE: Final = "1767225600"
+"""Seconds since 1970 that every file of the wheel bears, so that equal sources give equal bytes."""
+
+
+def build_wheel(output: Path) -> Path:
+    """Build the wheel, of this checkout's sources.
+
+    Args:
+        output: Folder of the wheel, created if missing.
+
+    Returns:
+        The wheel's file.
+
+    Raises:
+        InputError: It cannot be built.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        stage = Path(folder) / "project"
+        shutil.copytree(PROJECT, stage, ignore=shutil.ignore_patterns("__pycache__"))
+        for name in source_files(*ENTRY_MODULES):
+            path = _path(name)
+            (stage / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(REPOSITORY / path, stage / path)
+        wheels = Path(folder) / "wheels"
+        ended = subprocess.run(
+            [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps",
+             "--no-build-isolation", "--wheel-dir", wheels, stage],
+            capture_output=True, text=True, check=False, env={**os.environ, "SOURCE_DATE_EPOCH": BUILD_DATE},
+        )  # fmt: skip
+        if ended.returncode:
+            raise InputError(
+                f"the wheel cannot be built: {ended.stderr.strip()[-500:]}; see that pip and setuptools work"
+            )
+        (wheel,) = wheels.iterdir()
+        output.mkdir(parents=True, exist_ok=True)
+        return Path(shutil.copy(wheel, output))
+
+
+def _path(name: str) -> Path:
+    """Return the path of a module by its dotted name, or of a data file, which has a path for a name."""
+    if "/" in name:
+        return Path(name)
+    path = Path(*name.split("."))
+    return path / "__init__.py" if (REPOSITORY / path).is_dir() else path.with_suffix(".py")

@@ -1,0 +1,211 @@
+"""A model's answers to the benchmark: at an OpenAI-compatible endpoint, or from a folder on this machine.
+
+Answers are written to their file on arrival, so that an interrupted run resumes and none is paid for twice.
+"""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Final
+
+import orjson
+
+from schemas.config.endpoint import EndpointSection
+from schemas.errors import InputError
+from schemas.progress import Progress
+from schemas.tasks import Guided
+from tasks.benchmark.answers import BenchmarkAnswer
+from tasks.benchmark.folder import BenchmarkItem
+from tasks.commerce.registry import grammars
+from tasks.policy.adapters import ADAPTER_FOLDER
+from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply
+from tasks.policy.generate import as_messages, generate
+
+BATCH: Final = 32
+
+
+class KeptAnswers:
+    """File of the answers of one model under one decoding, to which each is added on arrival."""
+
+    def __init__(self, path: Path, source: str) -> None:
+        """Read the answers of an earlier, interrupted run; a partial last line is cut off.
+
+        Args:
+            path: The file, created if missing.
+            source: What answers, with all that decides its answers.
+
+        Raises:
+            InputError: The file cannot be read or written, or its answers are of something else.
+        """
+        self._path, self._source = path, source
+        self.ids: set[str] = set()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file: IO[bytes] = path.open("a+b")
+            self._file.seek(0)
+            trusted = 0
+            for line in self._file:
+                if not line.endswith(b"\n"):
+                    break
+                self._add_known(line)
+                trusted += len(line)
+            self._file.truncate(trusted)
+        except OSError as error:
+            raise InputError(f"answers {path} cannot be written ({error.strerror}); give another file") from None
+
+    def _add_known(self, line: bytes) -> None:
+        try:
+            answer = BenchmarkAnswer.model_validate_json(line)
+        except ValueError:
+            raise InputError(f"answers {self._path} holds a line that is no answer; give another file") from None
+        if answer.source != self._source:
+            raise InputError(
+                f"answers {self._path} are of {str(answer.source)[:200]!r} and not of {self._source!r}; give another "
+                "file, or remove this one"
+            )
+        self.ids.add(answer.id)
+
+    def add(self, answer: BenchmarkAnswer) -> None:
+        """Write one answer."""
+        document = answer.model_copy(update={"source": self._source}).model_dump(exclude_none=True)
+        self._file.write(orjson.dumps(document) + b"\n")
+        self._file.flush()
+        self.ids.add(answer.id)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def run_endpoint(
+    items: Sequence[BenchmarkItem],
+    config: EndpointSection,
+    output: Path,
+    *,
+    temperature: float,
+    max_tokens: int,
+    seed: int,
+    progress: Progress,
+) -> None:
+    """Ask a model at an endpoint what has no answer yet.
+
+    Args:
+        items: Items of the benchmark.
+        config: Address, model and concurrency.
+        output: File of the answers.
+        temperature: Sampling temperature.
+        max_tokens: Longest answer, in the endpoint's tokens.
+        seed: For endpoints that accept one.
+        progress: Called with the answers there are and the total.
+
+    Raises:
+        InputError: The endpoint or the file cannot be used; the answers so far are kept.
+    """
+    kept = KeptAnswers(output, f"{config.model}, temperature {temperature:g}, {max_tokens} tokens, seed {seed}")
+    questions = [EndpointQuestion(item.id, item.system, item.prompt, seed) for item in items if item.id not in kept.ids]
+
+    def keep(key: str, reply: Reply) -> None:
+        kept.add(
+            BenchmarkAnswer(
+                id=key,
+                completion=reply.text,
+                stop_reason=reply.stop_reason,
+                prompt_tokens=reply.prompt_tokens,
+                completion_tokens=reply.completion_tokens,
+                seconds=reply.seconds,
+            )
+        )
+        progress(len(kept.ids), len(items), "answers")
+
+    try:
+        with Endpoint(
+            config,
+            purpose="benchmark's",
+            section="benchmark",
+            otherwise="give a folder with --model",
+            temperature=temperature,
+            max_tokens=max_tokens,
+        ) as endpoint:
+            failure = endpoint.ask_all(questions, keep)
+    finally:
+        kept.close()
+    if failure is not None:
+        raise EndpointError(
+            f"{failure}; {len(kept.ids)} of {len(items)} answers are in {output}, and none is asked again"
+        )
+
+
+def run_folder(
+    items: Sequence[BenchmarkItem],
+    model: Path,
+    adapter: Path | None,
+    output: Path,
+    *,
+    guided: Guided,
+    temperature: float,
+    max_tokens: int,
+    seed: int,
+    progress: Progress,
+) -> None:
+    """Answer by a model in a folder, on this machine, what has no answer yet.
+
+    Args:
+        items: Items of the benchmark.
+        model: Folder of the base.
+        adapter: Folder of the adapter trained on it; None for the base alone.
+        output: File of the answers.
+        guided: Tasks whose answers their grammars guide.
+        temperature: Sampling temperature, above 0.
+        max_tokens: Longest answer, in tokens.
+        seed: Decides every sampled token, of items that are asked in the same batches.
+        progress: Called with the answers there are and the total.
+
+    Raises:
+        InputError: The model or the file cannot be used.
+    """
+    import transformers
+
+    from tasks.policy.load import load_policy, load_tokenizer
+
+    transformers.utils.logging.disable_progress_bar()
+    named = " with ".join(_name(path) for path in (model, adapter) if path is not None)
+    decoding = f"temperature {temperature:g}, {max_tokens} tokens, seed {seed}, guided {guided}"
+    kept = KeptAnswers(output, f"{named}, {decoding}")
+    known = grammars(guided)
+    try:
+        tokenizer, policy = load_tokenizer(model), load_policy(model, adapter, four_bit=False)
+        for start in range(0, len(items), BATCH):
+            batch = [item for item in items[start : start + BATCH] if item.id not in kept.ids]
+            if not batch:
+                continue
+            started = time.monotonic()
+            completions = generate(
+                policy,
+                tokenizer,
+                [as_messages(item.system, item.prompt) for item in batch],
+                temperature=temperature,
+                max_tokens=max_tokens,
+                batch_size=BATCH,
+                seed=seed + start,
+                grammars=[known.get(item.task, "") for item in batch],
+            )
+            seconds = (time.monotonic() - started) / len(batch)
+            for item, completion in zip(batch, completions, strict=True):
+                kept.add(
+                    BenchmarkAnswer(
+                        id=item.id,
+                        completion=completion.text,
+                        stop_reason=completion.stop_reason.value,
+                        completion_tokens=completion.tokens,
+                        seconds=seconds,
+                    )
+                )
+            progress(len(kept.ids), len(items), "answers")
+    finally:
+        kept.close()
+
+
+def _name(folder: Path) -> str:
+    """Return a folder's own name, which of an artifact is the beginning of its digest."""
+    parts = [part for part in folder.resolve().parts if part not in {"content", ADAPTER_FOLDER}]
+    return parts[-1][:40] if len(parts[-1]) < 64 else parts[-1][:12]

@@ -1,0 +1,1 @@
+"""Search for the base's best prompt."""

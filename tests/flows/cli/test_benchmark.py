@@ -1,0 +1,50 @@
+"""`tucano benchmark`: a test is written, a model here is run on it, its answers are scored, and the page is made."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from schemas.tasks import TASK_NAMES
+from tests.flows.command import Ended, in_this_process
+from tests.tasks.policy.conftest import base
+
+__all__ = ["base"]
+
+
+def tucano(*arguments: str | Path) -> Ended:
+    return in_this_process("benchmark", *arguments)
+
+
+@pytest.mark.integration
+def test_a_model_gets_from_the_questions_to_the_page(base: Path, tmp_path: Path) -> None:
+    folder, answers, entry = tmp_path / "test", tmp_path / "answers.jsonl", tmp_path / "board" / "tiny.json"
+    written = tucano("write", "--out", folder, "--per-task", "2", "--orders", "300", "--json")
+    assert json.loads(written.stdout)["items"] == dict.fromkeys(TASK_NAMES, 2)
+    run = ("run", folder, "--model", base, "--guided", "json", "--max-tokens", "4", "--out", answers)
+    for _ in range(2):
+        assert tucano(*run).returncode == 0
+        assert len(answers.read_text(encoding="utf-8").splitlines()) == 2 * len(TASK_NAMES)
+    scored = tucano(
+        "score", folder, answers, "--entry", entry, "--name", "tiny", "--kind", "stand-in", "--date", "2026-11-25",
+        "--dollars-an-hour", "1", "--json",
+    )  # fmt: skip
+    assert scored.returncode == 0, scored.stderr
+    assert json.loads(scored.stdout)["dollars_per_1000"] > 0
+    assert tucano("scoreboard", "--entries", entry.parent, "--out", tmp_path / "page.md").returncode == 0
+    assert "| tiny *(stand-in)* |" in (tmp_path / "page.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    (
+        (("run", "x", "--out", "y"), "--url and --model"),
+        (("run", "x", "--out", "y", "--model", "m", "--guided", "some"), "use none, json or all"),
+        (("score", "x", "y", "--entry", "z"), "needs --name and --date"),
+        (("score", "nowhere", "y"), "nowhere"),
+    ),
+)
+def test_a_mistake_is_one_sentence(arguments: tuple[str, ...], message: str) -> None:
+    ended = tucano(*arguments)
+    assert ended.returncode == 2
+    assert message in ended.stderr.strip().splitlines()[-1]

@@ -1,0 +1,90 @@
+"""Answers are counted item by item, and their means have intervals."""
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.errors import InputError
+from schemas.source import REPOSITORY
+from schemas.tasks import TASK_NAMES
+from tasks.benchmark.answers import read_answers, score_answers
+from tasks.benchmark.intervals import mean_with_interval
+from tasks.benchmark.scorers import Benchmark
+from tasks.commerce.registry import TASKS
+from tests.tasks.benchmark.conftest import PER_TASK
+
+
+def write(path: Path, lines: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def right(folder: Path, **more: Any) -> list[dict[str, Any]]:
+    items = Benchmark(folder).items.values()
+    return [{"id": item.id, "completion": TASKS[item.task].answer(item.reference), **more} for item in items]
+
+
+def test_right_answers_have_the_truth_of_one_in_every_task(folder: Path, tmp_path: Path) -> None:
+    benchmark = Benchmark(folder)
+    path = write(tmp_path / "a.jsonl", right(folder, prompt_tokens=10, completion_tokens=2, seconds=0.5))
+    answers = read_answers(path, list(benchmark.items.values()))
+    scored = score_answers(benchmark, answers, "grounded")
+    assert list(scored["tasks"]) == list(TASK_NAMES)
+    assert {tuple(block["truth"]) for block in scored["tasks"].values()} == {(1.0, 1.0, 1.0)}
+    assert {block["n"] for block in scored["tasks"].values()} == {PER_TASK}
+    count = PER_TASK * len(TASK_NAMES)
+    assert scored["tokens"] == {"prompt": 10 * count, "completion": 2 * count}
+    assert scored["seconds"] == 0.5 * count
+
+
+def test_several_answers_to_an_item_count_as_one_question(folder: Path, tmp_path: Path) -> None:
+    benchmark = Benchmark(folder)
+    lines = right(folder) + [{**line, "completion": ""} for line in right(folder)]
+    scored = score_answers(
+        benchmark, read_answers(write(tmp_path / "a.jsonl", lines), list(benchmark.items.values())), "grounded"
+    )
+    assert scored["tasks"]["sql_qa"]["n"] == PER_TASK
+    assert scored["tasks"]["sql_qa"]["truth"] == [0.5, 0.5, 0.5]
+    assert scored["tokens"] == {"prompt": None, "completion": None}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    (
+        (lambda lines: lines[1:], "1 of 36 items have fewer answers than others, or none"),
+        (lambda lines: [*lines, lines[0]], "35 of 36 items have fewer answers"),
+        (lambda lines: [*lines, {"id": "x", "completion": ""}], "line 37: the benchmark has no item 'x'"),
+        (lambda lines: [{"id": "x"}], "completion"),
+    ),
+)
+def test_missing_and_unknown_answers_are_refused(folder: Path, tmp_path: Path, change: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_answers(write(tmp_path / "a.jsonl", change(right(folder))), list(Benchmark(folder).items.values()))
+
+
+def test_the_module_prints_a_table_and_ends_with_2_for_bad_input(folder: Path, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", right(folder))
+    command = [sys.executable, "-m", "tasks.benchmark", str(folder)]
+    ended = subprocess.run([*command, str(path)], capture_output=True, text=True, cwd=REPOSITORY, check=True)
+    lines = ended.stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["task", *TASK_NAMES]
+    assert "1.000 to 1.000" in lines[2]
+    failed = subprocess.run([*command, "nowhere"], capture_output=True, text=True, cwd=REPOSITORY, check=False)
+    assert (failed.returncode, failed.stdout, len(failed.stderr.splitlines())) == (2, "", 1)
+
+
+def test_an_interval_covers_the_mean_nineteen_times_of_twenty() -> None:
+    generator, covered = random.Random(3), 0
+    for _ in range(100):
+        low, high = mean_with_interval([float(generator.random() < 0.4) for _ in range(60)])[1:]
+        covered += low <= 0.4 <= high
+    assert 88 <= covered <= 100
+
+
+def test_an_interval_of_equal_scores_is_their_value() -> None:
+    assert mean_with_interval([0.25] * 9) == (0.25, 0.25, 0.25)

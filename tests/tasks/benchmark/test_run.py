@@ -1,0 +1,77 @@
+"""A model at an endpoint is asked each item once, and an interrupted run resumes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.config.endpoint import EndpointSection
+from schemas.errors import InputError
+from schemas.progress import silent
+from tasks.benchmark.answers import dollars_per_1000, read_answers
+from tasks.benchmark.run import run_endpoint
+from tasks.benchmark.scorers import Benchmark
+from tests.chat_server import Reply, in_turn, says, serve
+
+
+def ask(url: str, folder: Path, out: Path, **other: Any) -> None:
+    section = EndpointSection(url=url, model=other.pop("model", "m"), max_attempts=1, concurrency=1)
+    options = {"temperature": 0.5, "max_tokens": 20, "seed": 0, "progress": silent, **other}
+    run_endpoint(list(Benchmark(folder).items.values()), section, out, **options)
+
+
+def test_each_item_is_asked_once_with_its_messages(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "answers.jsonl"
+    items = list(Benchmark(folder).items.values())
+    with serve(in_turn([says("Olá")])) as server:
+        ask(server.url, folder, out)
+        ask(server.url, folder, out)
+    assert len(server.requests) == len(items)
+    sent = {json.dumps(request["messages"], sort_keys=True) for request in server.requests}
+    assert sent == {json.dumps(item.messages, sort_keys=True) for item in items}
+    answers = read_answers(out, items)
+    assert {answer.completion for answer in answers} == {"Olá"}
+    assert {answer.source for answer in answers} == {"m, temperature 0.5, 20 tokens, seed 0"}
+
+
+def test_what_was_answered_before_a_failure_is_kept_and_not_asked_again(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "answers.jsonl"
+    with (
+        serve(in_turn([says("a"), says("b"), Reply(b"", 400)])) as server,
+        pytest.raises(InputError, match="2 of 36 answers"),
+    ):
+        ask(server.url, folder, out)
+    with out.open("ab") as file:
+        file.write(b'{"id": "half a li')
+    with serve(in_turn([says("c")])) as server:
+        ask(server.url, folder, out)
+    assert len(server.requests) == 34
+    texts = [answer.completion for answer in read_answers(out, list(Benchmark(folder).items.values()))]
+    assert texts == ["a", "b", *["c"] * 34]
+
+
+def test_answers_of_another_model_are_not_mixed(folder: Path, tmp_path: Path) -> None:
+    with serve(in_turn([says("a")])) as server:
+        ask(server.url, folder, tmp_path / "answers.jsonl")
+        with pytest.raises(InputError, match="give another file, or remove this one"):
+            ask(server.url, folder, tmp_path / "answers.jsonl", model="other")
+
+
+def test_a_price_is_of_tokens_or_of_hours(folder: Path, tmp_path: Path) -> None:
+    items = list(Benchmark(folder).items.values())
+    lines = [
+        {"id": item.id, "completion": "", "prompt_tokens": 1_000, "completion_tokens": 100, "seconds": 3.6}
+        for item in items
+    ]
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    answers = read_answers(path, items)
+    assert dollars_per_1000(answers, 2.0, 10.0, None) == pytest.approx(3.0)
+    assert dollars_per_1000(answers, None, None, 0.5) == pytest.approx(0.5)
+    assert dollars_per_1000(answers, None, None, None) is None
+    for prices in ((1.0, None, None), (1.0, 1.0, 1.0)):
+        with pytest.raises(InputError, match="together"):
+            dollars_per_1000(answers, *prices)
+    with pytest.raises(InputError, match="lack seconds"):
+        dollars_per_1000([answers[0].model_copy(update={"seconds": None})], None, None, 1.0)

@@ -1,0 +1,74 @@
+"""The benchmark is the same for the same seed, of its own seeds, and free of any shop's rows."""
+
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from schemas.digests import file_sha256
+from schemas.errors import InputError
+from schemas.progress import silent
+from schemas.store.files import read_store
+from schemas.tasks import TASK_NAMES
+from tasks.benchmark.folder import read_card, read_items
+from tasks.benchmark.write import write_benchmark
+from tasks.commerce.sql_qa.sandbox import TABLES
+from tasks.synthesize.simulated import simulate_store
+from tests.schemas.olist_sample import SAMPLE, needs_sample
+from tests.tasks.benchmark.conftest import ORDERS, PER_TASK, SEED
+
+KEY = re.compile("[0-9a-f]{32}")
+"""A key as Olist's tables have them."""
+FILES = ("card.json", "store.json", "test.jsonl")
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(folder: Path, tmp_path: Path) -> None:
+    again, other = tmp_path / "again", tmp_path / "other"
+    for path, seed in ((again, SEED), (other, SEED + 1)):
+        path.mkdir()
+        write_benchmark(seed, PER_TASK, ORDERS, path, silent)
+    assert {path.name for path in folder.iterdir()} == set(FILES)
+    assert all((folder / name).read_bytes() == (again / name).read_bytes() for name in FILES)
+    assert not {item.id for item in read_items(folder)} & {item.id for item in read_items(other)}
+
+
+def test_the_card_says_licence_seed_counts_and_the_digests_of_the_files(folder: Path) -> None:
+    card = read_card(folder)
+    assert card["licence"] == "CC0-1.0"
+    assert (card["seed"], card["orders"]) == (SEED, ORDERS)
+    assert card["items"] == dict.fromkeys(TASK_NAMES, PER_TASK)
+    assert card["sha256"] == {name: file_sha256(folder / name) for name in ("store.json", "test.jsonl")}
+
+
+def test_each_line_has_the_canary_of_the_card(folder: Path) -> None:
+    lines = (folder / "test.jsonl").read_text(encoding="utf-8").splitlines()
+    assert {json.loads(line)["canary"] for line in lines} == {read_card(folder)["canary"]}
+
+
+def test_its_store_is_of_a_seed_that_no_training_run_draws_from(folder: Path) -> None:
+    written = json.loads((folder / "store.json").read_text(encoding="utf-8"))["copies"][0]["orders"]["rows"]
+    ours = {row[0] for row in written}
+    assert ours == set(simulate_store(ORDERS, random.Random(f"benchmark:{SEED}:store")).orders["order_id"])
+    for seed in (SEED, 0, 1, 42):
+        assert not ours & set(simulate_store(ORDERS, random.Random(f"{seed}:store")).orders["order_id"])
+
+
+def test_a_store_that_knows_too_little_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="use more orders"):
+        write_benchmark(SEED, 5_000, 50, tmp_path, silent)
+
+
+@needs_sample
+def test_no_row_of_olist_is_in_it(folder: Path) -> None:
+    real = read_store(SAMPLE)
+    # Names of categories are a vocabulary that the simulated store shares; keys and messages are a shop's own.
+    columns = [column for table in TABLES for column in getattr(real, table).iter_columns()]
+    keys = {value for column in columns for value in column if KEY.fullmatch(str(value))}
+    messages = {text for text in real.reviews["review_comment_message"] if text and len(text) > 30}
+    assert len(keys) > 1_000 < len(messages)
+    for name in ("store.json", "test.jsonl"):
+        text = (folder / name).read_text(encoding="utf-8")
+        assert not keys & set(KEY.findall(text))
+        assert not [message for message in messages if message in text]

@@ -1,0 +1,189 @@
+"""Grammar of queries: whatever is drawn under it ends and can be prepared, and what SQLite refuses is not in it."""
+
+import random
+import re
+import sqlite3
+from functools import cache
+from re import _parser  # type: ignore[attr-defined]
+from typing import Any
+
+import pytest
+
+from benchmarks.guided.walks import walks
+from schemas.errors import InputError
+from schemas.store.files import read_store
+from schemas.store.store import Store
+from tasks.commerce.sql_qa.grammar import sql_grammar
+from tasks.commerce.sql_qa.prompts import WORDING
+from tasks.commerce.sql_qa.questions import read_families, values_of
+from tasks.commerce.sql_qa.sandbox import TABLES, Databases, Refusal
+from tasks.policy.guidance import Grammars
+from tasks.policy.stand_in import build_tokenizer
+from tests.schemas.olist_sample import SAMPLE, needs_sample
+
+LONGEST = 7_200
+"""Characters of a query whose every part is as long as it may be."""
+ONE_TABLE = "payments(order_id, payment_type, payment_installments, payment_value)"
+_LARK = re.compile(r'"(?:[^"\\]|\\.)*"|/(?:[^/\\]|\\.)*/|\{\d+,\d+\}|\w+|[()|?*+]')
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    return build_tokenizer([WORDING.system, *(family.sql for family in read_families())], 1_024)
+
+
+@pytest.fixture(scope="module")
+def grammars(tokenizer: Any) -> Grammars:
+    return Grammars(tokenizer, len(tokenizer))
+
+
+@pytest.fixture(scope="module")
+def empty(store: Store) -> sqlite3.Connection:
+    """The store's tables without a row."""
+    connection = sqlite3.connect(":memory:")
+    for name in TABLES:
+        connection.execute(f"CREATE TABLE {name} ({', '.join(getattr(store, name).columns)})")
+    return connection
+
+
+def all_columns(store: Store) -> str:
+    """Return all the store's tables, as a system prompt names them."""
+    return "; ".join(f"{name}({', '.join(getattr(store, name).columns)})" for name in TABLES)
+
+
+def accepts(grammars: Grammars, tokenizer: Any, sql: str, grammar: str = sql_grammar(WORDING.system)) -> bool:
+    matcher, tokens = grammars.start(grammar), tokenizer.encode(sql)
+    return matcher.try_consume_tokens(tokens) == len(tokens) and matcher.is_accepting()
+
+
+@pytest.mark.parametrize("shown", ["the prompt's", "one table", "all columns"])
+def test_random_walks_end_and_can_be_prepared(
+    grammars: Grammars, tokenizer: Any, store: Store, databases: Databases, empty: sqlite3.Connection, shown: str
+) -> None:
+    systems = {"the prompt's": WORDING.system, "one table": ONE_TABLE, "all columns": all_columns(store)}
+    for tokens in walks(grammars, sql_grammar(systems[shown]), shown, 40, LONGEST):
+        assert tokens is not None
+        sql = tokenizer.decode(tokens)
+        empty.execute(f"EXPLAIN {sql}")
+        assert databases.copies[0].execute(sql).refusal in {None, Refusal.TOO_MUCH}, sql
+
+
+def test_no_query_is_longer_than_its_parts_allow() -> None:
+    assert 1_000 < longest(sql_grammar(WORDING.system)) <= LONGEST
+
+
+def longest(grammar: str) -> int:
+    """Return the characters of the longest text of a grammar without recursion or unlimited repetition."""
+    rules: dict[str, str] = {}
+    for line in re.sub(r"\n +\|", " |", grammar).splitlines():
+        name, _, text = line.partition(": ")
+        rules[name] = text
+
+    @cache
+    def of_rule(name: str) -> int:
+        tokens = _LARK.findall(rules[name])
+        length = alternatives(tokens)
+        assert not tokens, (name, tokens)
+        return length
+
+    def alternatives(tokens: list[str]) -> int:
+        found = [sequence(tokens)]
+        while tokens[:1] == ["|"]:
+            del tokens[0]
+            found.append(sequence(tokens))
+        return max(found)
+
+    def sequence(tokens: list[str]) -> int:
+        length = 0
+        while tokens and tokens[0] not in "|)":
+            token = tokens.pop(0)
+            if token == "(":
+                part = alternatives(tokens)
+                tokens.pop(0)
+            elif token[0] in '"/':
+                part = len(token) - 2 if token[0] == '"' else _parser.parse(token[1:-1]).getwidth()[1]
+            else:
+                part = of_rule(token)
+            assert tokens[:1] not in (["*"], ["+"])
+            if tokens and tokens[0][0] in "?{":
+                part *= int(tokens.pop(0).strip("?{}").rpartition(",")[2] or 1)
+            length += part
+        return length
+
+    return of_rule("start")
+
+
+@needs_sample
+def test_every_question_of_the_real_store_is_in_the_grammar(grammars: Grammars, tokenizer: Any) -> None:
+    values, generator = values_of(read_store(SAMPLE)), random.Random(1)
+    for family in read_families():
+        for _ in range(3):
+            sql = family.question(values, 0, generator.randrange(family.combinations(values))).sql
+            assert accepts(grammars, tokenizer, sql), sql
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        (
+            "SELECT customer_state, product_category_name, SUM(price) AS total FROM items JOIN products "
+            "USING (product_id) JOIN orders USING (order_id) JOIN customers USING (customer_id) GROUP BY 1, 2"
+        ),
+        (
+            "SELECT c.customer_state, COUNT(*) FROM orders o JOIN customers c ON o.customer_id = c.customer_id "
+            "GROUP BY c.customer_state ORDER BY COUNT(*) DESC LIMIT 5"
+        ),
+        "SELECT COUNT(*) FROM items WHERE price > (SELECT AVG(price) FROM items)",
+        "SELECT COUNT(*) FROM orders WHERE order_id NOT IN (SELECT order_id FROM reviews)",
+        "SELECT order_status, ROUND(100.0 * COUNT(*) / SUM(COUNT(*)) OVER (), 2) FROM orders GROUP BY 1",
+        "SELECT * FROM reviews WHERE review_score IN (1, 2) LIMIT 10",
+        "SELECT ROUND(SUM(CASE WHEN review_score >= 4 THEN 1 ELSE 0 END) * 100.0, 1) FROM reviews",
+        "SELECT COUNT(DISTINCT seller_id) FROM items JOIN sellers USING (seller_id) WHERE seller_state IN ('SP', 'RJ')",
+        "SELECT AVG(total) FROM (SELECT order_id, SUM(payment_value) AS total FROM payments GROUP BY 1)",
+    ],
+)
+def test_usual_queries_are_in_the_grammar(
+    grammars: Grammars, tokenizer: Any, empty: sqlite3.Connection, sql: str
+) -> None:
+    empty.execute(f"EXPLAIN {sql}")
+    assert accepts(grammars, tokenizer, sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT price FROM orders",
+        "SELECT price FROM items JOIN reviews USING (order_id) WHERE customer_state = 'SP'",
+        "SELECT ROUND(price, 2, 1) FROM items",
+        "SELECT COUNT(price, freight_value) FROM items",
+        "SELECT order_id FROM items WHERE SUM(price) > 5",
+        "SELECT COUNT(*) FROM items GROUP BY 1",
+        "SELECT COUNT(*) FROM items GROUP BY COUNT(*)",
+        "SELECT order_id, price FROM items ORDER BY 4",
+        "SELECT order_id, SUM(price) FROM items GROUP BY 1, 2",
+        "SELECT order_id FROM items HAVING SUM(price) > 5",
+        "SELECT price FROM items ORDER BY SUM(price)",
+        "SELECT SUM(SUM(price)) FROM items",
+        "SELECT SUM(RANK() OVER (ORDER BY price)) FROM items",
+        "SELECT RANK() FROM items",
+        "SELECT COUNT(DISTINCT price) OVER () FROM items",
+        "SELECT order_id FROM orders o JOIN items i ON o.order_id = i.order_id",
+        "SELECT p.price FROM items i",
+        "SELECT order_id FROM items UNION SELECT order_id, price FROM items",
+        "SELECT total FROM (SELECT SUM(price) AS gap FROM items)",
+        "SELECT name FROM (SELECT SUM(price) AS total FROM items)",
+        "SELECT price AS table FROM items",
+        "SELECT date('now') FROM orders",
+        "SELECT price FROM items JOIN customers USING (customer_id)",
+    ],
+)
+def test_queries_that_sqlite_refuses_are_not_in_the_grammar(
+    grammars: Grammars, tokenizer: Any, databases: Databases, sql: str
+) -> None:
+    assert databases.copies[0].execute(sql).refusal in {Refusal.INVALID, Refusal.FORBIDDEN}
+    assert not accepts(grammars, tokenizer, sql)
+
+
+def test_a_prompt_without_tables_is_refused() -> None:
+    with pytest.raises(InputError, match="found none"):
+        sql_grammar("Arredonde com ROUND(x, 2).")
