@@ -48,7 +48,7 @@ def with_rungs(
         learned: The tasks that count; without any, nothing is said.
         compare: Compares the second scores with the first.
     """
-    cheap = [rung for rung in rungs if rung.draws == 1 and rung.name not in ABOVE]
+    cheap = [rung for rung in without_training(rungs) if rung.draws == 1]
     free = [(rung, rung.match.of(learned, compare)) for rung in cheap] if learned else []
     if not free:
         if wanted == "require" and gate.verdict == "promote":
@@ -80,7 +80,7 @@ def is_shown(block: PairedStats) -> bool:
 
 def without_training(rungs: Sequence[RungStanding]) -> list[RungStanding]:
     """Return the rungs that do not answer by the tuned model itself, of whose gain something may be had by them."""
-    return [rung for rung in rungs if not rung.name.startswith("tuned")]
+    return [rung for rung in rungs if rung.name not in ABOVE]
 
 
 def best_rung(rungs: Sequence[RungStanding]) -> RungStanding | None:

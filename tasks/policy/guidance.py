@@ -145,11 +145,21 @@ class GuidedLogits:
         Args:
             input_ids: Prompts and what was sampled so far, of shape (rows, tokens).
             scores: Of the next token, of shape (rows, vocabulary).
+
+        Raises:
+            InputError: The library gave a grammar up.
         """
         if self._begun:
             for row, token in enumerate(input_ids[:, -1].tolist()):
                 matcher = self._matchers[row]
-                if matcher is not None and (matcher.is_stopped() or not matcher.consume_token(token)):
+                if matcher is None:
+                    continue
+                if matcher.is_error():
+                    # Such as more grammar items than the library allows: the answer would end here without a word.
+                    raise InputError(
+                        f"guided decoding stopped: {matcher.get_error().splitlines()[0]}; leave it unguided"
+                    )
+                if matcher.is_stopped() or not matcher.consume_token(token):
                     self._matchers[row] = None
         self._begun = True
         return scores.masked_fill(~self._grammars.allowed(self._matchers).to(scores.device), float("-inf"))

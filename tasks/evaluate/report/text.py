@@ -90,8 +90,9 @@ def _of_ladder(comparison: Comparison, background: Background) -> list[str]:
     left_out = [
         escaped(f"{worded('Left out, since it failed:')} {name}: {why}.") for name, why in background.left_out.items()
     ]
+    title = f"## {worded('What is to be had for less')}"
     if not background.ladder:
-        return left_out
+        return [title, *left_out] if left_out else []
     header = ["answers of", "a prompt", *comparison.tasks, "overall", "tuned − it", "95 % interval", "US$ for 1,000"]
     rows = [
         [
@@ -106,7 +107,7 @@ def _of_ladder(comparison: Comparison, background: Background) -> list[str]:
         for step in steps(comparison, background)
     ]
     what = "; ".join(f"{rung.name}: {worded(rung.what)}" for rung in background.ladder)
-    return [f"## {worded('What is to be had for less')}", f"{escaped(what)}.", _table(header, rows), *left_out]
+    return [title, f"{escaped(what)}.", _table(header, rows), *left_out]
 
 
 def _of_gains(background: Background) -> list[str]:

@@ -15,10 +15,9 @@ from flows.stages.answers import Answering
 from flows.stages.rungs import Rungs, answer_rungs
 from flows.stages.runner import StageResult
 from schemas.artifact import ArtifactKind
-from schemas.config.config import Config
+from schemas.config.config import AUDIT_FOLDER, Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError, Interrupted, TucanoError
-from tasks.audit.stage import AUDIT_FOLDER
 from tasks.commerce.registry import TASKS
 from tasks.evaluate.answers.answer import AnswerRequest, main
 from tasks.evaluate.answers.files import read_answers

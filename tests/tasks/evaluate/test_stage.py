@@ -13,6 +13,9 @@ from schemas.config.config import AUDIT_FOLDER
 from schemas.config.evaluate import DRAWS, DRAWS_OF, RUNGS, EvaluateConfig, OverRungs, RivalConfig
 from schemas.documents import Rollout, ScoredRollout
 from schemas.tables.prompts import PromptRow
+from schemas.tasks import SpecName
+from tasks.commerce import registry
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate import stage
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.answers.files import GENERAL_FOLDER, Answer, Batch, write_answers
@@ -262,13 +265,13 @@ def test_what_needs_no_training_stands_on_a_ladder_with_its_cost(tmp_path: Path)
 
 def test_a_draw_is_scored_once_for_all_rungs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scored: Counter[tuple[str, str]] = Counter()
-    score = stage.registry.score_rollout
+    score = registry.score_rollout
 
-    def counted(rollout: Rollout, *others: Any) -> ScoredRollout:
+    def counted(rollout: Rollout, databases: Databases, spec: SpecName) -> ScoredRollout:
         scored[rollout.prompt_id, rollout.completion] += 1
-        return score(rollout, *others)
+        return score(rollout, databases, spec)
 
-    monkeypatch.setattr(stage.registry, "score_rollout", counted)
+    monkeypatch.setattr(registry, "score_rollout", counted)
     run(tmp_path, {7: 10}, chosen=7, base=4, draws=0)
     # Base, tuned model and the rungs of one answer may repeat a text of the draws; eight draws of three rungs do not.
     assert max(scored.values()) < DRAWS
@@ -280,6 +283,7 @@ def test_a_rung_that_failed_stands_in_the_report_with_its_reason(draws: int | No
     assert report(tmp_path)["left_out"] == {"base-prompt": "the memory is full"}
     text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
     assert "Left out, since it failed: base-prompt: the memory is full." in text
+    assert "base-prompt: the memory is full" in (tmp_path / "evaluation" / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("every", "verdict"), [(2, "promote"), (6, "hold")])

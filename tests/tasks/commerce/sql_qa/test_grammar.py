@@ -4,7 +4,7 @@ import random
 import re
 import sqlite3
 from functools import cache
-from re import _parser  # type: ignore[attr-defined]
+from re import _parser
 from typing import Any
 
 import pytest

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from schemas.config.config import AUDIT_FOLDER
 from schemas.config.evaluate import PromptSearchConfig
 from schemas.errors import InputError
 from schemas.tables.prompts import PromptRow, read_prompts
 from schemas.tasks import TaskName
-from tasks.audit.stage import AUDIT_FOLDER
 from tasks.commerce.registry import TASKS
 from tasks.evaluate.answers.answer import AnswerRequest, Reworded, main, reword
 from tasks.evaluate.answers.files import Answer, Batch, read_answers, write_answers

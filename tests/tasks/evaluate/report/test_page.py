@@ -261,3 +261,8 @@ def test_no_share_is_stated_where_no_gain_is_shown() -> None:
     page = page_of(found, replace(around, gains=none))
     assert "there is no gain to share" in page
     assert "left over base-guided" not in page
+
+
+def test_a_rung_that_failed_is_named_with_its_reason_and_no_markup() -> None:
+    page = page_of(comparison(), Background(left_out={"base-prompt": "<b>no budget</b>"}))
+    assert "Left out, since it failed: base-prompt: &lt;b&gt;no budget&lt;/b&gt;." in page
