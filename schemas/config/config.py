@@ -93,6 +93,9 @@ class SynthesizeConfig(Section):
     """Orders in a simulated store; where not set, one per prompt, but at least 1,500 and at most 100,000."""
     counts: dict[TaskName, int]
     """Prompts to make, by task; a source with too little data for a task makes fewer, and says so."""
+    sql_schema: Literal["whole", "needed"] = "whole"
+    """Tables that a system prompt of SQL shows: `whole` shows the store's seven; `needed` those that the question's
+    words name, with what joins them and one more, and all where no word names one."""
     minority_floor: int = Field(default=500, ge=0)
     """A task with fewer prompts is named in a warning: the V4.2 report's push learned nothing from some 150."""
     paraphrase: ParaphraseConfig | None = None

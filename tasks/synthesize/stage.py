@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from schemas.store.store import Store
 from schemas.tables.prompts import PromptRow, open_prompt_table
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
+from tasks.commerce.sql_qa.shown_schema import shown_system
 from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
 
@@ -61,7 +63,7 @@ def run(config: SynthesizeConfig, seed: int, output: Path, progress: Progress, s
             paraphraser = stack.enter_context(open_paraphraser(config.paraphrase, seed, state / ANSWERS_FOLDER))
         table = stack.enter_context(open_prompt_table(output / "prompts.parquet"))
         for task, count in asked.items():
-            rows = _rows(task, count, store, seed, config.source)
+            rows = _rows(config, task, count, store, seed)
             for row in rows if paraphraser is None else paraphraser.follow(rows):
                 table.add(row)
                 made[task] += row.parent_id is None
@@ -91,10 +93,12 @@ def _read_or_simulate(config: SynthesizeConfig, seed: int, progress: Progress) -
     return read_store(config.olist_dir)
 
 
-def _rows(task: TaskName, count: int, store: Store, seed: int, source: str) -> Iterator[PromptRow]:
+def _rows(config: SynthesizeConfig, task: TaskName, count: int, store: Store, seed: int) -> Iterator[PromptRow]:
     if count:
         for example in EXAMPLE_MAKERS[task](store, random.Random(f"{seed}:{task}"), count):
-            yield as_prompt_row(example, source)
+            shows_part = task == "sql_qa" and config.sql_schema == "needed"
+            shown = replace(example, system=shown_system(example.prompt)) if shows_part else example
+            yield as_prompt_row(shown, config.source)
 
 
 def _summary(

@@ -30,7 +30,8 @@ class ComponentRewards:
             spec: The reward specification.
             recipe: The recipe, whose methods may change what components count.
         """
-        self._databases = databases
+        self.databases = databases
+        """Copies of the store that queries are run on."""
         self._spec = spec
         self._recipe = recipe
         self._methods = methods_of(self._recipe)
@@ -43,7 +44,7 @@ class ComponentRewards:
     def score(self, rows: Sequence[PromptRow], completions: Sequence[Completion]) -> list[ScoredRollout]:
         """Score each completion of a prompt."""
         return [
-            registry.score_rollout(completion.as_rollout(row), self._databases, self._spec)
+            registry.score_rollout(completion.as_rollout(row), self.databases, self._spec)
             for row, completion in zip(rows, completions, strict=True)
         ]
 

@@ -35,6 +35,9 @@ class RolloutGroups:
     """Whether each completion is the reference answer in place of the policy's own."""
     generations: int
     """Completions per group."""
+    feedback: list[tuple[int, int]] | None = None
+    """Start and end of the tokens in each completion that the policy was shown, equal if it was shown none; None if all
+    have one turn."""
 
     @property
     def group_rows(self) -> list[PromptRow]:
@@ -87,6 +90,7 @@ class RolloutGroups:
             truncated=[self.truncated[place] for place in places],
             corrected=[self.corrected[place] for place in places],
             generations=1,
+            feedback=None if self.feedback is None else [self.feedback[place] for place in places],
         )
 
     def at_groups(self, groups: Sequence[int]) -> "RolloutGroups":
@@ -126,6 +130,9 @@ class RolloutGroups:
             rewards=new_rewards,
             truncated=[cut and n not in given for n, cut in enumerate(self.truncated)],
             corrected=[was or n in given for n, was in enumerate(self.corrected)],
+            feedback=None
+            if self.feedback is None
+            else [(0, 0) if n in given else span for n, span in enumerate(self.feedback)],
             # TRL applies no correction to tokens without a sampling probability.
             log_probabilities=None
             if self.log_probabilities is None
@@ -155,5 +162,8 @@ class RolloutGroups:
             weights=self.weights,
             truncated=[cut for of, span in spans for cut in of.truncated[span]],
             corrected=[is_answer for of, span in spans for is_answer in of.corrected[span]],
+            feedback=None
+            if self.feedback is None
+            else [shown for of, span in spans for shown in (of.feedback or ())[span]],
             generations=self.generations,
         )

@@ -27,6 +27,7 @@ from tasks.train.grpo.guidance import RolloutGuidance
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.grpo.rollouts import RolloutGroups
 from tasks.train.grpo.sampling import RolloutSampler
+from tasks.train.grpo.sql_turns import without_feedback
 from tasks.train.methods.method import Advantages, ScoredBatch
 from tasks.train.methods.registry import methods_of
 from tasks.train.ranks import sampling_seed
@@ -146,6 +147,9 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
                 )
             finally:
                 self._chosen = None
+            if share.feedback is not None:
+                output = without_feedback(output, share.feedback)
+                output["num_items_in_batch"] = self._summed((output["completion_mask"] * output["tool_mask"]).sum())
             output["advantages"] = self._advantages(share, output)
         if grammars is not None:
             output[GRAMMARS] = grammars
@@ -209,7 +213,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             scored=chosen.scored,
             rewards=chosen.totals(),
             completion_ids=chosen.completion_ids,
-            completion_mask=output["completion_mask"],
+            completion_mask=output["completion_mask"] * output.get("tool_mask", 1),
             task_weights=self._sampler.loss_weights(),
             entropies=lambda: self._entropies(output),
             summed=self._summed,
@@ -257,6 +261,8 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             of_task = [same for same, row in zip(flat, chosen.group_rows, strict=True) if row.task == task]
             metrics[f"zero_variance/{task}"].append(fmean(of_task))
         metrics["sampling/corrected"].append(fmean(chosen.corrected))
+        if chosen.feedback is not None:
+            metrics["sampling/second_turns"].append(fmean(end > start for start, end in chosen.feedback))
         for name, value in self._sampler.figures().items():
             metrics[name].append(value)
         generator = self.rollout_generator

@@ -185,3 +185,11 @@ def test_real_reviews_become_prompts(tmp_path: Path) -> None:
         if row.task == "extraction":
             assert row.reference["rating"] == scores[row.review_id]
     assert not (output / "store" / "review_causes.csv").exists()
+
+
+def test_sql_prompts_show_what_their_questions_need_if_that_is_set(made: Path, tmp_path: Path) -> None:
+    needed = read_prompts(synthesize(tmp_path / "needed", sql_schema="needed") / "prompts.parquet")
+    whole = read_prompts(made / "prompts.parquet")
+    assert [row.prompt for row in needed] == [row.prompt for row in whole]
+    for short, long in zip(needed, whole, strict=True):
+        assert (len(short.system) < len(long.system)) == (short.task == "sql_qa")
