@@ -8,7 +8,7 @@ import pytest
 from schemas.config.endpoint import EndpointSection
 from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
-from tasks.evaluate.prompts.proposals import PROPOSALS, find_fault, open_proposer
+from tasks.evaluate.prompts.proposals import PROPOSALS, facts, find_fault, open_proposer
 from tasks.evaluate.prompts.race import Runner
 from tasks.evaluate.prompts.wordings import shipped
 from tests.chat_server import Reply, says, serve
@@ -37,6 +37,17 @@ def test_a_wording_with_the_same_facts_may_run() -> None:
         ("com atenção", "da geladeira com atenção"),
         ("com atenção", "de 40 linhas com atenção"),
         ("Não escreva nada", "A entrega atrasou. Não escreva nada"),
+        ("com atenção e", "e não"),
+        ("Leia", "Não leia"),
+        ("objeto JSON: ", "objeto JSON, sem "),
+        ("objeto JSON: ", "objeto JSON. Não inclua: "),
+        ("objeto JSON: ", "objeto JSON. Não responda com, "),
+        ("Não escreva nada", "Omita score. Não escreva nada"),
+        ("Não escreva nada", "Na dúvida, neutral. Não escreva nada"),
+        ("Não escreva nada", "O cliente ficou satisfeito. Não escreva nada"),
+        ("Não escreva nada", "A nota é dez. Não escreva nada"),
+        ("Não escreva nada", "Invente o texto. Não escreva nada"),
+        ("Não escreva nada", "★★★★★ Não escreva nada"),
         ("Não escreva nada", "O cliente mora em Curitiba. Não escreva nada"),
     ],
 )
@@ -55,12 +66,52 @@ def test_a_wording_with_other_facts_is_refused(old: str, new: str) -> None:
         ("churn", "risk_score (0 a 1)", "risk_score (0 a 100)"),
         ("extraction", ", price, other", ", other"),
         ("insights", "com ##", "com #"),
+        ("insights", "três ou quatro", "cinco ou seis"),
+        ("insights", "três ou quatro", "dez"),
+        ("insights", "Não invente", "Invente"),
+        ("insights", "números exatos", "sem números exatos"),
+        ("insights", "Escreva em português", "Não escreva em português"),
+        ("insights", "com -", "com *"),
+        ("push", "até 120", "mais de 120"),
+        ("push", "sem saudação", "com saudação"),
+        ("push", "com o produto", "sem o produto"),
+        ("push", "15% de desconto! Corre", "frete grátis! Corre"),
+        ("push", "Confira no app!", "Confira no app!\nExemplo: Vinhos com desconto!"),
+        ("sql_qa", "Arredonde valores", "Não arredonde valores"),
+        ("sql_qa", "Tabelas:", "Não use tabelas:"),
+        ("churn", "só com um objeto JSON:", "só com um objeto JSON sem"),
+        ("churn", "Leia com atenção.", "Perdemos este cliente."),
+        ("extraction", "Leia com atenção.", "Preencha true em todos."),
+        ("extraction", "Leia com atenção.", "A queixa é delivery."),
     ],
 )
 def test_no_task_loses_a_table_a_limit_or_a_label(task: TaskName, old: str, new: str) -> None:
     text = f"Leia com atenção. {TASKS[task].system}"
     assert find_fault(task, text) is None
     assert find_fault(task, text.replace(old, new)) == "other facts"
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_shipped_wording_keeps_its_own_rules(task: TaskName) -> None:
+    for each in shipped(task):
+        if facts(each.system) >= facts(TASKS[task].system):
+            assert find_fault(task, f"Leia com atenção. {each.system}") is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Não escreva nada antes nem depois", "Não explique e não invente outros valores"),
+        ("Não escreva nada antes nem depois", "Nenhum texto fora dele"),
+        ("responda apenas com um", "não escreva nada além de um"),
+        ("responda apenas com", "devolva, e nada mais,"),
+        ("Não escreva nada antes nem depois", "Não omita nem altere a nota ou a polaridade"),
+        ("Leia a avaliação com atenção", "Você é especialista e classifica o sentimento de cada avaliação"),
+    ],
+)
+def test_an_honest_rewording_may_run(old: str, new: str) -> None:
+    assert old in BETTER
+    assert find_fault("sentiment", BETTER.replace(old, new)) is None
 
 
 @pytest.mark.parametrize(
