@@ -51,6 +51,8 @@ def search_prompts(
         made: list[Origin] = []
 
         def answer(number: int, reworded: Sequence[Reworded]) -> Path:
+            # What an interrupted search has answered is of the same prompts only if the endpoint proposed the same.
+            asked_for = config_digest([each.model_dump(mode="json") for each in reworded])
             request = AnswerRequest(
                 base=open_store(config).path(base.sha256),
                 policy=None,
@@ -63,7 +65,7 @@ def search_prompts(
                 samples=1,
                 batch_size=config.evaluate.batch_size,
                 seed=config.seed,
-                work=folder / f"round-{number}",
+                work=folder / f"round-{number}-{asked_for[:16]}",
                 output=output / f"round-{number}",
             )
             reads = [base, dataset.record]
