@@ -378,7 +378,7 @@ def _whole(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _by_rollout(output: Mapping[str, Any]) -> torch.Tensor:
     """Return one advantage per rollout: the mean over its tokens if they have their own."""
     advantages: torch.Tensor = output["advantages"]
-    mask: torch.Tensor = output["completion_mask"]
+    mask: torch.Tensor = output["completion_mask"] * output.get("tool_mask", 1)
     if advantages.dim() == 1:
         return advantages
     return (advantages * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
