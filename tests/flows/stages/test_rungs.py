@@ -103,7 +103,7 @@ def children(monkeypatch: pytest.MonkeyPatch) -> _Children:
     return children
 
 
-def climb(world: World, *rungs: str, seed: int, overrides: tuple[str, ...] = ()) -> Rungs:
+def climb(world: World, *rungs: str, seed: int, overrides: tuple[str, ...] = (), fresh: bool = False) -> Rungs:
     from prefect import flow
 
     names = ", ".join(f'"{rung}"' for rung in rungs)
@@ -123,7 +123,7 @@ def climb(world: World, *rungs: str, seed: int, overrides: tuple[str, ...] = ())
     def climbs() -> Rungs:
         with open_recorder(config).pipeline("climbs", {}) as run:
             return answer_rungs(
-                config, run, world.prompts, world.dataset, world.plan, world.base, world.tuned, fresh=False
+                config, run, world.prompts, world.dataset, world.plan, world.base, world.tuned, fresh=fresh
             )
 
     return climbs()
@@ -238,6 +238,23 @@ def test_a_search_that_resumes_with_other_proposals_takes_no_answer_to_another_p
         climb(world, "base-prompt", seed=7)
     own = [prompt_row("push", f"validation {number}").prompt for number in range(3)]
     assert answered == [own[:1], own[1:]]
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_search_that_is_made_again_takes_no_other_machines_earlier_answers(
+    world: World, children: _Children, monkeypatch: pytest.MonkeyPatch, fresh: bool
+) -> None:
+    asked: list[bool] = []
+    real = prompt_search.run_stage_child
+
+    def run(*arguments: Any, **named: Any) -> Any:
+        asked.append(named.get("fresh", False))
+        return real(*arguments, **named)
+
+    monkeypatch.setattr(prompt_search, "run_stage_child", run)
+    climb(world, "base-prompt", seed=8, fresh=fresh)
+    assert children.requests
+    assert set(asked) == {fresh}
 
 
 def test_an_interruption_leaves_nothing_out_but_ends_the_evaluation(world: World, children: _Children) -> None:
