@@ -245,7 +245,7 @@ def test_a_search_that_is_made_again_takes_no_other_machines_earlier_answers(
     world: World, children: _Children, monkeypatch: pytest.MonkeyPatch, fresh: bool
 ) -> None:
     asked: list[bool] = []
-    real = prompt_search.run_stage_child
+    real = stage_child.run_stage_child
 
     def run(*arguments: Any, **named: Any) -> Any:
         asked.append(named.get("fresh", False))
