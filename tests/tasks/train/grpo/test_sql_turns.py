@@ -144,6 +144,14 @@ def test_no_gradient_comes_from_feedback_and_some_from_both_answers(
         return real(model, inputs)
 
     trainer._compute_loss = loss
+    divergences: list[torch.Tensor] = []
+    measure = trainer._divergence
+
+    def divergence() -> torch.Tensor:
+        divergences.append(measure())
+        return divergences[-1]
+
+    trainer._divergence = divergence
     trainer.train()
     ((_, rollouts, _),) = [of_step for of_step in seen if of_step[2] is not None]
     assert calls[1] == calls[0] // 2
@@ -153,6 +161,9 @@ def test_no_gradient_comes_from_feedback_and_some_from_both_answers(
     assert zeros == sorted(end - start for start, end in rollouts.feedback)
     assert zeros[-1] > 0
     assert batch["completion_mask"].sum() - sum(zeros) == batch["num_items_in_batch"]
+    (measured,) = divergences
+    learned = (batch["completion_mask"] * batch["tool_mask"]).sum(dim=1)
+    assert measured[1] == learned[: trainer._recipe.prompts_per_step].sum()
     for ids, (start, end) in zip(rollouts.completion_ids, rollouts.feedback, strict=True):
         assert len(ids) <= 300
         assert end == start or len(ids) > end
