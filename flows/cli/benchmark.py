@@ -61,7 +61,7 @@ def run(
     url: Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible endpoint, ending in /v1.")] = None,
     model: Annotated[str | None, typer.Option(help="Name of the model there; without --url, its folder here.")] = None,
     adapter: Annotated[Path | None, typer.Option(help="Folder of an adapter of that model, without --url.")] = None,
-    guided: Annotated[str, typer.Option(help="Tasks guided by grammars, without --url: none, json or all.")] = "none",
+    guided: Annotated[Guided, typer.Option(help="Tasks guided by grammars, without --url.")] = "none",
     key_variable: Annotated[str | None, typer.Option(help="NAME of the variable that holds the key.")] = None,
     concurrency: Annotated[int, typer.Option(help="Concurrent requests.")] = 4,
     timeout: Annotated[float, typer.Option(help="Seconds for one request.")] = 60.0,
@@ -74,8 +74,8 @@ def run(
         raise InputError(
             "give --url and --model for an endpoint, or --model FOLDER, with --adapter and --guided where wanted"
         )
-    if guided not in ("none", "json", "all"):
-        raise InputError(f"--guided {guided}: use none, json or all")
+    if url is None and not temperature:
+        raise InputError("--temperature 0 is for endpoints: a model in a folder samples; give one above 0")
     items = list(Benchmark(folder).items.values())
     with interruptible(KEPT), stage_progress("benchmark") as progress:
         if url is not None:
@@ -88,7 +88,7 @@ def run(
         else:
             run_folder(
                 items, Path(model), adapter, out,
-                guided=_guided(guided), temperature=temperature, max_tokens=max_tokens, seed=seed, progress=progress,
+                guided=guided, temperature=temperature, max_tokens=max_tokens, seed=seed, progress=progress,
             )  # fmt: skip
     say(f"{len(items)} answers: {out}")
 
@@ -98,11 +98,6 @@ def _endpoint(**values: object) -> EndpointSection:
         return EndpointSection.model_validate(values)
     except ValidationError as error:
         raise InputError(f"the endpoint: {first_fault(error)}") from None
-
-
-def _guided(name: str) -> Guided:
-    known: dict[str, Guided] = {"none": "none", "json": "json", "all": "all"}
-    return known[name]
 
 
 @app.command()

@@ -7,12 +7,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
-from prefect.runtime import flow_run
-
-from flows.runtime.session import work_folder
 from flows.runtime.stores import open_store
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
-from flows.stages.stage_child import run_stage_child
+from flows.stages.stage_child import batches_folder, run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.config import Config
 from schemas.config.endpoint import HOW_IT_IS_REACHED
@@ -142,7 +139,7 @@ def answer(
         work=work,
         summary=_figures,
     )
-    folder = _work_folder(config, stage, fresh=fresh)
+    folder = batches_folder(config, STAGE, stage, fresh=fresh)
     return _run(stage, config, pipeline_run, fresh=fresh)
 
 
@@ -214,23 +211,17 @@ def answer_rival(
         work=work,
         summary=_figures,
     )
-    folder = _work_folder(config, stage, fresh=fresh)
+    folder = batches_folder(config, STAGE, stage, fresh=fresh)
     return _run(stage, config, pipeline_run, fresh=fresh)
 
 
 def _run(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -> StageResult:
     """Make the answers; once they are kept, remove the finished batches."""
     result = run_stage(stage, config, pipeline_run, fresh=fresh)
-    kept = _work_folder(config, stage, fresh=False)
+    kept = batches_folder(config, STAGE, stage, fresh=False)
     for folder in kept.parent.glob(f"{kept.name}*"):
         shutil.rmtree(folder)
     return result
-
-
-def _work_folder(config: Config, stage: Stage, *, fresh: bool) -> Path:
-    """Return the folder of finished batches: one per stage key, and with `fresh` one per run."""
-    name = f"{STAGE}-{stage.key[:16]}"
-    return work_folder(config, f"{name}-{flow_run.root_flow_run_id}" if fresh else name)
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:

@@ -6,12 +6,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final
 
-from prefect.runtime import flow_run
-
 from flows.runtime.session import work_folder
 from flows.runtime.stores import open_store
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
-from flows.stages.stage_child import run_stage_child
+from flows.stages.stage_child import batches_folder, run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.config import Config
 from schemas.config.endpoint import HOW_IT_IS_REACHED
@@ -51,6 +49,8 @@ def search_prompts(
         made: list[Origin] = []
 
         def answer(number: int, reworded: Sequence[Reworded]) -> Path:
+            # What an interrupted search has answered is of the same prompts only if the endpoint proposed the same.
+            asked_for = config_digest([each.model_dump(mode="json") for each in reworded])
             request = AnswerRequest(
                 base=open_store(config).path(base.sha256),
                 policy=None,
@@ -63,12 +63,14 @@ def search_prompts(
                 samples=1,
                 batch_size=config.evaluate.batch_size,
                 seed=config.seed,
-                work=folder / f"round-{number}",
+                work=folder / f"round-{number}-{asked_for[:16]}",
                 output=output / f"round-{number}",
             )
             reads = [base, dataset.record]
             made.append(
-                run_stage_child(config, stage, MODULE, request, folder, reads=reads, output=output, progress=progress)
+                run_stage_child(
+                    config, stage, MODULE, request, folder, reads=reads, output=output, progress=progress, fresh=fresh
+                )
             )
             return request.output
 
@@ -109,15 +111,10 @@ def search_prompts(
         summary=_figures,
         reports=(CHOICE_FILE,),
     )
-    folder, replies = _work_folder(config, stage, fresh=fresh), work_folder(config, STAGE)
+    folder, replies = batches_folder(config, STAGE, stage, fresh=fresh), work_folder(config, STAGE)
     result = run_stage(stage, config, pipeline_run, fresh=fresh)
     shutil.rmtree(folder, ignore_errors=True)
     return result
-
-
-def _work_folder(config: Config, stage: Stage, *, fresh: bool) -> Path:
-    name = f"{STAGE}-{stage.key[:16]}"
-    return work_folder(config, f"{name}-{flow_run.root_flow_run_id}" if fresh else name)
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:

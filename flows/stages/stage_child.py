@@ -7,6 +7,7 @@ from pathlib import Path
 from prefect.runtime import flow_run
 from pydantic import BaseModel
 
+from flows.runtime.session import work_folder
 from flows.stages.remote_child import run_child_remotely
 from flows.stages.runner import Stage
 from schemas.artifact import ArtifactRecord, Origin, Worker
@@ -54,3 +55,16 @@ def run_stage_child(
         module, request, folder, interpreter=config.train.interpreter, progress=progress, metrics=metrics
     )
     return Origin(worker=Worker(machine=platform.node(), device=device, prefect_run_id=flow_run.get_id()))
+
+
+def batches_folder(config: Config, name: str, stage: Stage, *, fresh: bool) -> Path:
+    """Return the folder of what children have finished: one per stage key, and with `fresh` one per run.
+
+    Args:
+        config: The run's configuration.
+        name: Beginning of the folder's name.
+        stage: The stage.
+        fresh: Whether this run makes it again.
+    """
+    of_key = f"{name}-{stage.key[:16]}"
+    return work_folder(config, f"{of_key}-{flow_run.root_flow_run_id}" if fresh else of_key)

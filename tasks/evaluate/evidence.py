@@ -5,7 +5,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from schemas.config.evaluate import EvaluateConfig
-from schemas.documents import PairedScore, Rollout
+from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.tasks import TaskName
 from tasks.commerce.variety import variety_of
 from tasks.evaluate.answers.baselines import BaselineAnswers
@@ -20,7 +20,7 @@ Metrics = Mapping[TaskName, Mapping[str, float]]
 class Evaluated(NamedTuple):
     """One model's answers, their scores and their ground truth."""
 
-    rollouts: Sequence[Rollout]
+    rollouts: Sequence[ScoredRollout]
     pairs: Sequence[PairedScore]
     metrics: Metrics
 

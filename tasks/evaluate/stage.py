@@ -219,7 +219,7 @@ def run(
     background = replace(
         known,
         chosen_seed=chosen_seed,
-        answers=_side_by_side(comparison, ladder, everything, scorer.score),
+        answers=_side_by_side(comparison, ladder, everything),
         ground_truth=_by_metric({name: each.metrics for name, each in everything.items()}),
         identities={
             **known.identities,
@@ -300,14 +300,11 @@ def _write_scores(file: Path, scores: Sequence[PairedScore]) -> None:
 
 
 def _side_by_side(
-    comparison: Comparison,
-    ladder: Sequence[RungStanding],
-    models: Mapping[str, Evaluated],
-    scored: Callable[[Rollout], ScoredRollout],
+    comparison: Comparison, ladder: Sequence[RungStanding], models: Mapping[str, Evaluated]
 ) -> tuple[SideBySide, ...]:
     best = best_rung(ladder)
     shown = (BASE, *([best.name] if best else []), TUNED)
-    return side_by_side(comparison.prompts, {name: models[name].rollouts for name in shown}, scored)
+    return side_by_side(comparison.prompts, {name: models[name].rollouts for name in shown})
 
 
 def _both_answers(base: Sequence[Rollout], tuned: Sequence[Rollout]) -> list[AnsweredPrompt]:

@@ -23,7 +23,11 @@ class Runner:
     @property
     def mean(self) -> float:
         """Return its mean reward; 0 without an answer."""
-        return fmean(each.reward for each in self.scored) if self.scored else 0.0
+        return self.mean_of(len(self.scored))
+
+    def mean_of(self, places: int) -> float:
+        """Return its mean reward for the first prompts."""
+        return fmean(each.reward for each in self.scored[:places]) if places else 0.0
 
     def components(self) -> dict[str, float]:
         """Return the mean of each component of its reward."""
@@ -88,9 +92,8 @@ def _halve(
                 each.scored += found.get(each.candidate, ())
             budget -= sum(map(len, found.values()))
         runners += [each for each in pool if not any(each is known for known in runners)]
-        # Beside a longer run a shorter one is chance: only who answered as much as the others can stay.
-        pool = sorted((each for each in pool if len(each.scored) >= places), key=lambda each: -each.mean) or pool[:1]
-        pool = pool[: math.ceil(len(pool) / 2)]
+        # The best wording has answered more prompts than its examples have yet: they are compared on what all answered.
+        pool = sorted(pool, key=lambda each: -each.mean_of(places))[: math.ceil(len(pool) / 2)]
         if number + 1 < rounds and budget:
             pool += [Runner(each) for each in propose(pool[0])]
     return pool[0]

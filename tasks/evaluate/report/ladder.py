@@ -14,9 +14,11 @@ from tasks.evaluate.wording import worded
 from tasks.report.canvas import BLUE, GAIN, INK, LOSS, SOFT, canvas, svg
 
 COLUMNS: Final = 3
-COLOURS: Final = (SOFT, "#b45309", "#7c3aed", LOSS, BLUE, "#be185d", "#0891b2")
-"""Of base and rungs; the tuned model's is that of a gain."""
-MARKS: Final = "osDvP^X"
+NAMES_A_LINE: Final = 5
+"""Steps that a line of the legend names."""
+COLOURS: Final = (SOFT, "#b45309", "#7c3aed", LOSS, BLUE, "#be185d", "#0891b2", "#4d7c0f")
+"""Of base and rungs, in turn; the tuned model's is that of a gain."""
+MARKS: Final = "osDvP^X<"
 
 
 class MeanScore(NamedTuple):
@@ -66,7 +68,8 @@ def draw_ladder(ladder: Sequence[Step]) -> str:
     tasks = list(ladder[0].scores)
     has_prices = all(step.cost is not None for step in ladder) and any(step.cost for step in ladder)
     rows = -(-len(tasks) // COLUMNS)
-    height = 0.9 + 1.9 * rows
+    legend = 0.3 + 0.2 * -(-len(ladder) // NAMES_A_LINE)
+    height = 0.4 + legend + 1.9 * rows
     with canvas(7.6, height) as figure:
         panels = figure.subplots(rows, COLUMNS, squeeze=False, sharey=True).flat
         for panel, task in zip(panels, [*tasks, *[None] * (rows * COLUMNS - len(tasks))], strict=True):
@@ -94,8 +97,8 @@ def draw_ladder(ladder: Sequence[Step]) -> str:
         figure.supxlabel(x, fontsize=8.5, color=SOFT)
         figure.supylabel(worded("mean score, 95 % interval"), fontsize=8.5, color=SOFT)
         handles, labels = figure.axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="upper center", ncols=len(ladder), frameon=False, fontsize=8)
-        figure.subplots_adjust(left=0.09, right=0.99, bottom=0.45 / height, top=1 - 0.5 / height, hspace=0.45)
+        figure.legend(handles, labels, loc="upper center", ncols=NAMES_A_LINE, frameon=False, fontsize=8)
+        figure.subplots_adjust(left=0.09, right=0.99, bottom=0.45 / height, top=1 - legend / height, hspace=0.45)
         said = "; ".join(f"{worded(step.name)} {decimal(step.overall)}" for step in ladder)
         label = "Mean score of each step against the price of its answers, by task; overall: {scores}."
         return svg(figure, worded(label, scores=said))

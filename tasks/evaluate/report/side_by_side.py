@@ -6,12 +6,12 @@ first task, and to the first prompt by its identity.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Final, Literal
 
-from schemas.documents import Rollout, ScoredRollout
+from schemas.documents import ScoredRollout
 from schemas.tasks import TASK_NAMES
 from tasks.evaluate.compare import PromptScores
 
@@ -43,16 +43,13 @@ class SideBySide:
 
 
 def side_by_side(
-    prompts: Sequence[PromptScores],
-    models: Mapping[str, Sequence[Rollout]],
-    scored: Callable[[Rollout], ScoredRollout],
+    prompts: Sequence[PromptScores], models: Mapping[str, Sequence[ScoredRollout]]
 ) -> tuple[SideBySide, ...]:
     """Choose prompts, and return the models' answers to them.
 
     Args:
         prompts: The scores of base and tuned, by task and prompt.
         models: Each model's answers to all of these prompts, in the order in which they are shown.
-        scored: Scores an answer that is shown.
     """
     chosen = choose_prompts(prompts)
     wanted = {(each.task, each.prompt_id) for _, each in chosen}
@@ -64,7 +61,7 @@ def side_by_side(
     }
     found = []
     for reason, scores in chosen:
-        answers = {model: scored(by_prompt[scores.task, scores.prompt_id]) for model, by_prompt in first.items()}
+        answers = {model: by_prompt[scores.task, scores.prompt_id] for model, by_prompt in first.items()}
         shown = tuple(
             ScoredAnswer(model, each.completion, each.reward, each.components) for model, each in answers.items()
         )

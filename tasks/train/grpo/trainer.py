@@ -48,6 +48,8 @@ class _DivergenceSample(NamedTuple):
 
     ids: torch.Tensor
     mask: torch.Tensor
+    learned: torch.Tensor
+    """1 for the tokens that the loss is of."""
     log_probabilities: torch.Tensor
     grammars: torch.Tensor | None
 
@@ -273,6 +275,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
 
     def compute_loss(self, model: Any, inputs: dict[str, Any], *others: Any, **named: Any) -> torch.Tensor:
         """Compute TRL's loss; a pass with only masked completions is not measured, where TRL would log zeros."""
+        self._tool_mask = inputs.get("tool_mask", 1)
         with self.constrained(inputs.get(GRAMMARS)):
             loss: torch.Tensor = super().compute_loss(model, inputs, *others, **named)
         if not self.beta:
@@ -310,14 +313,13 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         """Return the divergence of a few completions, and their tokens, (2,); zeros if none were sampled."""
         if self._divergence_sample is None:
             return torch.zeros(2, device=self.accelerator.device)
-        ids, mask, log_probabilities, grammars = self._divergence_sample
+        ids, mask, learned, log_probabilities, grammars = self._divergence_sample
         self._divergence_sample = None
-        completion = mask[:, -log_probabilities.size(1) :]
         base = self.accelerator.unwrap_model(self.model).disable_adapter()
         with torch.no_grad(), base, self.constrained(grammars):
             reference = self._get_per_token_logps_and_entropies(self.model, ids, mask, log_probabilities.size(1))[0]
         ratio = reference - log_probabilities
-        return torch.stack([((ratio.exp() - ratio - 1) * completion).sum(), completion.sum()])
+        return torch.stack([((ratio.exp() - ratio - 1) * learned).sum(), learned.sum()])
 
     def _summed(self, values: torch.Tensor) -> torch.Tensor:
         """Return the sum over all processes."""
@@ -352,12 +354,14 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
                     **named,
                 )
         if self._starts_at_base and not self.beta and found[0] is not None and found[0].requires_grad:
-            written = attention_mask[:, -logits_to_keep:].any(dim=1).nonzero().squeeze(1)
+            learned = attention_mask[:, -found[0].size(1) :] * self._tool_mask
+            written = learned.any(dim=1).nonzero().squeeze(1)
             few = written[: self._recipe.prompts_per_step // self.accelerator.num_processes]
             if len(few):
                 self._divergence_sample = _DivergenceSample(
                     input_ids[few],
                     attention_mask[few],
+                    learned[few],
                     found[0][few].detach(),
                     None if grammars is None else grammars[few],
                 )
@@ -378,7 +382,7 @@ def _whole(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _by_rollout(output: Mapping[str, Any]) -> torch.Tensor:
     """Return one advantage per rollout: the mean over its tokens if they have their own."""
     advantages: torch.Tensor = output["advantages"]
-    mask: torch.Tensor = output["completion_mask"]
+    mask: torch.Tensor = output["completion_mask"] * output.get("tool_mask", 1)
     if advantages.dim() == 1:
         return advantages
     return (advantages * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)

@@ -39,7 +39,7 @@ def test_a_model_gets_from_the_questions_to_the_page(base: Path, tmp_path: Path)
     ("arguments", "message"),
     (
         (("run", "x", "--out", "y"), "--url and --model"),
-        (("run", "x", "--out", "y", "--model", "m", "--guided", "some"), "use none, json or all"),
+        (("run", "x", "--out", "y", "--model", "m", "--temperature", "0"), "above 0"),
         (("score", "x", "y", "--entry", "z"), "needs --name and --date"),
         (("score", "nowhere", "y"), "nowhere"),
     ),

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from flows.runtime.stores import open_recorder, open_store
+from flows.stages import prompt_search, stage_child
 from flows.stages import rungs as rungs_module
-from flows.stages import stage_child
 from flows.stages.answers import Answering
 from flows.stages.rungs import Rungs, answer_rungs
 from flows.stages.runner import StageResult
@@ -19,9 +19,9 @@ from schemas.config.config import AUDIT_FOLDER, Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError, Interrupted, TucanoError
 from tasks.commerce.registry import TASKS
-from tasks.evaluate.answers.answer import AnswerRequest, main
+from tasks.evaluate.answers.answer import AnswerRequest, Reworded, main
 from tasks.evaluate.answers.files import read_answers
-from tasks.evaluate.prompts.search import read_choice
+from tasks.evaluate.prompts.search import Answer, read_choice
 from tasks.policy.child import Channel
 from tests.flows.prefect_state import prefect_state
 from tests.prompt_tables import write_prompts
@@ -103,7 +103,7 @@ def children(monkeypatch: pytest.MonkeyPatch) -> _Children:
     return children
 
 
-def climb(world: World, *rungs: str, seed: int, overrides: tuple[str, ...] = ()) -> Rungs:
+def climb(world: World, *rungs: str, seed: int, overrides: tuple[str, ...] = (), fresh: bool = False) -> Rungs:
     from prefect import flow
 
     names = ", ".join(f'"{rung}"' for rung in rungs)
@@ -123,7 +123,7 @@ def climb(world: World, *rungs: str, seed: int, overrides: tuple[str, ...] = ())
     def climbs() -> Rungs:
         with open_recorder(config).pipeline("climbs", {}) as run:
             return answer_rungs(
-                config, run, world.prompts, world.dataset, world.plan, world.base, world.tuned, fresh=False
+                config, run, world.prompts, world.dataset, world.plan, world.base, world.tuned, fresh=fresh
             )
 
     return climbs()
@@ -217,6 +217,44 @@ def test_a_search_that_fails_half_way_costs_its_own_rung_alone(world: World, chi
     # The same command again resumes: the first round is not drawn again.
     children.fails = None
     assert list(climb(world, "base-guided", "base-prompt", seed=5).answered) == ["base-guided", "base-prompt"]
+
+
+def test_a_search_that_resumes_with_other_proposals_takes_no_answer_to_another_prompt(
+    world: World, children: _Children, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds: list[tuple[Reworded, ...]] = [
+        (Reworded(task="push", system="a", rows=(0,)),),
+        (Reworded(task="push", system="b", rows=(1, 2)),),
+    ]
+    answered: list[list[str]] = []
+
+    def search(*_: Any, answer: Answer, **__: Any) -> None:
+        folder = answer(1, rounds[len(answered)])
+        answered.append([rollout.prompt for rollout in read_answers(folder)])
+        raise InputError("the disk is full")
+
+    monkeypatch.setattr(prompt_search, "search", search)
+    for _ in rounds:
+        climb(world, "base-prompt", seed=7)
+    own = [prompt_row("push", f"validation {number}").prompt for number in range(3)]
+    assert answered == [own[:1], own[1:]]
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_search_that_is_made_again_takes_no_other_machines_earlier_answers(
+    world: World, children: _Children, monkeypatch: pytest.MonkeyPatch, fresh: bool
+) -> None:
+    asked: list[bool] = []
+    real = stage_child.run_stage_child
+
+    def run(*arguments: Any, **named: Any) -> Any:
+        asked.append(named.get("fresh", False))
+        return real(*arguments, **named)
+
+    monkeypatch.setattr(prompt_search, "run_stage_child", run)
+    climb(world, "base-prompt", seed=8, fresh=fresh)
+    assert children.requests
+    assert set(asked) == {fresh}
 
 
 def test_an_interruption_leaves_nothing_out_but_ends_the_evaluation(world: World, children: _Children) -> None:

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from schemas.config.evaluate import RUNGS
-from schemas.documents import PairedScore, Rollout, ScoredRollout
+from schemas.documents import PairedScore, ScoredRollout
 from schemas.tasks import TaskName
 from tasks.evaluate.answers.cost import Serving
 from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, judged
@@ -116,24 +115,24 @@ def against(before: Sequence[PairedScore], after: Sequence[PairedScore]) -> Comp
 
 def answers(text: str, gain: float = 0.2) -> tuple[SideBySide, ...]:
     """Choose among the prompts of `comparison`, to which the base and a rung say one text."""
-    found: dict[str, list[Rollout]] = {"base": [], "base-guided": [], "tuned": []}
+    found: dict[str, list[ScoredRollout]] = {"base": [], "base-guided": [], "tuned": []}
     for number in range(PROMPTS):
         for model, rollouts in found.items():
             completion = f"melhor {number}" if model == "tuned" else text
             rollouts.append(
-                Rollout.model_construct(
+                ScoredRollout.model_construct(
                     task="push",
                     prompt_id=f"p{number:02}",
                     prompt=f"pergunta {number}",
                     completion=completion,
+                    reward=0.4,
+                    components={"grounding": 0.25},
+                    parsed=None,
+                    spec="grounded",
+                    reward_version="",
                 )
             )
-
-    def scored(rollout: Rollout) -> ScoredRollout:
-        reward: dict[str, Any] = {"reward": 0.4, "components": {"grounding": 0.25}, "parsed": None}
-        return ScoredRollout.model_construct(**rollout.__dict__, **reward, spec="grounded", reward_version="")
-
-    return side_by_side(comparison(gain).prompts, found, scored)
+    return side_by_side(comparison(gain).prompts, found)
 
 
 def background(text: str = HOSTILE) -> Background:

@@ -28,14 +28,18 @@ def scored(reward: float, row: int) -> ScoredRollout:
 
 
 def run(
-    worth: Mapping[str, float],
+    worth: Mapping[str, float | Sequence[float]],
     *,
     budget: int = 48,
     rows: int = 12,
     shots: int = 0,
     propose: Callable[[Runner], Sequence[PromptCandidate]] = lambda _: (),
 ) -> tuple[PromptCandidate, list[Runner]]:
-    """Run a race in which each candidate earns what it is worth on every prompt; by default nothing."""
+    """Run a race in which each candidate earns what it is worth, on every prompt or on each; by default nothing."""
+
+    def earns(candidate: PromptCandidate, row: int) -> float:
+        found = worth.get(candidate.system, 0.0)
+        return found if isinstance(found, float) else found[row]
 
     def shown(candidate: PromptCandidate) -> list[PromptCandidate]:
         return [PromptCandidate(candidate.name, n, f"{candidate.system}+{n}") for n in range(1, shots + 1)]
@@ -46,7 +50,7 @@ def run(
     try:
         while True:
             trials = running.send(earned)  # type: ignore[arg-type]
-            earned = [[scored(worth.get(each.candidate.system, 0.0), row) for row in each.rows] for each in trials]
+            earned = [[scored(earns(each.candidate, row), row) for row in each.rows] for each in trials]
     except StopIteration as ended:
         best: PromptCandidate = ended.value.candidate
         return best, runners
@@ -66,6 +70,14 @@ def test_examples_are_tried_under_the_best_wording_and_kept_where_they_earn_more
     assert best == PromptCandidate("shipped-2", 1, "shipped-2+1")
     assert [each.candidate.system for each in runners if each.candidate.shots] == ["shipped-2+1", "shipped-2+2"]
     assert run({"shipped-2": 0.4, "shipped-2+1": 0.3}, shots=2)[0] == PromptCandidate("shipped-2", 0, "shipped-2")
+
+
+def test_examples_are_compared_with_the_wording_on_the_prompts_that_both_answered() -> None:
+    # Those that the wording alone has answered so far are hard.
+    own = [*[1.0] * 7, *[0.0] * 5, *[1.0] * 8]
+    best, runners = run({"own": own, "own+1": 0.6, "own+2": 0.6}, shots=2, budget=60, rows=20)
+    assert best == WORDINGS[0]
+    assert sorted(len(each.scored) for each in runners if each.candidate.name == "own") == [7, 17, 17]
 
 
 def test_a_proposal_joins_on_the_same_prompts_as_the_wording_it_may_replace() -> None:

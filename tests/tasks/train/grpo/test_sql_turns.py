@@ -15,6 +15,7 @@ from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
 from tasks.train.grpo.sql_turns import REPAIRED, SHORTEST_ANSWER, feedback_ids, second_turns
+from tasks.train.grpo.trainer import _by_rollout
 from tests.tasks.train.kept_training import Collecting, KeptTraining
 from tests.tasks.train.small_training import small_trainer, tiny_policy
 
@@ -143,6 +144,14 @@ def test_no_gradient_comes_from_feedback_and_some_from_both_answers(
         return real(model, inputs)
 
     trainer._compute_loss = loss
+    divergences: list[torch.Tensor] = []
+    measure = trainer._divergence
+
+    def divergence() -> torch.Tensor:
+        divergences.append(measure())
+        return divergences[-1]
+
+    trainer._divergence = divergence
     trainer.train()
     ((_, rollouts, _),) = [of_step for of_step in seen if of_step[2] is not None]
     assert calls[1] == calls[0] // 2
@@ -152,9 +161,21 @@ def test_no_gradient_comes_from_feedback_and_some_from_both_answers(
     assert zeros == sorted(end - start for start, end in rollouts.feedback)
     assert zeros[-1] > 0
     assert batch["completion_mask"].sum() - sum(zeros) == batch["num_items_in_batch"]
+    (measured,) = divergences
+    learned = (batch["completion_mask"] * batch["tool_mask"]).sum(dim=1)
+    assert measured[1] == learned[: trainer._recipe.prompts_per_step].sum()
     for ids, (start, end) in zip(rollouts.completion_ids, rollouts.feedback, strict=True):
         assert len(ids) <= 300
         assert end == start or len(ids) > end
+
+
+def test_the_advantage_of_a_rollout_is_the_mean_over_what_the_policy_wrote() -> None:
+    output = {
+        "advantages": torch.tensor([[1.0, 9.0, 3.0, 9.0]]),
+        "completion_mask": torch.tensor([[1, 1, 1, 0]]),
+        "tool_mask": torch.tensor([[1, 0, 1, 1]]),
+    }
+    assert _by_rollout(output).tolist() == [2.0]
 
 
 def test_what_feedback_says_moves_the_loss_of_no_token_of_its_own(
