@@ -23,7 +23,7 @@ from typing import Final, Literal, NamedTuple
 
 from benchmarks.harness import Report, map_in_processes, run_benchmark
 from schemas.config.evaluate import EvaluateConfig
-from schemas.documents import PairedScore, Rollout
+from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
@@ -121,7 +121,7 @@ def evaluate(job: tuple[Planted, int]) -> Outcome:
     config = EvaluateConfig(margin=MARGIN, resamples=RESAMPLES)
     asked = [row for task in TASK_NAMES for row in generator.sample(pools.prompts[task], PROMPTS)]
     base = [row.answered(_base(row, pools, generator), sample=0) for row in asked]
-    found = baselines(pools.training, base, lambda rollout: _scored(rollout)[0], seed)
+    found = baselines(pools.training, base, lambda rollout: _scored(rollout)[0].reward, seed)
     constants = next(each.says for each in found if each.name == "constant")
     answers: Mapping[Planted, Callable[[PromptRow], str]] = {
         "constant": lambda row: constants[row.task],
@@ -179,25 +179,25 @@ def _right(row: PromptRow) -> str:
     return TASKS[row.task].answer(row.reference)
 
 
-_KNOWN: dict[tuple[str, str], tuple[float, float | None]] = {}
+_KNOWN: dict[tuple[str, str], tuple[ScoredRollout, float | None]] = {}
 
 
-def _scored(rollout: Rollout) -> tuple[float, float | None]:
-    """Return an answer's reward and ground truth; constants and echoes recur."""
+def _scored(rollout: Rollout) -> tuple[ScoredRollout, float | None]:
+    """Return an answer with its reward, and its ground truth; constants and echoes recur."""
     key = rollout.prompt_id, rollout.completion
     if key not in _KNOWN:
         databases = _pools().databases
-        _KNOWN[key] = score_rollout(rollout, databases).reward, truth_of(rollout, databases)
+        _KNOWN[key] = score_rollout(rollout, databases), truth_of(rollout, databases)
     return _KNOWN[key]
 
 
 def _evaluated(rollouts: Sequence[Rollout], seed: int) -> Evaluated:
+    known = [_scored(each) for each in rollouts]
     pairs = [
-        PairedScore(prompt_id=each.prompt_id, task=each.task, seed=seed, sample=0, score=reward, truth=truth)
-        for each in rollouts
-        for reward, truth in [_scored(each)]
+        PairedScore(prompt_id=each.prompt_id, task=each.task, seed=seed, sample=0, score=each.reward, truth=truth)
+        for each, truth in known
     ]
-    return Evaluated(rollouts, pairs, metrics_of(rollouts, _pools().databases))
+    return Evaluated([each for each, _ in known], pairs, metrics_of(rollouts, _pools().databases))
 
 
 if __name__ == "__main__":

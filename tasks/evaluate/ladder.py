@@ -2,15 +2,19 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from schemas.config.evaluate import ABOVE, OverRungs
 from schemas.tasks import TaskName
-from tasks.evaluate.evidence import Compare, Match
 from tasks.evaluate.gate import PromotionGate
 from tasks.evaluate.number_format import interval, signed
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import PairedStats
 from tasks.evaluate.wording import worded
+
+if TYPE_CHECKING:
+    # It reads prompt tables, whose library a comparison of two files does not need.
+    from tasks.evaluate.evidence import Compare, Match
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,7 @@ class RungStanding:
     """Its kind, as the report says it."""
     draws: int
     """Answers that it draws to a prompt, and so how many times one answer's cost it has."""
-    match: Match
+    match: "Match"
     """The rung, which takes the base's place, and the tuned model."""
 
 
@@ -30,9 +34,9 @@ def with_rungs(
     gate: PromotionGate,
     wanted: OverRungs,
     rungs: Sequence[RungStanding],
-    base: Match,
+    base: "Match",
     learned: Collection[TaskName],
-    compare: Compare,
+    compare: "Compare",
 ) -> PromotionGate:
     """Say what of the gain is left over the best rung that costs no more to serve, and hold for it where required.
 

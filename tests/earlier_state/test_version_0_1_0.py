@@ -105,7 +105,8 @@ def test_a_checkpoint_is_resumed_to_the_policy_that_was_made_then(config: Config
     run_child(
         "tasks.train.children.grpo",
         TrainRequest(
-            config=config.train,
+            # As completions were drawn then.
+            config=config.train.model_copy(update={"stock_generation": True}),
             spec=config.rewards.spec,
             validation_temperature=config.evaluate.temperature,
             validation_batch_size=config.evaluate.batch_size,

@@ -91,7 +91,8 @@ class World:
         return made(self.root, "policy", fill, {"base": self.base.record.sha256})
 
     def evaluate(self, policy: StageResult, *overrides: str) -> dict[str, StageResult]:
-        fixed = [f"state.root={self.root}", "evaluate.resamples=1000", "evaluate.against_champion=false"]
+        alone = ("evaluate.against_champion=false", "evaluate.rungs=[]")
+        fixed = [f"state.root={self.root}", "evaluate.resamples=1000", *alone]
         config: Config = load_config("local", [*fixed, *overrides])
         with open_recorder(config).pipeline("evaluates", {}) as run:
             stages: dict[str, StageResult] = evaluate(
