@@ -353,6 +353,15 @@ class Config(Section):
         return self
 
     @model_validator(mode="after")
+    def _the_prompt_search_knows_the_own_prompt(self) -> "Config":
+        if "base-prompt" in self.evaluate.rungs and self.synthesize.sql_schema != "whole":
+            raise ValueError(
+                "the rung 'base-prompt' replaces a task's one system prompt, and synthesize.sql_schema='needed' gives "
+                "each question its own; leave base-prompt out of evaluate.rungs, or set synthesize.sql_schema='whole'"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _the_stand_in_learns_something(self) -> "Config":
         if self.policy.stand_in and not self.warm_start.steps:
             raise ValueError("warm_start.steps is 0, and the stand-in knows only what it learns there; set 1 or more")

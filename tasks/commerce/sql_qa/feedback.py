@@ -1,13 +1,11 @@
 """Feedback on a query that has no result: SQLite's message or that nothing was found, and no value of the store."""
 
-import sqlite3
-import time
 import tomllib
 from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from tasks.commerce.sql_qa.sandbox import FUNCTIONS, MAX_SECONDS, Database, Databases, Refusal
+from tasks.commerce.sql_qa.sandbox import Databases, Refusal
 from tasks.commerce.sql_qa.scorer import run_completion
 from tasks.commerce.text.wordings import FOLDER
 
@@ -27,23 +25,13 @@ def feedback(completion: str, databases: Databases) -> str | None:
     """
     sql, (found, *_) = run_completion(completion, databases)
     if found.refusal is Refusal.INVALID:
-        error = " ".join(_error(databases.copies[0], sql).split())[:MAX_ERROR]
+        error = " ".join(databases.copies[0].why_invalid(sql).split())[:MAX_ERROR]
         return _texts()["error"].replace("{error}", error)
     if found.refusal is not None:
         return _texts()["refused"]
     if all(cell is None for row in found.rows for cell in row):
         return _texts()["empty"]
     return None
-
-
-def _error(database: Database, sql: str) -> str:
-    """Return SQLite's message; under the sandbox's authorizer, limits and budget, which are the connection's."""
-    database._watch.start(time.thread_time() + MAX_SECONDS, FUNCTIONS)  # noqa: SLF001 - a result has no room for it
-    try:
-        database._connection.execute(sql).close()  # noqa: SLF001
-    except (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError) as error:
-        return str(error)
-    return "incomplete input"
 
 
 @cache

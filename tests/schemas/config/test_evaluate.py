@@ -85,3 +85,10 @@ def test_a_floor_that_is_given_replaces_its_task_alone_and_an_unknown_metric_is_
     assert config.floors == {**FLOORS, "churn": {"auc": 0.7}, "push": {}}
     with pytest.raises(ValidationError, match="churn has no floor of accuracy; it has auc"):
         EvaluateConfig.model_validate({"floors": {"churn": {"accuracy": 0.7}}})
+
+
+def test_a_searched_prompt_does_not_replace_schemas_that_each_question_has() -> None:
+    with pytest.raises(InputError, match="base-prompt.*leave base-prompt out of evaluate.rungs"):
+        load_config("local", ["synthesize.sql_schema=needed"])
+    rungs = ["evaluate.rungs=['sft']", "synthesize.sql_schema=needed"]
+    assert load_config("local", rungs).synthesize.sql_schema == "needed"
