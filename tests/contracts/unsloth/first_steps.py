@@ -83,9 +83,9 @@ def _first_steps(trainer: Any, *, may_pad: bool) -> dict[str, Any]:
 
 
 def _trainer(name: str, request: TrainRequest, settings: dict[str, Any], work: Path) -> Any:
-    config = TrainConfig.model_validate(
-        {**request.config.model_dump(), "backend": name, "max_steps": STEPS, **settings}
-    )
+    # Stock generation, which can be forbidden the padding token.
+    fixed = {"backend": name, "max_steps": STEPS, "stock_generation": True}
+    config = TrainConfig.model_validate({**request.config.model_dump(), **fixed, **settings})
     request = request.model_copy(update={"config": config})
     # That Unsloth is imported first is seen to where the child imports it, once.
     trainable = load_trainable(request.base, config, seed=request.seed, max_prompt_tokens=200, work=work)
