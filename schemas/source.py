@@ -125,7 +125,7 @@ def _ancestors(name: str) -> list[str]:
 
 @cache
 def _module(repository: Path, name: str) -> _Module:
-    file = _file_of(repository, name)
+    file = module_file(repository, name)
     if file is None:
         raise ValueError(f"module {name} is not below {repository}; correct who names or imports it")
     try:
@@ -144,7 +144,8 @@ def _module(repository: Path, name: str) -> _Module:
 
 
 @cache
-def _file_of(repository: Path, name: str) -> Path | None:
+def module_file(repository: Path, name: str) -> Path | None:
+    """Return the file of a module by its dotted name; None if the repository has none."""
     path = repository.joinpath(*name.split("."))
     return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
 
@@ -183,7 +184,7 @@ def _imports(repository: Path, statements: Iterable[ast.stmt], package: str) -> 
             yield module
             if _is_folder(repository, module):
                 names = (f"{module}.{alias.name}" for alias in statement.names)
-                yield from (name for name in names if _file_of(repository, name) is not None)
+                yield from (name for name in names if module_file(repository, name) is not None)
 
 
 def _modules_like(repository: Path, module: str, pattern: str) -> list[str]:

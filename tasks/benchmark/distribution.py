@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from schemas.errors import InputError
-from schemas.source import REPOSITORY, source_files
+from schemas.source import REPOSITORY, module_file, source_files
 
 PROJECT: Final = REPOSITORY / "packages" / "benchmark"
 ENTRY_MODULES: Final = (
@@ -42,9 +42,11 @@ def build_wheel(output: Path) -> Path:
         stage = Path(folder) / "project"
         shutil.copytree(PROJECT, stage, ignore=shutil.ignore_patterns("__pycache__"))
         for name in source_files(*ENTRY_MODULES):
-            path = _path(name)
-            (stage / path).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(REPOSITORY / path, stage / path)
+            # A data file has a path for a name.
+            file = module_file(REPOSITORY, name) or REPOSITORY / name
+            copied = stage / file.relative_to(REPOSITORY)
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, copied)
         wheels = Path(folder) / "wheels"
         ended = subprocess.run(
             [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps",
@@ -58,11 +60,3 @@ def build_wheel(output: Path) -> Path:
         (wheel,) = wheels.iterdir()
         output.mkdir(parents=True, exist_ok=True)
         return Path(shutil.copy(wheel, output))
-
-
-def _path(name: str) -> Path:
-    """Return the path of a module by its dotted name, or of a data file, which has a path for a name."""
-    if "/" in name:
-        return Path(name)
-    path = Path(*name.split("."))
-    return path / "__init__.py" if (REPOSITORY / path).is_dir() else path.with_suffix(".py")

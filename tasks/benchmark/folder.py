@@ -37,11 +37,6 @@ class BenchmarkItem(BaseModel):
     canary: str = ""
     """Text that marks the benchmark in whatever a model was trained on; the card has it too."""
 
-    @property
-    def messages(self) -> list[dict[str, str]]:
-        """Return the messages that a model answers."""
-        return [{"role": "system", "content": self.system}, {"role": "user", "content": self.prompt}]
-
     def answered(self, completion: str) -> Rollout:
         """Return the rollout of a completion."""
         return Rollout(

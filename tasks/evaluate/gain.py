@@ -102,7 +102,7 @@ def _of_scope(
     gain = float(gains.mean())
 
     def share(differences: Numbers, resampled: Numbers) -> WithInterval:
-        """WithInterval a share, of one difference's mean by the gain's, from the differences of (prompts, seeds)."""
+        """Return a difference's mean as a share of the gain's; the differences are of (prompts, seeds)."""
         value = float(differences.mean()) / gain
         # To first order the ratio errs as the mean of these does; its interval is never narrower than their Student's.
         errors = differences - value * gains

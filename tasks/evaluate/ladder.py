@@ -52,8 +52,7 @@ def with_rungs(
         learned: The tasks that count; without any, nothing is said.
         compare: Compares the second scores with the first.
     """
-    cheap = [rung for rung in without_training(rungs) if rung.draws == 1]
-    free = [(rung, rung.match.of(learned, compare)) for rung in cheap] if learned else []
+    free = [(rung, rung.match.of(learned, compare)) for rung in _free(without_training(rungs))] if learned else []
     if not free:
         if wanted == "require" and gate.verdict == "promote":
             missing = worded(
@@ -94,8 +93,12 @@ def best_rung(rungs: Sequence[RungStanding]) -> RungStanding | None:
         rungs: The rungs that were evaluated.
     """
     without = without_training(rungs)
-    free = [rung for rung in without if rung.draws == 1]
-    return max(free or without, key=lambda rung: rung.match.found.overall.mean_base, default=None)
+    return max(_free(without) or without, key=lambda rung: rung.match.found.overall.mean_base, default=None)
+
+
+def _free(rungs: Sequence[RungStanding]) -> list[RungStanding]:
+    """Return the rungs that cost no more to serve than the tuned model: one answer to a prompt."""
+    return [rung for rung in rungs if rung.draws == 1]
 
 
 def _sentence(name: str, before: PairedStats, left: PairedStats, truth: PairedStats | None) -> str:

@@ -85,16 +85,15 @@ class Grammars:
                 fill_next_token_bitmask(matcher, mask, row)
         return self._unpacked(mask)
 
-    def of_tokens(self, grammar: str, tokens: Sequence[int]) -> torch.Tensor:
-        """Return the tokens that were allowed at each place of an answer, of shape (tokens, vocabulary).
+    def of_answers(self, answers: Sequence[tuple[str, Sequence[int]]]) -> torch.Tensor:
+        """Return the tokens that were allowed at each place of some answers, (answers, most tokens, vocabulary).
 
         From a token that the grammar does not allow, and behind the end, every token is allowed: so each token of any
         answer has a probability.
-        """
-        return self.of_answers([(grammar, tokens)])[0]
 
-    def of_answers(self, answers: Sequence[tuple[str, Sequence[int]]]) -> torch.Tensor:
-        """Return `of_tokens` of several answers, each with its grammar, of shape (answers, most tokens, vocabulary)."""
+        Args:
+            answers: The grammar of each, empty where any token may follow, and its tokens.
+        """
         most = max((len(tokens) for _, tokens in answers), default=0)
         mask = allocate_token_bitmask(len(answers) * most, self._vocabulary)
         for number, (grammar, tokens) in enumerate(answers):

@@ -69,7 +69,7 @@ def write(repository: Path, name: str, text: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
     # A process keeps what it has read.
-    for cached in (source._closure, source._module, source._file_of, source._is_folder, source._data_files):
+    for cached in (source._closure, source._module, source.module_file, source._is_folder, source._data_files):
         cached.cache_clear()
 
 
@@ -192,7 +192,7 @@ def test_a_module_that_is_left_out_counts_where_it_is_named(repository: Path) ->
 def test_what_is_left_out_is_there_and_says_why() -> None:
     assert len(NOT_IN_KEY) <= 6
     for name, reason in NOT_IN_KEY.items():
-        assert source._file_of(REPOSITORY, name), name
+        assert source.module_file(REPOSITORY, name), name
         assert len(reason.split()) > 3
 
 

@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from schemas.errors import InputError
 from tasks.commerce.sql_qa.sandbox import KEYS, TABLES
+from tasks.commerce.sql_qa.schema_text import tables_in
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import fold
 
@@ -44,7 +45,6 @@ MOST_ALIASED: Final = 3
 """Tables that ON joins."""
 MOST_MEANS: Final = 2
 """Numbers of a table that an inner query gives beside their mean: each takes a place in the first token's mask."""
-_TABLE: Final = re.compile(r"\b(\w+)\(([\w, ]+)\)")
 _TIME: Final = re.compile(r"_(?:timestamp|date)$")
 _TEXT: Final = re.compile(r"_(?:id|status|type|state|city|name|english|prefix|title|message)$|^(?:name|state)$")
 _COUNTED: Final = frozenset(("number", "time"))
@@ -84,7 +84,7 @@ def sql_grammar(system: str) -> str:
         InputError: It names no table.
     """
     rules = _read_rules()
-    tables = {name: columns.split(", ") for name, columns in _TABLE.findall(system) if name in TABLES}
+    tables = {name: columns for name, columns in tables_in(system).items() if name in TABLES}
     if not tables:
         raise InputError(f"a SQL grammar needs a prompt with tables, as in {TABLES[0]}(order_id), and found none")
     aliases = _aliases(tables)

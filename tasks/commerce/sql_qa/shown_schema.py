@@ -15,6 +15,7 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import Final
 
+from tasks.commerce.sql_qa.schema_text import tables_in
 from tasks.commerce.text.lexicons import FOLDER, read_lexicon
 from tasks.commerce.text.text_form import fold
 from tasks.commerce.text.wordings import read_wording
@@ -33,7 +34,6 @@ TOWARDS_ORDERS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """The next table on the way of joins to the orders."""
-_TABLE: Final = re.compile(r"(\w+)\(([\w, ]+)\)")
 _SCHEMA: Final = re.compile(r"\w+\([\w, ]+\)(?:; \w+\([\w, ]+\))+")
 _WORD: Final = re.compile(r"\w+")
 _SLUG: Final = re.compile(r"\b[a-z0-9]+(?:_[a-z0-9]+)+\b")
@@ -79,7 +79,7 @@ def _way(table: str) -> list[str]:
 @cache
 def _tables() -> Mapping[str, list[str]]:
     schema = _SCHEMA.search(read_wording("sql_qa").system)
-    return {name: columns.split(", ") for name, columns in _TABLE.findall(schema[0] if schema else "")}
+    return tables_in(schema[0] if schema else "")
 
 
 @cache

@@ -29,7 +29,12 @@ def test_each_item_is_asked_once_with_its_messages(folder: Path, tmp_path: Path)
         ask(server.url, folder, out)
     assert len(server.requests) == len(items)
     sent = {json.dumps(request["messages"], sort_keys=True) for request in server.requests}
-    assert sent == {json.dumps(item.messages, sort_keys=True) for item in items}
+    assert sent == {
+        json.dumps(
+            [{"role": "system", "content": item.system}, {"role": "user", "content": item.prompt}], sort_keys=True
+        )
+        for item in items
+    }
     answers = read_answers(out, items)
     assert {answer.completion for answer in answers} == {"Olá"}
     assert {answer.source for answer in answers} == {"m, temperature 0.5, 20 tokens, seed 0"}

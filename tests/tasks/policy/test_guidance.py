@@ -118,12 +118,12 @@ def test_the_masks_of_an_answer_are_those_that_it_was_sampled_with(policy: tuple
     grammars = Grammars(tokenizer, len(tokenizer))
     a, b, c = (int(tokenizer.encode(letter)[0]) for letter in "abc")
     end = int(tokenizer.eos_token_id)
-    masks = grammars.of_tokens(AB, [a, b, c, end, tokenizer.pad_token_id])
+    masks = grammars.of_answers([(AB, [a, b, c, end, tokenizer.pad_token_id])])[0]
     assert masks[:4].gather(1, torch.tensor([[a], [b], [c], [end]])).all()
     assert masks[1, [b, a]].tolist() == [True, False]
     assert masks[3].nonzero().flatten().tolist() == [end]
     assert masks[4].all()
-    assert grammars.of_tokens("", [a, b]).all()
+    assert grammars.of_answers([("", [a, b])]).all()
 
 
 def test_from_a_token_that_the_grammar_forbids_on_every_token_has_a_probability(policy: tuple[Any, Any]) -> None:
