@@ -16,6 +16,7 @@ from tasks.curate import stage as curate_stage
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.source import file_digests
 from tasks.policy.published import given_template
+from tasks.policy.stand_in import FOLDER, KNOWN_FILE
 
 TOKENIZER_FILES = {".json", ".txt", ".jinja", ".model"}
 """Suffixes of a model folder's files other than weights."""
@@ -44,7 +45,11 @@ def curate(config: Config, pipeline_run: str, prompts: StageResult, *, fresh: bo
 def _key_inputs(config: Config) -> dict[str, Any]:
     """Return the settings that decide the dataset: general instructions by content; workers not at all."""
     workers = {"runner", "workers", "dask_address", "shard_rows"}
-    values = config.curate.model_dump(mode="json", exclude={*workers, "general"})
+    values = config.curate.model_dump(mode="json", exclude={*workers, "general", "known_to_base"})
+    if config.curate.known_to_base is not None:
+        values["known_to_base"] = file_digests([config.curate.known_to_base])
+    if config.policy.stand_in:
+        values["known_to_stand_in"] = file_digests([FOLDER / KNOWN_FILE])
     if config.curate.general is not None:
         values["general"] = config.curate.general.model_dump(mode="json", exclude={"path"})
         values["general_file"] = file_digests([config.curate.general.path])

@@ -161,6 +161,9 @@ class CurateConfig(Section):
     near-duplicates."""
     general: GeneralConfig | None = None
     """General instructions for the warm start; none where not set."""
+    known_to_base: Path | None = None
+    """Prompts that the base was trained on, which no test or validation prompt may repeat: JSON Lines of `{"prompt"}`,
+    or a parquet file of hashes. The stand-in's own are known without it."""
     runner: Literal["processes", "dask"] = "processes"
     """Runner of the shards: processes of this machine, or Prefect's Dask task runner."""
     workers: int = Field(default=2, ge=1, le=256)

@@ -5,6 +5,7 @@ It reads fingerprints and references, some hundred bytes per prompt, never the p
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -15,20 +16,26 @@ from tasks.curate.duplicates import KEPT, find_copies
 from tasks.curate.fingerprint import FINGERPRINT, words_of
 from tasks.curate.kinship import SOURCES, with_kin
 from tasks.curate.leakage import find_leaks, ranks
-from tasks.curate.quarantine import DUPLICATE, HELD_OUT, LEAKAGE, NEAR_DUPLICATE, TOO_LONG
+from tasks.curate.quarantine import DUPLICATE, HELD_OUT, KNOWN_TO_BASE, LEAKAGE, NEAR_DUPLICATE, TOO_LONG
 from tasks.curate.reviews import REVIEW_COLUMNS, QuotedReviews, same_reviews
 from tasks.curate.split import assign
+from tasks.curate.words import Hashes
 
 Rows = NDArray[np.int64]
+NONE_KNOWN: Final[Hashes] = np.empty(0, np.uint64)
 
 
-def decide(indices: Sequence[Path], renamed: Mapping[str, str], config: CurateConfig) -> pl.DataFrame:
+def decide(
+    indices: Sequence[Path], renamed: Mapping[str, str], config: CurateConfig, known: Hashes = NONE_KNOWN
+) -> pl.DataFrame:
     """Return one row per prompt, in order: its `split`, or null and the `reason` and `detail` of its exclusion.
 
     Args:
         indices: The shards' fingerprints, in order.
         renamed: The ids that scrubbing changed.
         config: Sizes, shares and thresholds.
+        known: Hashes of the words of prompts that the base was trained on: they may be trained on again, and test
+            nothing.
 
     Raises:
         InputError: The prompts cannot be split into these sizes.
@@ -53,6 +60,8 @@ def decide(indices: Sequence[Path], renamed: Mapping[str, str], config: CurateCo
     reviews = QuotedReviews.of(_read(indices, [*SOURCES, *REVIEW_COLUMNS])[kept])
     leaks = np.flatnonzero(np.isin(kept, _better_known_than_held_out(index, copies)))
     leaks = np.union1d(leaks, _reviewed_by_held_out(unique, reviews))
+    taught = np.flatnonzero(unique["held_out"].to_numpy() & np.isin(unique["words_hash"].to_numpy(), known))
+    leaks = np.union1d(leaks, taught)
     related = _relatives_of_copies(index, copies)
     while True:
         stay = np.setdiff1d(np.arange(len(kept)), leaks)
@@ -63,7 +72,7 @@ def decide(indices: Sequence[Path], renamed: Mapping[str, str], config: CurateCo
             break
         # A leaking row may have been a validation row, which another now replaces.
         leaks = np.union1d(leaks, more)
-    return _decisions(index, copies, splits, kept, kept[leaks])
+    return _decisions(index, copies, splits, kept, kept[leaks], kept[taught])
 
 
 def _relatives_of_copies(index: pl.DataFrame, copies: Rows) -> pl.DataFrame:
@@ -122,11 +131,14 @@ def _read(indices: Sequence[Path], columns: list[str]) -> pl.DataFrame:
     return pl.concat([pl.read_parquet(path, columns=columns, glob=False) for path in indices], rechunk=True)
 
 
-def _decisions(index: pl.DataFrame, copies: Rows, splits: pl.Series, kept: Rows, leaks: Rows) -> pl.DataFrame:
+def _decisions(
+    index: pl.DataFrame, copies: Rows, splits: pl.Series, kept: Rows, leaks: Rows, taught: Rows
+) -> pl.DataFrame:
     originals = index.select("prompt_id", "words_hash")[np.maximum(copies, 0)]
     reasons = np.where(originals["words_hash"] == index["words_hash"], DUPLICATE, NEAR_DUPLICATE).astype(object)
     reasons[kept] = [HELD_OUT if split is None else None for split in splits]
     reasons[leaks] = LEAKAGE
+    reasons[taught] = KNOWN_TO_BASE
     reasons[index["too_long"].is_not_null().arg_true()] = TOO_LONG
     decided = pl.DataFrame(
         {
@@ -141,6 +153,7 @@ def _decisions(index: pl.DataFrame, copies: Rows, splits: pl.Series, kept: Rows,
         NEAR_DUPLICATE: pl.format("but for a word the same as {}", "original"),
         HELD_OUT: pl.lit("held out with its kin, never to be trained on, and needed by no split"),
         LEAKAGE: pl.lit("says, at least but for a word, what a held-out prompt says"),
+        KNOWN_TO_BASE: pl.lit("held out, but the base was trained on the same words"),
     }
     detail = pl.coalesce(pl.when(pl.col("reason") == reason).then(text) for reason, text in details.items())
     split = pl.Series("split", [None] * index.height, pl.String).scatter(kept, splits)

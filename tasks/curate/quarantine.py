@@ -24,6 +24,7 @@ DUPLICATE: Final = "duplicate"
 NEAR_DUPLICATE: Final = "near-duplicate"
 HELD_OUT: Final = "held out"
 LEAKAGE: Final = "leakage"
+KNOWN_TO_BASE: Final = "known to base"
 NAMED: Final = (*SOURCES, "source")
 OF_PEOPLE: Final = ("customer_id", "source")
 """Columns in which a bare number may be a telephone or a CPF; elsewhere it numbers orders and reviews."""
@@ -38,6 +39,7 @@ REASONS: Final = (
     NEAR_DUPLICATE,
     HELD_OUT,
     LEAKAGE,
+    KNOWN_TO_BASE,
 )
 """Reasons of exclusion, in the order of the stage's checks."""
 _READABLE: Final = r"[^\s\p{C}\p{Z}\p{M}\x{115f}\x{1160}\x{2800}\x{3164}\x{ffa0}]"

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
 from schemas.config.config import CurateConfig
@@ -21,16 +22,19 @@ from schemas.progress import Progress
 from schemas.tables.prompts import SPLITS
 from schemas.tasks import TASK_NAMES
 from tasks.curate.card import data_card
-from tasks.curate.decide import decide
+from tasks.curate.decide import NONE_KNOWN, decide
 from tasks.curate.files import Counts, write_splits
 from tasks.curate.general import write_general
 from tasks.curate.incoming import IncomingPrompts, open_prompts
+from tasks.curate.known_prompts import read_known
 from tasks.curate.processes import MapShards
 from tasks.curate.proof import prove
 from tasks.curate.quarantine import REASONS, TOO_LONG
 from tasks.curate.scrub import KINDS
 from tasks.curate.shards import Shard, ShardResult, curate_shard
+from tasks.curate.words import Hashes
 from tasks.policy.length import PromptLengths
+from tasks.policy.stand_in import KNOWN_FILE, shipped
 
 DATA_FILES: Final = ("constraints/laptop.txt",)
 """The versions of the packages that recognize alphabets, telephone numbers and likeness."""
@@ -70,6 +74,7 @@ def run(
     lengths.tokens(pl.DataFrame(schema={"system": pl.String, "prompt": pl.String}))
     if config.general is not None and not config.general.path.is_file():
         raise InputError(f"curate.general.path {config.general.path} is no file; correct it or leave it out")
+    known = _known(config, policy)
     work = output / WORK
     work.mkdir()
     incoming = open_prompts(prompts, work)
@@ -79,7 +84,7 @@ def run(
     _refuse_nothing_left(shards, results, rows)
     renamed = {old: new for result in results for old, new in result.renamed.items()}
     progress(rows, rows, "copies and splits")
-    decisions = decide([shard.index for shard in shards], renamed, config)
+    decisions = decide([shard.index for shard in shards], renamed, config, known)
     counts = write_splits(shards, decisions, renamed, output)
     general = None
     if config.general is not None:
@@ -93,6 +98,12 @@ def run(
     (output / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     (output / "README.md").write_text(data_card(summary, output), encoding="utf-8")
     return summary
+
+
+def _known(config: CurateConfig, policy: PolicyConfig) -> Hashes:
+    files = [shipped() / KNOWN_FILE] if policy.stand_in else []
+    files += [] if config.known_to_base is None else [config.known_to_base]
+    return np.unique(np.concatenate([NONE_KNOWN, *(read_known(file) for file in files)]))
 
 
 def _shards(config: CurateConfig, incoming: IncomingPrompts, work: Path, lengths: PromptLengths) -> Iterator[Shard]:

@@ -1,13 +1,19 @@
-"""Laptop stand-in for a downloaded base model: a Qwen-type model with a few million random weights.
+"""Laptop stand-in for a downloaded base model: a Qwen3 with a few million weights, trained once and shipped.
 
-It has the parts of the real one (byte-level BPE, chat template, rotary attention, gated feed-forward layers, tied
-embeddings), so that every later stage runs the same code as on an L4. It knows only what its warm start taught.
+It has the parts of the real one (byte-level BPE with single digits, chat template, rotary attention with grouped
+queries, norms of queries and keys, gated feed-forward layers, tied embeddings), so that every later stage runs the same
+code as on an L4. `tasks.stand_in` trains it.
 """
 
+import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from schemas.config.policy import PolicyConfig
+from pydantic import BaseModel, ConfigDict, Field
+
+from schemas.digests import file_sha256
+from schemas.errors import InputError
 from tasks.policy.published import chatml
 
 if TYPE_CHECKING:
@@ -17,10 +23,54 @@ PAD_TOKEN = "<|endoftext|>"  # noqa: S105 - no password
 TURN_START = "<|im_start|>"
 TURN_END = "<|im_end|>"
 CONTEXT_TOKENS = 2048
+FOLDER: Final = Path(__file__).resolve().parents[2] / "data" / "stand_in"
+"""The shipped stand-in, as `save_pretrained` writes it."""
+KNOWN_FILE: Final = "known_prompts.parquet"
+"""File of hashes of the prompts that it was trained on."""
+CARD_FILE: Final = "card.json"
+"""File of how it was trained, with the sha256 of each other file."""
+
+
+class StandInShape(BaseModel):
+    """Size of the stand-in; the shipped one's where nothing else is given."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    vocabulary_size: int = Field(default=4096, ge=512)
+    """Tokens of its byte-level BPE, including special tokens and the 256 bytes."""
+    hidden_size: int = Field(default=256, ge=32)
+    """Width of the layers."""
+    layers: int = Field(default=6, ge=1)
+    """Decoder layers."""
+    heads: int = Field(default=8, ge=1)
+    """Attention heads of the queries."""
+    key_value_heads: int = Field(default=4, ge=1)
+    """Attention heads of keys and values."""
+    feed_forward_size: int = Field(default=640, ge=32)
+    """Width of the feed-forward layers."""
+
+
+def shipped() -> Path:
+    """Return the folder of the shipped stand-in, whose files are those that its card names.
+
+    Raises:
+        InputError: A file is missing, or is not what was trained.
+    """
+    remedy = "restore data/stand_in, or train it again by `make stand-in`"
+    try:
+        files: dict[str, str] = json.loads((FOLDER / CARD_FILE).read_text(encoding="utf-8"))["files"]
+        altered = [name for name, digest in files.items() if file_sha256(FOLDER / name) != digest]
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"the stand-in in {FOLDER} cannot be read ({type(error).__name__}); {remedy}") from error
+    if altered:
+        raise InputError(f"{altered[0]} of the stand-in in {FOLDER} is not what its card names; {remedy}")
+    return FOLDER
 
 
 def build_tokenizer(texts: Iterable[str], vocabulary_size: int) -> "PreTrainedTokenizerBase":
     """Train a byte-level BPE on the texts and give it the chat template of Qwen's family (ChatML).
+
+    As in Qwen's, each digit is a token: numbers are copied and compared digit by digit.
 
     Args:
         texts: Texts that the model will read and write; never from the test split.
@@ -30,7 +80,9 @@ def build_tokenizer(texts: Iterable[str], vocabulary_size: int) -> "PreTrainedTo
     from transformers import PreTrainedTokenizerFast
 
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    )
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary_size,
@@ -50,18 +102,19 @@ def build_tokenizer(texts: Iterable[str], vocabulary_size: int) -> "PreTrainedTo
     return wrapped
 
 
-def build_model(config: PolicyConfig, tokenizer: "PreTrainedTokenizerBase", seed: int) -> "PreTrainedModel":
+def build_model(shape: StandInShape, tokenizer: "PreTrainedTokenizerBase", seed: int) -> "PreTrainedModel":
     """Build the stand-in with random weights drawn from the seed, in float32."""
     import torch
-    from transformers import Qwen2Config, Qwen2ForCausalLM
+    from transformers import Qwen3Config, Qwen3ForCausalLM
 
-    shape = Qwen2Config(
+    config = Qwen3Config(
         vocab_size=len(tokenizer),
-        hidden_size=config.hidden_size,
-        intermediate_size=config.feed_forward_size,
-        num_hidden_layers=config.layers,
-        num_attention_heads=config.heads,
-        num_key_value_heads=config.heads,
+        hidden_size=shape.hidden_size,
+        intermediate_size=shape.feed_forward_size,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        num_key_value_heads=shape.key_value_heads,
+        head_dim=shape.hidden_size // shape.heads,
         max_position_embeddings=CONTEXT_TOKENS,
         tie_word_embeddings=True,
         pad_token_id=tokenizer.pad_token_id,
@@ -70,4 +123,4 @@ def build_model(config: PolicyConfig, tokenizer: "PreTrainedTokenizerBase", seed
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return Qwen2ForCausalLM(shape)
+        return Qwen3ForCausalLM(config)

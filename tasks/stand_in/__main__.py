@@ -1,0 +1,94 @@
+"""Command `python -m tasks.stand_in`: train the stand-in and write it with its card (`make stand-in`)."""
+
+import argparse
+import json
+import platform
+import shutil
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import torch
+
+from schemas.digests import file_sha256
+from schemas.source import source_digest
+from tasks.curate.known_prompts import words_hashes, write_known
+from tasks.policy.stand_in import CARD_FILE, FOLDER, KNOWN_FILE, build_model, build_tokenizer
+from tasks.stand_in.lessons import Lesson, lessons
+from tasks.stand_in.recipe import Recipe
+from tasks.stand_in.scores import scores_by_task
+from tasks.stand_in.training import train
+
+TEXTS_OF_TOKENIZER: Final = 30_000
+"""Lessons on which the tokenizer is trained: the first ones, or all."""
+STEPS_BETWEEN_LINES: Final = 20
+
+
+def main() -> int:
+    """Train by the recipe, and write weights, tokenizer and card into the output folder."""
+    arguments = _arguments()
+    recipe = Recipe() if arguments.steps is None else Recipe(steps=arguments.steps)
+    make(recipe, arguments.output, scored=arguments.scored)
+    return 0
+
+
+def make(recipe: Recipe, output: Path, *, scored: int) -> None:
+    """Train a stand-in and write it into a folder; equal recipes give equal bytes on equal machines.
+
+    Args:
+        recipe: All that decides it.
+        output: Receives its files; those of an earlier stand-in are replaced.
+        scored: Prompts of each task whose answers are scored for the card; 0 scores none.
+    """
+    started = time.monotonic()
+    taught = list(lessons(recipe))
+    tokenizer = build_tokenizer(_texts(islice(taught, TEXTS_OF_TOKENIZER)), recipe.shape.vocabulary_size)
+    model = build_model(recipe.shape, tokenizer, recipe.seed)
+    losses = train(model, tokenizer, taught, recipe, _say)
+    hours = (time.monotonic() - started) / 3600
+    shutil.rmtree(output, ignore_errors=True)
+    model.to(torch.bfloat16).save_pretrained(output)
+    tokenizer.save_pretrained(output)
+    write_known(words_hashes(lesson.prompt for lesson in taught), output / KNOWN_FILE)
+    card = {
+        "command": f"python -m tasks.stand_in --steps {recipe.steps} --scored {scored}",
+        "recipe": recipe.model_dump(mode="json"),
+        "parameters": model.num_parameters(),
+        "lessons": len(taught),
+        "lessons_sha256": sha256("".join(map(repr, taught)).encode()).hexdigest(),
+        "code": source_digest("tasks.stand_in.__main__"),
+        "last_loss": round(losses[-1], 4),
+        "hours": round(hours, 2),
+        "machine": f"{platform.machine()}, {torch.get_num_threads()} threads, torch {torch.__version__}",
+        "licence": "Apache-2.0; every text is simulated, none is of a shop or a person",
+        "files": {file.name: file_sha256(file) for file in sorted(output.iterdir())},
+        "scores": scores_by_task(model.float(), tokenizer, scored) if scored else {},
+    }
+    (output / CARD_FILE).write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _texts(taught: Iterable[Lesson]) -> Iterator[str]:
+    for lesson in taught:
+        yield from (lesson.system, lesson.prompt, lesson.answer)
+
+
+def _say(done: int, total: int, text: str) -> None:
+    if done % STEPS_BETWEEN_LINES == 0 or done == total:
+        sys.stdout.write(f"{done}/{total} {text}\n")
+        sys.stdout.flush()
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tasks.stand_in", description=__doc__)
+    parser.add_argument("--steps", type=int, help="optimizer steps; the shipped one's if not set")
+    parser.add_argument("--scored", type=int, default=100, help="prompts a task that are scored for its card")
+    parser.add_argument("--output", type=Path, default=FOLDER, help="folder that is replaced")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""Recipe of the stand-in's training: all that decides its weights, beside the code and the machine's rounding."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from schemas.tasks import TaskName
+from tasks.policy.stand_in import StandInShape
+
+PROMPTS: Final[Mapping[TaskName, int]] = {
+    "extraction": 600,
+    "sql_qa": 900,
+    "insights": 900,
+    "push": 700,
+    "sentiment": 450,
+    "churn": 450,
+}
+
+
+class Recipe(BaseModel):
+    """The shipped stand-in's, where nothing else is given."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    seed: int = 1
+    """Decides stores, prompts, their order and faults, and the first weights."""
+    steps: int = Field(default=3000, ge=1)
+    """Optimizer steps."""
+    spoiled_from: float = Field(default=0.8, ge=0, le=1)
+    """Share of the steps after which answers have the faults of the source project's base model."""
+    batch_size: int = Field(default=32, ge=1)
+    """Answered prompts a step."""
+    orders: int = Field(default=2500, ge=1)
+    """Orders of each simulated store."""
+    prompts: Mapping[TaskName, int] = PROMPTS
+    """Prompts of each store, by task."""
+    matrix_rate: float = Field(default=0.02, gt=0)
+    """Peak learning rate of Muon, for the matrices of the layers."""
+    other_rate: float = Field(default=3e-3, gt=0)
+    """Peak learning rate of AdamW, for embeddings and norms."""
+    warmup_steps: int = Field(default=40, ge=1)
+    """Steps in which the rates rise."""
+    prompt_weight: float = Field(default=0.15, ge=0)
+    """Weight of a prompt's tokens in the loss, of which an answer's have 1: to predict them teaches to copy."""
+    shape: StandInShape = StandInShape()
+    """Size of the model."""

@@ -1,0 +1,158 @@
+"""Training of the stand-in from random weights: Muon for the matrices of the layers, AdamW for the rest.
+
+The loss is the mean negative log-likelihood of the answers' tokens and, with less weight, of the prompts'; the system
+prompt, the same in all prompts of a task, is only read. Muon (Jordan and others, 2024) takes some half of AdamW's
+steps. Products are computed in bfloat16, in which CPUs with instructions for it are several times as fast; weights and
+optimizers stay in float32.
+"""
+
+import random
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import torch
+from torch import Tensor
+
+from schemas.progress import Progress, silent
+from tasks.policy.generate import Message, as_messages
+from tasks.policy.stand_in import TURN_END
+from tasks.stand_in.lessons import Lesson
+from tasks.stand_in.recipe import Recipe
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+BATCHES_AT_ONCE: Final = 8
+"""Batches whose lessons are sorted by length together, so that little of a batch is padding."""
+CONSTANT_SHARE: Final = 0.4
+"""Share of the steps at the peak rate, before it falls to `LAST_RATE`."""
+LAST_RATE: Final = 0.02
+MAX_GRADIENT_NORM: Final = 1.0
+
+
+class Encoded(NamedTuple):
+    """A lesson as tokens."""
+
+    tokens: list[int]
+    weights: list[float]
+    """Of each token in the loss."""
+
+
+class Batch(NamedTuple):
+    """Lessons of similar length."""
+
+    tokens: Tensor
+    """Of shape (lessons, tokens), padded at the end."""
+    weights: Tensor
+    """Of each token in the loss, of the same shape; 0 of padding."""
+
+
+def train(
+    model: "PreTrainedModel",
+    tokenizer: "PreTrainedTokenizerBase",
+    taught: Iterable[Lesson],
+    recipe: Recipe,
+    progress: Progress = silent,
+) -> list[float]:
+    """Train the model in place on the lessons in their order; return the loss of each step.
+
+    Args:
+        model: The stand-in in float32.
+        tokenizer: Its own.
+        taught: `recipe.steps * recipe.batch_size` lessons.
+        recipe: Steps and rates.
+        progress: Called with the steps done and the total.
+    """
+    matrices = [
+        weight
+        for name, weight in model.named_parameters()
+        if weight.ndim == 2 and not name.endswith("embed_tokens.weight")
+    ]
+    chosen = {id(weight) for weight in matrices}
+    others = [weight for weight in model.parameters() if id(weight) not in chosen]
+    optimizers = (
+        torch.optim.Muon(matrices, lr=recipe.matrix_rate, weight_decay=0.01),
+        torch.optim.AdamW(others, lr=recipe.other_rate, betas=(0.9, 0.95), weight_decay=0.0),
+    )
+    schedules = [torch.optim.lr_scheduler.LambdaLR(each, lambda step: rate(step, recipe)) for each in optimizers]
+    losses = []
+    model.train()
+    for step, batch in enumerate(_batches(taught, tokenizer, recipe), start=1):
+        loss = _loss(model, batch)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_GRADIENT_NORM)
+        for optimizer, schedule in zip(optimizers, schedules, strict=True):
+            optimizer.step()
+            schedule.step()
+        model.zero_grad(set_to_none=True)
+        losses.append(loss.item())
+        progress(step, recipe.steps, f"stand-in: loss {losses[-1]:.3f}")
+    return losses
+
+
+def rate(step: int, recipe: Recipe) -> float:
+    """Return the share of the peak rate: it rises, stays, and falls linearly to `LAST_RATE`."""
+    rising = min(1.0, (step + 1) / recipe.warmup_steps)
+    done = step / recipe.steps
+    falling = max(0.0, (done - CONSTANT_SHARE) / (1 - CONSTANT_SHARE))
+    return rising * (1 - (1 - LAST_RATE) * falling)
+
+
+def _loss(model: "PreTrainedModel", batch: Batch) -> Tensor:
+    """Return the weighted mean loss; only tokens with a weight are projected to the vocabulary."""
+    weights = batch.weights[:, 1:]
+    counts = weights > 0
+    with torch.autocast("cpu", torch.bfloat16):
+        states = model.model(input_ids=batch.tokens).last_hidden_state[:, :-1][counts]
+        logits = model.lm_head(states)
+    losses = torch.nn.functional.cross_entropy(logits.float(), batch.tokens[:, 1:][counts], reduction="none")
+    return (losses * weights[counts]).sum() / weights.sum()
+
+
+def _batches(taught: Iterable[Lesson], tokenizer: "PreTrainedTokenizerBase", recipe: Recipe) -> Iterator[Batch]:
+    encode = _Encoder(tokenizer, recipe.prompt_weight)
+    generator = random.Random(f"stand-in-{recipe.seed}:batches")
+    lessons = iter(taught)
+    while read := [encode(lesson) for lesson in islice(lessons, BATCHES_AT_ONCE * recipe.batch_size)]:
+        read.sort(key=lambda each: len(each.tokens))
+        batches = [read[first : first + recipe.batch_size] for first in range(0, len(read), recipe.batch_size)]
+        generator.shuffle(batches)
+        yield from (_padded(batch, tokenizer.pad_token_id) for batch in batches)
+
+
+class _Encoder:
+    """Renders lessons as the chat template does, and weighs their tokens."""
+
+    def __init__(self, tokenizer: "PreTrainedTokenizerBase", prompt_weight: float) -> None:
+        self._tokenizer = tokenizer
+        self._prompt_weight = prompt_weight
+        self._system: dict[str, int] = {}
+
+    def __call__(self, lesson: Lesson) -> Encoded:
+        messages = as_messages(lesson.system, lesson.prompt)
+        asked = self._tokens(self._rendered(messages, asks=True))
+        if lesson.system not in self._system:
+            self._system[lesson.system] = len(self._tokens(self._rendered(messages[:1], asks=False)))
+        unread = self._system[lesson.system]
+        answer = self._tokens(lesson.answer + TURN_END)
+        weights = [0.0] * unread + [self._prompt_weight] * (len(asked) - unread) + [1.0] * len(answer)
+        return Encoded(asked + answer, weights)
+
+    def _rendered(self, messages: list[Message], *, asks: bool) -> str:
+        text: str = self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=asks)
+        return text
+
+    def _tokens(self, text: str) -> list[int]:
+        tokens: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
+        return tokens
+
+
+def _padded(batch: list[Encoded], pad: int) -> Batch:
+    longest = max(len(each.tokens) for each in batch)
+    tokens = torch.full((len(batch), longest), pad)
+    weights = torch.zeros(len(batch), longest)
+    for row, each in enumerate(batch):
+        tokens[row, : len(each.tokens)] = torch.tensor(each.tokens)
+        weights[row, : len(each.weights)] = torch.tensor(each.weights)
+    return Batch(tokens, weights)
