@@ -12,6 +12,7 @@ from schemas.tasks import TaskName
 from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import TASKS
+from tasks.stand_in.demonstrations import demonstrate
 from tasks.stand_in.recipe import Recipe
 from tasks.synthesize.simulated import simulate_store
 
@@ -31,13 +32,11 @@ class Lesson(NamedTuple):
 def lessons(recipe: Recipe) -> Iterator[Lesson]:
     """Yield all lessons of the training, right answers first; none twice."""
     total = recipe.steps * recipe.batch_size
-    spoiled_from = int(recipe.spoiled_from * total)
+    demonstrated_from = int(recipe.demonstrated_from * total)
     generator = random.Random(f"stand-in-{recipe.seed}:faults")
     for number, example in enumerate(islice(_examples(recipe), total)):
-        task = TASKS[example.task]
-        answer = task.answer(example.reference)
-        if number >= spoiled_from:
-            answer = task.faults(answer, generator)
+        right = number < demonstrated_from
+        answer = TASKS[example.task].answer(example.reference) if right else demonstrate(example, generator)
         yield Lesson(example.task, example.system, example.prompt, answer)
 
 

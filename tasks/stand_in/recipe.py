@@ -11,10 +11,10 @@ from tasks.policy.stand_in import StandInShape
 PROMPTS: Final[Mapping[TaskName, int]] = {
     "extraction": 600,
     "sql_qa": 900,
-    "insights": 900,
+    "insights": 1200,
     "push": 700,
-    "sentiment": 450,
-    "churn": 450,
+    "sentiment": 400,
+    "churn": 400,
 }
 
 
@@ -25,10 +25,10 @@ class Recipe(BaseModel):
 
     seed: int = 1
     """Decides stores, prompts, their order and faults, and the first weights."""
-    steps: int = Field(default=3000, ge=1)
+    steps: int = Field(default=2600, ge=1)
     """Optimizer steps."""
-    spoiled_from: float = Field(default=0.8, ge=0, le=1)
-    """Share of the steps after which answers have the faults of the source project's base model."""
+    demonstrated_from: float = Field(default=0.8, ge=0, le=1)
+    """Share of the steps after which answers are imperfect demonstrations."""
     batch_size: int = Field(default=32, ge=1)
     """Answered prompts a step."""
     orders: int = Field(default=2500, ge=1)
