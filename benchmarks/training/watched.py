@@ -45,7 +45,7 @@ class Scene:
             folder: Folder of the trainers' files.
             channel: Receives the reports to a parent process.
         """
-        from tasks.policy.stand_in import build_tokenizer
+        from tasks.stand_in.model import StandInShape, build_tokenizer
 
         self._config = config
         self._folder = folder
@@ -57,7 +57,7 @@ class Scene:
             for example in EXAMPLE_MAKERS[task](self._store, random.Random(SEED), EXAMPLES)
         ]
         texts = (text for row in rows for text in (row.system, row.prompt))
-        self._tokenizer = build_tokenizer(texts, config.policy.vocabulary_size)
+        self._tokenizer = build_tokenizer(texts, StandInShape().vocabulary_size)
         # As many prompts as a step has: each step is the same work, whichever trainer draws them.
         self._asked = rows[:: EXAMPLES + 1][: config.train.prompts_per_step]
 
@@ -115,11 +115,11 @@ class Scene:
         return self._without_ends(trainer), checkpointer
 
     def _named(self) -> dict[str, Any]:
-        from tasks.policy.stand_in import build_model
+        from tasks.stand_in.model import StandInShape, build_model
         from tasks.train.backend.trainable import lora_config
 
         return {
-            "model": build_model(self._config.policy, self._tokenizer, SEED),
+            "model": build_model(StandInShape(), self._tokenizer, SEED),
             "processing_class": self._tokenizer,
             "peft_config": lora_config(self._config.train.lora),
         }
