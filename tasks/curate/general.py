@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from schemas.config.config import GeneralConfig
+from schemas.config.general import GeneralConfig
 from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
 from schemas.tables.instructions import COLUMNS, GENERAL_FILE, Instruction

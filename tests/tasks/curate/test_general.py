@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schemas.config.config import GeneralConfig
+from schemas.config.general import GeneralConfig
 from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
 from schemas.tables.instructions import COLUMNS

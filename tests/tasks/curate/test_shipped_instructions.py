@@ -6,7 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from schemas.config.config import DEMONSTRATIONS_FILE, CurateConfig
+from schemas.config.config import CurateConfig
+from schemas.config.general import DEMONSTRATIONS_FILE
 from schemas.config.policy import PolicyConfig
 from schemas.config.profiles import load_config
 from schemas.json_lines import read_json_lines
