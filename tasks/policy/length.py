@@ -10,10 +10,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import polars as pl
+from jinja2 import Template
 
 from schemas.config.policy import PolicyConfig
 from tasks.policy.generate import Message, as_messages
-from tasks.policy.published import given_template, read_tokenizer
+from tasks.policy.published import chatml, given_template, read_tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -70,9 +71,9 @@ class PromptLengths:
 
 @dataclass(frozen=True)
 class _Measure:
-    """Tokenizer and its bounds, loaded once per process."""
+    """Tokenizer and its bounds, once per process."""
 
-    tokenizer: "PreTrainedTokenizerBase"
+    policy: PolicyConfig
     bounded: bool
     """Whether a prompt has at most as many tokens as bytes."""
     template_tokens: int = 0
@@ -91,23 +92,34 @@ class _Measure:
     def count(self, table: pl.DataFrame) -> pl.Series:
         counts: list[int] = []
         for part in table.select("system", "prompt").iter_slices(ROWS_AT_ONCE):
-            rendered = _render(self.tokenizer, [as_messages(system, prompt) for system, prompt in part.rows()])
-            encoded = self.tokenizer(rendered, add_special_tokens=False, return_attention_mask=False, verbose=False)
+            tokenizer = _tokenizer(self.policy.model_dump_json())
+            rendered = _render(tokenizer, [as_messages(system, prompt) for system, prompt in part.rows()])
+            encoded = tokenizer(rendered, add_special_tokens=False, return_attention_mask=False, verbose=False)
             counts += map(len, encoded["input_ids"])
         return pl.Series("tokens", counts, pl.UInt32)
 
 
 @lru_cache(maxsize=2)
 def _measure(policy: str) -> _Measure:
-    named = PolicyConfig.model_validate_json(policy)
-    tokenizer = read_tokenizer(named, given_template(named))
+    config = PolicyConfig.model_validate_json(policy)
+    if config.stand_in:
+        # Its parts are known, so that its tokenizer, and with it torch, is loaded for long prompts alone.
+        template = Template(chatml()).render(messages=as_messages("", ""), add_generation_prompt=True)
+        return _Measure(config, bounded=True, template_tokens=len(template.encode()))
+    tokenizer = _tokenizer(policy)
     (rendered,) = _render(tokenizer, [as_messages(_SYSTEM_MARK, _PROMPT_MARK)])
     verbatim = rendered.count(_SYSTEM_MARK) == 1 and rendered.count(_PROMPT_MARK) == 1
     forms = _forms_within_bytes(tokenizer)
     if forms is None or not verbatim:
-        return _Measure(tokenizer, bounded=False)
+        return _Measure(config, bounded=False)
     own = rendered.replace(_SYSTEM_MARK, "").replace(_PROMPT_MARK, "")
-    return _Measure(tokenizer, bounded=True, template_tokens=len(own.encode()), forms=forms)
+    return _Measure(config, bounded=True, template_tokens=len(own.encode()), forms=forms)
+
+
+@lru_cache(maxsize=2)
+def _tokenizer(policy: str) -> "PreTrainedTokenizerBase":
+    config = PolicyConfig.model_validate_json(policy)
+    return read_tokenizer(config, given_template(config))
 
 
 def _render(tokenizer: "PreTrainedTokenizerBase", conversations: list[list[Message]]) -> list[str]:

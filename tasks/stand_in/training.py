@@ -39,7 +39,7 @@ class Encoded(NamedTuple):
     """Of each token in the loss."""
 
 
-class Batch(NamedTuple):
+class LessonBatch(NamedTuple):
     """Lessons of similar length."""
 
     tokens: Tensor
@@ -99,7 +99,7 @@ def rate(step: int, recipe: Recipe) -> float:
     return rising * (1 - (1 - LAST_RATE) * falling)
 
 
-def _loss(model: "PreTrainedModel", batch: Batch) -> Tensor:
+def _loss(model: "PreTrainedModel", batch: LessonBatch) -> Tensor:
     """Return the weighted mean loss; only tokens with a weight are projected to the vocabulary."""
     weights = batch.weights[:, 1:]
     counts = weights > 0
@@ -110,7 +110,7 @@ def _loss(model: "PreTrainedModel", batch: Batch) -> Tensor:
     return (losses * weights[counts]).sum() / weights.sum()
 
 
-def _batches(taught: Iterable[Lesson], tokenizer: "PreTrainedTokenizerBase", recipe: Recipe) -> Iterator[Batch]:
+def _batches(taught: Iterable[Lesson], tokenizer: "PreTrainedTokenizerBase", recipe: Recipe) -> Iterator[LessonBatch]:
     encode = _Encoder(tokenizer, recipe.prompt_weight)
     generator = random.Random(f"stand-in-{recipe.seed}:batches")
     lessons = iter(taught)
@@ -148,11 +148,11 @@ class _Encoder:
         return tokens
 
 
-def _padded(batch: list[Encoded], pad: int) -> Batch:
+def _padded(batch: list[Encoded], pad: int) -> LessonBatch:
     longest = max(len(each.tokens) for each in batch)
     tokens = torch.full((len(batch), longest), pad)
     weights = torch.zeros(len(batch), longest)
     for row, each in enumerate(batch):
         tokens[row, : len(each.tokens)] = torch.tensor(each.tokens)
         weights[row, : len(each.weights)] = torch.tensor(each.weights)
-    return Batch(tokens, weights)
+    return LessonBatch(tokens, weights)

@@ -14,6 +14,7 @@ from schemas.errors import InputError
 from tasks.policy.generate import as_messages
 from tasks.policy.length import PromptLengths
 from tasks.policy.load import load_tokenizer
+from tasks.policy.stand_in import FOLDER
 
 LONGER_IN_NFC = "\u0958"
 TEXTS = st.lists(
@@ -73,6 +74,17 @@ def test_the_budget_itself_is_allowed_and_one_token_more_is_not(base: Path) -> N
     lengths = PromptLengths.of(PolicyConfig(name=str(base)))
     assert lengths.too_long(table, tokens).to_list() == [False, False, True]
     assert lengths.too_long(table, tokens - 1).to_list() == [True, False, True]
+
+
+@given(texts=st.lists(st.tuples(TEXTS, TEXTS), max_size=5), most_tokens=st.integers(10, 120))
+@settings(deadline=None)
+def test_the_stand_ins_bound_is_never_too_low(texts: list[tuple[str, str]], most_tokens: int) -> None:
+    """It is known without the tokenizer, which would load torch."""
+    tokenizer = load_tokenizer(FOLDER)
+    lengths = PromptLengths.of(PolicyConfig(stand_in=True))
+    true = [_true_tokens(tokenizer, *text) for text in texts]
+    assert lengths.tokens(_table(*texts)).to_list() == true
+    assert lengths.too_long(_table(*texts), most_tokens).to_list() == [tokens > most_tokens for tokens in true]
 
 
 def test_short_prompts_are_not_tokenized(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
