@@ -29,31 +29,43 @@ def engine_draws(model: Any, *, stock: bool = False) -> bool:
     """
     if stock or model.device.type != "cpu":
         return False
-    reason = reason_against(model)
-    if reason is not None:
-        _log(reason)
-    return reason is None
+    unknown = unknown_to_engine(model)
+    if unknown is not None:
+        _log(unknown)
+    return unknown is None
 
 
 @lru_cache
-def _log(reason: str) -> None:
-    _LOG.warning("transformers' generate draws the completions, more slowly than our engine, since %s", reason)
+def _log(unknown: str) -> None:
+    _LOG.warning(
+        "transformers' generate draws the completions, more slowly than our engine, which does not know %s", unknown
+    )
+
+
+def unknown_to_engine(model: Any, *, stock: bool = False) -> str | None:
+    """Return what keeps the engine from drawing on a CPU; None too where it is not to, since `generate` was asked for.
+
+    Args:
+        model: The policy.
+        stock: Whether transformers' `generate` was asked for.
+    """
+    return None if stock or model.device.type != "cpu" else reason_against(model)
 
 
 def reason_against(model: Any) -> str | None:
-    """Return what the engine does not know of a policy, as the end of a sentence; None if it knows all."""
+    """Return what the engine does not know of a policy, by names alone, for any language; None if it knows all."""
     base = _base(model)
     config = base.config
     if base.device.type != "cpu":
-        return f"its device is {base.device.type}"
+        return f"device: {base.device.type}"
     if config.model_type not in FAMILIES or type(base).__module__.split(".")[0] != "transformers":
-        return f"its model is {type(base).__name__} of type {config.model_type!r}"
-    if set(config.layer_types) != {"full_attention"}:
-        return "some of its layers have a sliding window"
+        return f"model_type: {config.model_type} ({type(base).__name__})"
+    if others := {*config.layer_types} - {"full_attention"}:
+        return f"layer_types: {min(others)}"
     if (rotation := config.rope_parameters.get("rope_type", "default")) not in ROTATIONS:
-        return f"its rotary embedding is {rotation!r}"
+        return f"rope_type: {rotation}"
     strange = next((name for name, module in base.named_modules() if not _is_known(module)), None)
-    return None if strange is None else f"its layer {strange} is {type(base.get_submodule(strange)).__name__}"
+    return None if strange is None else f"{strange}: {type(base.get_submodule(strange)).__name__}"
 
 
 def _base(model: Any) -> Any:
