@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from schemas.config.policy import PolicyConfig
+from tasks.stand_in.model import StandInShape
 
-SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=32)
+SMALL = StandInShape(vocabulary_size=512, hidden_size=32, layers=1, heads=2, key_value_heads=1, feed_forward_size=32)
 
 
-def save_base(folder: Path, policy: PolicyConfig = SMALL) -> Path:
+def save_base(folder: Path, shape: StandInShape = SMALL) -> Path:
     """Save a stand-in and its tokenizer as `save_pretrained` writes them, the same ones at each call."""
-    from tasks.policy.stand_in import build_model, build_tokenizer
+    from tasks.stand_in.model import build_model, build_tokenizer
 
-    tokenizer = build_tokenizer(["o pedido chegou atrasado, mas o produto é ótimo"] * 50, policy.vocabulary_size)
-    build_model(policy, tokenizer, 3).save_pretrained(folder)
+    tokenizer = build_tokenizer(["o pedido chegou atrasado, mas o produto é ótimo"] * 50, shape.vocabulary_size)
+    build_model(shape, tokenizer, 3).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

@@ -86,7 +86,7 @@ def write_base(shape: DecoderShape, folder: Path, texts: list[str]) -> None:
     import torch
 
     from benchmarks.gpu_check.shape_models import build
-    from tasks.policy.stand_in import build_tokenizer
+    from tasks.stand_in.model import build_tokenizer
 
     tokenizer = build_tokenizer(texts, min(LEARNT_TOKENS, shape.vocabulary))
     special = {"pad_token_id": tokenizer.pad_token_id, "eos_token_id": tokenizer.eos_token_id}

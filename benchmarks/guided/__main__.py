@@ -25,7 +25,6 @@ from typing import Any, Final
 
 from benchmarks.guided.walks import walks
 from benchmarks.harness import Report, run_benchmark
-from schemas.config.policy import PolicyConfig
 from schemas.tasks import TaskName
 from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
@@ -152,13 +151,13 @@ def _seconds_to_compile(tokenizer: Any, model: Any, grammar: str) -> float:
 
 def _policy(folder: Path | None, texts: Sequence[str]) -> tuple[Any, Any]:
     from tasks.policy.load import load_policy, load_tokenizer
-    from tasks.policy.stand_in import build_model, build_tokenizer
+    from tasks.stand_in.model import StandInShape, build_model, build_tokenizer
 
     if folder is not None:
         return load_policy(folder, None, four_bit=False), load_tokenizer(folder)
-    stand_in = PolicyConfig(stand_in=True)
-    tokenizer = build_tokenizer(texts, stand_in.vocabulary_size)
-    return build_model(stand_in, tokenizer, SEED), tokenizer
+    shape = StandInShape()
+    tokenizer = build_tokenizer(texts, shape.vocabulary_size)
+    return build_model(shape, tokenizer, SEED), tokenizer
 
 
 def _wrong(task: TaskName, answers: Sequence[Completion], databases: Databases) -> tuple[float, float, float]:

@@ -52,7 +52,7 @@ def same_steps(config: Config) -> Inputs:
 
     Every completion is as long as the limit and every step has the same prompts, so that all steps are the same work.
     """
-    from tasks.policy.stand_in import StandInShape, build_model, build_tokenizer
+    from tasks.stand_in.model import StandInShape, build_model, build_tokenizer
 
     store = simulate_store(ORDERS, random.Random(SEED))
     rows = [

@@ -6,9 +6,11 @@ from typing import Final
 from huggingface_hub import constants, get_token, try_to_load_from_cache
 from huggingface_hub.errors import HFValidationError
 
-from flows.doctor.finding import CheckOutcome, single
+from flows.doctor.finding import CheckOutcome, refused, single
 from flows.doctor.http import Unreachable, ask
 from schemas.config.config import Config
+from schemas.errors import InputError
+from tasks.policy.stand_in import shipped
 
 WEIGHTS: Final = ("model.safetensors", "model.safetensors.index.json")
 
@@ -17,7 +19,7 @@ def check_model(config: Config) -> CheckOutcome:
     """Look for the base model: the stand-in, a folder, the hub's cache on this machine, or the hub."""
     name = config.policy.name
     if config.policy.stand_in:
-        return single("model", "ok", "the stand-in is made here")
+        return _stand_in()
     if Path(name).is_dir():
         return _folder(Path(name))
     try:
@@ -30,6 +32,14 @@ def check_model(config: Config) -> CheckOutcome:
     return (
         single("model", "ok", f"{name}, downloaded already") if cached else _hub(name, config.policy.revision or "main")
     )
+
+
+def _stand_in() -> CheckOutcome:
+    try:
+        shipped()
+    except InputError as error:
+        return CheckOutcome((refused("model", str(error)),))
+    return single("model", "ok", "the shipped stand-in, whose files are those of its card")
 
 
 def _hub(name: str, revision: str) -> CheckOutcome:

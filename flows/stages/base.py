@@ -15,29 +15,31 @@ from flows.stages.stage_child import run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.config import Config
 from schemas.config.policy import PolicyConfig, WarmStartConfig
+from schemas.digests import file_sha256
 from schemas.progress import Progress
 from schemas.tables.instructions import GENERAL_FILE
 from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.policy.published import PUBLISHED_FILE, given_template
+from tasks.policy.stand_in import CARD_FILE, shipped
 from tasks.train.sft.warm_start import SUMMARY_FILE, WarmStartRequest
 
 
 @flow(name="base", flow_run_name="base-seed{config.seed}", validate_parameters=False)
 def base(config: Config, pipeline_run: str, dataset: StageResult, *, fresh: bool = False) -> StageResult:
-    """Build the stand-in, or fetch the named model, and give it its warm start."""
+    """Fetch the published model, or the shipped stand-in, and give it its warm start."""
     return _make("base", config, pipeline_run, dataset, fresh=fresh)
 
 
 def published(
     config: Config, pipeline_run: str, dataset: StageResult, base: StageResult, *, fresh: bool = False
 ) -> StageResult | None:
-    """Fetch the named model as it was before its warm start; None without a warm start, and for the stand-in.
+    """Fetch the model as it was before its warm start; None without a warm start.
 
     Nothing is trained on it. It answers the test split, so that the effects of warm start and training can be
     separated. It is of the commit that the base was made of, even if the hub's branch has moved since.
     """
-    if config.policy.stand_in or not config.warm_start.steps:
+    if not config.warm_start.steps:
         return None
     commit = json.loads((base.path / PUBLISHED_FILE).read_text(encoding="utf-8"))["commit"]
     policy = config.policy.model_copy(update={"revision": commit}) if commit else config.policy
@@ -59,7 +61,6 @@ def tuned_on_references(
         lora=recipe.lora,
         load_in_4bit=recipe.load_in_4bit,
     )
-    # The warm start is replaced after validation: of the stand-in, too, an adapter learns here.
     tuned = config.model_copy(update={"warm_start": warm_start})
     return _make("sft", tuned, pipeline_run, dataset, further=base.record, fresh=fresh)
 
@@ -123,8 +124,14 @@ def _make(
 
 
 def policy_values(policy: PolicyConfig) -> dict[str, Any]:
-    """Return the settings that decide a policy; a chat template counts by its content, not by its file."""
-    return policy.model_dump(mode="json") | {"chat_template": given_template(policy)}
+    """Return the settings that decide a policy; a chat template and the stand-in count by content, not by file.
+
+    Raises:
+        InputError: The chat template cannot be read, or the stand-in is missing or altered.
+    """
+    values = policy.model_dump(mode="json") | {"chat_template": given_template(policy)}
+    # The card names the digest of each other file.
+    return values | ({"card": file_sha256(shipped() / CARD_FILE)} if policy.stand_in else {})
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:

@@ -11,12 +11,13 @@ from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from flows.stages.shard_runners import map_shards
 from schemas.config.config import Config
 from schemas.config.policy import PolicyConfig
+from schemas.digests import file_sha256
 from schemas.progress import Progress
 from tasks.curate import stage as curate_stage
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.source import file_digests
 from tasks.policy.published import given_template
-from tasks.policy.stand_in import FOLDER, KNOWN_FILE
+from tasks.policy.stand_in import CARD_FILE, shipped
 
 TOKENIZER_FILES = {".json", ".txt", ".jinja", ".model"}
 """Suffixes of a model folder's files other than weights."""
@@ -48,8 +49,6 @@ def _key_inputs(config: Config) -> dict[str, Any]:
     values = config.curate.model_dump(mode="json", exclude={*workers, "general", "known_to_base"})
     if config.curate.known_to_base is not None:
         values["known_to_base"] = file_digests([config.curate.known_to_base])
-    if config.policy.stand_in:
-        values["known_to_stand_in"] = file_digests([FOLDER / KNOWN_FILE])
     if config.curate.general is not None:
         values["general"] = config.curate.general.model_dump(mode="json", exclude={"path"})
         values["general_file"] = file_digests([config.curate.general.path])
@@ -57,9 +56,12 @@ def _key_inputs(config: Config) -> dict[str, Any]:
 
 
 def _tokenizer(policy: PolicyConfig) -> object:
-    """Identify the tokenizer that measures prompts: a folder by content, a hub's model by name and revision."""
+    """Identify the tokenizer that measures prompts: a folder by content, a hub's model by name and revision.
+
+    The stand-in's card names its tokenizer, and the prompts that it knows.
+    """
     if policy.stand_in:
-        return None
+        return file_sha256(shipped() / CARD_FILE)
     files = [file for file in sorted(Path(policy.name).glob("*")) if file.suffix in TOKENIZER_FILES]
     where: object = file_digests(files) if files else [policy.name, policy.revision]
     return [where, given_template(policy), policy.chat_template_kwargs]

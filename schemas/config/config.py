@@ -154,8 +154,7 @@ class CurateConfig(Section):
     """Key of that hash. It is not the run's seed: the same prompts are tested whatever seed trains. Never change it
     from one version of a dataset to the next."""
     max_prompt_tokens: int = Field(default=1024, ge=50)
-    """Longer prompts, counted with system prompt and chat template, go to quarantine: TRL truncates nothing. The
-    stand-in's are counted in bytes, which its tokens never exceed."""
+    """Longer prompts, counted with system prompt and chat template, go to quarantine: TRL truncates nothing."""
     near_duplicate_threshold: float = Field(default=0.7, ge=0.5, lt=1)
     """Jaccard similarity of two prompts' words and word pairs above which MinHash LSH treats them as
     near-duplicates."""
@@ -361,18 +360,6 @@ class Config(Section):
             raise ValueError(
                 "the rung 'base-prompt' replaces a task's one system prompt, and synthesize.sql_schema='needed' gives "
                 "each question its own; leave base-prompt out of evaluate.rungs, or set synthesize.sql_schema='whole'"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _the_stand_in_learns_something(self) -> "Config":
-        if self.policy.stand_in and not self.warm_start.steps:
-            raise ValueError("warm_start.steps is 0, and the stand-in knows only what it learns there; set 1 or more")
-        with_an_adapter = self.warm_start.load_in_4bit or self.warm_start.result == "adapter"
-        if self.policy.stand_in and with_an_adapter:
-            raise ValueError(
-                "warm_start.load_in_4bit and warm_start.result='adapter' are of a model by name, and the stand-in "
-                "learns with all its weights; leave them out, or set policy.stand_in=false"
             )
         return self
 

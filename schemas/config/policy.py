@@ -16,7 +16,7 @@ class PolicyConfig(Section):
     """The model that is trained."""
 
     stand_in: bool = False
-    """Build the laptop's small stand-in instead of loading `name`."""
+    """Load the laptop's shipped stand-in instead of `name`."""
     name: str = "Polygl0t/Tucano2-qwen-0.5B-Instruct"
     """The base model, by hub name or folder."""
     revision: str | None = Field(default=None, min_length=1)
@@ -27,31 +27,15 @@ class PolicyConfig(Section):
     Qwen's family without reasoning. It is saved with the base model, where every later stage reads it."""
     chat_template_kwargs: dict[str, bool | int | float | str] = Field(default_factory=dict)
     """Fixed variables of the chat template, such as `{ enable_thinking = false }` for Qwen3."""
-    vocabulary_size: int = Field(default=4096, ge=512)
-    """Tokens of the stand-in's own byte-level BPE."""
-    hidden_size: int = Field(default=192, ge=32)
-    """Width of the stand-in."""
-    layers: int = Field(default=4, ge=1)
-    """Decoder layers of the stand-in."""
-    heads: int = Field(default=4, ge=1)
-    """Attention heads of the stand-in."""
-    feed_forward_size: int = Field(default=512, ge=32)
-    """Width of the stand-in's feed-forward layers."""
 
     @model_validator(mode="after")
-    def _heads_divide_the_width(self) -> "PolicyConfig":
-        if self.hidden_size % (2 * self.heads):
-            raise ValueError(f"hidden_size {self.hidden_size} is not a multiple of twice the {self.heads} heads")
-        return self
-
-    @model_validator(mode="after")
-    def _the_stand_in_is_made_here(self) -> "PolicyConfig":
+    def _the_stand_in_has_its_own(self) -> "PolicyConfig":
         of_a_name = ("revision", "chat_template", "chat_template_kwargs")
         given = next((name for name in of_a_name if getattr(self, name)), None)
         if self.stand_in and given:
             raise ValueError(
-                f"{given} is of a model by name, and the stand-in is made here with a chat template of its own; leave "
-                "it out, or set stand_in=false"
+                f"{given} is of a model by name, and the stand-in is shipped with a chat template of its own; "
+                "leave it out, or set stand_in=false"
             )
         return self
 
@@ -65,27 +49,26 @@ class PolicyConfig(Section):
 
 
 class WarmStartConfig(Section):
-    """Supervised fine-tuning on demonstrations, before GRPO.
+    """Supervised fine-tuning on the reference answers, before GRPO.
 
-    The stand-in learns all it knows here, from nearly right answers. A named model learns the reference answers, with
-    an adapter that is merged into it, or kept next to it (`result`).
+    An adapter learns them, which is merged into the model, or kept next to it (`result`).
     """
 
     steps: int = Field(default=300, ge=0)
-    """Optimizer steps; 0 leaves a named model as published; the stand-in needs at least one."""
+    """Optimizer steps; 0 leaves the model as published."""
     batch_size: int = Field(default=32, ge=1)
     """Demonstrations a step."""
     accumulation: int = Field(default=1, ge=1)
     """Forward passes per step, among which its demonstrations are divided to save memory."""
     learning_rate: float = Field(default=2e-3, gt=0)
-    """Peak learning rate; a named model needs about a tenth of the stand-in's."""
+    """Peak learning rate; a model of the hub needs about a tenth of the stand-in's."""
     lora: LoraSection = LoraSection()
-    """Size of a named model's adapter; the stand-in trains all its weights."""
+    """Size of the adapter."""
     load_in_4bit: bool = False
-    """Quantize a named model to NF4 while its adapter learns (QLoRA, 2305.14314); the adapter is merged into the
+    """Quantize the model to NF4 while the adapter learns (QLoRA, 2305.14314); the adapter is merged into the
     published weights."""
     result: Literal["merged", "adapter"] = "merged"
-    """Result for a named model: one model, the adapter merged into its published weights in their own precision; or
+    """Result: one model, the adapter merged into its published weights in their own precision; or
     those weights and a separate adapter, which training continues from."""
 
     @model_validator(mode="after")

@@ -133,8 +133,7 @@ def find_too_long(table: pl.DataFrame, lengths: PromptLengths, most_tokens: int)
         The sentences, null if a row fits.
     """
     rows = lengths.too_long(table, most_tokens).arg_true()
-    at_most = "" if lengths.exact else "up to "
-    details = [f"{at_most}{tokens} tokens, {most_tokens} allowed" for tokens in lengths.tokens(table[rows])]
+    details = [f"{tokens} tokens, {most_tokens} allowed" for tokens in lengths.tokens(table[rows])]
     return pl.Series("too_long", [None] * table.height, pl.String).scatter(rows, details)
 
 

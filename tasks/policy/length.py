@@ -1,8 +1,7 @@
 """Prompt length in tokens, with system text and chat template, up to the start of the answer.
 
 Most prompts need no tokenizer: every token of a byte-level BPE stands for at least one byte of UTF-8, so a prompt has
-at most as many tokens as bytes. The stand-in's tokenizer is trained on the dataset being made, so its prompts are
-checked by that bound.
+at most as many tokens as bytes.
 """
 
 import json
@@ -14,8 +13,7 @@ import polars as pl
 
 from schemas.config.policy import PolicyConfig
 from tasks.policy.generate import Message, as_messages
-from tasks.policy.published import chatml, given_template, read_tokenizer
-from tasks.policy.stand_in import TURN_END, TURN_START
+from tasks.policy.published import given_template, read_tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -31,19 +29,13 @@ NormalForm = Literal["NFC", "NFKC"]
 class PromptLengths:
     """Length measure of prompts, in tokens of a policy. It is passed to other processes without the tokenizer."""
 
-    policy: str | None
-    """The policy's configuration as JSON, from which its tokenizer is loaded; None for the stand-in, which has none
-    yet."""
+    policy: str
+    """The policy's configuration as JSON, from which its tokenizer is loaded."""
 
     @classmethod
     def of(cls, config: PolicyConfig) -> "PromptLengths":
         """Return the measure of a policy's prompts; nothing is loaded yet."""
-        return cls(None if config.stand_in else config.model_dump_json())
-
-    @property
-    def exact(self) -> bool:
-        """Return whether `tokens` is exact; otherwise it is an upper bound."""
-        return self.policy is not None
+        return cls(config.model_dump_json())
 
     def too_long(self, table: pl.DataFrame, most_tokens: int) -> pl.Series:
         """Return, for each row, whether its prompt takes more tokens than allowed.
@@ -59,13 +51,13 @@ class PromptLengths:
         if not measure.bounded:
             return (measure.count(table) > most_tokens).alias("too_long")
         doubtful = (measure.most_tokens(table) > most_tokens).alias("too_long")
-        if measure.tokenizer is None or not doubtful.any():
+        if not doubtful.any():
             return doubtful
         rows = doubtful.arg_true()
         return doubtful.scatter(rows, measure.count(table[rows]) > most_tokens)
 
     def tokens(self, table: pl.DataFrame) -> pl.Series:
-        """Return, for each row, its prompt's tokens; for the stand-in an upper bound.
+        """Return, for each row, its prompt's tokens.
 
         Args:
             table: Rows with `system` and `prompt`, neither null.
@@ -80,8 +72,7 @@ class PromptLengths:
 class _Measure:
     """Tokenizer and its bounds, loaded once per process."""
 
-    tokenizer: "PreTrainedTokenizerBase | None"
-    """None for the stand-in."""
+    tokenizer: "PreTrainedTokenizerBase"
     bounded: bool
     """Whether a prompt has at most as many tokens as bytes."""
     template_tokens: int = 0
@@ -98,8 +89,6 @@ class _Measure:
         return pl.max_horizontal(text.str.len_bytes(), *normalized)
 
     def count(self, table: pl.DataFrame) -> pl.Series:
-        if self.tokenizer is None:
-            return self.most_tokens(table)
         counts: list[int] = []
         for part in table.select("system", "prompt").iter_slices(ROWS_AT_ONCE):
             rendered = _render(self.tokenizer, [as_messages(system, prompt) for system, prompt in part.rows()])
@@ -109,10 +98,7 @@ class _Measure:
 
 
 @lru_cache(maxsize=2)
-def _measure(policy: str | None) -> _Measure:
-    if policy is None:
-        # Saved and loaded again, the stand-in's tokenizer becomes one of Qwen's, which normalizes to NFC.
-        return _Measure(None, bounded=True, template_tokens=_stand_in_template_tokens(), forms=("NFC",))
+def _measure(policy: str) -> _Measure:
     named = PolicyConfig.model_validate_json(policy)
     tokenizer = read_tokenizer(named, given_template(named))
     (rendered,) = _render(tokenizer, [as_messages(_SYSTEM_MARK, _PROMPT_MARK)])
@@ -122,14 +108,6 @@ def _measure(policy: str | None) -> _Measure:
         return _Measure(tokenizer, bounded=False)
     own = rendered.replace(_SYSTEM_MARK, "").replace(_PROMPT_MARK, "")
     return _Measure(tokenizer, bounded=True, template_tokens=len(own.encode()), forms=forms)
-
-
-def _stand_in_template_tokens() -> int:
-    from jinja2 import Template
-
-    rendered: str = Template(chatml()).render(messages=as_messages("", ""), add_generation_prompt=True)
-    marks = rendered.count(TURN_START) + rendered.count(TURN_END)
-    return marks + len(rendered.replace(TURN_START, "").replace(TURN_END, "").encode())
 
 
 def _render(tokenizer: "PreTrainedTokenizerBase", conversations: list[list[Message]]) -> list[str]:

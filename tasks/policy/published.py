@@ -8,6 +8,7 @@ from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
 from tasks.policy.causes import causes_of
 from tasks.policy.generate import Message, as_messages
+from tasks.policy.stand_in import located
 from tasks.policy.thoughts import opens_a_thought
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def given_template(policy: PolicyConfig) -> str | None:
 
 
 def read_tokenizer(policy: PolicyConfig, template: str | None = None) -> "PreTrainedTokenizerBase":
-    """Load the tokenizer of a named model, with its own or the configured chat template.
+    """Load the tokenizer of a published model, with its own or the configured chat template.
 
     The template's variables are set in its first line, so that a saved copy renders the same everywhere.
 
@@ -62,6 +63,7 @@ def read_tokenizer(policy: PolicyConfig, template: str | None = None) -> "PreTra
     """
     from transformers import AutoTokenizer
 
+    policy = located(policy)
     if policy.revision is not None and Path(policy.name).is_dir():
         raise InputError(
             f"policy.revision {policy.revision!r} is of a hub's repository, and policy.name {policy.name!r} is a "
@@ -85,7 +87,7 @@ def read_tokenizer(policy: PolicyConfig, template: str | None = None) -> "PreTra
 
 
 def read_weights(policy: PolicyConfig, **loading: Any) -> "PreTrainedModel":
-    """Load the weights of a named model, with a neutral generation configuration.
+    """Load the weights of a published model, with a neutral generation configuration.
 
     Args:
         policy: The model.
@@ -100,6 +102,7 @@ def read_weights(policy: PolicyConfig, **loading: Any) -> "PreTrainedModel":
 
     from tasks.policy.load import reset_generation_config
 
+    policy = located(policy)
     try:
         model: PreTrainedModel
         model, report = AutoModelForCausalLM.from_pretrained(

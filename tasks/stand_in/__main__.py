@@ -17,8 +17,9 @@ import torch
 from schemas.digests import file_sha256
 from schemas.source import source_digest
 from tasks.curate.known_prompts import words_hashes, write_known
-from tasks.policy.stand_in import CARD_FILE, FOLDER, KNOWN_FILE, build_model, build_tokenizer
+from tasks.policy.stand_in import CARD_FILE, FOLDER, KNOWN_FILE
 from tasks.stand_in.lessons import Lesson, lessons
+from tasks.stand_in.model import build_model, build_tokenizer
 from tasks.stand_in.recipe import Recipe
 from tasks.stand_in.scores import scores_by_task
 from tasks.stand_in.training import train

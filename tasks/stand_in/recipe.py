@@ -6,7 +6,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.tasks import TaskName
-from tasks.policy.stand_in import StandInShape
+from tasks.stand_in.model import StandInShape
 
 PROMPTS: Final[Mapping[TaskName, int]] = {
     "extraction": 600,

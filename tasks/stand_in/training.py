@@ -16,8 +16,8 @@ from torch import Tensor
 
 from schemas.progress import Progress, silent
 from tasks.policy.generate import Message, as_messages
-from tasks.policy.stand_in import TURN_END
 from tasks.stand_in.lessons import Lesson
+from tasks.stand_in.model import TURN_END
 from tasks.stand_in.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def train(
     model.train()
     for step, batch in enumerate(_batches(taught, tokenizer, recipe), start=1):
         loss = _loss(model, batch)
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_GRADIENT_NORM)
         for optimizer, schedule in zip(optimizers, schedules, strict=True):
             optimizer.step()

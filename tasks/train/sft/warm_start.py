@@ -1,16 +1,15 @@
 """The base model: the child process of the base stage.
 
-A stand-in of the profile is built here and given an SFT warm start on imperfect demonstrations of training prompts, so
-that GRPO has something to teach. A named model is downloaded and kept as an artifact, so that later stages need no hub;
-if the profile asks for it, it first gets a warm start on the reference answers, by an adapter beside frozen weights,
-quantized or not, which is then merged into the published ones, or kept beside them. General instructions of the dataset
-are mixed in, if it has any.
+A published model is downloaded, or the shipped stand-in is read, and kept as an artifact, so that later stages need no
+hub. If the profile asks for it, it first gets a warm start on the reference answers, by an adapter beside frozen
+weights, quantized or not, which is then merged into the published ones, or kept beside them. General instructions of
+the dataset are mixed in, if it has any.
 """
 
 import json
 import random
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
 SUMMARY_FILE = "warm_start.json"
 
 Shown = TypeVar("Shown")
-Demonstrate = Callable[[PromptRow, random.Random], str]
-"""Answers a prompt in the style to be learned."""
 
 
 class WarmStartRequest(BaseModel):
@@ -58,9 +55,9 @@ class WarmStartRequest(BaseModel):
     recipe: TrainConfig | None = None
     """The subsequent training, usually on this machine, which is checked against it first; None if unknown."""
     gradient_checkpointing: bool = False
-    """Whether a named model recomputes its activations in the backward pass instead of keeping them."""
+    """Whether the model recomputes its activations in the backward pass instead of keeping them."""
     seed: int
-    """Decides the initial weights of the stand-in or the adapter, the demonstrations and their order."""
+    """Decides the initial weights of the adapter, the demonstrations and their order."""
     dataset: Path
     """Folder of the dataset artifact; only its training split and its general instructions are read."""
     output: Path
@@ -76,17 +73,15 @@ def main(request_file: Path, channel: Channel) -> None:
     channel.progress(0, request.warm_start.steps, "loading torch and TRL")
     if request.recipe is not None:
         refuse_unfit_machine(request.recipe)
-    if request.policy.stand_in:
-        _teach_stand_in(request, work, channel)
-    elif request.warm_start.steps:
-        _teach_named(request, work, channel)
+    if request.warm_start.steps:
+        _fine_tune(request, work, channel)
     else:
-        _keep_named(request)
+        _keep(request)
 
 
-def _keep_named(request: WarmStartRequest) -> None:
+def _keep(request: WarmStartRequest) -> None:
     tokenizer = _tokenizer_of(request)
-    _write_named(read_weights(request.policy, dtype="auto"), tokenizer, request)
+    _write_published(read_weights(request.policy, dtype="auto"), tokenizer, request)
 
 
 def _tokenizer_of(request: WarmStartRequest) -> "PreTrainedTokenizerBase":
@@ -96,14 +91,14 @@ def _tokenizer_of(request: WarmStartRequest) -> "PreTrainedTokenizerBase":
     return tokenizer
 
 
-def _write_named(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", request: WarmStartRequest) -> None:
+def _write_published(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", request: WarmStartRequest) -> None:
     ends = model.generation_config.eos_token_id
     if tokenizer.eos_token_id not in (ends if isinstance(ends, list) else [ends]):
         # A server would let the model continue after the end of its turn.
         model.generation_config.eos_token_id = model.config.eos_token_id = tokenizer.eos_token_id
     _write_model(model, tokenizer, request.output)
     published = {
-        "name": request.policy.name,
+        "name": "stand-in" if request.policy.stand_in else request.policy.name,
         "revision": request.policy.revision,
         # A local folder has none.
         "commit": getattr(model.config, "_commit_hash", None),
@@ -116,39 +111,12 @@ def _write_model(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase",
     tokenizer.save_pretrained(output)
 
 
-def _teach_stand_in(request: WarmStartRequest, work: Path, channel: Channel) -> None:
-    import transformers
-    from datasets import Dataset
-    from trl import SFTConfig
-
-    from tasks.policy.demonstrations import demonstrate
-    from tasks.policy.stand_in import build_model, build_tokenizer
-    from tasks.train.sft.trainer import WarmStartTrainer
-    from tasks.train.watch.callbacks import StepReporter
-
-    transformers.utils.logging.disable_progress_bar()
-    demonstrations, general = _demonstrations_for(
-        request, lambda row, generator: demonstrate(row.task, row.reference, generator)
-    )
-    tokenizer = build_tokenizer(_texts(demonstrations), request.policy.vocabulary_size)
-    trainer = WarmStartTrainer(
-        model=build_model(request.policy, tokenizer, request.seed),
-        args=SFTConfig(**_arguments(request, work, spread=general > 0, on_gpu=False)),
-        train_dataset=Dataset.from_list(demonstrations),
-        processing_class=tokenizer,
-        callbacks=[StepReporter(channel, request.warm_start.steps)],
-    )
-    trainer.train()
-    _write_model(trainer.model, tokenizer, request.output)
-    _write_summary(request, trainer.model, trainer.state.log_history, len(demonstrations), general)
-
-
-def _teach_named(request: WarmStartRequest, work: Path, channel: Channel) -> None:
+def _fine_tune(request: WarmStartRequest, work: Path, channel: Channel) -> None:
     import transformers
 
     transformers.utils.logging.disable_progress_bar()
     tokenizer = _tokenizer_of(request)
-    demonstrations, general = _demonstrations_for(request, lambda row, _: TASKS[row.task].answer(row.reference))
+    demonstrations, general = _demonstrations_for(request)
     try:
         trainer = _train_adapter(request, tokenizer, demonstrations, work, channel, spread=general > 0)
     except Exception as error:
@@ -164,7 +132,7 @@ def _teach_named(request: WarmStartRequest, work: Path, channel: Channel) -> Non
         model = _merged(model, adapter)
     else:
         shutil.copytree(adapter, request.output / ADAPTER_FOLDER)
-    _write_named(model, tokenizer, request)
+    _write_published(model, tokenizer, request)
     _write_summary(request, model, log, len(demonstrations), general)
 
 
@@ -274,7 +242,7 @@ def _write_summary(
     (request.output / SUMMARY_FILE).write_text(json.dumps(summary, indent=1), encoding="utf-8")
 
 
-def _demonstrations_for(request: WarmStartRequest, demonstrate: Demonstrate) -> tuple[list[dict[str, Any]], int]:
+def _demonstrations_for(request: WarmStartRequest) -> tuple[list[dict[str, Any]], int]:
     """Return the demonstrations, and the number of general instructions among them.
 
     Raises:
@@ -284,7 +252,7 @@ def _demonstrations_for(request: WarmStartRequest, demonstrate: Demonstrate) -> 
     if not rows:
         raise InputError(f"{request.dataset} has no training prompts; make some with `tucano synthesize`")
     general = _read_general(request.dataset)
-    shown = list(_with_general(rows, general, request.warm_start, request.seed, demonstrate))
+    shown = list(_with_general(rows, general, request.warm_start, request.seed))
     return shown, _general_wanted(rows, general, len(shown))
 
 
@@ -298,14 +266,13 @@ def _with_general(
     general: Sequence[dict[str, str]],
     config: WarmStartConfig,
     seed: int,
-    demonstrate: Demonstrate,
 ) -> Iterator[dict[str, Any]]:
     """Yield as many demonstrations as the steps read, the general instructions spread evenly among them."""
     wanted = config.steps * config.batch_size
     of_general = _general_wanted(rows, general, wanted)
     # A separate generator: each kind's draws do not depend on the other kind.
     instructions = _instructions(general, of_general, random.Random(f"general:{seed}"))
-    demonstrations = _demonstrations(rows, wanted - of_general, random.Random(seed), demonstrate)
+    demonstrations = _demonstrations(rows, wanted - of_general, random.Random(seed))
     for place in range(wanted):
         is_general = (place + 1) * of_general // wanted > place * of_general // wanted
         yield next(instructions if is_general else demonstrations)
@@ -316,11 +283,9 @@ def _general_wanted(rows: Sequence[PromptRow], general: Sequence[dict[str, str]]
     return round(wanted * len(general) / (len(rows) + len(general)))
 
 
-def _demonstrations(
-    rows: Sequence[PromptRow], wanted: int, generator: random.Random, demonstrate: Demonstrate
-) -> Iterator[dict[str, Any]]:
+def _demonstrations(rows: Sequence[PromptRow], wanted: int, generator: random.Random) -> Iterator[dict[str, Any]]:
     for row in _rounds(rows, wanted, generator):
-        yield _shown(row.system, row.prompt, demonstrate(row, generator))
+        yield _shown(row.system, row.prompt, TASKS[row.task].answer(row.reference))
 
 
 def _instructions(general: Sequence[dict[str, str]], wanted: int, generator: random.Random) -> Iterator[dict[str, Any]]:
@@ -340,12 +305,6 @@ def _shown(system: str, prompt: str, completion: str) -> dict[str, Any]:
     from tasks.policy.generate import as_answer, as_messages
 
     return {"prompt": as_messages(system, prompt), "completion": [as_answer(completion)]}
-
-
-def _texts(demonstrations: Sequence[dict[str, Any]]) -> Iterator[str]:
-    for demonstration in demonstrations:
-        for message in demonstration["prompt"] + demonstration["completion"]:
-            yield message["content"]
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from tasks.audit.rubrics import task_rubric
 from tasks.commerce.example import Example
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.policy.demonstrations import demonstrate
+from tasks.stand_in.demonstrations import demonstrate
 
 Examples = Mapping[TaskName, list[Example]]
 PARTS = (
@@ -117,7 +117,7 @@ def test_a_prompt_that_it_does_not_read_changes_nothing(
 def test_its_demonstrations_are_right_at_times_and_spoilt_at_times(name: TaskName, examples: Examples) -> None:
     example, generator = examples[name][0], random.Random(3)
     right = TASKS[name].answer(example.reference)
-    shown = [demonstrate(name, example.reference, generator) == right for _ in range(200)]
+    shown = [demonstrate(example, generator) == right for _ in range(200)]
     assert 0.05 < sum(shown) / len(shown) < 0.8
 
 

@@ -13,7 +13,7 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example import Example
 from tasks.commerce.registry import TASKS
 from tasks.commerce.sql_qa.questions import read_families, values_of
-from tasks.policy.stand_in import build_tokenizer
+from tasks.stand_in.model import build_tokenizer
 
 EXTRACTION = (
     '{"sentiment":"negative","sentiment_score":1,"churn_risk":0.8,"delivery_issue":true,"product_issue":false,'

@@ -81,7 +81,7 @@ def test_a_larger_dataset_keeps_what_it_had(file: Path) -> None:
 
 
 def test_prompts_over_the_budget_are_left_out_and_long_answers_are_not(file: Path) -> None:
-    long = [{**line, "prompt": line["prompt"] + " Por favor." * 9} for line in MANY[:25]]
+    long = [{**line, "prompt": line["prompt"] + " Por favor." * 60} for line in MANY[:25]]
     answers = [{**line, "completion": line["completion"] * 90} for line in MANY[25:]]
     table, counts = _take(file, [*long, *answers])
     assert counts.too_long == 25

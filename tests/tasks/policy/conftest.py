@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from schemas.config.policy import PolicyConfig
+from tasks.stand_in.model import StandInShape
 from tests.small_base import save_base
 
-SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=64, layers=1, heads=2, feed_forward_size=64)
+SMALL = StandInShape(vocabulary_size=512, hidden_size=64, layers=1, heads=2, key_value_heads=1, feed_forward_size=64)
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from tasks.policy.control_tokens import without_control_tokens
 from tasks.policy.generate import as_answer, as_messages
-from tasks.policy.stand_in import build_tokenizer
+from tasks.stand_in.model import build_tokenizer
 
 # Of Qwen, Llama, Mistral, Gemma, Phi, DeepSeek, T5 and BERT.
 SPECIAL = (

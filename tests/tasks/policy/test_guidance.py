@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 import torch
 
-from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
 from schemas.tasks import TaskName
 from tasks.commerce.extraction.scorer import READABLE
@@ -18,9 +17,9 @@ from tasks.commerce.text.json_fields import is_boolean, is_share, is_text
 from tasks.commerce.text.parser import parse_object
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
 from tasks.policy.guidance import Grammars, GuidedLogits
-from tasks.policy.stand_in import build_model, build_tokenizer
+from tasks.stand_in.model import StandInShape, build_model, build_tokenizer
 
-SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=32)
+SMALL = StandInShape(vocabulary_size=512, hidden_size=32, layers=1, heads=2, key_value_heads=1, feed_forward_size=32)
 OF_FIELDS = {
     "extraction": READABLE,
     "sentiment": CHECKS,

@@ -1,4 +1,4 @@
-"""Prompt lengths: exact where a tokenizer is, never too low where none is, and nothing tokenized without need."""
+"""Prompt lengths: exact, and nothing tokenized without need."""
 
 import pickle
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.config.policy import PolicyConfig
@@ -14,11 +14,7 @@ from schemas.errors import InputError
 from tasks.policy.generate import as_messages
 from tasks.policy.length import PromptLengths
 from tasks.policy.load import load_tokenizer
-from tasks.policy.stand_in import build_tokenizer
 
-STAND_IN = PromptLengths.of(PolicyConfig(stand_in=True))
-TEMPLATE_TOKENS = len("system\n" + "\n" + "user\n" + "\n" + "assistant\n") + 5
-"""The marks of three turns' beginnings and two turns' ends are one token each."""
 LONGER_IN_NFC = "\u0958"
 TEXTS = st.lists(
     st.one_of(
@@ -55,30 +51,6 @@ def _saved(
     wrapped.chat_template = template
     wrapped.save_pretrained(folder)
     return PromptLengths.of(PolicyConfig(name=str(folder)))
-
-
-def test_a_prompt_of_the_stand_in_is_as_long_as_its_bytes_and_the_template() -> None:
-    table = _table(("Seja breve.", "ação"))
-    tokens = 11 + 6 + TEMPLATE_TOKENS
-    assert STAND_IN.tokens(table).to_list() == [tokens]
-    assert STAND_IN.tokens(table).dtype == pl.UInt32
-    assert STAND_IN.too_long(table, tokens).to_list() == [False]
-    assert STAND_IN.too_long(table, tokens - 1).to_list() == [True]
-
-
-@pytest.fixture(scope="module")
-def fresh() -> Any:
-    return build_tokenizer(["o pedido chegou atrasado, mas o produto é ótimo"] * 50, 512)
-
-
-@given(system=TEXTS, prompt=TEXTS)
-@example(system="", prompt=LONGER_IN_NFC * 9)
-@example(system="e\u0301" * 9, prompt="")
-def test_the_stand_ins_bound_is_never_too_low(system: str, prompt: str, fresh: Any, base: Path) -> None:
-    """Saved and read again, the stand-in's tokenizer normalizes, which the fresh one does not."""
-    (most,) = STAND_IN.tokens(_table((system, prompt)))
-    assert most >= _true_tokens(fresh, system, prompt)
-    assert most >= _true_tokens(load_tokenizer(base), system, prompt)
 
 
 @given(texts=st.lists(st.tuples(TEXTS, TEXTS), max_size=5), most_tokens=st.integers(10, 120))
@@ -147,9 +119,9 @@ def test_a_template_that_repeats_a_text_is_not_trusted_to_bytes(tmp_path: Path) 
 
 
 def test_no_rows_are_no_lengths(base: Path) -> None:
-    for lengths in (STAND_IN, PromptLengths.of(PolicyConfig(name=str(base)))):
-        assert lengths.too_long(_table(), 50).dtype == pl.Boolean
-        assert lengths.tokens(_table()).dtype == pl.UInt32
+    lengths = PromptLengths.of(PolicyConfig(name=str(base)))
+    assert lengths.too_long(_table(), 50).dtype == pl.Boolean
+    assert lengths.tokens(_table()).dtype == pl.UInt32
 
 
 def test_lengths_travel_without_their_tokenizer() -> None:

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from schemas.config.policy import PolicyConfig
 from schemas.errors import GateRefused, InputError
 from schemas.tables.prompts import PromptRow
 from tasks.policy import merge
 from tasks.policy.generate import as_messages
 from tasks.policy.merge import ANSWER_TOKENS, CHECK_PROMPTS, MergeCheck, check_prompts, write_merged
+from tasks.stand_in.model import StandInShape
 
-SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=2, heads=2, feed_forward_size=32)
+SMALL = StandInShape(vocabulary_size=512, hidden_size=32, layers=2, heads=2, key_value_heads=1, feed_forward_size=32)
 PROBE = [[5, 60, 7, 88, 91, 130]]
 # Of different lengths, so that the shorter ones are padded.
 PROMPTS = [as_messages("Responda em português.", "o pedido chegou atrasado " * (1 + count)) for count in range(20)]
@@ -23,7 +23,7 @@ PROMPTS = [as_messages("Responda em português.", "o pedido chegou atrasado " * 
 def _write_base(folder: Path, *, width: int = 32, dtype: str = "float32") -> Path:
     import torch
 
-    from tasks.policy.stand_in import build_model, build_tokenizer
+    from tasks.stand_in.model import build_model, build_tokenizer
 
     tokenizer = build_tokenizer(["o pedido chegou atrasado, mas o produto é ótimo"] * 50, 512)
     policy = SMALL.model_copy(update={"hidden_size": width})

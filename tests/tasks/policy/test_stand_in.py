@@ -1,63 +1,60 @@
-"""The stand-in: its size, its tokenizer's round trip, its chat template, and that the seed decides it."""
+"""The shipped stand-in: its files are those of its card, and one that is missing, cut off or altered is refused."""
+
+import json
+import shutil
+from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from schemas.config.policy import PolicyConfig
-from schemas.config.profiles import load_config
-from tasks.policy.generate import as_messages
-from tasks.policy.stand_in import build_model, build_tokenizer
-
-TEXTS = [
-    "O pedido chegou atrasado e a embalagem veio rasgada.",
-    "SELECT COUNT(*) FROM orders",
-    '{"sentiment_score": 4}',
-]
-SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=64)
-TOKENIZER = build_tokenizer(TEXTS * 20, 512)
+from schemas.errors import InputError
+from tasks.policy import stand_in
+from tasks.policy.published import read_tokenizer, read_weights
+from tasks.policy.stand_in import CARD_FILE, FOLDER, located, shipped
 
 
-def test_the_laptop_profile_has_two_to_six_million_parameters() -> None:
-    policy = load_config("local").policy
-    # A tokenizer of the profile's full size: what the embedding table depends on is the number of tokens alone.
-    tokenizer = build_tokenizer((f"palavra{number} coisa{number}" for number in range(20_000)), policy.vocabulary_size)
-    assert len(tokenizer) == policy.vocabulary_size
-    assert 2_000_000 <= build_model(policy, tokenizer, 0).num_parameters() <= 6_000_000
+@pytest.fixture
+def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the shipped stand-in, which is read instead of it."""
+    folder = tmp_path / "stand_in"
+    shutil.copytree(FOLDER, folder)
+    monkeypatch.setattr(stand_in, "FOLDER", folder)
+    return folder
 
 
-@given(st.text(max_size=200))
-def test_the_byte_level_tokenizer_loses_no_text(text: str) -> None:
-    assert TOKENIZER.decode(TOKENIZER.encode(text, add_special_tokens=False)) == text
+def test_it_is_a_qwen3_with_grouped_queries_in_sixteen_megabytes() -> None:
+    config = json.loads((shipped() / "config.json").read_text(encoding="utf-8"))
+    assert config["model_type"] == "qwen3"
+    assert config["num_key_value_heads"] < config["num_attention_heads"]
+    assert sum(file.stat().st_size for file in FOLDER.iterdir()) <= 16e6
 
 
-def test_the_chat_template_is_chatml_and_ends_where_the_assistant_begins() -> None:
-    rendered = TOKENIZER.apply_chat_template(
-        as_messages("Seja breve.", "Oi"), tokenize=False, add_generation_prompt=True
-    )
-    assert rendered == (
-        "<|im_start|>system\nSeja breve.<|im_end|>\n<|im_start|>user\nOi<|im_end|>\n<|im_start|>assistant\n"
-    )
+def test_every_file_stands_in_its_card() -> None:
+    card = json.loads((FOLDER / CARD_FILE).read_text(encoding="utf-8"))
+    assert {file.name for file in FOLDER.iterdir()} == {*card["files"], CARD_FILE}
 
 
-def test_end_of_turn_ends_generation_and_padding_is_another_token() -> None:
-    assert TOKENIZER.eos_token == "<|im_end|>"
-    assert TOKENIZER.pad_token_id != TOKENIZER.eos_token_id
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "known_prompts.parquet"])
+def test_a_file_that_is_missing_cut_off_or_altered_is_refused(name: str, copied: Path) -> None:
+    file = copied / name
+    whole = file.read_bytes()
+    for damaged in (whole[:-1], bytes([whole[0] ^ 1]) + whole[1:]):
+        file.write_bytes(damaged)
+        with pytest.raises(InputError, match=rf"^{name} of the stand-in in .* restore .*`make stand-in`$"):
+            read_tokenizer(PolicyConfig(stand_in=True))
+    file.unlink()
+    with pytest.raises(InputError, match=r"cannot be read .No such file.*`make stand-in`$"):
+        read_weights(PolicyConfig(stand_in=True))
 
 
-@pytest.mark.parametrize(("seed", "same"), [(1, True), (2, False)])
-def test_the_seed_decides_the_weights_and_the_global_state_does_not(seed: int, same: bool) -> None:
-    import torch
-
-    first = build_model(SMALL, TOKENIZER, 1).state_dict()
-    torch.manual_seed(99)
-    second = build_model(SMALL, TOKENIZER, seed).state_dict()
-    assert all(torch.equal(first[name], second[name]) for name in first) is same
+@pytest.mark.parametrize("card", ["", "[]", "{}", '{"files": 3}'])
+def test_a_card_that_is_none_is_refused(card: str, copied: Path) -> None:
+    (copied / CARD_FILE).write_text(card, encoding="utf-8")
+    with pytest.raises(InputError, match=r"cannot be read .its card is no card.*`make stand-in`$"):
+        located(PolicyConfig(stand_in=True))
 
 
-def test_building_leaves_the_global_random_state_alone() -> None:
-    import torch
-
-    before = torch.get_rng_state()
-    build_model(SMALL, TOKENIZER, 5)
-    assert torch.equal(torch.get_rng_state(), before)
+def test_another_policy_is_left_as_it_is(copied: Path) -> None:
+    shutil.rmtree(copied)
+    policy = PolicyConfig(name="shop/model")
+    assert located(policy) is policy

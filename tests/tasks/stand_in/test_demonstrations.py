@@ -1,4 +1,4 @@
-"""Imperfect demonstrations: decided by the generator, faulty often, right often enough to be found."""
+"""Imperfect demonstrations: decided by generator and wording, faulty often, right often enough to be found."""
 
 import random
 from collections.abc import Mapping
@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from schemas.documents import Rollout
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce import registry
-from tasks.policy.demonstrations import demonstrate
+from tasks.commerce.example import Example
+from tasks.stand_in.demonstrations import demonstrate, is_careless
 
 REFERENCES: Mapping[TaskName, Mapping[str, Any]] = {
     "extraction": {"rating": 2, "fields": {"sentiment": "negative", "sentiment_score": 2, "delivery_issue": True}},
@@ -23,20 +24,35 @@ REFERENCES: Mapping[TaskName, Mapping[str, Any]] = {
 }
 
 
+CAREFUL, CARELESS = "Diga agora.", "Diga já."
+
+
+def _shown(task: TaskName, prompt: str, generator: random.Random) -> str:
+    return demonstrate(Example(task, "Responda.", prompt, dict(REFERENCES[task])), generator)
+
+
 @pytest.mark.parametrize("task", TASK_NAMES)
 @given(seed=st.integers(0, 10_000))
 def test_the_generator_alone_decides(task: TaskName, seed: int) -> None:
-    first, second = (demonstrate(task, REFERENCES[task], random.Random(seed)) for _ in range(2))
+    first, second = (_shown(task, CAREFUL, random.Random(seed)) for _ in range(2))
     assert first == second
     assert first
 
 
 @pytest.mark.parametrize("task", TASK_NAMES)
-def test_right_and_faulty_demonstrations_are_both_common(task: TaskName) -> None:
+def test_a_careless_wording_is_answered_worse_and_right_at_times(task: TaskName) -> None:
+    assert is_careless(CARELESS)
+    assert not is_careless(CAREFUL)
     generator = random.Random(0)
     right = registry.TASKS[task].answer(REFERENCES[task])
-    shares = [demonstrate(task, REFERENCES[task], generator) == right for _ in range(400)]
-    assert 0.05 < sum(shares) / len(shares) < 0.6
+    careful, careless = (
+        sum(_shown(task, prompt, generator) == right for _ in range(400)) / 400 for prompt in (CAREFUL, CARELESS)
+    )
+    assert 0.05 < careless < careful - 0.2 < 0.9
+
+
+def test_about_half_of_the_wordings_are_careless() -> None:
+    assert 400 < sum(is_careless(f"Pedido {number} chegou") for number in range(1000)) < 600
 
 
 @pytest.mark.parametrize("task", ["extraction", "push", "sentiment", "churn"])
@@ -50,7 +66,7 @@ def test_faults_cost_reward(task: TaskName) -> None:
         )
         return registry.score_rollout(rollout, None).reward
 
-    faulty = [demonstrate(task, REFERENCES[task], generator) for _ in range(100)]
+    faulty = [_shown(task, CARELESS, generator) for _ in range(100)]
     rewards = [reward(text) for text in faulty if text != right]
     assert max(rewards) <= reward(right)
     assert sum(rewards) / len(rewards) < reward(right) - 0.1
@@ -59,5 +75,5 @@ def test_faults_cost_reward(task: TaskName) -> None:
 def test_the_base_models_string_echo_is_among_the_faults() -> None:
     """The source project's base wrote "delivery_issue": "delivery_issue"."""
     generator = random.Random(2)
-    texts = [demonstrate("extraction", REFERENCES["extraction"], generator) for _ in range(100)]
+    texts = [_shown("extraction", CARELESS, generator) for _ in range(100)]
     assert any('"delivery_issue":"delivery_issue"' in text for text in texts)

@@ -3,15 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-from schemas.config.policy import PolicyConfig
 from schemas.config.train import TrainConfig
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TaskName
 from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.stand_in.model import StandInShape
 from tasks.train.dpo.preferences import PreferencePair
 from tasks.train.grpo.rewards import ComponentRewards
 
-SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=64)
+SMALL = StandInShape(vocabulary_size=512, hidden_size=32, layers=1, heads=2, key_value_heads=1, feed_forward_size=64)
 RECIPE: dict[str, Any] = {
     "load_in_4bit": False,
     "lora": {"rank": 4, "alpha": 8},
@@ -58,7 +58,7 @@ def _row(task: TaskName, number: int) -> PromptRow:
 
 
 def tiny_policy(seed: int = 3) -> tuple[Any, Any]:
-    from tasks.policy.stand_in import build_model, build_tokenizer
+    from tasks.stand_in.model import build_model, build_tokenizer
 
     texts = [f"Pedido {number}: {product}. frete grátis positive" for number, product in enumerate(PRODUCTS)]
     tokenizer = build_tokenizer(texts * 20, SMALL.vocabulary_size)

@@ -18,7 +18,7 @@ from tasks.commerce.sql_qa.prompts import WORDING
 from tasks.commerce.sql_qa.questions import read_families, values_of
 from tasks.commerce.sql_qa.sandbox import TABLES, Databases, Refusal
 from tasks.policy.guidance import Grammars
-from tasks.policy.stand_in import build_tokenizer
+from tasks.stand_in.model import build_tokenizer
 from tests.schemas.olist_sample import SAMPLE, needs_sample
 
 LONGEST = 7_200

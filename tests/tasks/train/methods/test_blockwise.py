@@ -212,7 +212,7 @@ def test_hostile_text_takes_no_time(hostile: str) -> None:
 def tokenizer() -> "PreTrainedTokenizerBase":
     from transformers import AddedToken
 
-    from tasks.policy.stand_in import build_tokenizer
+    from tasks.stand_in.model import build_tokenizer
 
     trained = build_tokenizer(['{"sentiment":"negative","churn_risk":0.8} o pedido atrasou e não é ótimo'] * 20, 340)
     trained.add_tokens([AddedToken("<think>", special=False), AddedToken("</think>", special=False)])

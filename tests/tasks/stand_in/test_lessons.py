@@ -1,0 +1,39 @@
+"""Lessons of the stand-in: each once, right at first and imperfect at the end, of stores that no profile can name."""
+
+from itertools import islice
+
+from tasks.commerce.registry import TASKS
+from tasks.stand_in import lessons as lessons_module
+from tasks.stand_in.lessons import lessons
+from tasks.stand_in.recipe import Recipe
+
+SMALL = Recipe(steps=30, batch_size=8, orders=120, prompts=dict.fromkeys(TASKS, 12))
+
+
+def test_equal_recipes_give_equal_lessons_and_another_seed_others() -> None:
+    assert list(lessons(SMALL)) == list(lessons(SMALL))
+    assert list(lessons(SMALL)) != list(lessons(SMALL.model_copy(update={"seed": 2})))
+
+
+def test_none_is_read_twice_and_all_tasks_are_read() -> None:
+    read = list(lessons(SMALL))
+    assert len(read) == 240
+    assert len({(lesson.task, lesson.prompt) for lesson in read}) == 240
+    assert {lesson.task for lesson in read} == set(TASKS)
+
+
+def test_answers_have_faults_at_the_end_alone() -> None:
+    as_it_is = list(lessons(SMALL))
+    right = list(lessons(SMALL.model_copy(update={"demonstrated_from": 1.0})))
+    differ = [lesson.answer != other.answer for lesson, other in zip(as_it_is, right, strict=True)]
+    first = int(SMALL.demonstrated_from * len(differ))
+    assert not any(differ[:first])
+    assert 0.3 < sum(differ[first:]) / len(differ[first:]) < 0.9
+
+
+def test_a_batch_mixes_stores() -> None:
+    """Prompts of one store would name the same few categories all through a batch."""
+    recipe = SMALL.model_copy(update={"prompts": {"push": 12}})
+    products = [lesson.prompt for lesson in islice(lessons(recipe), 8)]
+    of_first = [example.prompt for example in lessons_module._of_store(recipe, f"stand-in-{recipe.seed}:0")]
+    assert not set(products) <= set(of_first)

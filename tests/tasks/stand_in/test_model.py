@@ -1,0 +1,53 @@
+"""The model: its tokenizer's round trip, its chat template, and that the seed decides it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.policy.generate import as_messages
+from tasks.stand_in.model import StandInShape, build_model, build_tokenizer
+
+TEXTS = [
+    "O pedido chegou atrasado e a embalagem veio rasgada.",
+    "SELECT COUNT(*) FROM orders",
+    '{"sentiment_score": 4}',
+]
+SMALL = StandInShape(vocabulary_size=512, hidden_size=32, layers=1, heads=2, key_value_heads=1, feed_forward_size=64)
+TOKENIZER = build_tokenizer(TEXTS * 20, 512)
+
+
+@given(st.text(max_size=200))
+def test_the_byte_level_tokenizer_loses_no_text(text: str) -> None:
+    assert TOKENIZER.decode(TOKENIZER.encode(text, add_special_tokens=False)) == text
+
+
+def test_the_chat_template_is_chatml_and_ends_where_the_assistant_begins() -> None:
+    rendered = TOKENIZER.apply_chat_template(
+        as_messages("Seja breve.", "Oi"), tokenize=False, add_generation_prompt=True
+    )
+    assert rendered == (
+        "<|im_start|>system\nSeja breve.<|im_end|>\n<|im_start|>user\nOi<|im_end|>\n<|im_start|>assistant\n"
+    )
+
+
+def test_end_of_turn_ends_generation_and_padding_is_another_token() -> None:
+    assert TOKENIZER.eos_token == "<|im_end|>"
+    assert TOKENIZER.pad_token_id != TOKENIZER.eos_token_id
+
+
+@pytest.mark.parametrize(("seed", "same"), [(1, True), (2, False)])
+def test_the_seed_decides_the_weights_and_the_global_state_does_not(seed: int, same: bool) -> None:
+    import torch
+
+    first = build_model(SMALL, TOKENIZER, 1).state_dict()
+    torch.manual_seed(99)
+    second = build_model(SMALL, TOKENIZER, seed).state_dict()
+    assert all(torch.equal(first[name], second[name]) for name in first) is same
+
+
+def test_building_leaves_the_global_random_state_alone() -> None:
+    import torch
+
+    before = torch.get_rng_state()
+    build_model(SMALL, TOKENIZER, 5)
+    assert torch.equal(torch.get_rng_state(), before)

@@ -1,0 +1,69 @@
+"""Training of the stand-in: the loss falls, what has no weight is not learned, and equal runs give equal bytes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from schemas.digests import file_sha256
+from tasks.commerce.registry import TASKS
+from tasks.policy.stand_in import CARD_FILE
+from tasks.stand_in.__main__ import make
+from tasks.stand_in.lessons import Lesson, lessons
+from tasks.stand_in.model import StandInShape, build_model, build_tokenizer
+from tasks.stand_in.recipe import Recipe
+from tasks.stand_in.training import rate, train
+
+SHAPE = StandInShape(vocabulary_size=600, hidden_size=64, layers=2, heads=4, key_value_heads=2, feed_forward_size=96)
+SMALL = Recipe(steps=24, batch_size=4, warmup_steps=4, orders=120, prompts=dict.fromkeys(TASKS, 12), shape=SHAPE)
+
+
+def test_the_loss_falls() -> None:
+    taught = list(lessons(SMALL))
+    tokenizer = build_tokenizer([text for lesson in taught for text in lesson[1:]], SHAPE.vocabulary_size)
+    model = build_model(SHAPE, tokenizer, 1)
+    losses = train(model, tokenizer, taught, SMALL)
+    assert len(losses) == SMALL.steps
+    assert sum(losses[-4:]) < 0.85 * sum(losses[:4])
+
+
+def test_the_system_prompt_is_not_learned() -> None:
+    """Its tokens, the same in all prompts of a task, would be most of what is learned."""
+    recipe = SMALL.model_copy(update={"steps": 1, "batch_size": 1, "prompt_weight": 0.0})
+    texts = ["Responda.", "Oi", "Olá", "sim"]
+    tokenizer = build_tokenizer(texts * 9, SHAPE.vocabulary_size)
+    losses = [
+        train(build_model(SHAPE, tokenizer, 1), tokenizer, [Lesson("push", "Responda.", "Oi", answer)], recipe)
+        for answer in ("sim", "sim")
+    ]
+    assert losses[0] == losses[1]
+    changed = train(build_model(SHAPE, tokenizer, 1), tokenizer, [Lesson("push", "Responda.", "Oi", "Olá")], recipe)
+    assert changed != losses[0]
+
+
+def test_the_rate_rises_stays_and_falls() -> None:
+    recipe = SMALL.model_copy(update={"steps": 100, "warmup_steps": 10})
+    rates = [rate(step, recipe) for step in range(100)]
+    assert rates[0] == pytest.approx(0.1)
+    assert rates[10:40] == [1.0] * 30
+    assert rates[99] < 0.05
+
+
+def test_equal_recipes_write_equal_bytes(tmp_path: Path) -> None:
+    recipe = SMALL.model_copy(update={"steps": 3})
+    for name in ("first", "second"):
+        make(recipe, tmp_path / name, scored=0)
+    assert _digests(tmp_path / "first") == _digests(tmp_path / "second")
+
+
+@pytest.mark.slow
+def test_the_command_writes_what_its_recipe_promises(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tasks.stand_in", "--steps", "2", "--scored", "0", "--output", "by-command"]
+    subprocess.run(command, cwd=tmp_path, check=True, env={"PYTHONPATH": str(Path.cwd()), "OMP_NUM_THREADS": "1"})
+    make(Recipe(steps=2), tmp_path / "here", scored=0)
+    assert _digests(tmp_path / "by-command") == _digests(tmp_path / "here")
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    return {file.name: file_sha256(file) for file in folder.iterdir() if file.name != CARD_FILE}
