@@ -240,9 +240,9 @@ def test_what_transformers_drew_of_a_model_that_the_engine_does_not_know_is_in_t
     world: World, children: Children
 ) -> None:
     unknown = children.unknown_to_engine = "model_type: strange (StrangeForCausalLM)"
-    stages = world.evaluate(world.policy("strange", unknown_to_engine=unknown), "seed=9")
-    assert report(stages)["unknown_to_engine"] == {unknown: ["rollouts", "base", "tuned"]}
+    stages = world.evaluate(world.policy("strange", unknown_to_engine=unknown), "warm_start.steps=0", "seed=9")
+    assert report(stages)["unknown_to_engine"] == {unknown: ["rollouts", "base", "tuned", "tuned-nf4"]}
     sentence = f"does not know this model ({unknown}), so that"
     page = (stages["evaluate"].path / "report.html").read_text(encoding="utf-8")
     assert page.count(sentence) == 1
-    assert "rollouts, base, tuned." in page
+    assert "rollouts, base, tuned, tuned-nf4." in page
