@@ -24,6 +24,7 @@ from tasks.train.backend.cpu import CpuGRPOTrainer
 from tasks.train.backend.trainable import without_drift
 from tasks.train.grpo.generator import RolloutGenerator
 from tasks.train.grpo.guidance import RolloutGuidance
+from tasks.train.grpo.packed_update import PackedUpdate
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.grpo.rollouts import RolloutGroups
 from tasks.train.grpo.sampling import RolloutSampler
@@ -87,6 +88,8 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             set_seed(self.args.seed, device_specific=True)
         if self.use_vllm and recipe.backend == "transformers":
             self.vllm_generation.sync_weights = without_drift(self.model, self.vllm_generation.sync_weights)
+        ours = recipe.backend == "transformers" and not self.use_vllm and not recipe.stock_update
+        self._packed = PackedUpdate(self, wanted=ours)
         self._recipe = recipe
         self._methods = methods_of(recipe)
         self._rewards = rewards
@@ -337,22 +340,17 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
     ) -> tuple[Any, ...]:
         """Compute log-probabilities of the completion tokens, and keep a few of the loss's for the divergence."""
         guidance, grammars = self.guidance, self._grammars
-        if guidance is None or grammars is None:
-            found = super()._get_per_token_logps_and_entropies(
-                model, input_ids, attention_mask, logits_to_keep, *others, **named
-            )
-        else:
+        rows = (model, input_ids, attention_mask, logits_to_keep)
+        if guidance is not None and grammars is not None:
             ids, mask = input_ids[:, -logits_to_keep:], attention_mask[:, -logits_to_keep:]
+            named["allowed"] = lambda of: guidance.allowed(grammars[of], ids[of], mask[of])
+        found = self._packed.scores(*rows, *others, **named)
+        if found is None and "allowed" in named:
             # TRL's fused kernel never holds whole logits, of which some could be forbidden.
             with self.accelerator.autocast():
-                found = self._by_whole_logits(
-                    model,
-                    input_ids,
-                    attention_mask,
-                    logits_to_keep,
-                    allowed=lambda rows: guidance.allowed(grammars[rows], ids[rows], mask[rows]),
-                    **named,
-                )
+                found = self._by_whole_logits(*rows, *others, **named)
+        elif found is None:
+            found = super()._get_per_token_logps_and_entropies(*rows, *others, **named)
         if self._starts_at_base and not self.beta and found[0] is not None and found[0].requires_grad:
             learned = attention_mask[:, -found[0].size(1) :] * self._tool_mask
             written = learned.any(dim=1).nonzero().squeeze(1)
