@@ -88,8 +88,9 @@ class CpuGRPOTrainer(ResumableTrainer, GRPOTrainer):  # type: ignore[misc]
                 learn_entropy=self._entropy_bonus_enabled,
             )
             log_probabilities.append(found)
-            entropies.append(entropy)
-        return torch.cat(log_probabilities), torch.cat(entropies) if compute_entropy else None, None
+            if entropy is not None:
+                entropies.append(entropy)
+        return torch.cat(log_probabilities), torch.cat(entropies) if entropies else None, None
 
 
 def token_scores(
@@ -112,7 +113,9 @@ def token_scores(
         learn_entropy: Whether the entropy has a gradient; one that is only logged needs none, which would be most of
             its work.
     """
-    logits = logits.to(torch.promote_types(logits.dtype, torch.float32)) / temperature
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    if temperature != 1:
+        logits = logits / temperature
     if forbidden is not None:
         logits = logits.masked_fill(forbidden, float("-inf"))
     by_token = torch.log_softmax(logits, dim=-1)

@@ -13,7 +13,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate
 from typing import Any, Final
 
 import torch
@@ -154,7 +153,7 @@ class PackedRow:
     def attend(self, module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, **named: Any) -> Tensor:
         """Return the attention of each token, (1, tokens, heads, size)."""
         count = len(self._groups)
-        parts = list(zip(*(values.split(self._lengths, dim=2) for values in (query, key, value)), strict=True))
+        parts = list(zip(*(torch.split(values, self._lengths, dim=2) for values in (query, key, value)), strict=True))
         of_prompts = [
             sdpa_attention_forward(module, *part, None, is_causal=True, **named)[0] if part[0].shape[2] else None
             for part in parts[:count]

@@ -26,7 +26,9 @@ class PackedUpdate:
         """
         self._trainer = trainer
         models = [trainer.model, *([] if trainer.ref_model is None else [trainer.ref_model])]
-        self.is_on = wanted and all([takes_packed_rows(model) for model in models])
+        self.fused = trainer.accelerator.device.type != "cpu"
+        """Whether TRL's fused head computes the log-probabilities."""
+        self.is_on = wanted and all(takes_packed_rows(model) for model in models)
         """Whether completions are packed."""
 
     def scores(
@@ -94,11 +96,12 @@ class PackedUpdate:
             "packed_row": row,
         }
         with trainer.accelerator.autocast():
-            if row.ids.device.type != "cpu" and permitted is None:
+            if self.fused and permitted is None:
                 labels = row.ids.new_full((1, len(row.ids)), NO_TARGET)
                 labels[0, -len(row.targets) :] = row.targets
                 found = model(**named, shift_labels=labels, fused_lm_head=True)
-                return found.log_probs[labels != NO_TARGET], found.entropy[labels != NO_TARGET]
+                predicted = labels != NO_TARGET
+                return found.log_probs[predicted], found.entropy[predicted] if compute_entropy else None
             logits = model(**named, logits_to_keep=len(row.targets)).logits[0]
             return token_scores(
                 logits,

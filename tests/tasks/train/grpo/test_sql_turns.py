@@ -15,7 +15,7 @@ from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
 from tasks.train.grpo.sql_turns import REPAIRED, SHORTEST_ANSWER, feedback_ids, second_turns
-from tasks.train.grpo.trainer import _by_rollout
+from tasks.train.grpo.batches import by_rollout
 from tests.tasks.train.kept_training import Collecting, KeptTraining
 from tests.tasks.train.small_training import small_trainer, tiny_policy
 
@@ -175,7 +175,7 @@ def test_the_advantage_of_a_rollout_is_the_mean_over_what_the_policy_wrote() -> 
         "completion_mask": torch.tensor([[1, 1, 1, 0]]),
         "tool_mask": torch.tensor([[1, 0, 1, 1]]),
     }
-    assert _by_rollout(output).tolist() == [2.0]
+    assert by_rollout(output).tolist() == [2.0]
 
 
 def test_what_feedback_says_moves_the_loss_of_no_token_of_its_own(
