@@ -10,6 +10,7 @@ compared with another. Query heads that share a key are further rows of one prod
 """
 
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -109,24 +110,29 @@ class _Group:
 class PackedRow:
     """Row of all tokens of some completions and of their prompts, and its attention."""
 
-    def __init__(self, ids: Tensor, mask: Tensor, completion_tokens: int) -> None:
+    def __init__(self, ids: Tensor, mask: Tensor, completion_tokens: int, generations: int) -> None:
         """Pack completions; those without tokens are left out.
 
         Args:
             ids: Prompts, padded on the left, and completions, padded on the right, (completions, tokens).
             mask: 1 for tokens, 0 for padding.
             completion_tokens: Tokens of the completions' part.
+            generations: Completions of a group: a prompt that is drawn again is another group's, so that no step takes
+                more memory than one of the longest prompt alone, which the preflight tries.
         """
-        by_prompt: dict[tuple[int, ...], list[tuple[int, list[int]]]] = {}
+        by_prompt: dict[tuple[tuple[int, ...], int], list[tuple[int, tuple[int, ...]]]] = {}
+        met: Counter[tuple[int, ...]] = Counter()
         for row, (tokens, kept) in enumerate(zip(ids.tolist(), mask.tolist(), strict=True)):
             prompt, own = (
-                [token for token, keep in zip(tokens[part], kept[part], strict=True) if keep]
+                tuple(token for token, keep in zip(tokens[part], kept[part], strict=True) if keep)
                 for part in (slice(None, -completion_tokens), slice(-completion_tokens, None))
             )
             if own:
-                by_prompt.setdefault(tuple(prompt), []).append((row, own))
-        prompts, completions = list(by_prompt), [each for group in by_prompt.values() for each in group]
-        before = [(prompt, own) for prompt, group in by_prompt.items() for _, own in group]
+                by_prompt.setdefault((prompt, met[prompt] // generations), []).append((row, own))
+            met[prompt] += 1
+        prompts, groups = [prompt for prompt, _ in by_prompt], list(by_prompt.values())
+        completions = [each for group in groups for each in group]
+        before = [(prompt, own) for prompt, group in zip(prompts, groups, strict=True) for _, own in group]
         device = ids.device
 
         def tensor(parts: Sequence[Sequence[int]]) -> Tensor:
@@ -146,7 +152,8 @@ class PackedRow:
         self.places = tensor([range(len(own)) for _, own in completions])
         """Place of each target in its completion."""
         self._groups = [
-            _Group(len(prompt) - 1, [len(own) for _, own in group], device) for prompt, group in by_prompt.items()
+            _Group(len(prompt) - 1, [len(own) for _, own in group], device)
+            for prompt, group in zip(prompts, groups, strict=True)
         ]
         self._lengths = [*(group.prompt for group in self._groups), *(sum(group.lengths) for group in self._groups)]
 

@@ -63,7 +63,7 @@ class PackedUpdate:
         try:
             for start in range(0, len(ids), size):
                 rows = slice(start, start + size)
-                row = PackedRow(ids[rows], mask[rows], completion_tokens)
+                row = PackedRow(ids[rows], mask[rows], completion_tokens, self._trainer.num_generations)
                 if not len(row.targets):
                     # Nothing to learn; TRL's pass has a gradient of zero.
                     return None
