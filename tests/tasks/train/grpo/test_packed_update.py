@@ -127,13 +127,15 @@ def test_where_memory_is_too_small_for_a_row_the_update_is_plain_from_then_on(
     update = PackedUpdate(trainer_of(model), wanted=True)
     calls = []
 
-    def full(*_: Any, **__: Any) -> Any:
+    def fill(*_: Any, **__: Any) -> Any:
         calls.append(1)
         raise error
 
+    full: Any = fill
+    broken: Any = lambda **_: 1 / 0  # noqa: E731 - it has a type
     with caplog.at_level(logging.WARNING):
         assert [update.scores(full, *given) for _ in range(2)] == [None, None]
     assert len(calls) == 1
     assert [line for line in caplog.messages if "memory is too small" in line] == caplog.messages[-1:]
     with pytest.raises(ZeroDivisionError):
-        PackedUpdate(trainer_of(model), wanted=True).scores(lambda **_: 1 / 0, *given)
+        PackedUpdate(trainer_of(model), wanted=True).scores(broken, *given)
