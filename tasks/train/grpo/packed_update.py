@@ -25,10 +25,10 @@ class PackedUpdate:
             wanted: Whether the recipe leaves the update to us.
         """
         self._trainer = trainer
-        models = [trainer.model, *([] if trainer.ref_model is None else [trainer.ref_model])]
         self.fused = trainer.accelerator.device.type != "cpu"
         """Whether TRL's fused head computes the log-probabilities."""
-        self.is_on = wanted and all(takes_packed_rows(model) for model in models)
+        models = (trainer.model, trainer.ref_model) if wanted else ()
+        self.is_on = wanted and all(takes_packed_rows(model) for model in models if model is not None)
         """Whether completions are packed."""
 
     def scores(
