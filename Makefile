@@ -22,7 +22,7 @@ UNSLOTH := .venv-unsloth
 VLLM := .venv-vllm
 ADAPTERS := .venv-adapters
 
-.PHONY: setup retrain fluency test test-fast test-deployed test-unsloth test-vllm test-adapters lint ui docs bench bench-docs gpu-check clean constraints
+.PHONY: setup retrain stand-in fluency test test-fast test-deployed test-unsloth test-vllm test-adapters lint ui docs bench bench-docs gpu-check clean constraints
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
@@ -107,6 +107,9 @@ bench: $(READY)  ## Run one benchmark: make bench NAME=retrain.
 
 bench-docs: $(READY)  ## Write docs/benchmarks.md of what the benchmarks printed.
 	$(BIN)/python -m benchmarks.page
+
+stand-in: $(READY)  ## Train the stand-in of data/stand_in from seeds again: some hours of two cores.
+	$(BIN)/python -m tasks.stand_in
 
 fluency: $(READY)  ## Train the model of word order from the sentences in data/fluency, and print its card.
 	$(BIN)/python -m tasks.commerce.text.word_order_training

@@ -51,7 +51,7 @@ def _key_inputs(config: Config) -> dict[str, Any]:
         values["known_to_base"] = file_digests([config.curate.known_to_base])
     if config.curate.general is not None:
         values["general"] = config.curate.general.model_dump(mode="json", exclude={"path"})
-        values["general_file"] = file_digests([config.curate.general.path])
+        values["general_file"] = file_digests([config.curate.general.file])
     return {**values, "tokenizer": _tokenizer(config.policy)}
 
 

@@ -12,6 +12,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from schemas.config.endpoint import EndpointSection
 from schemas.config.evaluate import EvaluateConfig, PromoteConfig
+from schemas.config.general import GeneralConfig
 from schemas.config.monitor import MonitorConfig
 from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.config.section import Section
@@ -124,19 +125,6 @@ class SynthesizeConfig(Section):
         if sum(self.counts.values()) > MOST_ASKED:
             raise ValueError(f"counts asks for {sum(self.counts.values())} prompts; {MOST_ASKED:,} is the most")
         return self
-
-
-class GeneralConfig(Section):
-    """General Portuguese instructions for the warm start, in addition to the shop's prompts (the Cocktail Effect)."""
-
-    path: Path
-    """JSON Lines of `{"system", "prompt", "completion"}`; `system` may be left out."""
-    share: float = Field(gt=0, lt=1)
-    """Share of general instructions in all rows that the warm start reads."""
-    name: str = Field(min_length=1, pattern=r"^[\w .:/()-]+$")
-    """Their name on the data card."""
-    licence: str = Field(min_length=1)
-    """The terms under which they may be used, as the data card states them."""
 
 
 class CurateConfig(Section):

@@ -81,8 +81,10 @@ def _sources(summary: Mapping[str, Any]) -> str:
 
 def _general(general: Mapping[str, Any]) -> str:
     replaced = ", ".join(f"`[{kind}]` {count}" for kind, count in general["scrubbed"].items()) or "none"
+    repeated = f", and repeat to fill {general['rows']} rows" if general["rows"] > general["drawn"] else ""
     return (
-        f"Of {general['read']} general instructions {general['rows']} were drawn. {general['too_long']} were too long, "
+        f"Of {general['read']} general instructions {general['drawn']} were drawn{repeated}. "
+        f"{general['too_long']} were too long, "
         f"{general['held_out']} had a prompt of validation or test in them, and {general['copies']} repeated one "
         f"that was drawn. Personal data replaced in those drawn: {replaced}."
     )

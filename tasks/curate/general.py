@@ -9,13 +9,13 @@ import heapq
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
-from schemas.config.config import GeneralConfig
+from schemas.config.general import GeneralConfig
 from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
 from schemas.tables.instructions import COLUMNS, GENERAL_FILE, Instruction
@@ -40,6 +40,8 @@ class GeneralCounts:
 
     read: int
     """Instructions in the file."""
+    drawn: int
+    """Instructions that were chosen."""
     too_long: int
     """Instructions over the token budget."""
     copies: int
@@ -69,20 +71,16 @@ def take_general(
         held_out: The words of each prompt of validation and test; instructions that contain one are left out.
 
     Returns:
-        A table of `schemas.tables.instructions.COLUMNS`, in the order of the keyed hash, and the counts.
+        A table of `schemas.tables.instructions.COLUMNS`, in the order of the keyed hash, with one row at least, and the
+    counts. Where they are too few for the share, all of them repeat in that order.
 
     Raises:
-        InputError: The file cannot be read, lines in it are no instructions, or there are too few for the share.
+        InputError: The file cannot be read, lines in it are no instructions, or none can be used.
     """
-    wanted = round(config.share / (1 - config.share) * training_rows)
-    if not wanted:
-        raise InputError(
-            f"curate.general.share {config.share:g} beside {training_rows} training prompts asks for no general "
-            "instruction at all; raise the share or leave curate.general out"
-        )
+    wanted = max(1, round(config.share / (1 - config.share) * training_rows))
     first = _First(wanted, seed)
     read, too_long, known = 0, 0, 0
-    for part in _parts(stream_json_lines(config.path, Instruction, "general instructions")):
+    for part in _parts(stream_json_lines(config.file, Instruction, "general instructions")):
         clean = _scrubbed(part)
         table = pl.DataFrame([row for row, _ in clean], COLUMNS, orient="row")
         is_long = lengths.too_long(table, most_tokens)
@@ -94,15 +92,12 @@ def take_general(
             if not out:
                 first.offer(row, replaced)
     chosen = first.in_order()
-    if len(chosen) < wanted:
-        raise InputError(
-            f"curate.general.share {config.share:g} beside {training_rows} training prompts asks for {wanted} general "
-            f"instructions, but {config.path} has {len(chosen)} that can be used; bring more or lower the share"
-        )
+    if not chosen:
+        raise InputError(f"no instruction of {config.file} can be used; bring others or leave curate.general out")
     scrubbed = sum((each.replaced for each in chosen), Counter[Kind]())
-    table = pl.DataFrame([each.row for each in chosen], COLUMNS, orient="row")
+    table = pl.DataFrame([each.row for each in islice(cycle(chosen), wanted)], COLUMNS, orient="row")
     copies = sum(each.copies for each in chosen)
-    return table, GeneralCounts(read, too_long, copies, known, scrubbed)
+    return table, GeneralCounts(read, len(chosen), too_long, copies, known, scrubbed)
 
 
 def write_general(
@@ -119,7 +114,7 @@ def write_general(
         folder: The dataset's folder, with its splits in it.
 
     Raises:
-        InputError: The file cannot be read, lines in it are no instructions, or there are too few for the share.
+        InputError: The file cannot be read, lines in it are no instructions, or none can be used.
     """
     table, counts = take_general(config, training_rows, seed, lengths, most_tokens, _held_out(folder))
     with open_parquet(folder / GENERAL_FILE, COLUMNS) as file:
@@ -130,6 +125,7 @@ def write_general(
         "share": config.share,
         "rows": table.height,
         "read": counts.read,
+        "drawn": counts.drawn,
         "too_long": counts.too_long,
         "copies": counts.copies,
         "held_out": counts.held_out,

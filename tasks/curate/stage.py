@@ -72,8 +72,8 @@ def run(
     lengths = PromptLengths.of(policy)
     # A missing tokenizer is reported once, before any work.
     lengths.tokens(pl.DataFrame(schema={"system": pl.String, "prompt": pl.String}))
-    if config.general is not None and not config.general.path.is_file():
-        raise InputError(f"curate.general.path {config.general.path} is no file; correct it or leave it out")
+    if config.general is not None and not config.general.file.is_file():
+        raise InputError(f"curate.general.path {config.general.file} is no file; correct it or leave it out")
     known = _known(config, policy)
     work = output / WORK
     work.mkdir()

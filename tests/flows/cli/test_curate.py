@@ -63,8 +63,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_folder_of_synthesis_becomes_a_dataset(made: Path) -> None:
-    files = ["README.md", *(f"data/{split}.parquet" for split in sorted(SPLITS)), "quarantine.parquet", "summary.json"]
-    assert sorted(contents(made / "out")) == files
+    tables = (f"data/{split}.parquet" for split in sorted(["general", *SPLITS]))
+    assert sorted(contents(made / "out")) == ["README.md", *tables, "quarantine.parquet", "summary.json"]
+    assert "Tucano2-Commerce general demonstrations" in (made / "out" / "README.md").read_text(encoding="utf-8")
     assert sorted(path.name for path in made.iterdir()) == ["out", "prompts", "said", "summary.json"]
     tasks = [row.task for row in read_prompts(made / "out" / "data" / "test.parquet")]
     assert {task: tasks.count(task) for task in tasks} == dict.fromkeys(

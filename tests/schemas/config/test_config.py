@@ -268,6 +268,17 @@ def test_a_parent_that_is_none_is_refused(parent: str, complaint: str, tmp_path:
         load_config(_write(tmp_path, mine=f"extends = {parent}"))
 
 
+def test_general_instructions_of_ones_own_have_terms_of_their_own() -> None:
+    own = ["curate.general.path=own.jsonl", "curate.general.name=Ours"]
+    with pytest.raises(
+        InputError, match=r"general: path is own\.jsonl, and the data card would state name and licence"
+    ):
+        load_config("local", own)
+    general = load_config("local", [*own, "curate.general.licence=CC0"]).curate.general
+    assert general is not None
+    assert (general.file, general.share) == (Path("own.jsonl"), 0.05)
+
+
 SAID_ALL_THE_SAME = {
     "seed = 42",
     'name = "Polygl0t/Tucano2-qwen-0.5B-Instruct"',

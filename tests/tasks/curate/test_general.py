@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schemas.config.config import GeneralConfig
+from schemas.config.general import GeneralConfig
 from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
 from schemas.tables.instructions import COLUMNS
@@ -44,7 +44,7 @@ def test_the_share_is_that_of_all_training_rows(file: Path) -> None:
     assert dict(table.schema) == COLUMNS
     assert table.height / (table.height + 60) == 0.25
     assert table.n_unique("prompt") == table.height
-    assert (counts.read, counts.too_long, counts.copies, counts.scrubbed.total()) == (60, 0, 0, 0)
+    assert (counts.read, counts.drawn, counts.too_long, counts.copies, counts.scrubbed.total()) == (60, 20, 0, 0, 0)
     assert all(row["completion"] == f"Um a {row['prompt'][10:-1]}." for row in table.to_dicts())
 
 
@@ -100,14 +100,20 @@ def test_personal_data_is_replaced_before_copies_are_reported(file: Path) -> Non
     assert "exemplo.com" not in str(table.rows())
 
 
-def test_too_few_are_refused_with_both_numbers(file: Path) -> None:
-    with pytest.raises(InputError, match=r"asks for 30 general instructions, but .* has 20 that can be used; bring"):
-        _take(file, MANY[:20] * 2, training_rows=90)
+def test_too_few_repeat_in_their_order(file: Path) -> None:
+    table, counts = _take(file, MANY[:20] * 2, training_rows=135)
+    assert table.height / (table.height + 135) == 0.25
+    assert table["prompt"].to_list() == table["prompt"].to_list()[:20] * 2 + table["prompt"].to_list()[:5]
+    assert table.n_unique("prompt") == counts.drawn == 20
 
 
-def test_a_share_of_nothing_is_refused(file: Path) -> None:
-    with pytest.raises(InputError, match="beside 1 training prompts asks for no general instruction at all"):
-        _take(file, MANY, training_rows=1)
+def test_the_smallest_share_is_one_row(file: Path) -> None:
+    assert _take(file, MANY, training_rows=1)[0].height == 1
+
+
+def test_a_file_of_which_none_can_be_used_is_refused(file: Path) -> None:
+    with pytest.raises(InputError, match=r"no instruction of .*general\.jsonl can be used; bring others"):
+        _take(file, MANY, most_tokens=1)
 
 
 def test_a_line_that_is_no_instruction_is_named(file: Path) -> None:

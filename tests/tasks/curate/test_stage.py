@@ -16,7 +16,9 @@ from schemas.errors import InputError
 from schemas.progress import silent
 from schemas.tables.prompts import COLUMNS, PromptRow, read_prompts
 from tasks.curate import stage
+from tasks.curate.known_prompts import words_hashes, write_known
 from tasks.curate.processes import in_processes
+from tasks.policy.stand_in import KNOWN_FILE
 from tests.prompt_tables import write_prompts
 from tests.tasks.curate.prompt_rows import independent_rows, prompt_row
 
@@ -30,7 +32,7 @@ SETTINGS: Mapping[str, Any] = {
     "shard_rows": 1000,
 }
 POLICY = PolicyConfig(stand_in=True)
-LONG = "x" * 200
+LONG = "x1" * 100
 CPF = "529.982.247-25"
 REVIEW = "Classifique a avaliação: o produto chegou antes do prazo e veio bem"
 
@@ -270,7 +272,7 @@ def test_everything_quarantined_names_counts_and_first_rows(tmp_path: Path) -> N
     rows = [prompt_row("push", f"{number} {LONG}") for number in range(9)]
     with pytest.raises(
         InputError,
-        match=r"not one of 9 prompts can be used \(too long 9\): row 1: up to \d+ tokens, 150 allowed; row 2",
+        match=r"not one of 9 prompts can be used \(too long 9\): row 1: \d+ tokens, 150 allowed; row 2",
     ):
         curate(tmp_path, rows)
 
@@ -290,3 +292,30 @@ def test_general_instructions_are_a_configuration_of_their_own(tmp_path: Path) -
     assert len(loaded["train"]) == wanted
     assert set(loaded["train"]["completion"]) == {"Pois é, [CPF]"}
     assert len(load_dataset(str(dataset), cache_dir=str(tmp_path / "cache"))["train"]) == summary["train"]
+
+
+def test_a_prompt_that_the_base_knows_tests_nothing_and_may_be_trained_on(tmp_path: Path) -> None:
+    rows = [*independent_rows(push=60)]
+    before, _ = curate(tmp_path, rows, "before")
+    splits = splits_of(before)
+    taught = [splits["test"][0], splits["validation"][0], *splits["train"][:5]]
+    known = tmp_path / "known.jsonl"
+    known.write_text("".join(json.dumps({"prompt": row.prompt}) + "\n" for row in taught), encoding="utf-8")
+    after, summary = curate(tmp_path, rows, "after", known_to_base=known)
+    assert summary["reasons"]["known to base"] == {"push": 2}
+    quarantine = pl.read_parquet(after / "quarantine.parquet").filter(reason="known to base")
+    assert set(quarantine["prompt_id"]) == {row.prompt_id for row in taught[:2]}
+    others = splits_of(after)
+    assert {split: len(kept) for split, kept in others.items()} == {split: len(kept) for split, kept in splits.items()}
+    assert others["train"] == splits["train"]
+    assert "| known to base | 2 | push 2 |" in (after / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_stand_ins_own_prompts_are_known_without_a_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [*independent_rows(push=60)]
+    before, _ = curate(tmp_path, rows, "before")
+    tested = [row.prompt for row in splits_of(before)["test"]]
+    write_known(words_hashes(tested), tmp_path / KNOWN_FILE)
+    monkeypatch.setattr(stage, "shipped", lambda: tmp_path)
+    _, summary = curate(tmp_path, rows, "after")
+    assert summary["reasons"]["known to base"] == {"push": 3}
