@@ -4,8 +4,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import psutil
@@ -13,27 +14,44 @@ import psutil
 
 @dataclass(frozen=True)
 class Watched:
-    """A child process that has ended with success."""
+    """A child process that has ended."""
 
     output: str
     seconds: float
     peak_gigabytes: float
     """Peak of its memory and all its children's together."""
+    exit_code: int
 
 
 def watch(
     *arguments: str, every: float, memory: Literal["rss", "pss"] = "rss", success: Sequence[int] = (0,)
 ) -> Watched:
-    """Run `python -m` with these arguments, and sample its memory.
+    """Run `python -m` with these arguments, and sample its memory as `watch_command` does."""
+    found = watch_command([sys.executable, "-m", *arguments], every=every, memory=memory)
+    if found.exit_code not in success:
+        raise SystemExit(f"{' '.join(arguments)}: the process ended with exit code {found.exit_code}")
+    return found
+
+
+def watch_command(
+    command: Sequence[str],
+    *,
+    every: float,
+    memory: Literal["rss", "pss"] = "rss",
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Watched:
+    """Run a command, and sample its memory.
 
     Args:
-        arguments: Module and arguments.
+        command: The command.
         every: Seconds between samples; the kernel walks all pages for one of `pss`, which slows the process down.
         memory: Resident memory, or its proportional share, which counts shared pages once.
-        success: Exit codes that are no failure.
+        folder: Folder where it runs; this process's where not given.
+        environment: Its environment; this process's where not given.
     """
     started = time.monotonic()
-    process = psutil.Popen([sys.executable, "-m", *arguments], stdout=subprocess.PIPE, text=True)
+    process = psutil.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder, env=environment)
     ended, peak = threading.Event(), 0
 
     def sample() -> None:
@@ -47,9 +65,7 @@ def watch(
     seconds = time.monotonic() - started
     ended.set()
     sampler.join()
-    if process.returncode not in success:
-        raise SystemExit(f"{' '.join(arguments)}: the process ended with exit code {process.returncode}")
-    return Watched(output, seconds, peak / 1e9)
+    return Watched(output, seconds, peak / 1e9, process.returncode)
 
 
 def _memory(process: psutil.Process, kind: str) -> int:

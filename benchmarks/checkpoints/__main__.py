@@ -31,7 +31,7 @@ import numpy as np
 
 from benchmarks.checkpoints.service import BUCKET, Service, storage_service
 from benchmarks.harness import Report, add_overrides, run_benchmark
-from benchmarks.training.watched import BASE, SEED, TRAINING, Scene, kept
+from benchmarks.training.watched import BASE, SEED, TRAINING, Scene, kept, same_steps
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from tasks.checkpoints.address import open_mirror
@@ -128,7 +128,7 @@ def _train(config: Config, folder: Path, service: Service) -> tuple[Mapping[str,
         redirect_stdout(nobody),
         kept(config, checkpoints, f"gs://{BUCKET}/kept") as keeper,
     ):
-        trainer, checkpointer = Scene(config, folder, Channel(nobody)).ours(keeper)
+        trainer, checkpointer = Scene(config, folder, Channel(nobody), same_steps(config)).ours(keeper)
         timer = _timer(trainer, checkpointer, keeper, folder / "ours")
         trainer.add_callback(timer)
         trainer.train()

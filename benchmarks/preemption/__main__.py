@@ -1,11 +1,12 @@
 """Preemption at any moment without loss: trainings that are killed, that are given notice, and that resume.
 
-Bit-exact: 20 trainings of the CPU recipe over more than two rounds of the prompts, each killed with SIGKILL one to
-three times, with all that its process had started. A quarter of the first kills come inside a save, inside an upload
-and inside an evaluation each, the rest anywhere from the start of Python on; about a third of the kills take the
-folder too, so that the training resumes in an empty one from the mirror alone. Half of the mirrors are folders, half
-are buckets of a slow storage service on loopback. Limit: each ends with the same chosen adapter, metrics and rollouts,
-and the same adapter, optimizer and states in its final checkpoint, as two uninterrupted ones.
+Bit-exact: 20 trainings of the CPU recipe, whose completions our engine draws, over more than two rounds of the prompts,
+each killed with SIGKILL one to three times, with all that its process had started. A quarter of the first kills come
+inside a save, inside an upload and inside an evaluation each, the rest anywhere from the start of Python on; about a
+third of the kills take the folder too, so that the training resumes in an empty one from the mirror alone. Half of the
+mirrors are folders, half are buckets of a slow storage service on loopback. Limit: each ends with the same chosen
+adapter, metrics and rollouts, and the same adapter, optimizer and states in its final checkpoint, as two uninterrupted
+ones.
 
 Notice: a checkpoint of 126 MB and more, of an adapter of 42 MB; a storage service that takes 20 MB/s; SIGTERM or the
 notice of the metadata server in a step that outlasts the notice, and in one that does not. Limits: exit code 4 within
@@ -109,6 +110,7 @@ def _exact(report: Report, request: TrainRequest, work: Path, server: StorageSer
         report.limit(verdict == "yes", f"run {number}: {verdict}")
     changed = wanted.differences(calm[1][1])
     report.limit(not changed, f"the two uninterrupted trainings differ in {', '.join(changed)}")
+    report.limit(wanted.drawn_by == "ours", f"{wanted.drawn_by} drew the rollouts, and not our engine")
     miss = f"the prompts were gone through {wanted.rounds} times, and more than {ROUNDS} are wanted"
     report.limit(wanted.rounds >= ROUNDS, miss)
 

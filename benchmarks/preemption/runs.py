@@ -190,6 +190,8 @@ class Result:
     checkpoint: Mapping[str, str]
     """The sha256 of each file of the final checkpoint but one: the last adapter, the optimizer and every state."""
     chosen_step: int
+    drawn_by: str
+    """The engine of its rollouts."""
     rounds: int
     """Rounds of all prompts of a task, at least."""
 
@@ -219,13 +221,15 @@ def result_of(request: TrainRequest, folder: Path) -> Result:
     mirror.restore(manifests[0], folder)
     sampler = json.loads((folder / "sampling.json").read_text(encoding="utf-8"))["sampler"]
     queues = sampler["prompts"]["queues"]
+    summary = json.loads((request.output / SUMMARY_FILE).read_text(encoding="utf-8"))
     files = sorted(file for file in request.output.rglob("*") if file.is_file())
     return Result(
         output={str(file.relative_to(request.output)): sha256(file.read_bytes()).hexdigest() for file in files},
         checkpoint={
             name: sha256(_decided(folder / name)).hexdigest() for name in manifests[0].files if name != HAS_TIMES
         },
-        chosen_step=json.loads((request.output / SUMMARY_FILE).read_text(encoding="utf-8"))["chosen_step"],
+        chosen_step=summary["chosen_step"],
+        drawn_by=summary["rollouts_drawn_by"],
         rounds=min(queue["round"] for name, queue in queues.items() if name != "mix"),
     )
 

@@ -1,96 +1,202 @@
-"""Retraining on a laptop: three seeds, their time and memory, results on the test split, and a second run.
+"""Retraining on a laptop: `make retrain` in a fresh clone and once more, then three pipeline seeds and their results.
 
-Limits: each job at most 7 minutes and under 4 GB, the second run at most 25 seconds; on the test split the tuned model
-beats the base overall with one-sided sign-flip p < 0.01 and on extraction with p < 0.05, for every seed.
+Limits, on two idle cores: in the clone at most 5 minutes, the installation of packages included, and the chain itself,
+there and with each seed, at most 3 minutes and 30 seconds; peak memory under 4 GB; the second run at most 25 seconds.
+
+With every seed, on the test split, in scores and in ground truth: overall better with a one-sided sign-flip p below
+0.01; better after Holm's correction on at least three tasks, sql_qa or insights among them; no task worse. A task that
+is better in scores also stands above what takes no model and above its floors, as the evaluation judges it.
 """
 
 import json
+import os
 import shutil
+import subprocess
 import sys
-from argparse import Namespace
+import tempfile
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from benchmarks.harness import Report, run_benchmark
-from benchmarks.processes import watch
+from benchmarks.harness import Report, add_overrides, run_benchmark
+from benchmarks.processes import Watched, watch, watch_command
+from schemas.source import REPOSITORY
 
-SEEDS = (1, 2, 3)
-STATE = Path(".tucano") / "benchmark"
-SECONDS_BETWEEN_SAMPLES = 2.0
-MAX_SECONDS = 7 * 60
-MAX_AGAIN_SECONDS = 25
-MAX_GIGABYTES = 4.0
-MAX_P_OVERALL = 0.01
-MAX_P_EXTRACTION = 0.05
+SEEDS: Final = (1, 2, 3)
+STATE: Final = Path(".tucano") / "benchmark"
+READY_FILE: Final = Path(".venv") / ".ready"
+"""File that `make setup` touches when all is installed."""
+EVALUATED: Final = "forest.svg"
+"""File that an evaluation alone writes."""
+OF_THIS_PROCESS: Final = ("PYTHONPATH", "VIRTUAL_ENV", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "SET")
+"""Variables that a user in a fresh clone does not have: of this process's environment and of the make above it."""
+SECONDS_BETWEEN_SAMPLES: Final = 2.0
+MAX_WHOLE_SECONDS: Final = 5 * 60
+MAX_CHAIN_SECONDS: Final = 3.5 * 60
+MAX_AGAIN_SECONDS: Final = 25
+MAX_GIGABYTES: Final = 4.0
+MAX_P: Final = 0.01
+MIN_BETTER: Final = 3
+ONE_OF: Final = ("sql_qa", "insights")
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class InClone:
+    """`make retrain` in a fresh clone, seen from outside."""
+
+    install_seconds: float
+    """From the command to the last installed package."""
+    chain_seconds: float
+    """From there to the end."""
+    first: Watched
+    again: Watched
 
 
 @dataclass(frozen=True)
 class Run:
-    """One whole run of the command, seen from outside."""
+    """The chain with one seed, seen from outside."""
 
-    seconds: float
-    peak_gigabytes: float
-    """Peak of the proportional memory of the command and all its children."""
-    document: Any
+    child: Watched
+    document: Document
     """Output of `--json`."""
+    report: Document
+    """The evaluation's `report.json`."""
 
 
-def measure(report: Report, _: Namespace) -> None:
-    """Retrain with each seed, and with the first once more."""
+def arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("--seeds", nargs="*", type=int, default=SEEDS, help="of the pipeline; none for the clone alone")
+    parser.add_argument("--without-clone", action="store_true", help="run the seeds alone")
+    add_overrides(parser)
+
+
+def measure(report: Report, options: Namespace) -> None:
+    """Retrain in a clone, and with each seed."""
+    if not options.without_clone:
+        report_clone(report, in_clone(options.set))
     shutil.rmtree(STATE, ignore_errors=True)
-    runs = {seed: _retrain(seed) for seed in SEEDS}
-    again = _retrain(SEEDS[0])
-    _print(report, runs, again)
-    for seed, run in runs.items():
-        _check(report, seed, run)
-    report.limit(again.seconds <= MAX_AGAIN_SECONDS, f"second run: {again.seconds:.0f} s, limit {MAX_AGAIN_SECONDS}")
+    runs = {seed: _retrain(seed, options.set) for seed in options.seeds}
+    if runs:
+        _report_seeds(report, runs)
 
 
-def _retrain(seed: int) -> Run:
+def in_clone(settings: Sequence[str]) -> InClone:
+    """Clone the last commit, and retrain there twice."""
+    environment = {name: value for name, value in os.environ.items() if name not in OF_THIS_PROCESS}
+    with tempfile.TemporaryDirectory() as name:
+        clone = Path(name) / "clone"
+        subprocess.run(["git", "clone", "--quiet", str(REPOSITORY), str(clone)], check=True)
+        command = ["make", "--no-print-directory", "retrain", *([f"SET={' '.join(settings)}"] if settings else [])]
+
+        def run() -> Watched:
+            return watch_command(
+                command, every=SECONDS_BETWEEN_SAMPLES, memory="pss", folder=clone, environment=environment
+            )
+
+        started = time.time()
+        first = run()
+        if not (clone / READY_FILE).exists():
+            raise SystemExit(f"`make retrain` installed nothing; it ended with exit code {first.exit_code}")
+        installed = (clone / READY_FILE).stat().st_mtime - started
+        # make ends with 2 where a gate held the model too; only what was evaluated can be held.
+        if first.exit_code and not list((clone / ".tucano").rglob(EVALUATED)):
+            raise SystemExit(f"`make retrain` evaluated nothing; it ended with exit code {first.exit_code}")
+        return InClone(installed, first.seconds - installed, first, run())
+
+
+def report_clone(report: Report, found: InClone) -> None:
+    """Print the times in the clone, and note missed limits."""
+    peak = max(found.first.peak_gigabytes, found.again.peak_gigabytes)
+    rows = [
+        ("installation of packages", found.install_seconds, ""),
+        ("the chain", found.chain_seconds, f"{MAX_CHAIN_SECONDS:.0f}"),
+        ("both", found.first.seconds, f"{MAX_WHOLE_SECONDS}"),
+        ("once more", found.again.seconds, f"{MAX_AGAIN_SECONDS}"),
+    ]
+    report.table("`make retrain` in a fresh clone", {"": "", "seconds": ".0f", "at most": ""}, rows)
+    report.line(f"Peak memory: {peak:.2f} GB, limit {MAX_GIGABYTES:g}.")
+    for what, seconds, most in rows:
+        report.limit(not most or seconds <= float(most), f"in the clone, {what}: {seconds:.0f} s, limit {most}")
+    report.limit(peak < MAX_GIGABYTES, f"in the clone: {peak:.2f} GB, limit {MAX_GIGABYTES:g}")
+
+
+def _retrain(seed: int, settings: Sequence[str]) -> Run:
     command = ["flows", "retrain", "--profile", "local", "--json"]
-    command += ["--set", f"seed={seed}", "--set", f"state.root={STATE / f'seed{seed}'}"]
+    for setting in (*settings, f"seed={seed}", f"state.root={STATE / f'seed{seed}'}"):
+        command += ["--set", setting]
     child = watch(*command, every=SECONDS_BETWEEN_SAMPLES, memory="pss", success=(0, 3))
-    return Run(child.seconds, child.peak_gigabytes, json.loads(child.output))
+    document = json.loads(child.output)
+    report = Path(document["stages"]["evaluate"]["path"]) / "report.json"
+    return Run(child, document, json.loads(report.read_text(encoding="utf-8")))
 
 
-def _print(report: Report, runs: dict[int, Run], again: Run) -> None:
-    by_label = {**{str(seed): run for seed, run in runs.items()}, f"{SEEDS[0]} again": again}
-    stages = again.document["stages"]
+def _report_seeds(report: Report, runs: Mapping[int, Run]) -> None:
+    stages = list(next(iter(runs.values())).document["stages"])
     report.table(
         "Seconds by stage",
-        {"seed": "", **dict.fromkeys([*stages, "command"], ".0f"), "peak GB": ".2f"},
+        ("stage", *(f"seed {seed}" for seed in runs)),
         [
-            (label, *(run.document["stages"][stage]["seconds"] for stage in stages), run.seconds, run.peak_gigabytes)
-            for label, run in by_label.items()
+            *(
+                (stage, *(f"{run.document['stages'][stage]['seconds']:.1f}" for run in runs.values()))
+                for stage in stages
+            ),
+            None,
+            ("command", *(f"{run.child.seconds:.1f}" for run in runs.values())),
+            ("peak GB", *(f"{run.child.peak_gigabytes:.2f}" for run in runs.values())),
         ],
     )
-    rows = []
+    rows: list[tuple[str | int | float, ...] | None] = []
     for seed, run in runs.items():
-        for task, block in _blocks(run).items():
-            interval = f"{block['ci_low']:+.3f} {block['ci_high']:+.3f}"
-            verdict = run.document["decision"]["verdict"] if task == "overall" else block["verdict"]
-            means = [block[f"mean_{name}"] for name in ("base", "tuned", "difference")]
-            rows.append((seed, task, *means, interval, block["p_signflip"], verdict))
-    means_forms = {"base": ".3f", "tuned": ".3f", "difference": "+.3f"}
-    forms = {"seed": "", "task": "", **means_forms, "95 % interval": "", "p (better)": ".4f", "verdict": ""}
-    report.table("Test split, base against tuned", forms, rows)
+        for what, by_scope in _blocks(run.report).items():
+            for scope, block in by_scope.items():
+                interval = f"{block['ci_low']:+.3f} {block['ci_high']:+.3f}"
+                means = [block[f"mean_{name}"] for name in ("base", "tuned", "difference")]
+                p = block["p_signflip" if scope == "overall" else "p_holm"]
+                rows.append((seed, what, scope, *means, interval, p, block["verdict"]))
+            rows.append(None)
+    forms = {"seed": "", "of": "", "task": "", "base": ".3f", "tuned": ".3f", "difference": "+.3f"}
+    forms |= {"95 % interval": "", "p (better)": ".4f", "verdict": ""}
+    report.table(
+        "Test split, base against tuned; p of a task after Holm's correction", forms, rows[:-1], left=("of", "task")
+    )
+    for seed, run in runs.items():
+        report.line(f"Seed {seed}: the gate says {run.document['decision']['verdict']}.")
+        seconds, peak = run.child.seconds, run.child.peak_gigabytes
+        report.limit(seconds <= MAX_CHAIN_SECONDS, f"seed {seed}: {seconds:.0f} s, limit {MAX_CHAIN_SECONDS:.0f}")
+        report.limit(peak < MAX_GIGABYTES, f"seed {seed}: {peak:.2f} GB, limit {MAX_GIGABYTES:g}")
+        report.misses += [f"seed {seed}: {miss}" for miss in misses(run.report)]
 
 
-def _blocks(run: Run) -> dict[str, Any]:
-    evaluation = run.document["evaluation"]
-    return {"overall": evaluation["overall"], **evaluation["tasks"]}
+def misses(evaluation: Document) -> list[str]:
+    """Return what an evaluation's `report.json` does not show of the gain that is asked for."""
+    found = []
+    for what, blocks in _blocks(evaluation).items():
+        p = blocks["overall"]["p_signflip"]
+        if not p < MAX_P:
+            found.append(f"{what}, overall: p {p:.4f}, limit {MAX_P}")
+        by_verdict: dict[str, list[str]] = {}
+        for task, block in blocks.items():
+            if task != "overall":
+                by_verdict.setdefault(block["verdict"], []).append(task)
+        better, worse = by_verdict.get("better", []), by_verdict.get("worse", [])
+        if len(better) < MIN_BETTER or not set(better) & set(ONE_OF):
+            wanted = f"wanted {MIN_BETTER}, {' or '.join(ONE_OF)} among them"
+            found.append(f"{what}: better on {', '.join(better) or 'no task'}; {wanted}")
+        if worse:
+            found.append(f"{what}: worse on {', '.join(worse)}")
+    return found
 
 
-def _check(report: Report, seed: int, run: Run) -> None:
-    report.limit(run.seconds <= MAX_SECONDS, f"seed {seed}: {run.seconds:.0f} s, limit {MAX_SECONDS}")
-    used = f"seed {seed}: {run.peak_gigabytes:.2f} GB, limit {MAX_GIGABYTES}"
-    report.limit(run.peak_gigabytes < MAX_GIGABYTES, used)
-    blocks = _blocks(run)
-    for task, most in (("overall", MAX_P_OVERALL), ("extraction", MAX_P_EXTRACTION)):
-        p = blocks[task]["p_signflip"]
-        report.limit(p < most, f"seed {seed}: {task} p {p:.4f}, limit {most}")
+def _blocks(evaluation: Document) -> dict[str, dict[str, Any]]:
+    return {
+        what: {"overall": blocks["overall"], **blocks["tasks"]}
+        for what, blocks in (("scores", evaluation), ("ground truth", evaluation["ground_truth"]))
+    }
 
 
 if __name__ == "__main__":
-    sys.exit(run_benchmark(__package__, __doc__, measure))
+    sys.exit(run_benchmark(__package__, __doc__, measure, arguments))

@@ -1,17 +1,17 @@
-"""Training on the laptop's model for benchmarks: TRL's own, or ours, watched and kept as in the pipeline.
-
-Every completion is as long as the limit and every step has the same prompts, so that all steps are the same work. No
-weights are quantized, and none is validated.
-"""
+"""Training on the laptop's model for benchmarks: ours, watched and kept as in the pipeline. None is validated."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks.training.arms import policy_trainer, stock_trainer
+from benchmarks.training.arms import policy_trainer
 from schemas.config.config import Config
+from schemas.config.train import TrainConfig
+from schemas.store.store import Store
+from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES
 from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.checkpoint_manager import CheckpointManager
@@ -34,47 +34,64 @@ TRAINING: Final = "benchmark"
 BASE: Final = "0" * 64
 
 
-class Scene:
-    """Inputs of the trainers; create each trainer in the thread where it runs, as SQLite's connections stay there."""
+@dataclass(frozen=True)
+class Inputs:
+    """Model and prompts of a training."""
 
-    def __init__(self, config: Config, folder: Path, channel: Channel) -> None:
-        """Simulate a store and learn a tokenizer from its prompts.
+    store: Store
+    rows: Sequence[PromptRow]
+    tokenizer: Any
+    model: Callable[[], Any]
+    """Makes the base, for one trainer."""
+    shortest: int = 0
+    """Tokens of the shortest completion."""
+
+
+def same_steps(config: Config) -> Inputs:
+    """Simulate a store, and learn a tokenizer from its prompts, for a stand-in with random weights.
+
+    Every completion is as long as the limit and every step has the same prompts, so that all steps are the same work.
+    """
+    from tasks.stand_in.model import StandInShape, build_model, build_tokenizer
+
+    store = simulate_store(ORDERS, random.Random(SEED))
+    rows = [
+        as_prompt_row(example)
+        for task in TASK_NAMES
+        for example in EXAMPLE_MAKERS[task](store, random.Random(SEED), EXAMPLES)
+    ]
+    texts = (text for row in rows for text in (row.system, row.prompt))
+    shape = StandInShape()
+    tokenizer = build_tokenizer(texts, shape.vocabulary_size)
+    return Inputs(
+        store,
+        # As many prompts as a step has.
+        rows[:: EXAMPLES + 1][: config.train.prompts_per_step],
+        tokenizer,
+        lambda: build_model(shape, tokenizer, SEED),
+        shortest=config.train.max_completion_tokens,
+    )
+
+
+class Scene:
+    """Place of a trainer; create it in the thread where it runs, as SQLite's connections stay there."""
+
+    def __init__(self, config: Config, folder: Path, channel: Channel, inputs: Inputs) -> None:
+        """Prepare to make a trainer.
 
         Args:
-            config: The model and the recipe.
+            config: The recipe.
             folder: Folder of the trainers' files.
             channel: Receives the reports to a parent process.
+            inputs: Model and prompts.
         """
-        from tasks.stand_in.model import StandInShape, build_tokenizer
-
         self._config = config
         self._folder = folder
         self._channel = channel
-        self._store = simulate_store(ORDERS, random.Random(SEED))
-        rows = [
-            as_prompt_row(example)
-            for task in TASK_NAMES
-            for example in EXAMPLE_MAKERS[task](self._store, random.Random(SEED), EXAMPLES)
-        ]
-        texts = (text for row in rows for text in (row.system, row.prompt))
-        self._tokenizer = build_tokenizer(texts, StandInShape().vocabulary_size)
-        # As many prompts as a step has: each step is the same work, whichever trainer draws them.
-        self._asked = rows[:: EXAMPLES + 1][: config.train.prompts_per_step]
-
-    def stock(self) -> Any:
-        """Return TRL's trainer."""
-        trainer = stock_trainer(
-            self._config.train,
-            self._asked,
-            Databases.from_store(self._store),
-            SEED,
-            self._folder / "stock",
-            self._named(),
-        )
-        return self._without_ends(trainer)
+        self._inputs = inputs
 
     def ours(self, keeper: CheckpointManager) -> "tuple[Any, Checkpointer]":
-        """Return our trainer, watched as in the pipeline, and the callback to add so that it keeps checkpoints."""
+        """Return our trainer, watched, and the callback to add so that it keeps checkpoints."""
         from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER, RolloutLog
         from tasks.train.resume.adapter_files import adapter_weights
         from tasks.train.resume.preemption import Preemption
@@ -89,11 +106,11 @@ class Scene:
         selection = Selection(_unasked, every=recipe.max_steps, patience=recipe.max_steps)
         trainer = policy_trainer(
             recipe,
-            self._asked,
-            Databases.from_store(self._store),
+            self._inputs.rows,
+            Databases.from_store(self._inputs.store),
             SEED,
             self._folder / "ours",
-            self._named(),
+            named(self._inputs, recipe),
             on_rollouts=rollouts.add,
             callbacks=[
                 AlarmWatch(alarms, selection, self._channel),
@@ -112,21 +129,19 @@ class Scene:
             save_every=recipe.save_every,
             snapshot_share=recipe.preemption.snapshot_share,
         )
-        return self._without_ends(trainer), checkpointer
+        trainer.generation_config.min_new_tokens = self._inputs.shortest
+        return trainer, checkpointer
 
-    def _named(self) -> dict[str, Any]:
-        from tasks.stand_in.model import StandInShape, build_model
-        from tasks.train.backend.trainable import lora_config
 
-        return {
-            "model": build_model(StandInShape(), self._tokenizer, SEED),
-            "processing_class": self._tokenizer,
-            "peft_config": lora_config(self._config.train.lora),
-        }
+def named(inputs: Inputs, recipe: TrainConfig) -> dict[str, Any]:
+    """Return the arguments that all of TRL's trainers have."""
+    from tasks.train.backend.trainable import lora_config
 
-    def _without_ends(self, trainer: Any) -> Any:
-        trainer.generation_config.min_new_tokens = self._config.train.max_completion_tokens
-        return trainer
+    return {
+        "model": inputs.model(),
+        "processing_class": inputs.tokenizer,
+        "peft_config": lora_config(recipe.lora),
+    }
 
 
 @contextmanager

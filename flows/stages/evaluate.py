@@ -146,6 +146,7 @@ def evaluate(
                 identities={role: record.sha256 for role, record in inputs.items()} | {"code": stage.code_version},
                 champion_name=champion.policy.sha256[:12] if champion else "",
                 looks=looks,
+                rollouts_unknown_to_engine=read_summary(policies[chosen].path).get("unknown_to_engine"),
                 weights=AS_SERVED,
                 left_out=rungs.left_out,
             ),

@@ -78,6 +78,8 @@ class TrainConfig(Section):
     """Most likely tokens that are sampled from; 0 means all."""
     stock_generation: bool = False
     """Let transformers' `generate` draw rollouts and validation answers on a CPU too, and not the faster engine."""
+    stock_update: bool = False
+    """Let the update compute a prompt once for each of its completions, as TRL does, and not once for all of them."""
     guided: Guided = "none"
     """Tasks whose rollouts and validation answers are guided by their grammars, those of JSON objects or all that have
     one; the loss is then of the policy so constrained."""

@@ -29,7 +29,7 @@ from tasks.evaluate.gain import shares_of_gain
 from tasks.evaluate.ground_truth import metrics_of, truth_of
 from tasks.evaluate.judge.insights import JudgeReport
 from tasks.evaluate.ladder import RungStanding, best_rung, with_rungs
-from tasks.evaluate.report.background import Background, OtherModel, reward_identity
+from tasks.evaluate.report.background import Background, OtherModel, reward_identity, unknown_to_engine
 from tasks.evaluate.report.figures import draw
 from tasks.evaluate.report.page import write_page
 from tasks.evaluate.report.side_by_side import SideBySide, side_by_side
@@ -343,6 +343,7 @@ def _write(comparison: Comparison, background: Background, output: Path) -> None
             for rung in background.ladder
         },
         "left_out": dict(background.left_out),
+        "unknown_to_engine": unknown_to_engine(background),
         "others": {
             other.name: {"description": other.description, **other.comparison.report()} for other in background.others
         },

@@ -6,6 +6,7 @@ and already in float32 is shared with the policy, so that a policy without an ad
 
 import copy
 import logging
+from collections.abc import Collection
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,31 +30,56 @@ def engine_draws(model: Any, *, stock: bool = False) -> bool:
     """
     if stock or model.device.type != "cpu":
         return False
-    reason = reason_against(model)
-    if reason is not None:
-        _log(reason)
-    return reason is None
+    unknown = unknown_to_engine(model)
+    if unknown is not None:
+        _log(unknown)
+    return unknown is None
 
 
 @lru_cache
-def _log(reason: str) -> None:
-    _LOG.warning("transformers' generate draws the completions, more slowly than our engine, since %s", reason)
+def _log(unknown: str) -> None:
+    _LOG.warning(
+        "transformers' generate draws the completions, more slowly than our engine, which does not know %s", unknown
+    )
+
+
+def unknown_to_engine(model: Any, *, stock: bool = False) -> str | None:
+    """Return what keeps the engine from drawing on a CPU; None too where it is not to, since `generate` was asked for.
+
+    Args:
+        model: The policy.
+        stock: Whether transformers' `generate` was asked for.
+    """
+    return None if stock or model.device.type != "cpu" else reason_against(model)
 
 
 def reason_against(model: Any) -> str | None:
-    """Return what the engine does not know of a policy, as the end of a sentence; None if it knows all."""
+    """Return what the engine does not know of a policy, by names alone, for any language; None if it knows all."""
     base = _base(model)
-    config = base.config
     if base.device.type != "cpu":
-        return f"its device is {base.device.type}"
-    if config.model_type not in FAMILIES or type(base).__module__.split(".")[0] != "transformers":
-        return f"its model is {type(base).__name__} of type {config.model_type!r}"
-    if set(config.layer_types) != {"full_attention"}:
-        return "some of its layers have a sliding window"
-    if (rotation := config.rope_parameters.get("rope_type", "default")) not in ROTATIONS:
-        return f"its rotary embedding is {rotation!r}"
+        return f"device: {base.device.type}"
+    if (reason := strange_architecture(base, FAMILIES)) is not None:
+        return reason
     strange = next((name for name, module in base.named_modules() if not _is_known(module)), None)
-    return None if strange is None else f"its layer {strange} is {type(base.get_submodule(strange)).__name__}"
+    return None if strange is None else f"{strange}: {type(base.get_submodule(strange)).__name__}"
+
+
+def strange_architecture(base: Any, families: Collection[str]) -> str | None:
+    """Return what sets a model apart from transformers' decoders with full attention, by names alone; None for nothing.
+
+    Args:
+        base: The model without an adapter.
+        families: Known model types, as in a config.json.
+    """
+    config = base.config
+    if config.model_type not in families or type(base).__module__.split(".")[0] != "transformers":
+        return f"model_type: {config.model_type} ({type(base).__name__})"
+    # A family without such layers has no list of them.
+    if others := {*(getattr(config, "layer_types", None) or ())} - {"full_attention"}:
+        return f"layer_types: {min(others)}"
+    if (rotation := config.rope_parameters.get("rope_type", "default")) not in ROTATIONS:
+        return f"rope_type: {rotation}"
+    return None
 
 
 def _base(model: Any) -> Any:

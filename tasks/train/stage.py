@@ -320,6 +320,7 @@ def _finish(planned: _Planned, held: TrainingLease, prepared: _Prepared) -> None
 
 
 def _write_result(planned: _Planned, prepared: _Prepared) -> None:
+    from tasks.policy.unpacked import unknown_to_engine
     from tasks.train.resume.adapter_files import adapter_config
 
     request, selection, started = planned.request, prepared.selection, prepared.started
@@ -336,6 +337,7 @@ def _write_result(planned: _Planned, prepared: _Prepared) -> None:
         "steps": state.global_step,
         "chosen_step": selection.best.step,
         "stopped_early": selection.exhausted,
+        "unknown_to_engine": unknown_to_engine(started.trainer.model, stock=request.config.stock_generation),
         "validation": [validation.model_dump() for validation in selection.history],
         "log": [_decided(entry) for entry in state.log_history if "loss" in entry],
         **started.summary(),

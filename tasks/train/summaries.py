@@ -64,6 +64,7 @@ def merge_summaries(summaries: Mapping[TaskName, Mapping[str, Any]]) -> dict[str
         "chosen_step": None,
         "chosen_steps": {task: summary["chosen_step"] for task, summary in summaries.items()},
         "stopped_early": any(summary["stopped_early"] for summary in summaries.values()),
+        "unknown_to_engine": first.get("unknown_to_engine"),
         "validation": [_validation(summaries, step) for step in steps],
     }
 

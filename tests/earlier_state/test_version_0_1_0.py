@@ -105,8 +105,8 @@ def test_a_checkpoint_is_resumed_to_the_policy_that_was_made_then(config: Config
     run_child(
         "tasks.train.children.grpo",
         TrainRequest(
-            # As completions were drawn then.
-            config=config.train.model_copy(update={"stock_generation": True}),
+            # As completions were drawn, and learned from, then.
+            config=config.train.model_copy(update={"stock_generation": True, "stock_update": True}),
             spec=config.rewards.spec,
             validation_temperature=config.evaluate.temperature,
             validation_batch_size=config.evaluate.batch_size,

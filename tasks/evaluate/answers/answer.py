@@ -148,7 +148,7 @@ def _answer(request: AnswerRequest, asked: Sequence[_Asked], progress: Progress)
 
     from tasks.policy.generate import as_messages
     from tasks.policy.load import load_policy, load_tokenizer
-    from tasks.policy.unpacked import engine_draws
+    from tasks.policy.unpacked import engine_draws, unknown_to_engine
 
     transformers.utils.logging.disable_progress_bar()
     tokenizer = load_tokenizer(request.base)
@@ -173,7 +173,13 @@ def _answer(request: AnswerRequest, asked: Sequence[_Asked], progress: Progress)
             for index, completion in zip(prompts.indices, completions, strict=True)
         )
         batch = Batch(
-            sample=sample, number=prompts.number, seconds=seconds, answers=answers, device=device, parts=len(parts)
+            sample=sample,
+            number=prompts.number,
+            seconds=seconds,
+            answers=answers,
+            device=device,
+            parts=len(parts),
+            unknown_to_engine=unknown_to_engine(model),
         )
         each.finished.add(batch)
         report("answers")

@@ -59,6 +59,8 @@ class Batch(BaseModel):
     """Device of our own machine that answered; None for an endpoint, and in older files."""
     parts: int = Field(default=1, ge=1)
     """Parts in which its prompts were answered: more than 1 if memory did not suffice for all at once."""
+    unknown_to_engine: str | None = None
+    """What kept our engine from answering on a CPU, so that transformers' `generate` did; None if nothing did."""
 
 
 class AnswerTiming(BaseModel):
@@ -89,6 +91,8 @@ class Timing(BaseModel):
     parts: int = 1
     """Most parts into which a batch was split for lack of memory: if more than 1, machines with more memory sample
     other answers."""
+    unknown_to_engine: str | None = None
+    """What kept our engine from answering on a CPU, so that transformers' `generate` did; None if nothing did."""
     answers: tuple[AnswerTiming, ...]
     """In the order of the rollouts."""
 
@@ -197,6 +201,7 @@ def write_answers(
         machine_seconds=machine_seconds if ours else None,
         devices=devices,
         parts=max((batch.parts for batch in used), default=1),
+        unknown_to_engine=next((batch.unknown_to_engine for batch in used if batch.unknown_to_engine), None),
         answers=tuple(timings),
     )
     (folder / TIMING_FILE).write_text(timing.model_dump_json(indent=1), encoding="utf-8")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tasks.evaluate.judge.insights import JudgeReport
     from tasks.evaluate.ladder import RungStanding
     from tasks.evaluate.report.side_by_side import SideBySide
+
+ROLLOUTS: Final = "rollouts"
 
 
 @dataclass(frozen=True)
@@ -83,12 +85,25 @@ class Background:
     """General instructions that base and tuned follow."""
     serving: Sequence["Serving"] = ()
     """Latency of each model, and the cost of an analysis by it."""
+    rollouts_unknown_to_engine: str | None = None
+    """What kept our engine from drawing the challenger's rollouts on a CPU; None if nothing did."""
     weights: str = ""
     """Sentence on the weights with which base, tuned and champion answered; empty if unknown."""
     judge: "JudgeReport | None" = None
     """Preferences of a language model."""
     looks: Looks | None = None
     """Looks of this challenger at this test split."""
+
+
+def unknown_to_engine(background: Background) -> dict[str, list[str]]:
+    """Return what was drawn by transformers' `generate`, by what our engine does not know of the model."""
+    found: dict[str, list[str]] = {}
+    if background.rollouts_unknown_to_engine:
+        found[background.rollouts_unknown_to_engine] = [ROLLOUTS]
+    for each in background.serving:
+        if each.unknown_to_engine:
+            found.setdefault(each.unknown_to_engine, []).append(each.model)
+    return found
 
 
 def reward_identity(task: TaskName) -> str:

@@ -16,6 +16,7 @@ from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.gain import left_table, split_table
 from tasks.evaluate.report.ladder import steps
 from tasks.evaluate.report.sentences import (
+    drawn_by_transformers,
     gain_note,
     headline,
     models_in,
@@ -93,6 +94,7 @@ def render(comparison: Comparison, background: Background, drawn: Mapping[str, s
         left_table=left_table(background.gains),
         split_table=split_table(background.gains),
         why_chosen=why_chosen,
+        drawn_by_transformers=drawn_by_transformers(background),
         crowded=_CROWDED,
         longest=_LONGEST_SHOWN,
     )

@@ -12,6 +12,7 @@ from tasks.evaluate.report.gain import left_table, split_table
 from tasks.evaluate.report.ladder import steps
 from tasks.evaluate.report.markdown import bullets, escaped, table
 from tasks.evaluate.report.sentences import (
+    drawn_by_transformers,
     gain_note,
     headline,
     models_in,
@@ -38,6 +39,7 @@ def markdown(comparison: Comparison, background: Background) -> str:
         _of_looks(comparison, background),
         f"## {worded('Base against tuned')}",
         worded(background.weights),
+        *map(escaped, drawn_by_transformers(background)),
         _blocks(comparison.tasks, comparison.overall, "base", "tuned"),
         *_of_claims(comparison),
         *_of_ladder(comparison, background),

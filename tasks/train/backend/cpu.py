@@ -75,22 +75,54 @@ class CpuGRPOTrainer(ResumableTrainer, GRPOTrainer):  # type: ignore[misc]
         """
         log_probabilities, entropies = [], []
         size = batch_size or input_ids.shape[0]
-        # An entropy that is only logged needs no gradient, which would be most of its work.
-        learns_entropy = torch.is_grad_enabled() and self._entropy_bonus_enabled
         for start in range(0, input_ids.shape[0], size):
             rows = slice(start, start + size)
             ids, mask = input_ids[rows], attention_mask[rows]
             logits = model(input_ids=ids, attention_mask=mask, logits_to_keep=logits_to_keep + 1).logits[:, :-1]
-            logits = logits.to(torch.promote_types(logits.dtype, torch.float32)) / self.temperature
-            forbidden = None if allowed is None else ~allowed(rows)
-            if forbidden is not None:
-                logits = logits.masked_fill(forbidden, float("-inf"))
-            by_token = torch.log_softmax(logits, dim=-1)
-            chosen = ids[:, -logits_to_keep:].unsqueeze(-1)
-            log_probabilities.append(by_token.gather(-1, chosen).squeeze(-1))
-            if compute_entropy:
-                with torch.set_grad_enabled(learns_entropy):
-                    # 0 x log 0 is 0 here, and its gradient too.
-                    factor = by_token if forbidden is None else by_token.masked_fill(forbidden, 0.0)
-                    entropies.append(-(by_token.exp() * factor).sum(-1))
-        return torch.cat(log_probabilities), torch.cat(entropies) if compute_entropy else None, None
+            found, entropy = token_scores(
+                logits,
+                ids[:, -logits_to_keep:],
+                self.temperature,
+                forbidden=None if allowed is None else ~allowed(rows),
+                compute_entropy=compute_entropy,
+                learn_entropy=self._entropy_bonus_enabled,
+            )
+            log_probabilities.append(found)
+            if entropy is not None:
+                entropies.append(entropy)
+        return torch.cat(log_probabilities), torch.cat(entropies) if entropies else None, None
+
+
+def token_scores(
+    logits: torch.Tensor,
+    tokens: torch.Tensor,
+    temperature: float,
+    *,
+    forbidden: torch.Tensor | None = None,
+    compute_entropy: bool = False,
+    learn_entropy: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Return the log-probability of each token, and the entropy of its distribution if wanted.
+
+    Args:
+        logits: Of each token's distribution, (..., vocabulary).
+        tokens: The tokens, (...).
+        temperature: Temperature of the distribution.
+        forbidden: Tokens without a probability, (..., vocabulary).
+        compute_entropy: Whether entropies are wanted.
+        learn_entropy: Whether the entropy has a gradient; one that is only logged needs none, which would be most of
+            its work.
+    """
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    if temperature != 1:
+        logits = logits / temperature
+    if forbidden is not None:
+        logits = logits.masked_fill(forbidden, float("-inf"))
+    by_token = torch.log_softmax(logits, dim=-1)
+    found = by_token.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
+    if not compute_entropy:
+        return found, None
+    with torch.set_grad_enabled(torch.is_grad_enabled() and learn_entropy):
+        # 0 x log 0 is 0 here, and its gradient too.
+        factor = by_token if forbidden is None else by_token.masked_fill(forbidden, 0.0)
+        return found, -(by_token.exp() * factor).sum(-1)

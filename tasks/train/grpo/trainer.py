@@ -22,8 +22,10 @@ from tasks.policy.generate import as_messages
 from tasks.policy.guidance import GuidedLogits
 from tasks.train.backend.cpu import CpuGRPOTrainer
 from tasks.train.backend.trainable import without_drift
+from tasks.train.grpo.batches import ORDER, by_rollout, in_first_order, whole_batch
 from tasks.train.grpo.generator import RolloutGenerator
 from tasks.train.grpo.guidance import RolloutGuidance
+from tasks.train.grpo.packed_update import PackedUpdate
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.grpo.rollouts import RolloutGroups
 from tasks.train.grpo.sampling import RolloutSampler
@@ -87,6 +89,8 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             set_seed(self.args.seed, device_specific=True)
         if self.use_vllm and recipe.backend == "transformers":
             self.vllm_generation.sync_weights = without_drift(self.model, self.vllm_generation.sync_weights)
+        ours = recipe.backend == "transformers" and not self.use_vllm and not recipe.stock_update
+        self._packed = PackedUpdate(self, wanted=ours)
         self._recipe = recipe
         self._methods = methods_of(recipe)
         self._rewards = rewards
@@ -99,7 +103,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         self._sampler = RolloutSampler(recipe, rows, self.args.seed, self.rollout_generator)
         self._on_rollouts = on_rollouts
         self._chosen: RolloutGroups | None = None
-        self._divergence_sample: _DivergenceSample | None = None
+        self._divergence_samples: list[_DivergenceSample] = []
         # An adapter from earlier training is part of the starting point, and cannot be disabled separately.
         self._starts_at_base = named.get("peft_config") is not None
 
@@ -121,7 +125,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         self._step = state["updates"] * self.args.steps_per_generation
         parts = state["batch"] if self._is_alone else state["batch"][self.accelerator.process_index]
         if parts is not None:
-            batch = send_to_device(_whole(parts), self.accelerator.device)
+            batch = send_to_device(whole_batch(parts), self.accelerator.device)
             self._buffered_inputs = split_tensor_dict(batch, self.args.steps_per_generation)
         self.entropy_coef = state["entropy"]["coefficient"]
         self._last_world_entropy = state["entropy"]["last"]
@@ -155,11 +159,23 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             output["advantages"] = self._advantages(share, output)
         if grammars is not None:
             output[GRAMMARS] = grammars
+        if self._packed.is_on:
+            output[ORDER] = torch.arange(len(share.rows))
         self._measure(chosen)
-        advantages = self.accelerator.gather(_by_rollout(output))
+        advantages = self.accelerator.gather(by_rollout(output))
         if self._on_rollouts is not None:
             self._on_rollouts(step + 1, chosen, advantages)
         return output
+
+    def _prepare_inputs(self, generation_batch: Any) -> dict[str, Any]:
+        """Return a pass; TRL shuffles new completions among passes, and where prompts are packed groups stay whole."""
+        before = self._buffered_inputs
+        inputs: dict[str, Any] = super()._prepare_inputs(generation_batch)
+        if self._packed.is_on and self._buffered_inputs is not before:
+            passes = self.args.steps_per_generation
+            self._buffered_inputs = split_tensor_dict(in_first_order(whole_batch(self._buffered_inputs)), passes)
+            inputs = self._buffered_inputs[self._step % passes]
+        return inputs
 
     def numbers_of(self, rows: Sequence[PromptRow]) -> torch.Tensor | None:
         """Return the number of each row's grammar; None if nothing is guided."""
@@ -311,15 +327,32 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
 
     def _divergence(self) -> torch.Tensor:
         """Return the divergence of a few completions, and their tokens, (2,); zeros if none were sampled."""
-        if self._divergence_sample is None:
-            return torch.zeros(2, device=self.accelerator.device)
-        ids, mask, learned, log_probabilities, grammars = self._divergence_sample
-        self._divergence_sample = None
-        base = self.accelerator.unwrap_model(self.model).disable_adapter()
-        with torch.no_grad(), base, self.constrained(grammars):
-            reference = self._get_per_token_logps_and_entropies(self.model, ids, mask, log_probabilities.size(1))[0]
-        ratio = reference - log_probabilities
-        return torch.stack([((ratio.exp() - ratio - 1) * learned).sum(), learned.sum()])
+        samples, self._divergence_samples = self._divergence_samples, []
+        found = torch.zeros(2, device=self.accelerator.device)
+        base = self.accelerator.unwrap_model(self.model)
+        for ids, mask, learned, log_probabilities, grammars in samples:
+            with torch.no_grad(), base.disable_adapter(), self.constrained(grammars):
+                reference = self._get_per_token_logps_and_entropies(self.model, ids, mask, log_probabilities.size(1))[0]
+            ratio = reference - log_probabilities
+            found += torch.stack([((ratio.exp() - ratio - 1) * learned).sum(), learned.sum()])
+        return found
+
+    def _sample_for_divergence(
+        self, ids: torch.Tensor, mask: torch.Tensor, log_probabilities: torch.Tensor, grammars: torch.Tensor | None
+    ) -> None:
+        """Keep a few of a pass's completions, apart from each other: in a whole step one for each prompt."""
+        wanted, passes = self._recipe.prompts_per_step // self.accelerator.num_processes, self._recipe.accumulation
+        learned = mask[:, -log_probabilities.size(1) :] * self._tool_mask
+        written = learned.any(dim=1).nonzero().squeeze(1)
+        if not len(written) or self._step % max(passes // wanted, 1):
+            return
+        count = max(wanted // passes, 1)
+        few = written[:: max(len(written) // count, 1)][:count]
+        self._divergence_samples.append(
+            _DivergenceSample(
+                ids[few], mask[few], learned[few], log_probabilities[few], None if grammars is None else grammars[few]
+            )
+        )
 
     def _summed(self, values: torch.Tensor) -> torch.Tensor:
         """Return the sum over all processes."""
@@ -337,52 +370,17 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
     ) -> tuple[Any, ...]:
         """Compute log-probabilities of the completion tokens, and keep a few of the loss's for the divergence."""
         guidance, grammars = self.guidance, self._grammars
-        if guidance is None or grammars is None:
-            found = super()._get_per_token_logps_and_entropies(
-                model, input_ids, attention_mask, logits_to_keep, *others, **named
-            )
-        else:
+        rows = (model, input_ids, attention_mask, logits_to_keep)
+        if guidance is not None and grammars is not None:
             ids, mask = input_ids[:, -logits_to_keep:], attention_mask[:, -logits_to_keep:]
+            named["allowed"] = lambda of: guidance.allowed(grammars[of], ids[of], mask[of])
+        found = self._packed.scores(*rows, *others, **named)
+        if found is None and "allowed" in named:
             # TRL's fused kernel never holds whole logits, of which some could be forbidden.
             with self.accelerator.autocast():
-                found = self._by_whole_logits(
-                    model,
-                    input_ids,
-                    attention_mask,
-                    logits_to_keep,
-                    allowed=lambda rows: guidance.allowed(grammars[rows], ids[rows], mask[rows]),
-                    **named,
-                )
+                found = self._by_whole_logits(*rows, *others, **named)
+        elif found is None:
+            found = super()._get_per_token_logps_and_entropies(*rows, *others, **named)
         if self._starts_at_base and not self.beta and found[0] is not None and found[0].requires_grad:
-            learned = attention_mask[:, -found[0].size(1) :] * self._tool_mask
-            written = learned.any(dim=1).nonzero().squeeze(1)
-            few = written[: self._recipe.prompts_per_step // self.accelerator.num_processes]
-            if len(few):
-                self._divergence_sample = _DivergenceSample(
-                    input_ids[few],
-                    attention_mask[few],
-                    learned[few],
-                    found[0][few].detach(),
-                    None if grammars is None else grammars[few],
-                )
+            self._sample_for_divergence(input_ids, attention_mask, found[0].detach(), grammars)
         return found
-
-
-def _whole(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a batch as it was before TRL split it into passes."""
-
-    def joined(name: str, value: Any) -> Any:
-        if isinstance(value, list):
-            return [item for part in parts for item in part[name]]
-        return torch.cat([part[name] for part in parts]) if torch.is_tensor(value) and value.dim() else value
-
-    return {name: joined(name, value) for name, value in parts[0].items()}
-
-
-def _by_rollout(output: Mapping[str, Any]) -> torch.Tensor:
-    """Return one advantage per rollout: the mean over its tokens if they have their own."""
-    advantages: torch.Tensor = output["advantages"]
-    mask: torch.Tensor = output["completion_mask"] * output.get("tool_mask", 1)
-    if advantages.dim() == 1:
-        return advantages
-    return (advantages * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)

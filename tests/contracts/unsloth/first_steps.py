@@ -83,8 +83,8 @@ def _first_steps(trainer: Any, *, may_pad: bool) -> dict[str, Any]:
 
 
 def _trainer(name: str, request: TrainRequest, settings: dict[str, Any], work: Path) -> Any:
-    # Stock generation, which can be forbidden the padding token.
-    fixed = {"backend": name, "max_steps": STEPS, "stock_generation": True}
+    # Stock generation, which can be forbidden the padding token, and passes shuffled as Unsloth's.
+    fixed = {"backend": name, "max_steps": STEPS, "stock_generation": True, "stock_update": True}
     config = TrainConfig.model_validate({**request.config.model_dump(), **fixed, **settings})
     request = request.model_copy(update={"config": config})
     # That Unsloth is imported first is seen to where the child imports it, once.

@@ -45,6 +45,8 @@ class Children:
     """Stands in for the children that load weights, and keeps who was asked to answer."""
 
     answered: list[Any] = field(default_factory=list)
+    unknown_to_engine: str | None = None
+    """What the engine does not know of the models."""
 
     def run_child(self, module: str, request: Any, folder: Path, **_: object) -> str:
         if module == "tasks.train.sft.warm_start":
@@ -64,7 +66,13 @@ class Children:
             for index in range(len(ROWS))
         ]
         # No two answerings take the same time, so that each is an artifact of its own.
-        batch = Batch(sample=0, number=0, seconds=float(next(SECONDS)), answers=tuple(given))
+        batch = Batch(
+            sample=0,
+            number=0,
+            seconds=float(next(SECONDS)),
+            answers=tuple(given),
+            unknown_to_engine=self.unknown_to_engine,
+        )
         rows = read_prompts(request.dataset / TEST_FILE)
         write_answers(request.output, rows, [batch], as_decoding(request.temperature, request.max_tokens), ours=True)
         return "cpu"
@@ -80,12 +88,12 @@ class World:
     base: StageResult
     audit: StageResult
 
-    def policy(self, name: str, adapters: str = "adapter") -> StageResult:
+    def policy(self, name: str, adapters: str = "adapter", **others: Any) -> StageResult:
         def fill(folder: Path) -> None:
             (folder / adapters).mkdir(parents=True)
             (folder / adapters / "adapter_config.json").write_text(name, encoding="utf-8")
             validation = [{"step": step, "mean_reward": 0.5, "by_task": {"push": 0.5}} for step in (0, 4)]
-            summary = {"chosen_step": 4, "validation": validation}
+            summary = {"chosen_step": 4, "validation": validation, **others}
             (folder / "training.json").write_text(json.dumps(summary), encoding="utf-8")
 
         return made(self.root, "policy", fill, {"base": self.base.record.sha256})
@@ -226,3 +234,15 @@ def test_another_language_makes_the_report_again_and_no_answer(world: World, chi
     assert "Verdade de referência, à parte das recompensas" in texts[1]
     assert "o gate" in texts[1].lower()
     assert world.evaluate(policy, "train.load_in_4bit=false", 'evaluate.language="pt"')["evaluate"].reused
+
+
+def test_what_transformers_drew_of_a_model_that_the_engine_does_not_know_is_in_the_report(
+    world: World, children: Children
+) -> None:
+    unknown = children.unknown_to_engine = "model_type: strange (StrangeForCausalLM)"
+    stages = world.evaluate(world.policy("strange", unknown_to_engine=unknown), "warm_start.steps=0", "seed=9")
+    assert report(stages)["unknown_to_engine"] == {unknown: ["rollouts", "base", "tuned", "tuned-nf4"]}
+    sentence = f"does not know this model ({unknown}), so that"
+    page = (stages["evaluate"].path / "report.html").read_text(encoding="utf-8")
+    assert page.count(sentence) == 1
+    assert "rollouts, base, tuned, tuned-nf4." in page

@@ -17,6 +17,7 @@ from tasks.commerce.registry import TASKS
 from tasks.evaluate.gain import CONTENT, PARTS
 from tasks.evaluate.general.instructions import instructions
 from tasks.evaluate.number_format import decimal, interval, p_value, percent, signed
+from tasks.evaluate.report.background import ROLLOUTS
 from tasks.evaluate.report.figures import draw
 from tasks.evaluate.report.page import render
 from tasks.evaluate.report.text import markdown
@@ -51,7 +52,7 @@ def data() -> set[str]:
         *(text for each in (BASELINES, RUNGS) for text in each.values()),
         *BASELINES,
         *get_args(Verdict),
-        *("promote", "hold", "challenger", "by {lines}", CONTENT, *PARTS),
+        *("promote", "hold", "challenger", "by {lines}", CONTENT, ROLLOUTS, *PARTS),
         *(BASE, TUNED, CHAMPION, PUBLISHED, TUNED_NF4),
         *(AS_SERVED, BESIDE_NF4, OF_THE_PUBLISHED),
         *(each.kind for each in instructions()),

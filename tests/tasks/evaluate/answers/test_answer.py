@@ -101,6 +101,16 @@ def test_the_whole_test_split_is_answered_in_its_order_sample_by_sample(world: P
     ]
 
 
+def test_what_the_engine_does_not_know_of_the_model_is_kept_with_the_answers(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer(world, tmp_path / "known")
+    assert read_timing(tmp_path / "known" / "output").unknown_to_engine is None
+    monkeypatch.setattr("tasks.policy.unpacked.FAMILIES", ())
+    answer(world, tmp_path / "strange")
+    assert str(read_timing(tmp_path / "strange" / "output").unknown_to_engine).startswith("model_type: ")
+
+
 def test_samples_differ_and_the_first_is_the_same_whatever_their_number(world: Path, tmp_path: Path) -> None:
     one = completions(answer(world, tmp_path / "one"))
     several = completions(answer(world, tmp_path / "several", samples=3))

@@ -2,6 +2,7 @@ import re
 
 import pytest
 
+from tasks.evaluate.answers.cost import Serving
 from tasks.evaluate.report.background import Background, Looks
 from tasks.evaluate.report.sentences import headline
 from tasks.evaluate.report.text import markdown
@@ -63,6 +64,19 @@ def test_what_is_unknown_is_left_out_and_unknown_looks_are_said() -> None:
         assert absent not in plain
     assert "How often this test split was looked at before is not known" in plain
     assert "**hold**" in plain
+
+
+def test_what_transformers_drew_is_named_once_for_each_thing_that_the_engine_does_not_know() -> None:
+    serving = [
+        Serving(name, 12, 180.4, 0.0, 1.4, 3.8, None, None, unknown_to_engine=unknown)
+        for name, unknown in (("base", "rope_type: odd"), ("tuned", "rope_type: odd"), ("rival", None))
+    ]
+    text = markdown(comparison(), Background(serving=serving, rollouts_unknown_to_engine="model_type: odd"))
+    drew = re.findall(
+        r"not know this model \(([^)]*)\), so that .* drew, more slowly: (.*)\.\n", text.replace("\\", "")
+    )
+    assert drew == [("model_type: odd", "rollouts"), ("rope_type: odd", "base, tuned")]
+    assert "does not know" not in markdown(comparison(), Background(serving=serving[2:]))
 
 
 def test_looks_are_warned_of() -> None:

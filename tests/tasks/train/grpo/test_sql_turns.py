@@ -14,8 +14,8 @@ from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
+from tasks.train.grpo.batches import by_rollout
 from tasks.train.grpo.sql_turns import REPAIRED, SHORTEST_ANSWER, feedback_ids, second_turns
-from tasks.train.grpo.trainer import _by_rollout
 from tests.tasks.train.kept_training import Collecting, KeptTraining
 from tests.tasks.train.small_training import small_trainer, tiny_policy
 
@@ -125,7 +125,7 @@ def _answer_wrongly(trainer: Any, databases: Databases) -> list[int]:
     def draw(asked: Any, prompts: list[list[int]], *others: Any) -> Any:
         calls.append(len(prompts))
         if len(calls) % 2:
-            return [ids_of(tokenizer, WRONG if place % 2 else "SELECT 1") for place in range(len(prompts))], None
+            return [ids_of(tokenizer, "SELECT 1" if place % 2 else WRONG) for place in range(len(prompts))], None
         return real(asked, prompts, *others)
 
     trainer.rollout_generator.draw = draw
@@ -156,14 +156,15 @@ def test_no_gradient_comes_from_feedback_and_some_from_both_answers(
     ((_, rollouts, _),) = [of_step for of_step in seen if of_step[2] is not None]
     assert calls[1] == calls[0] // 2
     (batch,) = masks
-    # Passes are shuffled: each row's mask must be zero on its own feedback.
+    # Each row's mask must be zero on its own feedback.
     zeros = sorted(int((row == 0).sum()) for row in batch["tool_mask"])
     assert zeros == sorted(end - start for start, end in rollouts.feedback)
     assert zeros[-1] > 0
     assert batch["completion_mask"].sum() - sum(zeros) == batch["num_items_in_batch"]
     (measured,) = divergences
     learned = (batch["completion_mask"] * batch["tool_mask"]).sum(dim=1)
-    assert measured[1] == learned[: trainer._recipe.prompts_per_step].sum()
+    # One completion of each prompt.
+    assert measured[1] == learned[:: trainer._recipe.generations].sum()
     for ids, (start, end) in zip(rollouts.completion_ids, rollouts.feedback, strict=True):
         assert len(ids) <= 300
         assert end == start or len(ids) > end
@@ -175,7 +176,7 @@ def test_the_advantage_of_a_rollout_is_the_mean_over_what_the_policy_wrote() -> 
         "completion_mask": torch.tensor([[1, 1, 1, 0]]),
         "tool_mask": torch.tensor([[1, 0, 1, 1]]),
     }
-    assert _by_rollout(output).tolist() == [2.0]
+    assert by_rollout(output).tolist() == [2.0]
 
 
 def test_what_feedback_says_moves_the_loss_of_no_token_of_its_own(

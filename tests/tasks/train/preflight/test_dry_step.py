@@ -174,12 +174,14 @@ def test_the_largest_step_has_the_longest_prompt_and_full_completions_that_are_l
     trainer = small_trainer(tmp_path, **recipe, mask_truncated=True)
     tokenizer = trainer.processing_class
     prompt = tokenizer.apply_chat_template(as_messages(LONG.system, LONG.prompt), add_generation_prompt=True)
-    at_once = trainer.args.per_device_train_batch_size
+    at_once, passes = trainer.args.per_device_train_batch_size, trainer.args.gradient_accumulation_steps
     shapes, handle = _read(trainer)
     found = dry_run_step(trainer, 1e-2, LONG)
     handle.remove()
-    width = len(prompt["input_ids"]) + trainer.max_completion_length
-    assert shapes == [(at_once, width)] * trainer.args.gradient_accumulation_steps
+    # Packed, each group has a prompt of its own, though all are the same.
+    groups = at_once // trainer.num_generations
+    width = groups * (len(prompt["input_ids"]) - 1) + at_once * trainer.max_completion_length
+    assert shapes == [(1, width)] * passes
     assert found.gradient_norm > 0
     assert "sample" not in vars(trainer.rollout_generator)
     assert trainer.generation_config.min_new_tokens is None

@@ -1,1 +1,0 @@
-"""Step time of our trainer and of TRL's."""

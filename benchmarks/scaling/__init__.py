@@ -1,0 +1,1 @@
+"""Reward by minutes, at four times the steps and prompts."""

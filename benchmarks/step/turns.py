@@ -1,0 +1,217 @@
+"""Two trainers that step in turns in one process, ours first; stock's completions are as long as ours were."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, Final
+
+import torch
+from transformers import LogitsProcessor, LogitsProcessorList, TrainerCallback
+
+from benchmarks.training.arms import stock_trainer
+from benchmarks.training.watched import SEED, Inputs, Scene, named
+from schemas.config.config import Config
+from tasks.checkpoints.checkpoint_manager import CheckpointManager
+from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.train.prompt_source import PromptSource
+
+WARM_UP: Final = 3
+"""Warm-up steps of each that do not count."""
+PARTS: Final = ("generation", "reward")
+
+
+@dataclass
+class Times:
+    """Step times of one trainer, in seconds."""
+
+    wall: list[float] = field(default_factory=list)
+    processor: list[float] = field(default_factory=list)
+    parts: dict[str, list[float]] = field(default_factory=dict)
+    """Parts of a step by the clock."""
+    tokens: list[int] = field(default_factory=list)
+    """Tokens that were sampled."""
+
+    def without_warm_up(self) -> "Times":
+        """Return the steps that count, with the update as a part: all but generation and rewards."""
+        wall, parts = self.wall[WARM_UP:], {name: seconds[WARM_UP:] for name, seconds in self.parts.items()}
+        update = [whole - sum(each) for whole, *each in zip(wall, *parts.values(), strict=True)]
+        return Times(wall, self.processor[WARM_UP:], {**parts, "update": update}, self.tokens[WARM_UP:])
+
+
+class Turns:
+    """Turns of two trainers: one steps at a time."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._turn = 0
+        self._running = {0, 1}
+
+    def wait_for(self, trainer: int) -> None:
+        """Wait until it is a trainer's turn, or the other one has finished."""
+        with self._condition:
+            self._condition.wait_for(lambda: self._turn == trainer or self._running == {trainer})
+
+    def pass_on(self, trainer: int) -> None:
+        """End a trainer's turn."""
+        with self._condition:
+            self._turn = 1 - trainer
+            self._condition.notify_all()
+
+    def leave(self, trainer: int) -> None:
+        """Take no more turns."""
+        with self._condition:
+            self._running.discard(trainer)
+            self._condition.notify_all()
+
+
+class EndsAt(LogitsProcessor):  # type: ignore[misc]
+    """Makes each completion of a batch end at its length: its end is forbidden before, and certain then."""
+
+    def __init__(self, lengths: Sequence[int], end: int) -> None:
+        """Begin a batch.
+
+        Args:
+            lengths: Tokens of each completion, its end included.
+            end: The token that ends it.
+        """
+        self._lengths = torch.tensor(lengths)
+        self._end = end
+        self._drawn = 0
+
+    def __call__(self, _: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Return the scores of the next tokens, (rows, vocabulary)."""
+        self._drawn += 1
+        over = self._drawn >= self._lengths
+        scores[~over, self._end] = float("-inf")
+        scores[over] = float("-inf")
+        scores[over, self._end] = 0.0
+        return scores
+
+
+class _Timer(TrainerCallback):  # type: ignore[misc]
+    """Takes its turns, and records the time between them."""
+
+    def __init__(self, turns: Turns, number: int, times: Times) -> None:
+        self._turns = turns
+        self._number = number
+        self._times = times
+        self._started: tuple[float, float] | None = None
+
+    def on_step_begin(self, *_: Any, **__: Any) -> None:
+        if self._started is not None:
+            self._write_down()
+            self._turns.pass_on(self._number)
+        self._turns.wait_for(self._number)
+        self._started = time.perf_counter(), time.process_time()
+
+    def on_train_end(self, *_: Any, **__: Any) -> None:
+        self._write_down()
+
+    def _write_down(self) -> None:
+        wall, processor = self._started or (0.0, 0.0)
+        self._times.wall.append(time.perf_counter() - wall)
+        self._times.processor.append(time.process_time() - processor)
+
+
+def take_turns(config: Config, folder: Path, inputs: Inputs, scene: Scene, keeper: CheckpointManager) -> list[Times]:
+    """Train both, each in a thread of its own, and return the times of ours and of stock.
+
+    Args:
+        config: The recipe.
+        folder: Folder of stock's files.
+        inputs: Model and prompts.
+        scene: Where ours is watched.
+        keeper: Keeps its checkpoints.
+    """
+    turns, times = Turns(), [Times(), Times()]
+    lengths: SimpleQueue[list[int]] = SimpleQueue()
+
+    def train(trainer: Any, number: int) -> None:
+        trainer.add_callback(_Timer(turns, number, times[number]))
+        turns.pass_on(number)
+        trainer.train()
+
+    def train_ours() -> None:
+        turns.wait_for(0)
+        trainer, checkpointer = scene.ours(keeper)
+        trainer.add_callback(checkpointer)
+        sample = trainer.rollout_generator.sample
+
+        def sampled(*arguments: Any) -> Any:
+            rollouts = sample(*arguments)
+            lengths.put(list(map(len, rollouts.completion_ids)))
+            return rollouts
+
+        trainer.rollout_generator.sample = sampled
+        train(trainer, 0)
+        steps = [entry for entry in trainer.state.log_history if "step_time" in entry]
+        times[0].parts = {name: [entry[f"seconds/{name}"] for entry in steps] for name in PARTS}
+
+    def train_stock() -> None:
+        turns.wait_for(1)
+        trainer = _stock(config, folder, inputs)
+        times[1].parts = dict(zip(PARTS, _timed(trainer, "_generate_single_turn", "_calculate_rewards"), strict=True))
+        _end_alike(trainer, lengths, times)
+        train(trainer, 1)
+
+    def in_turns(number: int, work: Callable[[], None]) -> None:
+        try:
+            work()
+        finally:
+            turns.leave(number)
+
+    with ThreadPoolExecutor(2) as pool:
+        for training in [pool.submit(in_turns, 0, train_ours), pool.submit(in_turns, 1, train_stock)]:
+            training.result()
+    return [each.without_warm_up() for each in times]
+
+
+def _stock(config: Config, folder: Path, inputs: Inputs) -> Any:
+    """Return TRL's trainer, with the prompts of each step in the order in which ours draws them."""
+    recipe = config.train
+    source = PromptSource(inputs.rows, SEED)
+    rows = [row for _ in range(recipe.max_steps) for row in source.draw(recipe.prompts_per_step)]
+    arguments = named(inputs, recipe)
+    databases = Databases.from_store(inputs.store)
+    return stock_trainer(recipe, rows, databases, SEED, folder / "stock", arguments, shuffle_dataset=False)
+
+
+def _end_alike(trainer: Any, lengths: "SimpleQueue[list[int]]", times: Sequence[Times]) -> None:
+    """Make a trainer's completions as long as those that the other one drew for the same step."""
+    model = trainer.accelerator.unwrap_model(trainer.model_wrapped)
+    generate, (end,) = model.generate, set(trainer.eos_token_ids)
+
+    def generated(*arguments: Any, **others: Any) -> torch.Tensor:
+        wanted = lengths.get(timeout=60)
+        ids: torch.Tensor = generate(*arguments, **others, logits_processor=LogitsProcessorList([EndsAt(wanted, end)]))
+        completions = ids[:, others["input_ids"].shape[1] :]
+        found = [row.index(end) + 1 if end in row else len(row) for row in completions.tolist()]
+        if found != wanted:
+            raise AssertionError(f"completions of {found} tokens, where {wanted} were asked for")
+        for each in times:
+            each.tokens.append(sum(wanted))
+        return ids
+
+    model.generate = generated
+
+
+def _timed(trainer: Any, *methods: str) -> list[list[float]]:
+    """Make some methods of a trainer record their durations."""
+    seconds: list[list[float]] = [[] for _ in methods]
+
+    def timing(method: Callable[..., Any], into: list[float]) -> Callable[..., Any]:
+        def timed(*arguments: Any, **others: Any) -> Any:
+            started = time.perf_counter()
+            result = method(*arguments, **others)
+            into.append(time.perf_counter() - started)
+            return result
+
+        return timed
+
+    for name, into in zip(methods, seconds, strict=True):
+        setattr(trainer, name, timing(getattr(trainer, name), into))
+    return seconds

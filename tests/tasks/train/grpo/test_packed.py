@@ -1,0 +1,200 @@
+"""Packed rows are the plain update in another order: the same log-probabilities and gradients, each prompt once."""
+
+import logging
+import random
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from tasks.train.backend.cpu import CpuGRPOTrainer
+from tasks.train.grpo.packed import log_plain_update
+from tasks.train.grpo.packed_update import PackedUpdate
+from tests.tasks.train.small_training import quantized_policy
+
+VOCABULARY = 64
+GENERATIONS = 4
+SHAPE: dict[str, Any] = {
+    "vocab_size": VOCABULARY,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+}
+FAMILIES = ("Qwen3", "Qwen2", "Llama")
+
+
+def model_of(family: str, **others: Any) -> Any:
+    import transformers
+
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{family}Config")(**SHAPE, **others)
+    return getattr(transformers, f"{family}ForCausalLM")(config)
+
+
+def batch(groups: int = 3, generations: int = GENERATIONS, shortest: int = 1) -> tuple[torch.Tensor, torch.Tensor, int]:
+    """Return ids and mask of completions of several lengths, shuffled, and the longest one's tokens."""
+    draw = random.Random(1)
+
+    def tokens(least: int, most: int) -> list[int]:
+        return [draw.randrange(3, VOCABULARY) for _ in range(draw.randrange(least, most))]
+
+    prompts = [tokens(2, 30) for _ in range(groups)]
+    rows = [(prompt, tokens(shortest, 17)) for prompt in prompts for _ in range(generations)]
+    draw.shuffle(rows)
+    before, after = (max(map(len, part)) for part in zip(*rows, strict=True))
+    ids = [[0] * (before - len(prompt)) + prompt + own + [0] * (after - len(own)) for prompt, own in rows]
+    mask = [[0] * (before - len(p)) + [1] * len(p + own) + [0] * (after - len(own)) for p, own in rows]
+    return torch.tensor(ids), torch.tensor(mask), after
+
+
+def trainer_of(model: Any, *, learns_entropy: bool = True) -> Any:
+    return SimpleNamespace(
+        model=model,
+        ref_model=None,
+        num_generations=GENERATIONS,
+        temperature=0.7,
+        _entropy_bonus_enabled=learns_entropy,
+        accelerator=SimpleNamespace(autocast=nullcontext, device=torch.device("cpu")),
+    )
+
+
+def scores(model: Any, given: tuple[torch.Tensor, torch.Tensor, int], *, packed: bool, **named: Any) -> Any:
+    trainer = trainer_of(model)
+    if not packed:
+        return CpuGRPOTrainer._by_whole_logits(trainer, model, *given, compute_entropy=True, **named)
+    update = PackedUpdate(trainer, wanted=True)
+    assert update.is_on
+    return update.scores(model, *given, compute_entropy=True, **named)
+
+
+def learned(model: Any, given: tuple[torch.Tensor, torch.Tensor, int], **named: Any) -> tuple[Any, Any, dict[str, Any]]:
+    """Return log-probabilities, entropies and gradients of a sum of both, with random weights."""
+    model.zero_grad()
+    found, entropies, _ = scores(model, given, **named)
+    mask = given[1][:, -given[2] :]
+    weights = torch.randn(mask.shape, generator=torch.Generator().manual_seed(2)) * mask
+    ((found + 0.3 * entropies) * weights).sum().backward()
+    gradients = {name: each.grad.clone() for name, each in model.named_parameters() if each.grad is not None}
+    return found.detach() * mask, entropies.detach() * mask, gradients
+
+
+def assert_equal(one: Any, other: Any) -> None:
+    for plain, packed in zip(one[:2], other[:2], strict=True):
+        assert (plain - packed).abs().max() <= 1e-5
+    assert one[2].keys() == other[2].keys()
+    assert one[2]
+    for name, gradient in one[2].items():
+        assert (gradient - other[2][name]).norm() <= 1e-5 * gradient.norm(), name
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_log_probabilities_entropies_and_gradients_are_those_of_the_plain_update(family: str) -> None:
+    model, given = model_of(family), batch()
+    plain = learned(model, given, packed=False)
+    assert_equal(plain, learned(model, given, packed=True))
+    # The attention that takes packed rows computes all others bit for bit as before.
+    again = learned(model, given, packed=False)
+    assert torch.equal(plain[0], again[0])
+    assert all(torch.equal(gradient, again[2][name]) for name, gradient in plain[2].items())
+
+
+def test_an_adapter_on_nf4_gets_the_same_gradients(tmp_path: Path) -> None:
+    from peft import LoraConfig, get_peft_model
+
+    model, _ = quantized_policy(tmp_path)
+    torch.manual_seed(0)
+    lora = LoraConfig(r=4, lora_alpha=8, target_modules="all-linear", init_lora_weights=False, task_type="CAUSAL_LM")
+    adapted = get_peft_model(model, lora)
+    given = batch()
+    assert_equal(*(learned(adapted, given, packed=packed) for packed in (False, True)))
+
+
+def test_parts_of_a_batch_and_a_grammar_are_as_in_the_plain_update() -> None:
+    model, given = model_of("Qwen3"), batch()
+    ids, _, longest = given
+    may = torch.rand(len(ids), longest, VOCABULARY, generator=torch.Generator().manual_seed(3)) < 0.5
+    may.scatter_(-1, ids[:, -longest:].unsqueeze(-1), value=True)
+    named = {"batch_size": 5, "allowed": lambda rows: may[rows]}
+    assert_equal(*(learned(model, given, packed=packed, **named) for packed in (False, True)))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_recomputed_activations_are_those_of_the_row(family: str) -> None:
+    model, given = model_of(family).train(), batch()
+    kept = learned(model, given, packed=True)
+    model.gradient_checkpointing_enable({"use_reentrant": False})
+    again = learned(model, given, packed=True)
+    assert torch.equal(kept[0], again[0])
+    assert all(torch.equal(gradient, again[2][name]) for name, gradient in kept[2].items())
+
+
+def test_no_completion_sees_another_one_nor_another_prompt() -> None:
+    model, (ids, mask, longest) = model_of("Qwen3"), batch(shortest=4)
+    with torch.no_grad():
+        before = scores(model, (ids, mask, longest), packed=True)[0]
+        for row in range(len(ids)):
+            changed = ids.clone()
+            changed[row, -longest + 1] = (ids[row, -longest + 1] + 1) % VOCABULARY
+            after = scores(model, (changed, mask, longest), packed=True)[0]
+            others = torch.arange(len(ids)) != row
+            assert torch.equal(before[others], after[others])
+            assert before[row, 0] == after[row, 0]
+            assert not torch.equal(before[row, 1:], after[row, 1:])
+
+
+def test_each_prompt_is_computed_once_and_only_completions_are_projected() -> None:
+    model, (ids, mask, longest) = model_of("Qwen2"), batch()
+    read, projected = [], []
+    model.model.embed_tokens.register_forward_hook(lambda _, given, __: read.append(given[0].numel()))
+    model.lm_head.register_forward_hook(lambda _, given, __: projected.append(given[0].shape[:2].numel()))
+    scores(model, (ids, mask, longest), packed=True)
+    of_prompts = {tuple(row) for row in (ids * mask)[:, :-longest].tolist()}
+    prompts = sum(sum(token > 0 for token in prompt) - 1 for prompt in of_prompts)
+    completions = int(mask[:, -longest:].sum())
+    assert len(of_prompts) == 3
+    assert (read, projected) == ([prompts + completions], [completions])
+
+
+def test_a_prompt_that_is_drawn_twice_is_two_groups() -> None:
+    """The preflight's largest step has one prompt alone, and must take the memory of as many prompts as a step has."""
+    model, given = model_of("Qwen2"), batch(groups=1, generations=2 * GENERATIONS)
+    read: list[int] = []
+    model.model.embed_tokens.register_forward_hook(lambda _, given, __: read.append(given[0].numel()))
+    assert_equal(*(learned(model, given, packed=packed) for packed in (False, True)))
+    prompt = int(given[1][0, : -given[2]].sum())
+    assert read[1] == 2 * (prompt - 1) + int(given[1][:, -given[2] :].sum())
+
+
+def test_completions_without_tokens_have_no_gradient_and_a_batch_of_them_is_trls() -> None:
+    """As where truncated completions are masked."""
+    model, (ids, mask, longest) = model_of("Qwen3"), batch()
+    mask[2] = 0
+    assert_equal(*(learned(model, (ids, mask, longest), packed=packed) for packed in (False, True)))
+    assert scores(model, (ids, mask * 0, longest), packed=True) is None
+
+
+@pytest.mark.parametrize(
+    ("family", "others", "reason"),
+    [
+        ("Gemma", {"head_dim": 8}, "model_type: gemma (GemmaForCausalLM)"),
+        ("Qwen2", {"use_sliding_window": True, "max_window_layers": 1}, "layer_types: sliding_attention"),
+        ("Llama", {"attn_implementation": "eager"}, "attention: eager"),
+        ("Qwen3", {"rope_parameters": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2.0}}, "rope_type: dyn"),
+    ],
+)
+def test_a_model_that_is_not_known_is_updated_plainly_and_says_so_once(
+    family: str, others: dict[str, Any], reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    log_plain_update.cache_clear()
+    model = model_of(family, **others)
+    attention = model.config._attn_implementation
+    with caplog.at_level(logging.WARNING):
+        updates = [PackedUpdate(trainer_of(model), wanted=True) for _ in range(2)]
+    assert [update.scores(model, *batch()) for update in updates] == [None, None]
+    assert model.config._attn_implementation == attention
+    assert len([line for line in caplog.messages if reason in line]) == 1

@@ -1,0 +1,141 @@
+"""The trainer packs its update: old and new log-probabilities alike, whole groups in a pass, until memory is short."""
+
+import logging
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from tasks.train.backend.cpu import token_scores
+from tasks.train.grpo.packed import log_plain_update
+from tasks.train.grpo.packed_update import PackedUpdate
+from tests.tasks.train.grpo.test_packed import assert_equal, batch, learned, model_of, trainer_of
+from tests.tasks.train.small_training import small_trainer
+
+pytestmark = pytest.mark.slow
+
+LEARNS: dict[str, Any] = {"guided_correction": {"share": 1.0}, "max_completion_tokens": 96}
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        {"entropy": {"coefficient": 0.01}, "guided": "json"},
+        {"beta": 0.05, "iterations": 2, "max_steps": 2},
+        {"load_in_4bit": True, "accumulation": 4},
+        {"entropy_advantages": True, "gradient_checkpointing": "torch"},
+    ],
+    ids=lambda recipe: next(iter(recipe)),
+)
+def test_a_step_has_the_loss_and_the_gradient_of_the_stock_update(tmp_path: Path, recipe: dict[str, Any]) -> None:
+    figures = []
+    for stock in (False, True):
+        trainer = small_trainer(tmp_path / str(stock), **{**LEARNS, "max_steps": 1, **recipe}, stock_update=stock)
+        assert trainer._packed.is_on is not stock
+        trainer.train()
+        entries = [entry for entry in trainer.state.log_history if "grad_norm" in entry]
+        figures.append([[entry[name] for entry in entries] for name in ("loss", "grad_norm", "entropy")])
+    ours, stock_figures = figures
+    assert ours[1][0] > 0
+    for one, other in zip(ours, stock_figures, strict=True):
+        assert one == pytest.approx(other, rel=1e-4, abs=1e-6)
+
+
+def test_the_ratio_to_the_policy_that_sampled_is_1_bit_for_bit_before_the_first_update(tmp_path: Path) -> None:
+    trainer = small_trainer(tmp_path, **LEARNS, iterations=2, accumulation=2, max_steps=2)
+    real, differences = trainer._packed.scores, []
+    now: dict[str, Any] = {}
+
+    def scores(*given: Any, **named: Any) -> Any:
+        found = real(*given, **named)
+        if found[0].requires_grad:
+            differences.append(found[0].detach() - now["inputs"]["old_per_token_logps"])
+        return found
+
+    loss = trainer._compute_loss
+
+    def compute_loss(model: Any, inputs: Any) -> Any:
+        now["inputs"] = inputs
+        return loss(model, inputs)
+
+    trainer._packed.scores, trainer._compute_loss = scores, compute_loss
+    trainer.train()
+    assert [bool(each.any()) for each in differences] == [False, False, True, True]
+
+
+def test_groups_stay_whole_among_the_passes_of_a_step_and_each_gives_a_sample_of_the_divergence(tmp_path: Path) -> None:
+    trainer = small_trainer(tmp_path, accumulation=2, max_steps=2)
+    prompts, samples = [], []
+    real, divergence = trainer._packed.scores, trainer._divergence
+
+    def scores(model: Any, ids: Any, mask: Any, tokens: int, *others: Any, **named: Any) -> Any:
+        if torch.is_grad_enabled():
+            prompts.append({tuple(row) for row in (ids * mask)[:, :-tokens].tolist()})
+        return real(model, ids, mask, tokens, *others, **named)
+
+    def measure() -> Any:
+        samples.append([len(sample.ids) for sample in trainer._divergence_samples])
+        return divergence()
+
+    trainer._packed.scores, trainer._divergence = scores, measure
+    trainer.train()
+    assert [len(of_pass) for of_pass in prompts] == [1, 1, 1, 1]
+    assert prompts[0] != prompts[1]
+    assert samples == [[1, 1], [1, 1]]
+
+
+def test_trls_fused_head_scores_the_row_as_plain_torch_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a GPU, where its kernel is Triton's; here the kernel's place is taken by a product."""
+    from trl.trainer import utils
+
+    def apply(hidden: Any, weight: Any, bias: Any, labels: Any, temperature: float, *_: Any) -> Any:
+        found, entropy = token_scores(hidden @ weight.T, labels, temperature, compute_entropy=True, learn_entropy=True)
+        return found, entropy, None, None, None
+
+    monkeypatch.setattr(utils, "_ChunkedLogProbFunction", SimpleNamespace(apply=apply))
+    model, given = model_of("Qwen3"), batch()
+    whole = learned(model, given, packed=True)
+    utils.add_fused_lm_head(model, temperature=0.7, outputs=("log_probs", "entropy"))
+    monkeypatch.setattr(PackedUpdate, "__init__", _fused(PackedUpdate.__init__))
+    assert_equal(whole, learned(model, given, packed=True))
+
+
+def _fused(prepare: Any) -> Any:
+    def prepare_fused(update: Any, *given: Any, **named: Any) -> None:
+        prepare(update, *given, **named)
+        update.fused = True
+
+    return prepare_fused
+
+
+def test_the_stock_update_leaves_the_model_alone() -> None:
+    model = model_of("Qwen3")
+    assert not PackedUpdate(trainer_of(model), wanted=False).is_on
+    assert model.config._attn_implementation == "sdpa"
+
+
+@pytest.mark.parametrize(
+    "error", [torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("DefaultCPUAllocator: can't allocate memory")]
+)
+def test_where_memory_is_too_small_for_a_row_the_update_is_plain_from_then_on(
+    error: RuntimeError, caplog: pytest.LogCaptureFixture
+) -> None:
+    log_plain_update.cache_clear()
+    model, given = model_of("Qwen3"), batch()
+    update = PackedUpdate(trainer_of(model), wanted=True)
+    calls = []
+
+    def fill(*_: Any, **__: Any) -> Any:
+        calls.append(1)
+        raise error
+
+    full: Any = fill
+    broken: Any = lambda **_: 1 / 0  # noqa: E731 - it has a type
+    with caplog.at_level(logging.WARNING):
+        assert [update.scores(full, *given) for _ in range(2)] == [None, None]
+    assert len(calls) == 1
+    assert [line for line in caplog.messages if "memory is too small" in line] == caplog.messages[-1:]
+    with pytest.raises(ZeroDivisionError):
+        PackedUpdate(trainer_of(model), wanted=True).scores(broken, *given)
