@@ -1,12 +1,9 @@
 """Batches of TRL: parts of the completions that a process learns from in a step."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import torch
-
-ORDER: Final = "order"
-"""Entry of a batch with each completion's place among those of its process, where groups stand in a row."""
 
 
 def whole_batch(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -29,9 +26,10 @@ def by_rollout(output: Mapping[str, Any]) -> torch.Tensor:
     return (advantages * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
 
 
-def in_first_order(batch: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a batch in the order that it had before TRL shuffled it."""
-    places = batch[ORDER].argsort()
+def before_shuffle(batch: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a batch in the order that TRL's shuffle, by torch's next random numbers, turns into that of the batch."""
+    with torch.random.fork_rng(devices=[]):
+        places = torch.randperm(len(next(value for value in batch.values() if value is not None))).argsort()
 
     def ordered(value: Any) -> Any:
         if isinstance(value, list):

@@ -122,11 +122,16 @@ class PackedRow:
         """
         by_prompt: dict[tuple[tuple[int, ...], int], list[tuple[int, tuple[int, ...]]]] = {}
         met: Counter[tuple[int, ...]] = Counter()
-        for row, (tokens, kept) in enumerate(zip(ids.tolist(), mask.tolist(), strict=True)):
-            prompt, own = (
+        parts = [
+            tuple(
                 tuple(token for token, keep in zip(tokens[part], kept[part], strict=True) if keep)
                 for part in (slice(None, -completion_tokens), slice(-completion_tokens, None))
             )
+            for tokens, kept in zip(ids.tolist(), mask.tolist(), strict=True)
+        ]
+        # In an order of their own: the same bytes however TRL has shuffled them.
+        for row in sorted(range(len(parts)), key=parts.__getitem__):
+            prompt, own = parts[row]
             if own:
                 by_prompt.setdefault((prompt, met[prompt] // generations), []).append((row, own))
             met[prompt] += 1

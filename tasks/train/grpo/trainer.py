@@ -22,7 +22,7 @@ from tasks.policy.generate import as_messages
 from tasks.policy.guidance import GuidedLogits
 from tasks.train.backend.cpu import CpuGRPOTrainer
 from tasks.train.backend.trainable import without_drift
-from tasks.train.grpo.batches import ORDER, by_rollout, in_first_order, whole_batch
+from tasks.train.grpo.batches import before_shuffle, by_rollout, whole_batch
 from tasks.train.grpo.generator import RolloutGenerator
 from tasks.train.grpo.guidance import RolloutGuidance
 from tasks.train.grpo.packed_update import PackedUpdate
@@ -159,23 +159,12 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             output["advantages"] = self._advantages(share, output)
         if grammars is not None:
             output[GRAMMARS] = grammars
-        if self._packed.is_on:
-            output[ORDER] = torch.arange(len(share.rows))
         self._measure(chosen)
         advantages = self.accelerator.gather(by_rollout(output))
         if self._on_rollouts is not None:
             self._on_rollouts(step + 1, chosen, advantages)
-        return output
-
-    def _prepare_inputs(self, generation_batch: Any) -> dict[str, Any]:
-        """Return a pass; TRL shuffles new completions among passes, and where prompts are packed groups stay whole."""
-        before = self._buffered_inputs
-        inputs: dict[str, Any] = super()._prepare_inputs(generation_batch)
-        if self._packed.is_on and self._buffered_inputs is not before:
-            passes = self.args.steps_per_generation
-            self._buffered_inputs = split_tensor_dict(in_first_order(whole_batch(self._buffered_inputs)), passes)
-            inputs = self._buffered_inputs[self._step % passes]
-        return inputs
+        # TRL shuffles completions among the passes of a step; packed, groups are cheaper whole.
+        return before_shuffle(output) if self._packed.is_on and self._recipe.accumulation > 1 else output
 
     def numbers_of(self, rows: Sequence[PromptRow]) -> torch.Tensor | None:
         """Return the number of each row's grammar; None if nothing is guided."""
@@ -340,7 +329,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
     def _sample_for_divergence(
         self, ids: torch.Tensor, mask: torch.Tensor, log_probabilities: torch.Tensor, grammars: torch.Tensor | None
     ) -> None:
-        """Keep a few of a pass's completions, apart from each other: in a whole step one for each prompt."""
+        """Keep a few of a pass's completions, apart from each other: in all of a step as many as it has prompts."""
         wanted, passes = self._recipe.prompts_per_step // self.accelerator.num_processes, self._recipe.accumulation
         learned = mask[:, -log_probabilities.size(1) :] * self._tool_mask
         written = learned.any(dim=1).nonzero().squeeze(1)
