@@ -70,6 +70,7 @@ def _named_files(config: Config) -> Iterator[tuple[str, Path]]:
     named = {
         "synthesize.olist_dir": config.synthesize.olist_dir,
         "curate.general.path": general.path if general is not None else None,
+        "curate.known_to_base": config.curate.known_to_base,
         "audit.sheet": config.audit.sheet,
         "audit.rollouts": config.audit.rollouts,
         "audit.store": config.audit.store,

@@ -15,13 +15,12 @@ from flows.stages.stage_child import run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.config import Config
 from schemas.config.policy import PolicyConfig, WarmStartConfig
-from schemas.digests import file_sha256
 from schemas.progress import Progress
 from schemas.tables.instructions import GENERAL_FILE
 from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.policy.published import PUBLISHED_FILE, given_template
-from tasks.policy.stand_in import CARD_FILE, shipped
+from tasks.policy.stand_in import digests
 from tasks.train.sft.warm_start import SUMMARY_FILE, WarmStartRequest
 
 
@@ -130,14 +129,13 @@ def policy_values(policy: PolicyConfig) -> dict[str, Any]:
         InputError: The chat template cannot be read, or the stand-in is missing or altered.
     """
     values = policy.model_dump(mode="json") | {"chat_template": given_template(policy)}
-    # The card names the digest of each other file.
-    return values | ({"card": file_sha256(shipped() / CARD_FILE)} if policy.stand_in else {})
+    return values | ({"stand_in_files": digests()} if policy.stand_in else {})
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:
     file = folder / SUMMARY_FILE
     if not file.exists():
-        return {"model": "fetched by name"}
+        return {"model": "as published"}
     summary = json.loads(file.read_text(encoding="utf-8"))
     losses = [entry["loss"] for entry in summary["log"]]
     return {

@@ -11,13 +11,12 @@ from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from flows.stages.shard_runners import map_shards
 from schemas.config.config import Config
 from schemas.config.policy import PolicyConfig
-from schemas.digests import file_sha256
 from schemas.progress import Progress
 from tasks.curate import stage as curate_stage
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.source import file_digests
 from tasks.policy.published import given_template
-from tasks.policy.stand_in import CARD_FILE, shipped
+from tasks.policy.stand_in import digests
 
 TOKENIZER_FILES = {".json", ".txt", ".jinja", ".model"}
 """Suffixes of a model folder's files other than weights."""
@@ -58,10 +57,10 @@ def _key_inputs(config: Config) -> dict[str, Any]:
 def _tokenizer(policy: PolicyConfig) -> object:
     """Identify the tokenizer that measures prompts: a folder by content, a hub's model by name and revision.
 
-    The stand-in's card names its tokenizer, and the prompts that it knows.
+    The stand-in's digests are those of its tokenizer, and of the prompts that it knows, too.
     """
     if policy.stand_in:
-        return file_sha256(shipped() / CARD_FILE)
+        return digests()
     files = [file for file in sorted(Path(policy.name).glob("*")) if file.suffix in TOKENIZER_FILES]
     where: object = file_digests(files) if files else [policy.name, policy.revision]
     return [where, given_template(policy), policy.chat_template_kwargs]

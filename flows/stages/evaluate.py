@@ -69,7 +69,7 @@ def evaluate(
     All policies, by training seed, are compared with the base; the one that may be promoted with the champion too.
     These answer as they are or would be served, on weights that are not quantized: a policy merged into its base, or
     beside it where each task has an adapter of its own. What decides nothing answers too: after a training on an NF4
-    base the policy that may be promoted beside that base; where a named model had a warm start, that model before it;
+    base the policy that may be promoted beside that base; where the model had a warm start, that model before it;
     and the rivals.
     """
     chosen, judge = best_seed(policies), config.evaluate.judge

@@ -14,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
+from tasks.curate.detectors.suspects import may_hold_personal_data
+from tasks.curate.scrub import scrub
 from tasks.curate.words import Hashes, spoken, with_words
 
 COLUMN: Final = "words_hash"
@@ -29,8 +31,11 @@ class KnownPrompt(BaseModel):
 
 
 def words_hashes(prompts: Iterable[str]) -> Hashes:
-    """Return the hash of each distinct prompt's words, sorted."""
-    table = pl.DataFrame({"prompt": list(prompts)}, schema={"prompt": pl.String})
+    """Return the hash of each distinct prompt's words, sorted; personal data is replaced before, as in a dataset."""
+    given = pl.DataFrame({"prompt": list(prompts)}, schema={"prompt": pl.String})
+    suspect = given.select(may_hold_personal_data("prompt")).to_series()
+    clean = [scrub(text)[0] if doubtful else text for text, doubtful in zip(given["prompt"], suspect, strict=True)]
+    table = pl.DataFrame({"prompt": clean}, schema=given.schema)
     hashes: Hashes = np.unique(with_words(table).select(spoken()).to_series().to_numpy())
     return hashes
 
@@ -52,7 +57,8 @@ def read_known(file: Path) -> Hashes:
     if file.suffix != ".parquet":
         return words_hashes(line.prompt for line in stream_json_lines(file, KnownPrompt, "known prompts"))
     try:
-        hashes: Hashes = pl.read_parquet(file, columns=[COLUMN], glob=False)[COLUMN].cast(pl.UInt64).to_numpy()
+        column = pl.read_parquet(file, columns=[COLUMN], glob=False)[COLUMN].drop_nulls()
+        hashes: Hashes = column.cast(pl.UInt64).to_numpy()
     except (OSError, PolarsError) as error:
         raise InputError(
             f"curate.known_to_base {file} has no column {COLUMN} of hashes ({type(error).__name__}); give a file that "

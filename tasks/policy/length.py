@@ -14,7 +14,8 @@ from jinja2 import Template
 
 from schemas.config.policy import PolicyConfig
 from tasks.policy.generate import Message, as_messages
-from tasks.policy.published import chatml, given_template, read_tokenizer
+from tasks.policy.published import given_template, read_tokenizer
+from tasks.policy.stand_in import TEMPLATE_FILE, shipped
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -104,8 +105,9 @@ def _measure(policy: str) -> _Measure:
     config = PolicyConfig.model_validate_json(policy)
     if config.stand_in:
         # Its parts are known, so that its tokenizer, and with it torch, is loaded for long prompts alone.
-        template = Template(chatml()).render(messages=as_messages("", ""), add_generation_prompt=True)
-        return _Measure(config, bounded=True, template_tokens=len(template.encode()))
+        template = Template((shipped() / TEMPLATE_FILE).read_text(encoding="utf-8"))
+        own = template.render(messages=as_messages("", ""), add_generation_prompt=True)
+        return _Measure(config, bounded=True, template_tokens=len(own.encode()))
     tokenizer = _tokenizer(policy)
     (rendered,) = _render(tokenizer, [as_messages(_SYSTEM_MARK, _PROMPT_MARK)])
     verbatim = rendered.count(_SYSTEM_MARK) == 1 and rendered.count(_PROMPT_MARK) == 1

@@ -10,6 +10,7 @@ from schemas.errors import InputError
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "data" / "stand_in"
 """The shipped stand-in, as `save_pretrained` writes it."""
+TEMPLATE_FILE: Final = "chat_template.jinja"
 CARD_FILE: Final = "card.json"
 """File of how it was trained, with the sha256 of each other file."""
 KNOWN_FILE: Final = "known_prompts.parquet"
@@ -22,16 +23,28 @@ def shipped() -> Path:
     Raises:
         InputError: A file is missing, or is not what was trained.
     """
+    digests()
+    return FOLDER
+
+
+def digests() -> dict[str, str]:
+    """Return the sha256 of each file of the shipped stand-in but its card, which are those that the card names.
+
+    Raises:
+        InputError: A file is missing, or is not what was trained.
+    """
     remedy = "restore data/stand_in, or train it by `make stand-in`"
     try:
-        files: dict[str, str] = json.loads((FOLDER / CARD_FILE).read_text(encoding="utf-8"))["files"]
-        altered = [name for name, digest in files.items() if file_sha256(FOLDER / name) != digest]
-    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        files: dict[str, str] = dict(json.loads((FOLDER / CARD_FILE).read_text(encoding="utf-8"))["files"])
+        found = {file.name: file_sha256(file) for file in FOLDER.iterdir() if file.name != CARD_FILE}
+    except (OSError, ValueError, KeyError, TypeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "its card is no card"
         raise InputError(f"the stand-in in {FOLDER} cannot be read ({reason}); {remedy}") from error
-    if altered:
-        raise InputError(f"{altered[0]} of the stand-in in {FOLDER} is not what its card names; {remedy}")
-    return FOLDER
+    altered = sorted(name for name in files | found if files.get(name) != found.get(name))
+    if altered or not files:
+        what = altered[0] if altered else CARD_FILE
+        raise InputError(f"{what} of the stand-in in {FOLDER} is not what its card names; {remedy}")
+    return files
 
 
 def located(policy: PolicyConfig) -> PolicyConfig:

@@ -15,6 +15,7 @@ from typing import Final
 import torch
 
 from schemas.digests import file_sha256
+from schemas.errors import InputError
 from schemas.source import source_digest
 from tasks.curate.known_prompts import words_hashes, write_known
 from tasks.policy.stand_in import CARD_FILE, FOLDER, KNOWN_FILE
@@ -44,17 +45,24 @@ def make(recipe: Recipe, output: Path, *, scored: int) -> None:
         recipe: All that decides it.
         output: Receives its files; those of an earlier stand-in are replaced.
         scored: Prompts of each task whose answers are scored for the card; 0 scores none.
+
+    Raises:
+        InputError: The folder holds something else.
     """
+    if output.exists() and any(output.iterdir()) and not (output / CARD_FILE).exists():
+        raise InputError(f"{output} is not empty and holds no stand-in; give another folder")
     started = time.monotonic()
     taught = list(lessons(recipe))
     tokenizer = build_tokenizer(_texts(islice(taught, TEXTS_OF_TOKENIZER)), recipe.shape.vocabulary_size)
     model = build_model(recipe.shape, tokenizer, recipe.seed)
     losses = train(model, tokenizer, taught, recipe, _say)
     hours = (time.monotonic() - started) / 3600
-    shutil.rmtree(output, ignore_errors=True)
-    model.to(torch.bfloat16).save_pretrained(output)
-    tokenizer.save_pretrained(output)
-    write_known(words_hashes(lesson.prompt for lesson in taught), output / KNOWN_FILE)
+    known = words_hashes(lesson.prompt for lesson in taught)
+    draft = output.with_name(f"{output.name}.draft")
+    draft.mkdir(parents=True)
+    model.to(torch.bfloat16).save_pretrained(draft)
+    tokenizer.save_pretrained(draft)
+    write_known(known, draft / KNOWN_FILE)
     card = {
         "command": f"python -m tasks.stand_in --steps {recipe.steps} --scored {scored}",
         "recipe": recipe.model_dump(mode="json"),
@@ -66,10 +74,13 @@ def make(recipe: Recipe, output: Path, *, scored: int) -> None:
         "hours": round(hours, 2),
         "machine": f"{platform.machine()}, {torch.get_num_threads()} threads, torch {torch.__version__}",
         "licence": "Apache-2.0; every text is simulated, none is of a shop or a person",
-        "files": {file.name: file_sha256(file) for file in sorted(output.iterdir())},
-        "scores": scores_by_task(model.float(), tokenizer, scored) if scored else {},
+        "files": {file.name: file_sha256(file) for file in sorted(draft.iterdir())},
+        "scores": scores_by_task(model.float(), tokenizer, scored, known) if scored else {},
     }
-    (output / CARD_FILE).write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (draft / CARD_FILE).write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if output.exists():
+        shutil.rmtree(output)
+    draft.replace(output)
 
 
 def _texts(taught: Iterable[Lesson]) -> Iterator[str]:

@@ -1,17 +1,15 @@
 """Log-probabilities of completions by packed rows, in place of a row for each completion with its prompt."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from tasks.policy.full_memory import is_of_memory
 from tasks.train.backend.cpu import token_scores
+from tasks.train.backend.plain_head import IGNORED_LABEL
 from tasks.train.grpo.packed import ANY_MASK, PackedRow, log_plain_update, takes_packed_rows
-
-NO_TARGET: Final = -100
-"""Label of a token that TRL's fused head predicts nothing from."""
 
 
 class PackedUpdate:
@@ -97,10 +95,10 @@ class PackedUpdate:
         }
         with trainer.accelerator.autocast():
             if self.fused and permitted is None:
-                labels = row.ids.new_full((1, len(row.ids)), NO_TARGET)
+                labels = row.ids.new_full((1, len(row.ids)), IGNORED_LABEL)
                 labels[0, -len(row.targets) :] = row.targets
                 found = model(**named, shift_labels=labels, fused_lm_head=True)
-                predicted = labels != NO_TARGET
+                predicted = labels != IGNORED_LABEL
                 return found.log_probs[predicted], found.entropy[predicted] if compute_entropy else None
             logits = model(**named, logits_to_keep=len(row.targets)).logits[0]
             return token_scores(

@@ -116,6 +116,8 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             "updates": updates,
             "batch": batch if self._is_alone else gather_object([batch]),
             "entropy": {"coefficient": self.entropy_coef, "last": self._last_world_entropy},
+            # Where memory was too small once, a resumed training goes on as it was: a packed row rounds otherwise.
+            "packed": all(gather_object([self._packed.is_on])),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -128,6 +130,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             batch = send_to_device(whole_batch(parts), self.accelerator.device)
             self._buffered_inputs = split_tensor_dict(batch, self.args.steps_per_generation)
         self.entropy_coef = state["entropy"]["coefficient"]
+        self._packed.is_on = self._packed.is_on and state.get("packed", True)
         self._last_world_entropy = state["entropy"]["last"]
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:

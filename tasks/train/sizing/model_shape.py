@@ -7,7 +7,7 @@ from typing import get_args
 
 from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
-from tasks.policy.stand_in import FOLDER
+from tasks.policy.stand_in import shipped
 from tasks.train.sizing.decoder_shape import KNOWN_SHAPES, DecoderShape, Kind
 
 
@@ -17,7 +17,7 @@ def read_shape(policy: PolicyConfig) -> DecoderShape | None:
     Raises:
         InputError: The name is a path without a model, or its config.json cannot be read.
     """
-    file = FOLDER / "config.json" if policy.stand_in else _config_file(policy.name, policy.revision)
+    file = shipped() / "config.json" if policy.stand_in else _config_file(policy.name, policy.revision)
     return KNOWN_SHAPES.get(policy.name) if file is None else _shape_in(file)
 
 

@@ -199,8 +199,8 @@ def _after_training(config: Config, prompts: Mapping[TaskName, int], shape: Deco
     tests = sum(config.curate.test_rows(task) for task in prompts) * config.evaluate.samples
     seeds = max(1, len(config.train.seeds))
     models = 1 + seeds + config.evaluate.against_champion
-    # Shown beside these: the policy on the NF4 base, and the named model before its warm start.
-    models += config.train.load_in_4bit + (config.warm_start.steps > 0 and not config.policy.stand_in)
+    # Shown beside these: the policy on the NF4 base, and the model before its warm start.
+    models += config.train.load_in_4bit + (config.warm_start.steps > 0)
     name = f"answers of {models} models to {tests} test prompts"
     if config.policy.stand_in:
         answers = StageTime(name, "cpu", models * tests * LAPTOP_ANSWER, "measured", LAPTOP_RUN)

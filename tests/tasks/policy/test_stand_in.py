@@ -11,6 +11,7 @@ from schemas.errors import InputError
 from tasks.policy import stand_in
 from tasks.policy.published import read_tokenizer, read_weights
 from tasks.policy.stand_in import CARD_FILE, FOLDER, located, shipped
+from tasks.train.sizing.model_shape import read_shape
 
 
 @pytest.fixture
@@ -43,8 +44,27 @@ def test_a_file_that_is_missing_cut_off_or_altered_is_refused(name: str, copied:
         with pytest.raises(InputError, match=rf"^{name} of the stand-in in .* restore .*`make stand-in`$"):
             read_tokenizer(PolicyConfig(stand_in=True))
     file.unlink()
-    with pytest.raises(InputError, match=r"cannot be read .No such file.*`make stand-in`$"):
+    with pytest.raises(InputError, match=rf"^{name} of the stand-in in .* is not what its card names; restore"):
         read_weights(PolicyConfig(stand_in=True))
+
+
+def test_a_folder_that_is_missing_is_refused_before_anything_is_made_of_it(copied: Path) -> None:
+    shutil.rmtree(copied)
+    for read in (read_weights, read_shape):
+        with pytest.raises(InputError, match=r"cannot be read .No such file.*`make stand-in`$"):
+            read(PolicyConfig(stand_in=True))
+
+
+def test_a_file_that_the_card_does_not_name_is_refused(copied: Path) -> None:
+    (copied / "adapter_config.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match=r"^adapter_config.json of the stand-in in .* is not what its card names"):
+        shipped()
+
+
+def test_a_card_that_names_nothing_is_refused(copied: Path) -> None:
+    (copied / CARD_FILE).write_text('{"files": {}}', encoding="utf-8")
+    with pytest.raises(InputError, match="is not what its card names"):
+        shipped()
 
 
 @pytest.mark.parametrize("card", ["", "[]", "{}", '{"files": 3}'])

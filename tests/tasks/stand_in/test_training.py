@@ -7,11 +7,15 @@ from pathlib import Path
 import pytest
 
 from schemas.digests import file_sha256
+from schemas.errors import InputError
+from schemas.source import REPOSITORY
 from tasks.commerce.registry import TASKS
+from tasks.policy.generate import as_messages
 from tasks.policy.stand_in import CARD_FILE
+from tasks.stand_in import training
 from tasks.stand_in.__main__ import make
 from tasks.stand_in.lessons import Lesson, lessons
-from tasks.stand_in.model import StandInShape, build_model, build_tokenizer
+from tasks.stand_in.model import TURN_END, StandInShape, build_model, build_tokenizer
 from tasks.stand_in.recipe import Recipe
 from tasks.stand_in.training import rate, train
 
@@ -30,16 +34,19 @@ def test_the_loss_falls() -> None:
 
 def test_the_system_prompt_is_not_learned() -> None:
     """Its tokens, the same in all prompts of a task, would be most of what is learned."""
-    recipe = SMALL.model_copy(update={"steps": 1, "batch_size": 1, "prompt_weight": 0.0})
-    texts = ["Responda.", "Oi", "Olá", "sim"]
-    tokenizer = build_tokenizer(texts * 9, SHAPE.vocabulary_size)
-    losses = [
-        train(build_model(SHAPE, tokenizer, 1), tokenizer, [Lesson("push", "Responda.", "Oi", answer)], recipe)
-        for answer in ("sim", "sim")
-    ]
-    assert losses[0] == losses[1]
-    changed = train(build_model(SHAPE, tokenizer, 1), tokenizer, [Lesson("push", "Responda.", "Oi", "Olá")], recipe)
-    assert changed != losses[0]
+    tokenizer = build_tokenizer(["Responda.", "Oi", "sim"] * 9, SHAPE.vocabulary_size)
+    encoded = training._Encoder(tokenizer, 0.15)(Lesson("push", "Responda.", "Oi", "sim"))
+    system = tokenizer.apply_chat_template(as_messages("Responda.", "Oi")[:1], tokenize=False)
+    count = len(tokenizer.encode(system, add_special_tokens=False))
+    answer = len(tokenizer.encode("sim" + TURN_END, add_special_tokens=False))
+    assert encoded.weights == [0.0] * count + [0.15] * (len(encoded.tokens) - count - answer) + [1.0] * answer
+
+
+def test_a_folder_of_something_else_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(InputError, match="is not empty and holds no stand-in; give another folder"):
+        make(SMALL, tmp_path, scored=0)
+    assert (tmp_path / "mine.txt").exists()
 
 
 def test_the_rate_rises_stays_and_falls() -> None:
@@ -60,7 +67,7 @@ def test_equal_recipes_write_equal_bytes(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_command_writes_what_its_recipe_promises(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tasks.stand_in", "--steps", "2", "--scored", "0", "--output", "by-command"]
-    subprocess.run(command, cwd=tmp_path, check=True, env={"PYTHONPATH": str(Path.cwd()), "OMP_NUM_THREADS": "1"})
+    subprocess.run(command, cwd=tmp_path, check=True, env={"PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1"})
     make(Recipe(steps=2), tmp_path / "here", scored=0)
     assert _digests(tmp_path / "by-command") == _digests(tmp_path / "here")
 
