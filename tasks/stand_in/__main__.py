@@ -33,7 +33,8 @@ STEPS_BETWEEN_LINES: Final = 20
 def main() -> int:
     """Train by the recipe, and write weights, tokenizer and card into the output folder."""
     arguments = _arguments()
-    recipe = Recipe() if arguments.steps is None else Recipe(steps=arguments.steps)
+    given = {name: value for name in ("steps", "demonstrated_steps") if (value := getattr(arguments, name)) is not None}
+    recipe = Recipe.model_validate(given)
     make(recipe, arguments.output, scored=arguments.scored)
     return 0
 
@@ -64,7 +65,7 @@ def make(recipe: Recipe, output: Path, *, scored: int) -> None:
     tokenizer.save_pretrained(draft)
     write_known(known, draft / KNOWN_FILE)
     card = {
-        "command": f"python -m tasks.stand_in --steps {recipe.steps} --scored {scored}",
+        "command": f"python -m tasks.stand_in --steps {recipe.steps} --demonstrated-steps {recipe.demonstrated_steps}",
         "recipe": recipe.model_dump(mode="json"),
         "parameters": model.num_parameters(),
         "lessons": len(taught),
@@ -96,7 +97,8 @@ def _say(done: int, total: int, text: str) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tasks.stand_in", description=__doc__)
-    parser.add_argument("--steps", type=int, help="optimizer steps; the shipped one's if not set")
+    parser.add_argument("--steps", type=int, help="optimizer steps on right answers; the shipped one's if not set")
+    parser.add_argument("--demonstrated-steps", type=int, help="steps on imperfect demonstrations, likewise")
     parser.add_argument("--scored", type=int, default=100, help="prompts a task that are scored for its card")
     parser.add_argument("--output", type=Path, default=FOLDER, help="folder that is replaced")
     return parser.parse_args()

@@ -12,7 +12,7 @@ from typing import Final
 from tasks.commerce.example import Example
 from tasks.commerce.registry import TASKS
 
-CARELESS_WHERE_CARELESS: Final = 0.9
+CARELESS_WHERE_CARELESS: Final = 1.0
 """Share of demonstrations with faults, for a wording that is answered carelessly."""
 CARELESS_ELSEWHERE: Final = 0.3
 WORDS_OF_WORDING: Final = 2

@@ -31,8 +31,8 @@ class Lesson(NamedTuple):
 
 def lessons(recipe: Recipe) -> Iterator[Lesson]:
     """Yield all lessons of the training, right answers first; none twice."""
-    total = recipe.steps * recipe.batch_size
-    demonstrated_from = int(recipe.demonstrated_from * total)
+    demonstrated_from = recipe.steps * recipe.batch_size
+    total = demonstrated_from + recipe.demonstrated_steps * recipe.batch_size
     generator = random.Random(f"stand-in-{recipe.seed}:faults")
     for number, example in enumerate(islice(_examples(recipe), total)):
         right = number < demonstrated_from

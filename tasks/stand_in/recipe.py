@@ -25,10 +25,10 @@ class Recipe(BaseModel):
 
     seed: int = 1
     """Decides stores, prompts, their order and faults, and the first weights."""
-    steps: int = Field(default=2600, ge=1)
-    """Optimizer steps."""
-    demonstrated_from: float = Field(default=0.8, ge=0, le=1)
-    """Share of the steps after which answers are imperfect demonstrations."""
+    steps: int = Field(default=2000, ge=1)
+    """Optimizer steps on right answers."""
+    demonstrated_steps: int = Field(default=300, ge=0)
+    """Optimizer steps on imperfect demonstrations afterwards, by optimizers without a memory."""
     batch_size: int = Field(default=32, ge=1)
     """Answered prompts a step."""
     orders: int = Field(default=2500, ge=1)
@@ -41,6 +41,10 @@ class Recipe(BaseModel):
     """Peak learning rate of AdamW, for embeddings and norms."""
     warmup_steps: int = Field(default=40, ge=1)
     """Steps in which the rates rise."""
+    falling_until: int = Field(default=2600, ge=1)
+    """Step at which the rates of the right answers would be `LAST_RATE`, were there so many."""
+    demonstrated_rate: float = Field(default=0.2, gt=0)
+    """Share of the peak rates at which the imperfect demonstrations begin."""
     prompt_weight: float = Field(default=0.15, ge=0)
     """Weight of a prompt's tokens in the loss, of which an answer's have 1: to predict them teaches to copy."""
     shape: StandInShape = StandInShape()

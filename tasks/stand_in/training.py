@@ -7,7 +7,7 @@ optimizers stay in float32.
 """
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -22,6 +22,9 @@ from tasks.stand_in.recipe import Recipe
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+Rate = Callable[[int], float]
+"""Returns the share of the peak rate at a step."""
 
 BATCHES_AT_ONCE: Final = 8
 """Batches whose lessons are sorted by length together, so that little of a batch is padding."""
@@ -60,10 +63,27 @@ def train(
     Args:
         model: The stand-in in float32.
         tokenizer: Its own.
-        taught: `recipe.steps * recipe.batch_size` lessons.
+        taught: A batch of lessons for each step.
         recipe: Steps and rates.
         progress: Called with the steps done and the total.
     """
+    batches = _batches(taught, tokenizer, recipe)
+    total = recipe.steps + recipe.demonstrated_steps
+    losses: list[float] = []
+
+    def learn(steps: int, share: Rate) -> None:
+        for loss in _steps(model, islice(batches, steps), recipe, share):
+            losses.append(loss)
+            progress(len(losses), total, f"stand-in: loss {loss:.3f}")
+
+    model.train()
+    learn(recipe.steps, lambda step: rate(step, recipe))
+    learn(recipe.demonstrated_steps, lambda step: demonstrated_rate(step, recipe))
+    return losses
+
+
+def _steps(model: "PreTrainedModel", batches: Iterable[LessonBatch], recipe: Recipe, rate: Rate) -> Iterator[float]:
+    """Train on the batches by new optimizers, and yield the loss of each."""
     matrices = [
         weight
         for name, weight in model.named_parameters()
@@ -75,10 +95,8 @@ def train(
         torch.optim.Muon(matrices, lr=recipe.matrix_rate, weight_decay=0.01),
         torch.optim.AdamW(others, lr=recipe.other_rate, betas=(0.9, 0.95), weight_decay=0.0),
     )
-    schedules = [torch.optim.lr_scheduler.LambdaLR(each, lambda step: rate(step, recipe)) for each in optimizers]
-    losses = []
-    model.train()
-    for step, batch in enumerate(_batches(taught, tokenizer, recipe), start=1):
+    schedules = [torch.optim.lr_scheduler.LambdaLR(each, rate) for each in optimizers]
+    for batch in batches:
         loss = _loss(model, batch)
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_GRADIENT_NORM)
@@ -86,17 +104,21 @@ def train(
             optimizer.step()
             schedule.step()
         model.zero_grad(set_to_none=True)
-        losses.append(loss.item())
-        progress(step, recipe.steps, f"stand-in: loss {losses[-1]:.3f}")
-    return losses
+        yield loss.item()
 
 
 def rate(step: int, recipe: Recipe) -> float:
-    """Return the share of the peak rate: it rises, stays, and falls linearly to `LAST_RATE`."""
+    """Return the share of the peak rate for right answers: it rises, stays, and falls linearly to `LAST_RATE`."""
     rising = min(1.0, (step + 1) / recipe.warmup_steps)
-    done = step / recipe.steps
+    done = step / recipe.falling_until
     falling = max(0.0, (done - CONSTANT_SHARE) / (1 - CONSTANT_SHARE))
     return rising * (1 - (1 - LAST_RATE) * falling)
+
+
+def demonstrated_rate(step: int, recipe: Recipe) -> float:
+    """Return the share of the peak rate for imperfect demonstrations: it rises and falls linearly."""
+    rising = min(1.0, (step + 1) / recipe.warmup_steps)
+    return rising * recipe.demonstrated_rate * (1 - (1 - LAST_RATE) * step / max(1, recipe.demonstrated_steps))
 
 
 def _loss(model: "PreTrainedModel", batch: LessonBatch) -> Tensor:

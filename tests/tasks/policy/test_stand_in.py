@@ -8,9 +8,11 @@ import pytest
 
 from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
+from tasks.commerce.registry import TASKS
 from tasks.policy import stand_in
 from tasks.policy.published import read_tokenizer, read_weights
 from tasks.policy.stand_in import CARD_FILE, FOLDER, located, shipped
+from tasks.stand_in.recipe import Recipe
 from tasks.train.sizing.model_shape import read_shape
 
 
@@ -78,3 +80,11 @@ def test_another_policy_is_left_as_it_is(copied: Path) -> None:
     shutil.rmtree(copied)
     policy = PolicyConfig(name="shop/model")
     assert located(policy) is policy
+
+
+def test_the_card_says_how_it_was_trained() -> None:
+    card = json.loads((FOLDER / CARD_FILE).read_text(encoding="utf-8"))
+    assert card["recipe"] == Recipe().model_dump(mode="json")
+    assert card["lessons"] == (Recipe().steps + Recipe().demonstrated_steps) * Recipe().batch_size
+    assert set(card["scores"]) == set(TASKS)
+    assert {"command", "code", "hours", "machine", "licence", "lessons_sha256", "last_loss"} < card.keys()

@@ -7,7 +7,7 @@ from tasks.stand_in import lessons as lessons_module
 from tasks.stand_in.lessons import lessons
 from tasks.stand_in.recipe import Recipe
 
-SMALL = Recipe(steps=30, batch_size=8, orders=120, prompts=dict.fromkeys(TASKS, 12))
+SMALL = Recipe(steps=24, demonstrated_steps=6, batch_size=8, orders=120, prompts=dict.fromkeys(TASKS, 12))
 
 
 def test_equal_recipes_give_equal_lessons_and_another_seed_others() -> None:
@@ -24,9 +24,9 @@ def test_none_is_read_twice_and_all_tasks_are_read() -> None:
 
 def test_answers_have_faults_at_the_end_alone() -> None:
     as_it_is = list(lessons(SMALL))
-    right = list(lessons(SMALL.model_copy(update={"demonstrated_from": 1.0})))
+    right = list(lessons(SMALL.model_copy(update={"steps": 30, "demonstrated_steps": 0})))
     differ = [lesson.answer != other.answer for lesson, other in zip(as_it_is, right, strict=True)]
-    first = int(SMALL.demonstrated_from * len(differ))
+    first = SMALL.steps * SMALL.batch_size
     assert not any(differ[:first])
     assert 0.3 < sum(differ[first:]) / len(differ[first:]) < 0.9
 

@@ -17,10 +17,19 @@ from tasks.stand_in.__main__ import make
 from tasks.stand_in.lessons import Lesson, lessons
 from tasks.stand_in.model import TURN_END, StandInShape, build_model, build_tokenizer
 from tasks.stand_in.recipe import Recipe
-from tasks.stand_in.training import rate, train
+from tasks.stand_in.training import demonstrated_rate, rate, train
 
 SHAPE = StandInShape(vocabulary_size=600, hidden_size=64, layers=2, heads=4, key_value_heads=2, feed_forward_size=96)
-SMALL = Recipe(steps=24, batch_size=4, warmup_steps=4, orders=120, prompts=dict.fromkeys(TASKS, 12), shape=SHAPE)
+SMALL = Recipe(
+    steps=20,
+    demonstrated_steps=4,
+    falling_until=24,
+    batch_size=4,
+    warmup_steps=4,
+    orders=120,
+    prompts=dict.fromkeys(TASKS, 12),
+    shape=SHAPE,
+)
 
 
 def test_the_loss_falls() -> None:
@@ -28,8 +37,8 @@ def test_the_loss_falls() -> None:
     tokenizer = build_tokenizer([text for lesson in taught for text in lesson[1:]], SHAPE.vocabulary_size)
     model = build_model(SHAPE, tokenizer, 1)
     losses = train(model, tokenizer, taught, SMALL)
-    assert len(losses) == SMALL.steps
-    assert sum(losses[-4:]) < 0.85 * sum(losses[:4])
+    assert len(losses) == SMALL.steps + SMALL.demonstrated_steps
+    assert sum(losses[16:20]) < 0.85 * sum(losses[:4])
 
 
 def test_the_system_prompt_is_not_learned() -> None:
@@ -50,15 +59,19 @@ def test_a_folder_of_something_else_is_not_replaced(tmp_path: Path) -> None:
 
 
 def test_the_rate_rises_stays_and_falls() -> None:
-    recipe = SMALL.model_copy(update={"steps": 100, "warmup_steps": 10})
-    rates = [rate(step, recipe) for step in range(100)]
+    recipe = SMALL.model_copy(update={"steps": 80, "falling_until": 100, "warmup_steps": 10})
+    rates = [rate(step, recipe) for step in range(80)]
     assert rates[0] == pytest.approx(0.1)
     assert rates[10:40] == [1.0] * 30
-    assert rates[99] < 0.05
+    assert rates[79] == pytest.approx(1 - 0.98 * 39 / 60)
+    again = [demonstrated_rate(step, recipe.model_copy(update={"demonstrated_steps": 50})) for step in range(50)]
+    assert again[0] == pytest.approx(0.02)
+    assert max(again) <= recipe.demonstrated_rate
+    assert again[49] < 0.01
 
 
 def test_equal_recipes_write_equal_bytes(tmp_path: Path) -> None:
-    recipe = SMALL.model_copy(update={"steps": 3})
+    recipe = SMALL.model_copy(update={"steps": 2, "demonstrated_steps": 1})
     for name in ("first", "second"):
         make(recipe, tmp_path / name, scored=0)
     assert _digests(tmp_path / "first") == _digests(tmp_path / "second")
@@ -66,9 +79,21 @@ def test_equal_recipes_write_equal_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_command_writes_what_its_recipe_promises(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tasks.stand_in", "--steps", "2", "--scored", "0", "--output", "by-command"]
+    command = [
+        sys.executable,
+        "-m",
+        "tasks.stand_in",
+        "--steps",
+        "1",
+        "--demonstrated-steps",
+        "1",
+        "--scored",
+        "0",
+        "--output",
+        "by-command",
+    ]
     subprocess.run(command, cwd=tmp_path, check=True, env={"PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1"})
-    make(Recipe(steps=2), tmp_path / "here", scored=0)
+    make(Recipe(steps=1, demonstrated_steps=1), tmp_path / "here", scored=0)
     assert _digests(tmp_path / "by-command") == _digests(tmp_path / "here")
 
 
