@@ -121,7 +121,9 @@ def test_a_child_process_runs_nothing_that_is_not_in_its_key(pipeline: Pipeline,
     assert found
     for modules, files in found:
         assert len(modules) > 10
-        assert outside_key([*modules, *files], module) == []
+        # The stand-in's digests are in the key themselves.
+        used = [*modules, *(file for file in files if not file.startswith("data/stand_in/"))]
+        assert outside_key(used, module) == []
 
 
 def _merges_taken_again(pipeline: Pipeline) -> list[str]:
