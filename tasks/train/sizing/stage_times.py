@@ -29,14 +29,15 @@ from tasks.train.sizing.speed import (
 Mark = Literal["measured", "published", "estimated"]
 Machine = Literal["cpu", "gpu"]
 
-UPDATE_SHARE: Final = 0.36
+UPDATE_SHARE: Final = 0.56
 """Share of a step's time that its update took on the laptop; sampling and rewards took the rest."""
-LAPTOP_STEP, LAPTOP_TOKENS, LAPTOP_PARAMETERS = 1.7, 4 * 8 * 112, 1_700_000
-"""Seconds of one step of the stand-in on two CPU cores, tokens of its completions, and its weights."""
+LAPTOP_STEP, LAPTOP_TOKENS, LAPTOP_PARAMETERS = 1.5, 4 * 8 * 128, 5_181_056
+"""Seconds of one step of the stand-in on two CPU cores, loading and validations included, most tokens of its completions,
+and its weights."""
 LAPTOP_RUN: Final = "the quickstart's run on two CPU cores"
 PROMPTS_A_SECOND, ROWS_A_SECOND = 1_300, 6_000
 """Prompts synthesized and rows curated per second on two CPU cores; docs/benchmarks.md."""
-LAPTOP_DEMONSTRATION, LAPTOP_ANSWER = 321.1 / (280 * 16), 22 / 240
+LAPTOP_DEMONSTRATION, LAPTOP_ANSWER = 83.2 / (80 * 16), 6.4 / 240
 """Seconds per demonstration and per test answer of the stand-in, in that retraining."""
 START_UP: Final = 600.0
 """Seconds until a Spot machine works, with downloads of image and model; the assumption of infra/README.md."""
@@ -177,7 +178,7 @@ def _trainings(config: Config, prompts: Mapping[TaskName, int], shape: DecoderSh
         tokens = sum(sampled_lengths(recipe)) * completions_sampled_at_once(recipe)
         ratio = tokens / LAPTOP_TOKENS * shape.parameters / LAPTOP_PARAMETERS
         seconds = tasks * LAPTOP_STEP * ratio * (1 + UPDATE_SHARE * (recipe.iterations - 1))
-        source = "one step of the stand-in: 1.7 s on two CPU cores"
+        source = f"one step of the stand-in: {LAPTOP_STEP} s on two CPU cores"
         return [StageTime(f"train, seed {seed}{each}", "cpu", seconds, "measured", source) for seed in seeds]
     sampler = sampler_of(recipe)
     completions = recipe.preflight.prompts * COMPLETIONS_A_PROMPT
