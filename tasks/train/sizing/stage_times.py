@@ -32,8 +32,8 @@ Machine = Literal["cpu", "gpu"]
 UPDATE_SHARE: Final = 0.56
 """Share of a step's time that its update took on the laptop; sampling and rewards took the rest."""
 LAPTOP_STEP, LAPTOP_TOKENS, LAPTOP_PARAMETERS = 1.5, 4 * 8 * 128, 5_181_056
-"""Seconds of one step of the stand-in on two CPU cores, loading and validations included, most tokens of its completions,
-and its weights."""
+"""Seconds of one step of the stand-in on two CPU cores, with a share of loading and validations, the most tokens of its
+completions, and its weights."""
 LAPTOP_RUN: Final = "the quickstart's run on two CPU cores"
 PROMPTS_A_SECOND, ROWS_A_SECOND = 1_300, 6_000
 """Prompts synthesized and rows curated per second on two CPU cores; docs/benchmarks.md."""
