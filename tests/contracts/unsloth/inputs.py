@@ -41,14 +41,21 @@ def make_request(folder: Path, **recipe: Any) -> TrainRequest:
 
 
 def _write_base(folder: Path) -> None:
-    """Write a tiny policy whose logits depend on what it reads: those of random weights of the usual size hardly do."""
+    """Write a tiny policy whose logits depend on what it reads, and which ends an answer at times.
+
+    Those of random weights of the usual size hardly do, and answers that are all cut off are all as long.
+    """
     import torch
 
     model, tokenizer = tiny_policy()
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() == 2:
-                parameter.mul_(6.0)
+                parameter.mul_(10.0)
+        everything = torch.arange(len(tokenizer)).unsqueeze(0)
+        likeliest = int(model(input_ids=everything).logits.softmax(-1).mean(dim=(0, 1)).argmax())
+        rows = model.get_input_embeddings().weight
+        rows[[tokenizer.eos_token_id, likeliest]] = rows[[likeliest, tokenizer.eos_token_id]]
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
