@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import psutil
@@ -143,8 +144,15 @@ class Run:
         return self.house.client.read_flow_run(self.id)
 
     def states(self) -> list[str]:
+        return [str(state.name) for state in self._history()]
+
+    def last_message(self, state: str) -> str:
+        """Return what the run's last state of a name said; a worker may have put it into another one by now."""
+        return str([each.message for each in self._history() if each.name == state][-1])
+
+    def _history(self) -> list[Any]:
         states = self.house.client.read_flow_run_states(self.id)
-        return [str(state.name) for state in sorted(states, key=lambda state: state.timestamp)]
+        return sorted(states, key=lambda state: state.timestamp)
 
     def times(self, state: str) -> int:
         return self.states().count(state)
