@@ -68,8 +68,8 @@ class WarmStartConfig(Section):
     """Quantize the model to NF4 while the adapter learns (QLoRA, 2305.14314); the adapter is merged into the
     published weights."""
     result: Literal["merged", "adapter"] = "merged"
-    """Result: one model, the adapter merged into its published weights in their own precision; or
-    those weights and a separate adapter, which training continues from."""
+    """Result: one model, the adapter merged into its published weights in their own precision; or those weights and a
+    separate adapter, which training continues from."""
 
     @model_validator(mode="after")
     def _parts_are_whole(self) -> "WarmStartConfig":

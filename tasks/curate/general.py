@@ -21,7 +21,7 @@ from schemas.json_lines import stream_json_lines
 from schemas.tables.instructions import COLUMNS, GENERAL_FILE, Instruction
 from schemas.tables.parquet import open_parquet
 from tasks.curate.files import split_file
-from tasks.curate.scrub import Kind, may_hold_personal_data, scrub
+from tasks.curate.scrub import Kind, scrub_column
 from tasks.curate.split import DRAWN
 from tasks.curate.words import with_words
 from tasks.policy.length import PromptLengths
@@ -72,7 +72,7 @@ def take_general(
 
     Returns:
         A table of `schemas.tables.instructions.COLUMNS`, in the order of the keyed hash, with one row at least, and the
-    counts. Where they are too few for the share, all of them repeat in that order.
+        counts. Where they are too few for the share, all of them repeat in that order.
 
     Raises:
         InputError: The file cannot be read, lines in it are no instructions, or none can be used.
@@ -158,16 +158,12 @@ def _parts(instructions: Iterator[Instruction]) -> Iterator[list[Instruction]]:
 
 
 def _scrubbed(part: list[Instruction]) -> list[tuple[Row, Counter[Kind]]]:
-    rows = [(each.system, each.prompt, each.completion) for each in part]
-    table = pl.DataFrame(rows, COLUMNS, orient="row")
-    # The full search takes about a hundred times as long.
-    suspect = table.select(pl.any_horizontal(may_hold_personal_data(column) for column in COLUMNS)).to_series()
-    return [_scrubbed_row(row) if flag else (row, Counter()) for row, flag in zip(rows, suspect, strict=True)]
-
-
-def _scrubbed_row(row: Row) -> tuple[Row, Counter[Kind]]:
-    (system, in_system), (prompt, in_prompt), (completion, in_completion) = map(scrub, row)
-    return (system, prompt, completion), in_system + in_prompt + in_completion
+    table = pl.DataFrame([(each.system, each.prompt, each.completion) for each in part], COLUMNS, orient="row")
+    rows = zip(*(scrub_column(column) for column in table), strict=True)
+    return [
+        ((system, prompt, completion), in_system + in_prompt + in_completion)
+        for (system, in_system), (prompt, in_prompt), (completion, in_completion) in rows
+    ]
 
 
 @dataclass

@@ -9,13 +9,13 @@ from typing import Final
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from polars.exceptions import PolarsError
 from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
-from tasks.curate.detectors.suspects import may_hold_personal_data
-from tasks.curate.scrub import scrub
+from tasks.curate.scrub import scrub_column
 from tasks.curate.words import Hashes, spoken, with_words
 
 COLUMN: Final = "words_hash"
@@ -32,11 +32,18 @@ class KnownPrompt(BaseModel):
 
 def words_hashes(prompts: Iterable[str]) -> Hashes:
     """Return the hash of each distinct prompt's words, sorted; personal data is replaced before, as in a dataset."""
-    given = pl.DataFrame({"prompt": list(prompts)}, schema={"prompt": pl.String})
-    suspect = given.select(may_hold_personal_data("prompt")).to_series()
-    clean = [scrub(text)[0] if doubtful else text for text, doubtful in zip(given["prompt"], suspect, strict=True)]
-    table = pl.DataFrame({"prompt": clean}, schema=given.schema)
-    hashes: Hashes = np.unique(with_words(table).select(spoken()).to_series().to_numpy())
+    return np.unique(_hashes(prompts))
+
+
+def are_known(prompts: Iterable[str], known: Hashes) -> NDArray[np.bool_]:
+    """Return, for each prompt in its order, whether the hash of its words is among the known ones."""
+    return np.isin(_hashes(prompts), known)
+
+
+def _hashes(prompts: Iterable[str]) -> Hashes:
+    clean = [text for text, _ in scrub_column(pl.Series("prompt", list(prompts), pl.String))]
+    table = pl.DataFrame({"prompt": clean}, schema={"prompt": pl.String})
+    hashes: Hashes = with_words(table).select(spoken()).to_series().to_numpy()
     return hashes
 
 

@@ -11,6 +11,7 @@ import unicodedata
 from collections import Counter
 from typing import Final
 
+import polars as pl
 from stdnum.br import cnpj
 
 from tasks.curate.detectors.context import KINDS, Found, Kind, Span, digits_of
@@ -22,7 +23,7 @@ from tasks.curate.detectors.suspects import may_hold_personal_data
 from tasks.curate.detectors.taxpayers import is_cpf
 from tasks.curate.detectors.web_addresses import find_emails, find_urls
 
-__all__ = ["KINDS", "Kind", "may_hold_personal_data", "names_a_person", "scrub"]
+__all__ = ["KINDS", "Kind", "may_hold_personal_data", "names_a_person", "scrub", "scrub_column"]
 
 _MOST_PASSES: Final = 4
 """A placeholder leaves its surroundings as they are, so each further pass only finds what the previous one
@@ -50,6 +51,16 @@ def scrub(text: str) -> tuple[str, Counter[Kind]]:
         kept = [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
         text = kept[0] + "".join(f"[{kind}]{rest}" for (_, _, kind), rest in zip(found, kept[1:], strict=True))
     return text, counts
+
+
+def scrub_column(texts: pl.Series) -> list[tuple[str, Counter[Kind]]]:
+    """Scrub each text of a column; what cannot hold personal data is not searched, which takes a hundred times as long.
+
+    Args:
+        texts: Strings without nulls.
+    """
+    suspect = texts.to_frame().select(may_hold_personal_data(texts.name)).to_series()
+    return [scrub(text) if flag else (text, Counter()) for text, flag in zip(texts, suspect, strict=True)]
 
 
 def names_a_person(identifier: str) -> bool:

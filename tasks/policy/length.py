@@ -74,7 +74,8 @@ class PromptLengths:
 class _Measure:
     """Tokenizer and its bounds, once per process."""
 
-    policy: PolicyConfig
+    policy: str
+    """The policy's configuration as JSON."""
     bounded: bool
     """Whether a prompt has at most as many tokens as bytes."""
     template_tokens: int = 0
@@ -93,7 +94,7 @@ class _Measure:
     def count(self, table: pl.DataFrame) -> pl.Series:
         counts: list[int] = []
         for part in table.select("system", "prompt").iter_slices(ROWS_AT_ONCE):
-            tokenizer = _tokenizer(self.policy.model_dump_json())
+            tokenizer = _tokenizer(self.policy)
             rendered = _render(tokenizer, [as_messages(system, prompt) for system, prompt in part.rows()])
             encoded = tokenizer(rendered, add_special_tokens=False, return_attention_mask=False, verbose=False)
             counts += map(len, encoded["input_ids"])
@@ -102,20 +103,19 @@ class _Measure:
 
 @lru_cache(maxsize=2)
 def _measure(policy: str) -> _Measure:
-    config = PolicyConfig.model_validate_json(policy)
-    if config.stand_in:
+    if PolicyConfig.model_validate_json(policy).stand_in:
         # Its parts are known, so that its tokenizer, and with it torch, is loaded for long prompts alone.
         template = Template((shipped() / TEMPLATE_FILE).read_text(encoding="utf-8"))
         own = template.render(messages=as_messages("", ""), add_generation_prompt=True)
-        return _Measure(config, bounded=True, template_tokens=len(own.encode()))
+        return _Measure(policy, bounded=True, template_tokens=len(own.encode()))
     tokenizer = _tokenizer(policy)
     (rendered,) = _render(tokenizer, [as_messages(_SYSTEM_MARK, _PROMPT_MARK)])
     verbatim = rendered.count(_SYSTEM_MARK) == 1 and rendered.count(_PROMPT_MARK) == 1
     forms = _forms_within_bytes(tokenizer)
     if forms is None or not verbatim:
-        return _Measure(config, bounded=False)
+        return _Measure(policy, bounded=False)
     own = rendered.replace(_SYSTEM_MARK, "").replace(_PROMPT_MARK, "")
-    return _Measure(config, bounded=True, template_tokens=len(own.encode()), forms=forms)
+    return _Measure(policy, bounded=True, template_tokens=len(own.encode()), forms=forms)
 
 
 @lru_cache(maxsize=2)

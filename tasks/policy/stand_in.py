@@ -7,8 +7,9 @@ from typing import Final
 from schemas.config.policy import PolicyConfig
 from schemas.digests import file_sha256
 from schemas.errors import InputError
+from schemas.source import REPOSITORY
 
-FOLDER: Final = Path(__file__).resolve().parents[2] / "data" / "stand_in"
+FOLDER: Final = REPOSITORY / "data" / "stand_in"
 """The shipped stand-in, as `save_pretrained` writes it."""
 TEMPLATE_FILE: Final = "chat_template.jinja"
 CARD_FILE: Final = "card.json"

@@ -52,6 +52,10 @@ def make(recipe: Recipe, output: Path, *, scored: int) -> None:
     """
     if output.exists() and any(output.iterdir()) and not (output / CARD_FILE).exists():
         raise InputError(f"{output} is not empty and holds no stand-in; give another folder")
+    draft = output.with_name(f"{output.name}.draft")
+    if draft.exists():
+        shutil.rmtree(draft)
+    draft.mkdir(parents=True)
     started = time.monotonic()
     taught = list(lessons(recipe))
     tokenizer = build_tokenizer(_texts(islice(taught, TEXTS_OF_TOKENIZER)), recipe.shape.vocabulary_size)
@@ -59,8 +63,6 @@ def make(recipe: Recipe, output: Path, *, scored: int) -> None:
     losses = train(model, tokenizer, taught, recipe, _say)
     hours = (time.monotonic() - started) / 3600
     known = words_hashes(lesson.prompt for lesson in taught)
-    draft = output.with_name(f"{output.name}.draft")
-    draft.mkdir(parents=True)
     model.to(torch.bfloat16).save_pretrained(draft)
     tokenizer.save_pretrained(draft)
     write_known(known, draft / KNOWN_FILE)

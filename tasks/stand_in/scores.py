@@ -1,16 +1,15 @@
 """Scores of a stand-in by task, on prompts of a simulated store that it was not trained on, for its card."""
 
 import random
+from itertools import islice
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
 
 from schemas.tasks import TaskName
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.curate.known_prompts import words_hashes
+from tasks.curate.known_prompts import are_known
 from tasks.curate.words import Hashes
 from tasks.evaluate.ground_truth import metrics_of
 from tasks.policy.generate import as_messages, generate
@@ -46,7 +45,9 @@ def scores_by_task(
     found: dict[TaskName, dict[str, Any]] = {}
     for task, examples in EXAMPLE_MAKERS.items():
         made = list(examples(store, random.Random(f"{STORE}:{task}"), MADE_FOR_ONE * prompts))
-        rows = [as_prompt_row(each) for each in made if not np.isin(words_hashes([each.prompt]), known).any()][:prompts]
+        asked = (each.prompt for each in made)
+        unknown = (each for each, told in zip(made, are_known(asked, known), strict=True) if not told)
+        rows = [as_prompt_row(each) for each in islice(unknown, prompts)]
         answers = generate(
             model,
             tokenizer,
