@@ -5,9 +5,10 @@ at most as many tokens as bytes.
 """
 
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import polars as pl
 from jinja2 import Template
@@ -15,10 +16,7 @@ from jinja2 import Template
 from schemas.config.policy import PolicyConfig
 from tasks.policy.generate import Message, as_messages
 from tasks.policy.published import given_template, read_tokenizer
-from tasks.policy.stand_in import TEMPLATE_FILE, shipped
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+from tasks.policy.stand_in import TEMPLATE_FILE, TOKENIZER_FILE, shipped
 
 ROWS_AT_ONCE: Final = 1_000
 _SYSTEM_MARK: Final = "SYSTEM-TEXT"
@@ -71,11 +69,21 @@ class PromptLengths:
 
 
 @dataclass(frozen=True)
-class _Measure:
-    """Tokenizer and its bounds, once per process."""
+class _Reader:
+    """Chat template and tokenizer of a policy."""
 
-    policy: str
-    """The policy's configuration as JSON."""
+    render: Callable[[list[Message]], str]
+    count: Callable[[list[str]], Iterable[int]]
+    """Returns the tokens of each text."""
+    backend: Any
+    """The tokenizer of the library `tokenizers`; None if it has none."""
+
+
+@dataclass(frozen=True)
+class _Measure:
+    """Reader of a policy and the bounds of its tokens, loaded once per process."""
+
+    reader: _Reader
     bounded: bool
     """Whether a prompt has at most as many tokens as bytes."""
     template_tokens: int = 0
@@ -94,46 +102,58 @@ class _Measure:
     def count(self, table: pl.DataFrame) -> pl.Series:
         counts: list[int] = []
         for part in table.select("system", "prompt").iter_slices(ROWS_AT_ONCE):
-            tokenizer = _tokenizer(self.policy)
-            rendered = _render(tokenizer, [as_messages(system, prompt) for system, prompt in part.rows()])
-            encoded = tokenizer(rendered, add_special_tokens=False, return_attention_mask=False, verbose=False)
-            counts += map(len, encoded["input_ids"])
+            rendered = [self.reader.render(as_messages(system, prompt)) for system, prompt in part.rows()]
+            counts += self.reader.count(rendered)
         return pl.Series("tokens", counts, pl.UInt32)
 
 
 @lru_cache(maxsize=2)
 def _measure(policy: str) -> _Measure:
-    if PolicyConfig.model_validate_json(policy).stand_in:
-        # Its parts are known, so that its tokenizer, and with it torch, is loaded for long prompts alone.
-        template = Template((shipped() / TEMPLATE_FILE).read_text(encoding="utf-8"))
-        own = template.render(messages=as_messages("", ""), add_generation_prompt=True)
-        return _Measure(policy, bounded=True, template_tokens=len(own.encode()))
-    tokenizer = _tokenizer(policy)
-    (rendered,) = _render(tokenizer, [as_messages(_SYSTEM_MARK, _PROMPT_MARK)])
-    verbatim = rendered.count(_SYSTEM_MARK) == 1 and rendered.count(_PROMPT_MARK) == 1
-    forms = _forms_within_bytes(tokenizer)
-    if forms is None or not verbatim:
-        return _Measure(policy, bounded=False)
-    own = rendered.replace(_SYSTEM_MARK, "").replace(_PROMPT_MARK, "")
-    return _Measure(policy, bounded=True, template_tokens=len(own.encode()), forms=forms)
-
-
-@lru_cache(maxsize=2)
-def _tokenizer(policy: str) -> "PreTrainedTokenizerBase":
     config = PolicyConfig.model_validate_json(policy)
-    return read_tokenizer(config, given_template(config))
+    reader = _of_stand_in() if config.stand_in else _of_published(config)
+    rendered = reader.render(as_messages(_SYSTEM_MARK, _PROMPT_MARK))
+    verbatim = rendered.count(_SYSTEM_MARK) == 1 and rendered.count(_PROMPT_MARK) == 1
+    forms = _forms_within_bytes(reader.backend)
+    if forms is None or not verbatim:
+        return _Measure(reader, bounded=False)
+    own = rendered.replace(_SYSTEM_MARK, "").replace(_PROMPT_MARK, "")
+    return _Measure(reader, bounded=True, template_tokens=len(own.encode()), forms=forms)
 
 
-def _render(tokenizer: "PreTrainedTokenizerBase", conversations: list[list[Message]]) -> list[str]:
-    rendered: list[str] = tokenizer.apply_chat_template(conversations, tokenize=False, add_generation_prompt=True)
-    return rendered
+def _of_published(config: PolicyConfig) -> _Reader:
+    tokenizer = read_tokenizer(config, given_template(config))
+
+    def render(messages: list[Message]) -> str:
+        return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+
+    def count(texts: list[str]) -> Iterable[int]:
+        encoded = tokenizer(texts, add_special_tokens=False, return_attention_mask=False, verbose=False)
+        return map(len, encoded["input_ids"])
+
+    return _Reader(render, count, getattr(tokenizer, "backend_tokenizer", None))
 
 
-def _forms_within_bytes(tokenizer: "PreTrainedTokenizerBase") -> tuple[NormalForm, ...] | None:
+def _of_stand_in() -> _Reader:
+    """Read the stand-in's files by what transformers reads them with: itself it would load torch, for seconds."""
+    from tokenizers import Tokenizer
+
+    folder = shipped()
+    template = Template((folder / TEMPLATE_FILE).read_text(encoding="utf-8"), trim_blocks=True, lstrip_blocks=True)
+    tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
+
+    def render(messages: list[Message]) -> str:
+        return str(template.render(messages=messages, add_generation_prompt=True))
+
+    def count(texts: list[str]) -> Iterable[int]:
+        return (len(encoded) for encoded in tokenizer.encode_batch_fast(texts, add_special_tokens=False))
+
+    return _Reader(render, count, tokenizer)
+
+
+def _forms_within_bytes(backend: Any) -> tuple[NormalForm, ...] | None:
     """Return the normal forms of a byte-level BPE that adds nothing to a text; None for other tokenizers."""
     from tokenizers.models import BPE
 
-    backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None or not isinstance(backend.model, BPE):
         return None
     steps = _steps(backend.pre_tokenizer, "pretokenizers")

@@ -12,6 +12,7 @@ from schemas.source import REPOSITORY
 FOLDER: Final = REPOSITORY / "data" / "stand_in"
 """The shipped stand-in, as `save_pretrained` writes it."""
 TEMPLATE_FILE: Final = "chat_template.jinja"
+TOKENIZER_FILE: Final = "tokenizer.json"
 CARD_FILE: Final = "card.json"
 """File of how it was trained, with the sha256 of each other file."""
 KNOWN_FILE: Final = "known_prompts.parquet"
