@@ -105,7 +105,10 @@ def in_clone(settings: Sequence[str]) -> InClone:
         # make ends with 2 where a gate held the model too; only what was evaluated can be held.
         if first.exit_code and not list((clone / ".tucano").rglob(EVALUATED)):
             raise SystemExit(f"`make retrain` evaluated nothing; it ended with exit code {first.exit_code}")
-        return InClone(installed, first.seconds - installed, first, run())
+        again = run()
+        if again.exit_code != first.exit_code:
+            raise SystemExit(f"`make retrain` ended with exit code {first.exit_code}, and then with {again.exit_code}")
+        return InClone(installed, first.seconds - installed, first, again)
 
 
 def report_clone(report: Report, found: InClone) -> None:

@@ -25,6 +25,8 @@ ARMS: Final[Mapping[str, Sequence[str]]] = {
 """Overrides of each arm's profile: `stock` samples and updates as version 0.3 did."""
 DRAWN_BY: Final = {STOCK: "transformers", OURS: "ours"}
 CHILD: Final = "tasks.train.children.grpo"
+PLACES: Final = frozenset({"base", "dataset", "store", "audit", "mirror", "training", "output", "fresh", "prices"})
+"""Fields of a request that say where something is, or decide nothing of the training."""
 
 
 class Point(BaseModel):
@@ -63,7 +65,7 @@ def outcome_of(arm: str, request: TrainRequest, state: Path, progress: Progress)
         TucanoError: The training fails.
     """
     inputs = (request.base_sha256, request.dataset.parent.name, request.store.parents[1].name)
-    name = digest(request.config.model_dump_json(), str(request.seed), *inputs, source_digest(CHILD))
+    name = digest(request.model_dump_json(exclude={*PLACES}), *inputs, source_digest(CHILD))
     kept = state / f"{arm}-seed{request.seed}-{name}.json"
     if not kept.exists():
         work = state / "work"

@@ -151,6 +151,8 @@ def gradient_error(recipe: TrainConfig, inputs: Inputs, policy: Any, folder: Pat
         trainer._packed.is_on &= packed  # noqa: SLF001 - switched off by a memory that is too small, as here
         trainer.model.zero_grad()
         trainer.compute_loss(trainer.model, dict(batch)).backward()
+        if trainer._packed.is_on != packed:  # noqa: SLF001 - no other way to know
+            raise InputError("the memory is too small for a packed row, so that none was measured; free some")
         learned = [weight.grad for weight in trainer.model.parameters() if weight.grad is not None]
         found.append(torch.cat([gradient.flatten().double() for gradient in learned]))
     packed_gradient, plain = found
