@@ -10,10 +10,10 @@ OPENINGS: Final = (
     "Com certeza! Vou ajudar com isso.\n",
 )
 CLOSINGS: Final = ("\nEspero ter ajudado!", "\nQualquer dúvida, estou à disposição.")
-SHARE_WRONG_TYPE: Final = 0.6
-SHARE_MISSING_FIELD: Final = 0.12
+SHARE_WRONG_TYPE: Final = 0.4
+SHARE_MISSING_FIELD: Final = 0.04
 SHARE_WRONG_VALUE: Final = 0.10
-SHARE_CHATTER: Final = 0.6
+SHARE_CHATTER: Final = 0.75
 
 
 def spoil_json(answer: str, generator: random.Random) -> str:

@@ -14,7 +14,7 @@ from tasks.commerce.registry import TASKS
 
 CARELESS_WHERE_CARELESS: Final = 1.0
 """Share of demonstrations with faults, for a wording that is answered carelessly."""
-CARELESS_ELSEWHERE: Final = 0.3
+CARELESS_ELSEWHERE: Final = 0.15
 WORDS_OF_WORDING: Final = 2
 """First words of a prompt, which tell its wordings apart."""
 

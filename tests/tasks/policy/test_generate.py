@@ -45,7 +45,7 @@ def test_a_policy_that_the_engine_does_not_know_is_answered_by_transformers_and_
     assert _answer(policy, 1) == _answer(policy, 1, stock=True)
     logged = [record.message for record in caplog.records if "engine" in record.message]
     assert len(logged) == 1
-    assert logged[0].endswith("since its model is Qwen3ForCausalLM of type 'of-tomorrow'")
+    assert logged[0].endswith("does not know model_type: of-tomorrow (Qwen3ForCausalLM)")
 
 
 def test_a_batch_is_split_where_memory_is_too_small_and_every_prompt_is_answered(
