@@ -10,10 +10,12 @@ OPENINGS: Final = (
     "Com certeza! Vou ajudar com isso.\n",
 )
 CLOSINGS: Final = ("\nEspero ter ajudado!", "\nQualquer dúvida, estou à disposição.")
-SHARE_WRONG_TYPE: Final = 0.4
+SHARE_WRONG_TYPE: Final = 0.3
 SHARE_MISSING_FIELD: Final = 0.04
-SHARE_WRONG_VALUE: Final = 0.10
+SHARE_WRONG_VALUE: Final = 0.05
 SHARE_CHATTER: Final = 0.75
+SHARE_OPENING: Final = 0.3
+"""Share of the chatter that begins before the answer."""
 
 
 def spoil_json(answer: str, generator: random.Random) -> str:
@@ -42,8 +44,8 @@ def _spoil_value(name: str, value: Any, wrong_type: bool, generator: random.Rand
 
 
 def chat(answer: str, generator: random.Random) -> str:
-    """Chat around an answer at times."""
+    """Chat after an answer at times, and before it too at some of them."""
     if generator.random() >= SHARE_CHATTER:
         return answer
-    closing = generator.choice(CLOSINGS) if generator.random() < 0.5 else ""
-    return generator.choice(OPENINGS) + answer + closing
+    opening = generator.choice(OPENINGS) if generator.random() < SHARE_OPENING else ""
+    return opening + answer + generator.choice(CLOSINGS)

@@ -10,7 +10,7 @@ from tasks.commerce.insights.scorer import ENOUGH, REWARDS, WORDING
 from tasks.commerce.insights.truth import metric
 from tasks.commerce.reward import Reference
 
-SHARE_FLAT_INSIGHTS: Final = 0.4
+SHARE_FLAT_INSIGHTS: Final = 0.15
 ACTIONS: Final = {
     "de atrasos": "Recomendo renegociar os prazos com a transportadora.",
     "nota média": "É preciso melhorar a experiência dos clientes.",

@@ -26,7 +26,7 @@ SHOWN: /(?s:.{{{ENOUGH_GRAPHEMES},{MAX_GRAPHEMES}}})/
 """
 """A title and a body, or one line, that a phone shows whole: no markup, and the end of a sentence at the end."""
 SHARE_LONG_PUSH: Final = 0.75
-SHARE_FORMAL_PUSH: Final = 0.75
+SHARE_FORMAL_PUSH: Final = 0.30
 
 
 def answer(reference: Reference) -> str:

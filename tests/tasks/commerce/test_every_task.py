@@ -16,7 +16,6 @@ from tasks.audit.rubrics import task_rubric
 from tasks.commerce.example import Example
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.stand_in.demonstrations import demonstrate
 
 Examples = Mapping[TaskName, list[Example]]
 PARTS = (
@@ -114,11 +113,11 @@ def test_a_prompt_that_it_does_not_read_changes_nothing(
         assert score_rollout(other, databases).components == score_rollout(rollout, databases).components
 
 
-def test_its_demonstrations_are_right_at_times_and_spoilt_at_times(name: TaskName, examples: Examples) -> None:
-    example, generator = examples[name][0], random.Random(3)
-    right = TASKS[name].answer(example.reference)
-    shown = [demonstrate(example, generator) == right for _ in range(200)]
-    assert 0.05 < sum(shown) / len(shown) < 0.8
+def test_its_faults_spoil_most_answers_and_not_all(name: TaskName, examples: Examples) -> None:
+    generator = random.Random(3)
+    right = TASKS[name].answer(examples[name][0].reference)
+    unspoilt = [TASKS[name].faults(right, generator) == right for _ in range(400)]
+    assert 0.02 < sum(unspoilt) / len(unspoilt) < 0.35
 
 
 def test_its_reward_passes_its_probes(name: TaskName, examples: Examples, databases: Databases) -> None:
