@@ -13,7 +13,7 @@ CLOSINGS: Final = ("\nEspero ter ajudado!", "\nQualquer dúvida, estou à dispos
 SHARE_WRONG_TYPE: Final = 0.3
 SHARE_MISSING_FIELD: Final = 0.04
 SHARE_WRONG_VALUE: Final = 0.05
-SHARE_CHATTER: Final = 0.75
+SHARE_CHATTER: Final = 0.85
 SHARE_OPENING: Final = 0.3
 """Share of the chatter that begins before the answer."""
 

@@ -27,7 +27,7 @@ class Recipe(BaseModel):
     """Decides stores, prompts, their order and faults, and the first weights."""
     steps: int = Field(default=2000, ge=1)
     """Optimizer steps on right answers."""
-    demonstrated_steps: int = Field(default=300, ge=0)
+    demonstrated_steps: int = Field(default=240, ge=0)
     """Optimizer steps on imperfect demonstrations afterwards, by optimizers without a memory."""
     batch_size: int = Field(default=32, ge=1)
     """Answered prompts a step."""
@@ -43,7 +43,7 @@ class Recipe(BaseModel):
     """Steps in which the rates rise."""
     falling_until: int = Field(default=2600, ge=1)
     """Step at which the rates of the right answers would be `LAST_RATE`, were there so many."""
-    demonstrated_rate: float = Field(default=0.2, gt=0)
+    demonstrated_rate: float = Field(default=0.3, gt=0)
     """Share of the peak rates at which the imperfect demonstrations begin."""
     prompt_weight: float = Field(default=0.15, ge=0)
     """Weight of a prompt's tokens in the loss, of which an answer's have 1: to predict them teaches to copy."""

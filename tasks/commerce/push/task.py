@@ -25,7 +25,7 @@ PUSH: SHOWN & /{_LINE}(\\n{_LINE}){{0,{TITLE_AND_BODY - 1}}}([.!?\u2026]| ?[{_EM
 SHOWN: /(?s:.{{{ENOUGH_GRAPHEMES},{MAX_GRAPHEMES}}})/
 """
 """A title and a body, or one line, that a phone shows whole: no markup, and the end of a sentence at the end."""
-SHARE_LONG_PUSH: Final = 0.75
+SHARE_LONG_PUSH: Final = 0.95
 SHARE_FORMAL_PUSH: Final = 0.30
 
 
