@@ -18,7 +18,7 @@ from tasks.policy.generate import as_messages
 from tasks.policy.published import read_weights
 from tasks.policy.stand_in import CARD_FILE
 from tasks.stand_in import training
-from tasks.stand_in.__main__ import make
+from tasks.stand_in.__main__ import main, make
 from tasks.stand_in.lessons import Lesson, lessons
 from tasks.stand_in.model import TURN_END, StandInShape, build_model, build_tokenizer
 from tasks.stand_in.recipe import Recipe
@@ -57,10 +57,13 @@ def test_the_system_prompt_is_not_learned() -> None:
     assert encoded.weights == [0.0] * count + [0.15] * (len(encoded.tokens) - count - answer) + [1.0] * answer
 
 
-def test_a_folder_of_something_else_is_not_replaced(tmp_path: Path) -> None:
+def test_a_folder_of_something_else_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(InputError, match="is not empty and holds no stand-in; give another folder"):
-        make(SMALL, tmp_path, scored=0)
+    monkeypatch.setattr(sys, "argv", ["tasks.stand_in", "--output", str(tmp_path)])
+    assert main() == 2
+    assert capsys.readouterr().err == f"{tmp_path} is not empty and holds no stand-in; give another folder\n"
     assert (tmp_path / "mine.txt").exists()
 
 
