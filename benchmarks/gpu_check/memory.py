@@ -174,7 +174,8 @@ def _quantize(model: Any) -> None:
 def _estimate(case: Case, *, in_4bit: bool) -> float | None:
     """Return the estimated bytes of the step without its head; None where the project's dependencies are missing."""
     try:
-        from tasks.train.sizing.memory import adapter_bytes, kept_bytes, weight_bytes
+        from tasks.train.sizing.activations import kept_bytes
+        from tasks.train.sizing.memory import adapter_bytes, weight_bytes
     except ImportError:
         return None
     tokens = case.prompt_tokens + case.completion_tokens

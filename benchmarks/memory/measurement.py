@@ -1,12 +1,13 @@
 """Measurement and estimate of the bytes that a forward pass keeps for the backward pass."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from benchmarks.gpu_check.shape_models import build
 from schemas.config.train import GradientCheckpointing
+from tasks.train.sizing.activations import kept_bytes
 from tasks.train.sizing.decoder_shape import BFLOAT16_BYTES, DecoderShape
-from tasks.train.sizing.memory import kept_bytes
 
 VOCABULARY: Final = 64
 RANK: Final = 16
@@ -56,25 +57,39 @@ def kept_for_backward(model: Any, rows: int, tokens: int, *, autocast: bool = Tr
     """
     import torch
 
+    ids = torch.randint(0, VOCABULARY, (rows, tokens), generator=torch.Generator().manual_seed(SEED))
+    mask = torch.ones_like(ids)
+    mask[0, :3] = 0
+    return kept_by({"input_ids": ids, "attention_mask": mask}, model, autocast=autocast)
+
+
+def kept_by(asked: Mapping[str, Any], model: Any, *, autocast: bool) -> int:
+    """Return the bytes that a forward pass of the decoder with these arguments keeps for the backward pass.
+
+    Args:
+        asked: Arguments of the decoder, `input_ids` among them.
+        model: The decoder with its adapter, which are not counted.
+        autocast: Compute in bfloat16, whatever the type of its weights.
+    """
+    import torch
+
     own = {tensor.untyped_storage().data_ptr() for tensor in [*model.parameters(), *model.buffers()]}
     kept: dict[int, torch.UntypedStorage] = {}
+    tokens = asked["input_ids"].numel()
 
     def keep(tensor: torch.Tensor) -> torch.Tensor:
         storage = tensor.untyped_storage()
         # The adapter in bfloat16, which autocast keeps whatever the batch: the estimate counts it with the adapter.
-        is_weight = autocast and tensor.dim() == 2 and RANK in tensor.shape and rows * tokens not in tensor.shape
+        is_weight = autocast and tensor.dim() == 2 and RANK in tensor.shape and tokens not in tensor.shape
         if storage.data_ptr() not in own and not is_weight:
             kept[storage.data_ptr()] = storage
         return tensor
 
-    ids = torch.randint(0, VOCABULARY, (rows, tokens), generator=torch.Generator().manual_seed(SEED))
-    mask = torch.ones_like(ids)
-    mask[0, :3] = 0
     with (
         torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor),
         torch.autocast("cpu", torch.bfloat16, enabled=autocast),
     ):
-        model.base_model.model.model(input_ids=ids, attention_mask=mask, use_cache=False)
+        model.base_model.model.model(**asked, use_cache=False)
     return sum(storage.nbytes() for storage in kept.values())
 
 

@@ -12,7 +12,7 @@ from flows.runtime.stores import open_store
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.config.workers import price_per_hour
-from tasks.train.sizing.estimate import cost_usd, estimate_training, known_prompts
+from tasks.train.sizing.estimate import cost_usd, estimate_training, training_prompts
 from tasks.train.sizing.fit import refuse_unfit
 from tasks.train.summaries import read_summary, rewards_by_task
 
@@ -67,7 +67,7 @@ def _as_document(policy: "StageResult", config: Config) -> dict[str, Any]:
 
 
 def _print_estimate(config: Config, *, as_json: bool) -> None:
-    prompts, source = known_prompts(config, open_store(config))
+    prompts, source = training_prompts(config, open_store(config))
     estimate = estimate_training(config, prompts)
     print_recipe(config.train)
     print_estimate(config, estimate, source)

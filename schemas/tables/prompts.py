@@ -38,6 +38,8 @@ VALIDATION_FILE: Final = "data/validation.parquet"
 """File of a dataset with the prompts that choose a checkpoint."""
 TEST_FILE: Final = "data/test.parquet"
 """File of a dataset with the prompts that only the evaluation reads."""
+KNOWN_TO_BASE: Final = "known to base"
+"""Why a held-out prompt is in a dataset's quarantine, and in its summary: the base was trained on the same words."""
 
 _CANONICAL: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 

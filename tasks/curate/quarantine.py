@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 
 from schemas.json_lines import gives_a_key_twice
-from schemas.tables.prompts import COLUMNS
+from schemas.tables.prompts import COLUMNS, KNOWN_TO_BASE
 from tasks.curate.kinship import SOURCES
 from tasks.curate.reference_queries import queries_that_fail
 from tasks.curate.scrub import names_a_person, scrub
@@ -24,7 +24,6 @@ DUPLICATE: Final = "duplicate"
 NEAR_DUPLICATE: Final = "near-duplicate"
 HELD_OUT: Final = "held out"
 LEAKAGE: Final = "leakage"
-KNOWN_TO_BASE: Final = "known to base"
 NAMED: Final = (*SOURCES, "source")
 OF_PEOPLE: Final = ("customer_id", "source")
 """Columns in which a bare number may be a telephone or a CPF; elsewhere it numbers orders and reviews."""

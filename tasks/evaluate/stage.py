@@ -343,6 +343,7 @@ def _write(comparison: Comparison, background: Background, output: Path) -> None
             for rung in background.ladder
         },
         "left_out": dict(background.left_out),
+        "known_to_base": dict(background.known_to_base),
         "unknown_to_engine": unknown_to_engine(background),
         "others": {
             other.name: {"description": other.description, **other.comparison.report()} for other in background.others

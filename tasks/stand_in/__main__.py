@@ -31,11 +31,15 @@ STEPS_BETWEEN_LINES: Final = 20
 
 
 def main() -> int:
-    """Train by the recipe, and write weights, tokenizer and card into the output folder."""
+    """Train by the recipe, and write weights, tokenizer and card; the exit code is 2 if the folder has other things."""
     arguments = _arguments()
     given = {name: value for name in ("steps", "demonstrated_steps") if (value := getattr(arguments, name)) is not None}
     recipe = Recipe.model_validate(given)
-    make(recipe, arguments.output, scored=arguments.scored)
+    try:
+        make(recipe, arguments.output, scored=arguments.scored)
+    except InputError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
     return 0
 
 

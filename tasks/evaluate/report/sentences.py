@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
+from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.gain import GainShares, WithInterval
 from tasks.evaluate.number_format import decimal, percent, shortest
@@ -53,6 +54,21 @@ def drawn_by_transformers(background: Background) -> list[str]:
         )
         for unknown, drawn in unknown_to_engine(background).items()
     ]
+
+
+def known_to_base(known: Mapping[TaskName, int]) -> str:
+    """State how many held-out prompts test nothing, since the base was trained on their words; empty if none is known.
+
+    Args:
+        known: Their number, by task.
+    """
+    if not known:
+        return ""
+    return worded(
+        "Held-out prompts in quarantine, since the base was trained on the same words: {n} ({tasks}).",
+        n=sum(known.values()),
+        tasks=", ".join(f"{task} {count}" for task, count in known.items()),
+    )
 
 
 def when_margin_was_set(looks: Looks, margin: float) -> str:

@@ -46,7 +46,7 @@ None for rollouts that were sampled but are not trained on."""
 
 
 class _DivergenceSample(NamedTuple):
-    """A few of the loss's completions."""
+    """A few completions of one of the loss's passes."""
 
     ids: torch.Tensor
     mask: torch.Tensor

@@ -101,7 +101,7 @@ def cost_usd(seconds: float, price_per_hour: float) -> float:
     return seconds / 3600 * price_per_hour
 
 
-def known_prompts(config: Config, store: ArtifactStore) -> tuple[dict[TaskName, int], str]:
+def training_prompts(config: Config, store: ArtifactStore) -> tuple[dict[TaskName, int], str]:
     """Return the training prompts of a run by task, and a description of the source of the numbers.
 
     The source is the newest dataset in the store that was requested with the same numbers, or else an expectation.

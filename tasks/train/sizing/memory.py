@@ -12,12 +12,12 @@ from schemas.config.train import GradientCheckpointing, TrainConfig
 from tasks.policy.merge import ANSWER_TOKENS, CHECK_PROMPTS
 from tasks.train.dpo.recipe import pairs_per_pass
 from tasks.train.preflight.check import CHECKED_LAYERS
+from tasks.train.sizing.activations import FLOAT32_BYTES, PackedSize, kept_bytes, packed_bytes
 from tasks.train.sizing.decoder_shape import BFLOAT16_BYTES, DecoderShape
 
 GIGABYTE: Final = 1e9
 NF4_BYTES: Final = 0.5 + 4 / 64
 """Bytes of a weight in NF4: half a byte, plus a float32 scale for each block of 64 (QLoRA, 2305.14314, 3)."""
-FLOAT32_BYTES: Final = 4
 ADAM_BYTES: Final = {"adamw_torch": 2 * FLOAT32_BYTES, "adamw_8bit": 2}
 """Bytes of AdamW's two moments of one weight."""
 HEAD_TOKENS, HEAD_ENTRIES = 4_096, 32_768
@@ -92,8 +92,9 @@ def memory_of(
 ) -> Memory:
     """Estimate the memory of a training, with every sequence at the maximum length.
 
-    DPO's second forward pass, of the base, keeps nothing for a backward pass, and so takes no more. Unsloth's own
-    kernels keep less than is counted.
+    GRPO's update is packed where the trainer packs it; a model that it cannot pack keeps what `train.stock_update`
+    keeps. DPO's second forward pass, of the base, keeps nothing for a backward pass, and so takes no more. Unsloth's
+    own kernels keep less than is counted.
 
     Args:
         shape: The base model.
@@ -109,18 +110,22 @@ def memory_of(
     sequences = 2 * pairs_per_pass(config) if is_dpo else config.completions_per_pass
     # DPO never samples by vLLM.
     with_vllm = config.vllm.enabled and not is_dpo
-    to_train = shape.adapter_parameters(config.lora.rank)
     scored = sequences * config.max_completion_tokens
     tile = min(scored, HEAD_TOKENS) * min(shape.vocabulary, HEAD_ENTRIES)
     if config.guided != "none":
         in_memory = GUIDED_COPIES * scored * shape.vocabulary
     else:
         in_memory = tile if on_gpu else LOGIT_COPIES * scored * shape.vocabulary
+    rank, checkpointing = config.lora.rank, config.gradient_checkpointing
+    if config.backend == "transformers" and not (is_dpo or with_vllm or config.stock_update):
+        kept = packed_bytes(shape, rank, PackedSize.of_pass(config, prompt_tokens), number, checkpointing)
+    else:
+        kept = kept_bytes(shape, rank, sequences, sequence, number, checkpointing)
     cached = sequence * cache_bytes(shape, number)
     return Memory(
         weights=weight_bytes(shape, number, four_bit=config.load_in_4bit),
-        adapter=adapter_bytes(to_train, config.optimizer.name, on_gpu=on_gpu),
-        activations=kept_bytes(shape, config.lora.rank, sequences, sequence, number, config.gradient_checkpointing),
+        adapter=adapter_bytes(shape.adapter_parameters(rank), config.optimizer.name, on_gpu=on_gpu),
+        activations=kept,
         logits=FLOAT32_BYTES * in_memory,
         cache=0 if with_vllm else config.completions_per_step // config.processes * cached,
         validation_cache=validated_at_once * cached,
@@ -195,56 +200,3 @@ def adapter_bytes(to_train: int, optimizer: str, *, on_gpu: bool) -> float:
 def cache_bytes(shape: DecoderShape, number: int) -> int:
     """Return the bytes of the keys and values of one token in all layers."""
     return shape.layers * 2 * shape.key_width * number
-
-
-def kept_bytes(
-    shape: DecoderShape, rank: int, sequences: int, sequence: int, number: int, checkpointing: GradientCheckpointing
-) -> int:
-    """Return the bytes that all layers keep of a forward pass for the backward pass, at the peak.
-
-    With checkpointing they keep their inputs, and one layer at a time all else; Unsloth moves the inputs to the host.
-
-    Args:
-        shape: The base model.
-        rank: LoRA's r.
-        sequences: Sequences of the pass.
-        sequence: Tokens of each.
-        number: Bytes of a number in the computation type.
-        checkpointing: The gradient checkpointing method.
-    """
-    of_layer = activation_bytes(shape, rank, sequence, number)
-    inputs = shape.width * number
-    by_token = {
-        "none": shape.layers * of_layer,
-        "torch": shape.layers * inputs + of_layer,
-        # One layer's inputs are transferred while another's are used.
-        "unsloth": 2 * inputs + of_layer,
-    }
-    return sequences * sequence * by_token[checkpointing]
-
-
-def activation_bytes(shape: DecoderShape, rank: int, sequence: int, number: int) -> int:
-    """Return the bytes that one layer keeps of one token for the backward pass.
-
-    In the computation type: the inputs of the adapter's maps, its inner values, attention's tensors (queries, keys and
-    values for every head, a row of the mask), and the gate before and after its activation with its multiplicand. In
-    float32 always: the inputs of the norms and their scales, and attention's log-sum.
-
-    Maps that read the same state share it in float32. In bfloat16 autocast copies it for each adapter, and attention's
-    output is kept in its own layout as well.
-
-    Args:
-        shape: The base model.
-        rank: LoRA's r.
-        sequence: Tokens of a sequence.
-        number: Bytes of a number in the computation type.
-    """
-    query, inner = shape.query_width, shape.feed_forward
-    copied = number == BFLOAT16_BYTES
-    inputs = sum(taken for taken, _ in shape.linear_shapes) if copied else 2 * shape.width + query + inner
-    attention = (4 if copied else 3) * query + sequence
-    computed = inputs + len(shape.linear_shapes) * rank + attention + 3 * inner
-    exact = 2 * (shape.width + 1) + shape.heads
-    if shape.kind == "qwen3":
-        exact += query + shape.key_width + shape.heads + shape.key_value_heads
-    return number * computed + FLOAT32_BYTES * exact

@@ -17,7 +17,7 @@ from flows.stages.runner import StageResult
 from schemas.artifact import ArtifactKind
 from schemas.config.config import AUDIT_FOLDER, Config
 from schemas.config.profiles import load_config
-from schemas.tables.prompts import TEST_FILE, TRAIN_FILE, VALIDATION_FILE, read_prompts
+from schemas.tables.prompts import KNOWN_TO_BASE, TEST_FILE, TRAIN_FILE, VALIDATION_FILE, read_prompts
 from tasks.evaluate.answers.files import Answer, Batch, as_decoding, write_answers
 from tasks.policy.generate import StopReason
 from tasks.policy.merge import MergeCheck
@@ -35,6 +35,8 @@ RIGHT, WRONG = '{"polarity": "positive", "score": 5}', "gostei"
 COMMIT = "c0ffee"
 """Of the base on its hub: what was published is fetched as it was then."""
 ROWS = [prompt_row("sentiment", f"Avaliação {name}") for name in "abcdef"]
+KNOWN = {"sentiment": 2, "sql_qa": 5}
+"""Held-out prompts that the base was trained on, by task, of which the dataset's summary tells."""
 CHECK = MergeCheck(
     prompts=6, tokens=48, tokens_same_as_written=48, merged_difference=0.0, written_difference=0.0, dtype="float32"
 )
@@ -122,6 +124,7 @@ def world(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
         write_prompts(ROWS, folder / TEST_FILE)
         write_prompts(ROWS, folder / TRAIN_FILE)
         write_prompts(ROWS, folder / VALIDATION_FILE)
+        (folder / "summary.json").write_text(json.dumps({"reasons": {KNOWN_TO_BASE: KNOWN}}), encoding="utf-8")
 
     def text(folder: Path) -> None:
         (folder / "config.json").write_text("{}", encoding="utf-8")
@@ -161,6 +164,7 @@ def test_the_merged_policy_is_compared_with_the_base_as_published_and_nf4_is_sho
         (base, policy.path, True),
     ]
     found = report(stages)
+    assert found["known_to_base"] == KNOWN
     assert found["overall"]["mean_difference"] > 0
     assert found["others"]["tuned-nf4"]["overall"]["mean_difference"] == 0
     assert stages["evaluate"].record.inputs["merge-tuned"] == stages["merge-tuned"].record.sha256
@@ -233,6 +237,8 @@ def test_another_language_makes_the_report_again_and_no_answer(world: World, chi
     assert "Ground truth, apart from the rewards" in texts[0]
     assert "Verdade de referência, à parte das recompensas" in texts[1]
     assert "o gate" in texts[1].lower()
+    assert "trained on the same words: 7 (sentiment 2, sql_qa 5)." in texts[0]
+    assert "com as mesmas palavras: 7 (sentiment 2, sql_qa 5)." in texts[1]
     assert world.evaluate(policy, "train.load_in_4bit=false", 'evaluate.language="pt"')["evaluate"].reused
 
 

@@ -154,6 +154,7 @@ def background(text: str = HOSTILE) -> Background:
             Serving("base", 12, 180.4, 0.031, 1.4, 3.8, 0.00031, 1920.0, "NVIDIA L4", 0.71),
             Serving(text, 12, 260.1, 0.0, 2.0, 4.0, 0.0098, None, unknown_to_engine=text),
         ],
+        known_to_base={"push": 3, "churn": 1},
         rollouts_unknown_to_engine="model_type: llama",
         judge=JudgeReport(text, 40, 22, 8, 10, 6, 1, 25, 0.72, 0.52, 0.86, "human"),
         looks=Looks(1, "2026-11-20T10:00:00+00:00", "2026-11-20T10:05:00+00:00", None),

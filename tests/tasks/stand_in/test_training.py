@@ -1,19 +1,24 @@
 """Training of the stand-in: the loss falls, what has no weight is not learned, and equal runs give equal bytes."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from schemas.config.policy import PolicyConfig
 from schemas.digests import file_sha256
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
 from tasks.commerce.registry import TASKS
+from tasks.policy import stand_in
 from tasks.policy.generate import as_messages
+from tasks.policy.published import read_weights
 from tasks.policy.stand_in import CARD_FILE
 from tasks.stand_in import training
-from tasks.stand_in.__main__ import make
+from tasks.stand_in.__main__ import main, make
 from tasks.stand_in.lessons import Lesson, lessons
 from tasks.stand_in.model import TURN_END, StandInShape, build_model, build_tokenizer
 from tasks.stand_in.recipe import Recipe
@@ -30,6 +35,7 @@ SMALL = Recipe(
     prompts=dict.fromkeys(TASKS, 12),
     shape=SHAPE,
 )
+SHORT = SMALL.model_copy(update={"steps": 2, "demonstrated_steps": 1})
 
 
 def test_the_loss_falls() -> None:
@@ -51,10 +57,13 @@ def test_the_system_prompt_is_not_learned() -> None:
     assert encoded.weights == [0.0] * count + [0.15] * (len(encoded.tokens) - count - answer) + [1.0] * answer
 
 
-def test_a_folder_of_something_else_is_not_replaced(tmp_path: Path) -> None:
+def test_a_folder_of_something_else_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(InputError, match="is not empty and holds no stand-in; give another folder"):
-        make(SMALL, tmp_path, scored=0)
+    monkeypatch.setattr(sys, "argv", ["tasks.stand_in", "--output", str(tmp_path)])
+    assert main() == 2
+    assert capsys.readouterr().err == f"{tmp_path} is not empty and holds no stand-in; give another folder\n"
     assert (tmp_path / "mine.txt").exists()
 
 
@@ -70,13 +79,28 @@ def test_the_rate_rises_stays_and_falls() -> None:
     assert again[49] < 0.01
 
 
-def test_equal_recipes_write_equal_bytes(tmp_path: Path) -> None:
-    recipe = SMALL.model_copy(update={"steps": 2, "demonstrated_steps": 1})
+def test_equal_recipes_write_the_bytes_that_both_cards_promise(tmp_path: Path) -> None:
     # What a training that was killed has left is in nobody's way.
     (tmp_path / "second.draft").mkdir()
     for name in ("first", "second"):
-        make(recipe, tmp_path / name, scored=0)
-    assert _digests(tmp_path / "first") == _digests(tmp_path / "second")
+        make(SHORT, tmp_path / name, scored=0)
+        assert _promised(tmp_path / name) == _digests(tmp_path / name)
+    assert _promised(tmp_path / "first") == _promised(tmp_path / "second")
+
+
+def test_what_was_trained_is_taken_as_it_is_and_refused_with_another_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tmp_path / "made"
+    make(SHORT, made, scored=0)
+    monkeypatch.setattr(stand_in, "FOLDER", made)
+    assert read_weights(PolicyConfig(stand_in=True)).num_parameters() == _card(made)["parameters"]
+    weights = made / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    with pytest.raises(InputError, match=r"^model.safetensors of the stand-in in .* is not what its card names"):
+        read_weights(PolicyConfig(stand_in=True))
 
 
 @pytest.mark.slow
@@ -96,7 +120,16 @@ def test_the_command_writes_what_its_recipe_promises(tmp_path: Path) -> None:
     ]
     subprocess.run(command, cwd=tmp_path, check=True, env={"PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1"})
     make(Recipe(steps=1, demonstrated_steps=1), tmp_path / "here", scored=0)
-    assert _digests(tmp_path / "by-command") == _digests(tmp_path / "here")
+    assert _promised(tmp_path / "by-command") == _digests(tmp_path / "by-command") == _promised(tmp_path / "here")
+
+
+def _card(folder: Path) -> Any:
+    return json.loads((folder / CARD_FILE).read_text(encoding="utf-8"))
+
+
+def _promised(folder: Path) -> dict[str, str]:
+    files: dict[str, str] = _card(folder)["files"]
+    return files
 
 
 def _digests(folder: Path) -> dict[str, str]:

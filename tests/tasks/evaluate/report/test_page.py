@@ -105,6 +105,7 @@ def test_page_shows_everything_it_was_given(page: str) -> None:
         "3.1 %",
         "agreed on 72 % of 25 pairs",
         "Each training seed by itself",
+        "since the base was trained on the same words: 4 (push 3, churn 1).",
         "Ground truth of single answers",
         "Floor and ceiling",
         "between training seeds 0.007",

@@ -79,6 +79,11 @@ def test_what_transformers_drew_is_named_once_for_each_thing_that_the_engine_doe
     assert "does not know" not in markdown(comparison(), Background(serving=serving[2:]))
 
 
+def test_held_out_prompts_that_the_base_knows_are_counted_and_not_named_where_there_are_none(text: str) -> None:
+    assert "since the base was trained on the same words: 4 (push 3, churn 1)." in text
+    assert "trained on the same words" not in markdown(comparison(), Background())
+
+
 def test_looks_are_warned_of() -> None:
     looks = Looks(2, "2026-11-20T10:00:00+00:00", "2026-11-18T09:00:00+00:00", 0.1)
     warned = markdown(comparison(), Background(looks=looks))
