@@ -13,9 +13,10 @@ from tasks.commerce.reward import Reference
 CALLS: Final = ("Aproveite no app!", "Aproveite já!", "Aproveite agora!", "Aproveite e garanta!")
 GREETINGS: Final = ("Prezado cliente, ", "Prezada cliente, informamos que ")
 TAILS: Final = (
-    " Esta é uma oportunidade única preparada para você, aproveite agora mesmo e confira todas as condições.",
+    " Acesse a nossa loja e confira todas as condições desta oportunidade única, preparada para você.",
     " Acesse o nosso aplicativo, confira o catálogo e aproveite as condições especiais que separamos para você.",
 )
+"""They begin alike: a likeliest continuation of two would have half of their share each."""
 _EMOJI: Final = "\u2600-\u27bf\u2b50\u2b55\ufe0f\u200d\U0001f300-\U0001faff"
 _SIGN: Final = f"[A-Za-zÀ-ÖØ-öø-ÿ0-9!\"$%&'()+,.\\/:;?@ªº°–—…“”{_EMOJI}-]"
 _LINE: Final = f'[A-Za-zÀ-ÖØ-öø-ÿ0-9“"{_EMOJI}]{_SIGN}*( {_SIGN}+)*'
@@ -25,7 +26,7 @@ PUSH: SHOWN & /{_LINE}(\\n{_LINE}){{0,{TITLE_AND_BODY - 1}}}([.!?\u2026]| ?[{_EM
 SHOWN: /(?s:.{{{ENOUGH_GRAPHEMES},{MAX_GRAPHEMES}}})/
 """
 """A title and a body, or one line, that a phone shows whole: no markup, and the end of a sentence at the end."""
-SHARE_LONG_PUSH: Final = 0.95
+SHARE_LONG_PUSH: Final = 0.85
 SHARE_FORMAL_PUSH: Final = 0.30
 
 
