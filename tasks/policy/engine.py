@@ -1,5 +1,6 @@
 """Engine that draws completions on a CPU: each prompt computed once, and only rows that are not yet finished.
 
+More than half of a short prompt is its system turn, computed once for all prompts of a draw that begin with it.
 It runs transformers' own layers on an `unpacked` copy of the policy, with a cache and an attention of its own. Keys and
 values are allocated once: a prompt's in one place for all its completions, and each completion's own beside. In
 attention the completions of a prompt are one matrix product with the prompt's keys. A finished row is overwritten by
@@ -60,8 +61,7 @@ class Engine:
         numbers = {prompt: number for number, prompt in enumerate(dict.fromkeys(map(tuple, prompts)))}
         group_of = [numbers[tuple(prompt)] for prompt in prompts]
         memory = KeysAndValues(self.model.config, list(map(len, numbers)), group_of, most)
-        hidden = torch.cat([self._read(memory, number, prompt) for prompt, number in numbers.items()])
-        hidden = hidden[torch.tensor(memory.group_of)]
+        hidden = self._read(memory, list(numbers), ends)[torch.tensor(memory.group_of)]
         lengths = torch.tensor([len(prompt) for prompt in prompts])
         drawn: list[list[int]] = [[] for _ in prompts]
         rows = list(range(len(prompts)))
@@ -85,24 +85,53 @@ class Engine:
             hidden = self._step(memory, last, lengths[rows].unsqueeze(1) + place)
         return drawn
 
-    def _read(self, memory: "KeysAndValues", number: int, prompt: Sequence[int]) -> torch.Tensor:
-        """Compute a prompt, and return its last token's hidden state, (1, width)."""
-        memory.reads = number
-        return self._forward(memory, torch.tensor([prompt]), torch.arange(len(prompt)).unsqueeze(0))[:, -1]
+    def _read(self, memory: "KeysAndValues", prompts: Sequence[tuple[int, ...]], ends: Collection[int]) -> torch.Tensor:
+        """Compute prompts, and return the hidden state of each one's last token, (prompts, width).
+
+        What a prompt shares with others by rule, its first turn, is computed by itself in any case, so that the numbers
+        do not depend on whether one is there that shares it.
+        """
+        turns: dict[tuple[int, ...], int] = {}
+        hidden = []
+        for number, prompt in enumerate(prompts):
+            turn = prompt[: next((place + 1 for place, token in enumerate(prompt[:-1]) if token in ends), 0)]
+            memory.reads, memory.length = number, 0
+            if turn in turns:
+                memory.copy_prompt(turns[turn], len(turn))
+            elif turn:
+                self._read_on(memory, turn)
+                turns[turn] = number
+            hidden.append(self._read_on(memory, prompt[len(turn) :]))
+        memory.length = 0
+        return torch.cat(hidden)
+
+    def _read_on(self, memory: "KeysAndValues", tokens: Sequence[int]) -> torch.Tensor:
+        """Compute more tokens of a prompt, and return the last one's hidden state, (1, width)."""
+        before, count = memory.length, len(tokens)
+        mask = torch.ones(1, 1, count, before + count, dtype=torch.bool).tril(before) if before else None
+        positions = torch.arange(before, before + count).unsqueeze(0)
+        hidden = self._forward(memory, torch.tensor([tokens]), positions, mask)[:, -1]
+        memory.length += count
+        return hidden
 
     def _step(self, memory: "KeysAndValues", last: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         """Compute one more token of each row, and return its hidden state, (rows, width)."""
         memory.reads = None
-        hidden = self._forward(memory, last, positions, memory=memory)[:, 0]
+        hidden = self._forward(memory, last, positions, None, memory=memory)[:, 0]
         memory.length += 1
         return hidden
 
     def _forward(
-        self, cache: "KeysAndValues", ids: torch.Tensor, positions: torch.Tensor, **named: Any
+        self,
+        cache: "KeysAndValues",
+        ids: torch.Tensor,
+        positions: torch.Tensor,
+        mask: torch.Tensor | None,
+        **named: Any,
     ) -> torch.Tensor:
         hidden: torch.Tensor = self.model.model(
             input_ids=ids,
-            attention_mask={"full_attention": None},
+            attention_mask={"full_attention": mask},
             position_ids=positions,
             past_key_values=cache,
             use_cache=True,
@@ -137,20 +166,28 @@ class KeysAndValues:
         self.reads: int | None = None
         """Number of the prompt that is computed; None while completions are."""
         self.length = 0
-        """Tokens of each completion that are kept."""
+        """Tokens of the prompt that is computed, or else of each completion, that are kept."""
         self._arrange()
 
     def update(
         self, keys: torch.Tensor, values: torch.Tensor, layer: int, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Keep a layer's new keys and values, (rows, heads, tokens, size), and return them."""
-        of_layer = self._rows[layer] if self.reads is None else self._prompts[layer]
-        for kept, new in zip(of_layer, (keys, values), strict=True):
-            if self.reads is None:
+        """Keep a layer's new keys and values, (rows, heads, tokens, size), and return them, after the prompt's."""
+        if self.reads is None:
+            for kept, new in zip(self._rows[layer], (keys, values), strict=True):
                 kept[: len(new), :, self.length] = new[:, :, 0]
-            else:
-                kept[self.reads, :, : new.shape[2]] = new[0]
-        return keys, values
+            return keys, values
+        own = [kept[self.reads, :, : self.length + keys.shape[2]] for kept in self._prompts[layer]]
+        for kept, new in zip(own, (keys, values), strict=True):
+            kept[:, self.length :] = new[0]
+        return own[0].unsqueeze(0), own[1].unsqueeze(0)
+
+    def copy_prompt(self, source: int, length: int) -> None:
+        """Begin the prompt that is computed with so many tokens of another one."""
+        for pair in self._prompts:
+            for kept in pair:
+                kept[self.reads, :, :length] = kept[source, :, :length]
+        self.length = length
 
     def keep(self, places: Sequence[int]) -> None:
         """Go on with these rows alone, as `without` orders them, and with their prompts."""

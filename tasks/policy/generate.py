@@ -1,7 +1,7 @@
 """Batched generation: prompts in, completions out, each with its stop reason."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -74,12 +74,42 @@ def generate(
     grammars: Sequence[str] = (),
     stock: bool = False,
 ) -> list[Completion]:
-    """Answer every conversation, in the given order.
+    """Answer every conversation, in the given order; the arguments are those of `generate_samples`, of one seed."""
+    (completions,) = generate_samples(
+        model,
+        tokenizer,
+        conversations,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        batch_size=batch_size,
+        seeds=[seed],
+        progress=progress,
+        grammars=grammars,
+        stock=stock,
+    )
+    return completions
+
+
+def generate_samples(
+    model: "PreTrainedModel",
+    tokenizer: "PreTrainedTokenizerBase",
+    conversations: Sequence[list[Message]],
+    *,
+    temperature: float,
+    max_tokens: int,
+    batch_size: int,
+    seeds: Sequence[int],
+    progress: Progress = silent,
+    grammars: Sequence[str] = (),
+    stock: bool = False,
+) -> list[list[Completion]]:
+    """Answer every conversation once by each seed; return each seed's answers, in the given order.
 
     Prompts are batched by length, which minimizes padding; the global random state stays unchanged. On a CPU our own
-    engine draws (`tasks.policy.engine`), and an answer depends on the seed, its prompt, and how often that prompt was
-    given before; not on the batch. For a policy that the engine does not know, and on a GPU, transformers' `generate`
-    draws, and an answer depends on its whole batch.
+    engine draws (`tasks.policy.engine`): it computes each prompt once for all seeds, and an answer depends on its seed,
+    its prompt, and how often that prompt was given before; not on the batch, nor on the other seeds. For a policy that
+    the engine does not know, and on a GPU, transformers' `generate` draws, seed by seed, and an answer depends on its
+    whole batch.
 
     Args:
         model: The policy.
@@ -88,8 +118,8 @@ def generate(
         temperature: Sampling temperature, above 0; top-p and top-k are off.
         max_tokens: Longest completion, in tokens.
         batch_size: Prompts answered at once; a batch too large for the machine's memory is split.
-        seed: Decides every sampled token.
-        progress: Called with the prompts answered and the total.
+        seeds: Each decides every token of its answers.
+        progress: Called with the prompts answered by all seeds and their total.
         grammars: One per prompt, which guides its answer (`tasks.policy.guidance`), empty for none; none guides any
             where not given.
         stock: Whether transformers' `generate` draws in any case.
@@ -102,21 +132,21 @@ def generate(
         for messages in conversations
     ]
     by_length = sorted(range(len(rendered)), key=lambda index: (len(rendered[index]), index))
-    asked = _Rendered(rendered, temperature, max_tokens, seed, _guide(model, tokenizer, grammars))
-    answer = _by_engine if engine_draws(model, stock=stock) else _by_transformers
-    completions: dict[int, Completion] = {}
-    for batch, tokens in answer(
-        model, tokenizer, asked, _split_by_memory(model, tokenizer, rendered, by_length, batch_size, max_tokens)
-    ):
+    asked = _Rendered(rendered, temperature, max_tokens, seeds, _guide(model, tokenizer, grammars))
+    ours = engine_draws(model, stock=stock)
+    together = len(seeds) if ours else 1
+    batches = list(_split_by_memory(model, tokenizer, rendered, by_length, batch_size, max_tokens, together))
+    completions: list[dict[int, Completion]] = [{} for _ in seeds]
+    for number, batch, tokens in (_by_engine if ours else _by_transformers)(model, tokenizer, asked, batches):
         for index, drawn in zip(batch, tokens, strict=True):
-            completions[index] = read_completion(drawn, tokenizer)
-        progress(len(completions), len(rendered), "completions")
-    return [completions[index] for index in range(len(rendered))]
+            completions[number][index] = read_completion(drawn, tokenizer)
+        progress(sum(map(len, completions)), len(seeds) * len(rendered), "completions")
+    return [[of_seed[index] for index in range(len(rendered))] for of_seed in completions]
 
 
 Guide = Callable[[Sequence[int]], "GuidedLogits | None"]
-Drawn = Iterator[tuple[Sequence[int], list[list[int]]]]
-"""Batches of prompts, as indices, each with the tokens that were drawn for them."""
+Drawn = Iterator[tuple[int, Sequence[int], list[list[int]]]]
+"""Number of the seed, prompts answered together, as indices, and the tokens that were drawn for them."""
 
 
 @dataclass(frozen=True)
@@ -126,27 +156,31 @@ class _Rendered:
     rendered: Sequence[str]
     temperature: float
     max_tokens: int
-    seed: int
+    seeds: Sequence[int]
     guide: Guide
 
 
 def _by_engine(
-    model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", asked: _Rendered, batches: Iterable[Sequence[int]]
+    model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", asked: _Rendered, batches: Sequence[Sequence[int]]
 ) -> Drawn:
     from tasks.policy.choice import Sampled, keys_of
     from tasks.policy.engine import Engine
 
     prompts = [tokenizer.encode(text, add_special_tokens=False) for text in asked.rendered]
-    keys = keys_of(prompts, asked.seed)
+    keys = [keys_of(prompts, seed) for seed in asked.seeds]
     engine = Engine(model)
     for batch in batches:
-        choice = Sampled([keys[n] for n in batch], temperature=asked.temperature, guide=asked.guide(batch))
+        rows = [n for _ in keys for n in batch]
+        of_rows = [of_seed[n] for of_seed in keys for n in batch]
+        choice = Sampled(of_rows, temperature=asked.temperature, guide=asked.guide(rows))
         ends = {tokenizer.eos_token_id}
-        yield batch, engine.draw([prompts[n] for n in batch], choice, most=asked.max_tokens, ends=ends)
+        drawn = engine.draw([prompts[n] for n in rows], choice, most=asked.max_tokens, ends=ends)
+        for number in range(len(keys)):
+            yield number, batch, drawn[number * len(batch) : (number + 1) * len(batch)]
 
 
 def _by_transformers(
-    model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", asked: _Rendered, batches: Iterable[Sequence[int]]
+    model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", asked: _Rendered, batches: Sequence[Sequence[int]]
 ) -> Drawn:
     import torch
     from transformers import GenerationConfig, LogitsProcessorList
@@ -162,24 +196,25 @@ def _by_transformers(
     )
     devices = [model.device] if model.device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices), torch.inference_mode():
-        torch.manual_seed(asked.seed)
-        for batch in batches:
-            # Passed explicitly: Unsloth's trainer sets the tokenizer's own side to the right.
-            inputs = tokenizer(
-                [asked.rendered[index] for index in batch],
-                return_tensors="pt",
-                padding=True,
-                padding_side="left",
-                add_special_tokens=False,
-            ).to(model.device)
-            guide = asked.guide(batch)
-            output = model.generate(
-                input_ids=inputs["input_ids"],
-                attention_mask=inputs["attention_mask"],
-                generation_config=decoding,
-                logits_processor=LogitsProcessorList([guide] if guide else ()),
-            )
-            yield batch, output[:, inputs["input_ids"].shape[1] :].tolist()
+        for number, seed in enumerate(asked.seeds):
+            torch.manual_seed(seed)
+            for batch in batches:
+                # Passed explicitly: Unsloth's trainer sets the tokenizer's own side to the right.
+                inputs = tokenizer(
+                    [asked.rendered[index] for index in batch],
+                    return_tensors="pt",
+                    padding=True,
+                    padding_side="left",
+                    add_special_tokens=False,
+                ).to(model.device)
+                guide = asked.guide(batch)
+                output = model.generate(
+                    input_ids=inputs["input_ids"],
+                    attention_mask=inputs["attention_mask"],
+                    generation_config=decoding,
+                    logits_processor=LogitsProcessorList([guide] if guide else ()),
+                )
+                yield number, batch, output[:, inputs["input_ids"].shape[1] :].tolist()
 
 
 def _guide(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", grammars: Sequence[str]) -> Guide:
@@ -202,12 +237,13 @@ def _split_by_memory(
     by_length: Sequence[int],
     batch_size: int,
     max_tokens: int,
+    together: int,
 ) -> Iterator[Sequence[int]]:
-    """Yield the prompts answered together, as indices into `rendered`, of similar length."""
+    """Yield the prompts answered together, each so many times, as indices into `rendered`, of similar length."""
     for start in range(0, len(by_length), batch_size):
         batch = by_length[start : start + batch_size]
         longest = len(tokenizer.encode(rendered[batch[-1]], add_special_tokens=False))
-        at_once = sequences_at_once(model, longest, max_tokens, len(batch))
+        at_once = max(1, sequences_at_once(model, longest, max_tokens, together * len(batch)) // together)
         yield from (batch[part : part + at_once] for part in range(0, len(batch), at_once))
 
 

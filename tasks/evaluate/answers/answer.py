@@ -1,8 +1,9 @@
 """Answers of one model to a split, the test split above all: the child process of an answers artifact.
 
 Prompts are answered in batches of similar length. A batch's seed derives from the run's seed and the sample, and from
-the batch number where not our engine draws, whose answers do not depend on their batch. A finished batch is saved at
-once: the child after a killed one draws only what is missing, with the same answers.
+the batch number where not our engine draws, whose answers do not depend on their batch. It draws all samples of a batch
+together, and so computes each prompt once. What is finished is saved at once: the child after a killed one draws only
+what is missing, with the same answers.
 """
 
 import time
@@ -127,13 +128,12 @@ def reword(rows: Sequence[PromptRow], reworded: Sequence[Reworded]) -> Sequence[
 
 
 def _answer(request: AnswerRequest, asked: Sequence[_Asked], progress: Progress) -> None:
+    # Batch by batch, so that each adapter is activated once.
+    batches = [(each, prompts) for each in asked for prompts in _split(each.rows, request.policy, request.batch_size)]
     missing = [
-        (each, sample, prompts)
-        for each in asked
-        # Batch by batch, so that each adapter is activated once.
-        for prompts in _split(each.rows, request.policy, request.batch_size)
-        for sample in range(each.samples)
-        if (sample, prompts.number) not in each.finished
+        (each, prompts, samples)
+        for each, prompts in batches
+        if (samples := [n for n in range(each.samples) if (n, prompts.number) not in each.finished])
     ]
     if not missing:
         return
@@ -152,10 +152,10 @@ def _answer(request: AnswerRequest, asked: Sequence[_Asked], progress: Progress)
 
     transformers.utils.logging.disable_progress_bar()
     tokenizer = load_tokenizer(request.base)
-    adapter = missing[0][2].adapter
+    adapter = missing[0][1].adapter
     model: Any = load_policy(request.base, adapter, four_bit=request.load_in_4bit)
-    device = machine_device()
-    for each, sample, prompts in missing:
+    device, ours = machine_device(), engine_draws(model)
+    for each, prompts, samples in missing:
         if prompts.adapter is not None and prompts.adapter != adapter:
             adapter = prompts.adapter
             switch_adapter(model, adapter)
@@ -163,26 +163,29 @@ def _answer(request: AnswerRequest, asked: Sequence[_Asked], progress: Progress)
         # A general instruction asks for no task's form.
         by_task = request.grammars if each is asked[0] else {}
         grammars = [by_task.get(each.rows[index].task, "") for index in prompts.indices]
-        seed = batch_seed(request.seed, sample, 0 if engine_draws(model) else prompts.number)
-        parts: list[int] = []
-        started = time.monotonic()
-        completions = _generate(request, model, tokenizer, conversations, grammars, seed, parts)
-        seconds = time.monotonic() - started
-        answers = tuple(
-            Answer(index=index, text=completion.text, tokens=completion.tokens, stop_reason=completion.stop_reason)
-            for index, completion in zip(prompts.indices, completions, strict=True)
-        )
-        batch = Batch(
-            sample=sample,
-            number=prompts.number,
-            seconds=seconds,
-            answers=answers,
-            device=device,
-            parts=len(parts),
-            unknown_to_engine=unknown_to_engine(model),
-        )
-        each.finished.add(batch)
-        report("answers")
+        # What would be drawn one after the other is saved one after the other.
+        for together in [samples] if ours else [[sample] for sample in samples]:
+            seeds = [batch_seed(request.seed, sample, 0 if ours else prompts.number) for sample in together]
+            parts: list[int] = []
+            started = time.monotonic()
+            drawn = _generate(request, model, tokenizer, conversations, grammars, seeds, parts)
+            seconds = (time.monotonic() - started) / len(together)
+            for sample, completions in zip(together, drawn, strict=True):
+                answers = tuple(
+                    Answer(index=index, text=given.text, tokens=given.tokens, stop_reason=given.stop_reason)
+                    for index, given in zip(prompts.indices, completions, strict=True)
+                )
+                batch = Batch(
+                    sample=sample,
+                    number=prompts.number,
+                    seconds=seconds,
+                    answers=answers,
+                    device=device,
+                    parts=len(parts) // len(together),
+                    unknown_to_engine=unknown_to_engine(model),
+                )
+                each.finished.add(batch)
+            report("answers")
 
 
 def _split(rows: Sequence[PromptRow], policy: Path | None, batch_size: int) -> list[_Prompts]:
@@ -209,23 +212,23 @@ def _generate(
     tokenizer: Any,
     conversations: Sequence[list[dict[str, str]]],
     grammars: Sequence[str],
-    seed: int,
+    seeds: Sequence[int],
     parts: list[int],
-) -> "list[Completion]":
-    """Answer a batch; `parts` receives the number of prompts in each part that fits into memory."""
+) -> "list[list[Completion]]":
+    """Answer a batch by each seed; `parts` receives an entry of each seed for each part that fits into memory."""
     import torch
 
-    from tasks.policy.generate import generate
+    from tasks.policy.generate import generate_samples
 
     try:
-        return generate(
+        return generate_samples(
             model,
             tokenizer,
             conversations,
             temperature=request.temperature,
             max_tokens=request.max_tokens,
             batch_size=len(conversations),
-            seed=seed,
+            seeds=seeds,
             progress=lambda done, _total, _text: parts.append(done),
             grammars=grammars,
         )

@@ -52,7 +52,7 @@ class Batch(BaseModel):
     number: int = Field(ge=0)
     """Number of the batch within the sample."""
     seconds: float = Field(ge=0)
-    """Time from its start until all of it was answered."""
+    """Time from its start until all of it was answered; its share where several samples were drawn together."""
     answers: tuple[Answer, ...] = Field(min_length=1)
     """One per prompt."""
     device: str | None = None

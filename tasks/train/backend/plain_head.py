@@ -31,17 +31,26 @@ def add_plain_head(model: torch.nn.Module) -> None:
         # Prompts are most of the tokens and have no loss, so their logits are left out.
         first = int(learned.any(dim=0).int().argmax())
         outputs = unfused(*arguments, logits_to_keep=labels.shape[1] - first, **named)
-        logits = outputs.logits[:, :-1][learned[:, first:]]
-        chosen = wanted[learned]
-        by_token = torch.log_softmax(logits, dim=-1)
-        per_token = {"log_probs": by_token.gather(-1, chosen.unsqueeze(-1)).squeeze(-1)}
-        with torch.no_grad():
-            per_token["entropy"] = -(by_token.exp() * by_token).sum(-1)
-            per_token["mean_logits"] = logits.mean(-1)
-            per_token["is_top1"] = logits.argmax(-1) == chosen
+        figures = token_figures(outputs.logits[:, :-1][learned[:, first:]], wanted[learned])
         placed = {
-            name: values.new_zeros(learned.shape).masked_scatter(learned, values) for name, values in per_token.items()
+            name: values.new_zeros(learned.shape).masked_scatter(learned, values) for name, values in figures.items()
         }
         return FusedCausalLMOutput(label_mask=learned, **placed)
 
     model.forward = types.MethodType(forward, model)
+
+
+def token_figures(logits: torch.Tensor, tokens: torch.Tensor) -> dict[str, torch.Tensor]:
+    """Return what TRL's head says of each token, (tokens,).
+
+    Args:
+        logits: Of each token's distribution, (tokens, vocabulary).
+        tokens: The tokens, (tokens,).
+    """
+    by_token = torch.log_softmax(logits, dim=-1)
+    figures = {"log_probs": by_token.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)}
+    with torch.no_grad():
+        figures["entropy"] = -(by_token.exp() * by_token).sum(-1)
+        figures["mean_logits"] = logits.mean(-1)
+        figures["is_top1"] = logits.argmax(-1) == tokens
+    return figures

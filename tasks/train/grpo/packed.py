@@ -107,28 +107,43 @@ class _Group:
         return places.index_copy(0, self.tokens, values.flatten(0, 1))[:-1]
 
 
+Parts = tuple[tuple[int, ...], tuple[int, ...]]
+"""Tokens of a prompt and of its completion."""
+
+
+def parts_of(ids: Tensor, mask: Tensor, completion_tokens: int) -> list[Parts]:
+    """Return the parts of each completion without their padding.
+
+    Args:
+        ids: Prompts, padded on the left, and completions, padded on the right, (completions, tokens).
+        mask: 1 for tokens, 0 for padding.
+        completion_tokens: Tokens of the completions' part.
+    """
+    prompt, own = slice(None, -completion_tokens), slice(-completion_tokens, None)
+
+    def kept(tokens: Sequence[int], keep: Sequence[int]) -> tuple[int, ...]:
+        return tuple(token for token, one in zip(tokens, keep, strict=True) if one)
+
+    return [
+        (kept(tokens[prompt], keep[prompt]), kept(tokens[own], keep[own]))
+        for tokens, keep in zip(ids.tolist(), mask.tolist(), strict=True)
+    ]
+
+
 class PackedRow:
     """Row of all tokens of some completions and of their prompts, and its attention."""
 
-    def __init__(self, ids: Tensor, mask: Tensor, completion_tokens: int, generations: int) -> None:
+    def __init__(self, parts: Sequence[Parts], generations: int, device: torch.device) -> None:
         """Pack completions; those without tokens are left out.
 
         Args:
-            ids: Prompts, padded on the left, and completions, padded on the right, (completions, tokens).
-            mask: 1 for tokens, 0 for padding.
-            completion_tokens: Tokens of the completions' part.
+            parts: Each completion's; no prompt is empty.
             generations: Completions of a group: a prompt that is drawn again is another group's, so that no step takes
                 more memory than one of the longest prompt alone, which the preflight tries.
+            device: Device of the row.
         """
         by_prompt: dict[tuple[tuple[int, ...], int], list[tuple[int, tuple[int, ...]]]] = {}
         met: Counter[tuple[int, ...]] = Counter()
-        parts = [
-            tuple(
-                tuple(token for token, keep in zip(tokens[part], kept[part], strict=True) if keep)
-                for part in (slice(None, -completion_tokens), slice(-completion_tokens, None))
-            )
-            for tokens, kept in zip(ids.tolist(), mask.tolist(), strict=True)
-        ]
         # In an order of their own: the same bytes however TRL has shuffled them.
         for row in sorted(range(len(parts)), key=parts.__getitem__):
             prompt, own = parts[row]
@@ -138,7 +153,6 @@ class PackedRow:
         prompts, groups = [prompt for prompt, _ in by_prompt], list(by_prompt.values())
         completions = [each for group in groups for each in group]
         before = [(prompt, own) for prompt, group in zip(prompts, groups, strict=True) for _, own in group]
-        device = ids.device
 
         def tensor(parts: Sequence[Sequence[int]]) -> Tensor:
             return torch.tensor([number for part in parts for number in part], dtype=torch.long, device=device)

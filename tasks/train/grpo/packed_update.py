@@ -9,7 +9,7 @@ from torch import Tensor
 from tasks.policy.full_memory import is_of_memory
 from tasks.train.backend.cpu import token_scores
 from tasks.train.backend.plain_head import IGNORED_LABEL
-from tasks.train.grpo.packed import ANY_MASK, PackedRow, log_plain_update, takes_packed_rows
+from tasks.train.grpo.packed import ANY_MASK, PackedRow, log_plain_update, parts_of, takes_packed_rows
 
 
 class PackedUpdate:
@@ -61,7 +61,8 @@ class PackedUpdate:
         try:
             for start in range(0, len(ids), size):
                 rows = slice(start, start + size)
-                row = PackedRow(ids[rows], mask[rows], completion_tokens, self._trainer.num_generations)
+                parts = parts_of(ids[rows], mask[rows], completion_tokens)
+                row = PackedRow(parts, self._trainer.num_generations, ids.device)
                 if not len(row.targets):
                     # Nothing to learn; TRL's pass has a gradient of zero.
                     return None

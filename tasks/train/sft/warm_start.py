@@ -151,7 +151,7 @@ def _train_adapter(
     from trl import SFTConfig, SFTTrainer
 
     from tasks.train.backend.cpu import keep_adapter_in_float32
-    from tasks.train.backend.plain_head import add_plain_head
+    from tasks.train.sft.packed_head import add_packed_head
     from tasks.train.watch.callbacks import StepReporter
 
     four_bit = request.warm_start.load_in_4bit
@@ -169,7 +169,7 @@ def _train_adapter(
     )
     keep_adapter_in_float32(trainer.model)
     if not on_gpu:
-        add_plain_head(trainer.model.get_base_model())
+        add_packed_head(trainer.model.get_base_model(), tokenizer.eos_token_id)
     trainer.train()
     return trainer
 

@@ -112,6 +112,30 @@ def test_a_completion_is_the_same_alone_and_among_others(policy: Any, prompts: l
     assert len({tuple(tokens) for tokens in together}) == len(together)
 
 
+def test_a_first_turn_is_computed_once_and_changes_no_completion(policy: Any, prompts: list[list[int]]) -> None:
+    end = ENDS[2]
+    turns = [[20, 21, 22, end], [20, 21, 23, 24, 25, end]]
+    begun = [turns[number % 3] + prompt if number % 3 < 2 else prompt for number, prompt in enumerate(prompts[:5] * 3)]
+    engine, keys = Engine(policy), keys_of(begun, 5)
+    computed: list[int] = []
+    layer = engine.model.model.layers[0]
+    hook = layer.register_forward_hook(lambda _module, given, _output: computed.append(given[0].shape[1]))
+    choice = Recorded(keys)
+    together = engine.draw(begun, choice, most=9, ends=ENDS)
+    hook.remove()
+    distinct = set(map(tuple, begun))
+    assert sum(computed[: len(distinct) + len(turns)]) == sum(map(len, turns)) + sum(
+        len(prompt) - next((len(turn) for turn in turns if list(prompt[: len(turn)]) == turn), 0) for prompt in distinct
+    )
+    assert set(computed[len(distinct) + len(turns) :]) == {1}
+    for row, (prompt, key, tokens) in enumerate(zip(begun, keys, together, strict=True)):
+        assert engine.draw([prompt], Sampled([key], temperature=1.0), most=9, ends=ENDS) == [tokens]
+        with torch.no_grad():
+            logits = policy(input_ids=torch.tensor([prompt + tokens])).logits[0, len(prompt) - 1 : -1]
+        found = torch.stack(choice.seen[row]).log_softmax(dim=-1)
+        assert torch.allclose(found, logits.log_softmax(dim=-1), atol=1e-4)
+
+
 def test_greedy_tokens_are_those_of_transformers(policy: Any, prompts: list[list[int]]) -> None:
     drawn = Engine(policy).draw(prompts[:5], Sampled(keys_of(prompts[:5]), temperature=1e-6), most=24, ends=ENDS)
     for prompt, tokens in zip(prompts, drawn, strict=False):

@@ -118,6 +118,28 @@ def test_samples_differ_and_the_first_is_the_same_whatever_their_number(world: P
     assert len({tuple(several[start : start + 5]) for start in (0, 5, 10)}) == 3
 
 
+def test_samples_are_the_same_drawn_together_and_one_by_one(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds_of: list[int] = []
+    generate = answer_module._generate
+
+    def generated(
+        request: Any, model: Any, tokenizer: Any, conversations: Any, grammars: Any, seeds: Any, *o: Any
+    ) -> Any:
+        seeds_of.append(len(seeds))
+        return generate(request, model, tokenizer, conversations, grammars, seeds, *o)
+
+    monkeypatch.setattr(answer_module, "_generate", generated)
+    together = answer(world, tmp_path / "together", samples=3)
+    # The first sample of the first batch is there already.
+    file = tmp_path / "one" / "work" / FINISHED_FILE
+    file.parent.mkdir(parents=True)
+    file.write_bytes((tmp_path / "together" / "work" / FINISHED_FILE).read_bytes().splitlines(keepends=True)[0])
+    assert answer(world, tmp_path / "one", samples=3) == together
+    assert seeds_of == [3, 3, 3, 2, 3, 3]
+
+
 def test_models_answer_alike_in_whatever_order_they_do(world: Path, tmp_path: Path) -> None:
     models = (None, "push-for-all", "each")
     forth = {model: answer(world, tmp_path / f"forth-{model}", model) for model in models}
@@ -324,6 +346,6 @@ def test_a_gpu_that_is_too_small_is_one_sentence(world: Path, tmp_path: Path, mo
     def fail(*_: Any, **__: Any) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr(generate, "generate", fail)
+    monkeypatch.setattr(generate, "generate_samples", fail)
     with pytest.raises(InputError, match=r"for 2 prompts at once; set evaluate\.batch_size below 2$"):
         answer(world, tmp_path)
