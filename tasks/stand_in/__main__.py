@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Final
 
 import torch
+from pydantic import ValidationError
 
 from schemas.digests import file_sha256
 from schemas.errors import InputError
+from schemas.faults import first_fault
 from schemas.source import source_digest
 from tasks.curate.known_prompts import words_hashes, write_known
 from tasks.policy.stand_in import CARD_FILE, FOLDER, KNOWN_FILE
@@ -31,12 +33,14 @@ STEPS_BETWEEN_LINES: Final = 20
 
 
 def main() -> int:
-    """Train by the recipe, and write weights, tokenizer and card; the exit code is 2 if the folder has other things."""
+    """Train by the recipe, and write weights, tokenizer and card; the exit code is 2 for bad input."""
     arguments = _arguments()
     given = {name: value for name in ("steps", "demonstrated_steps") if (value := getattr(arguments, name)) is not None}
-    recipe = Recipe.model_validate(given)
     try:
-        make(recipe, arguments.output, scored=arguments.scored)
+        make(Recipe.model_validate(given), arguments.output, scored=arguments.scored)
+    except ValidationError as error:
+        sys.stderr.write(f"{first_fault(error)}; correct the option\n")
+        return 2
     except InputError as error:
         sys.stderr.write(f"{error}\n")
         return 2

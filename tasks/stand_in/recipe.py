@@ -25,7 +25,7 @@ class Recipe(BaseModel):
 
     seed: int = 1
     """Decides stores, prompts, their order and faults, and the first weights."""
-    steps: int = Field(default=2000, ge=1)
+    steps: int = Field(default=1600, ge=1)
     """Optimizer steps on right answers."""
     demonstrated_steps: int = Field(default=240, ge=0)
     """Optimizer steps on imperfect demonstrations afterwards, by optimizers without a memory."""

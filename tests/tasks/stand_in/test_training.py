@@ -67,6 +67,16 @@ def test_a_folder_of_something_else_is_not_replaced(
     assert (tmp_path / "mine.txt").exists()
 
 
+def test_no_steps_are_refused_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "new"
+    monkeypatch.setattr(sys, "argv", ["tasks.stand_in", "--steps", "0", "--output", str(output)])
+    assert main() == 2
+    assert capsys.readouterr().err.startswith("steps: Input should be greater than or equal to 1 (it is 0)")
+    assert not output.exists()
+
+
 def test_the_rate_rises_stays_and_falls() -> None:
     recipe = SMALL.model_copy(update={"steps": 80, "falling_until": 100, "warmup_steps": 10})
     rates = [rate(step, recipe) for step in range(80)]
@@ -74,9 +84,9 @@ def test_the_rate_rises_stays_and_falls() -> None:
     assert rates[10:40] == [1.0] * 30
     assert rates[79] == pytest.approx(1 - 0.98 * 39 / 60)
     again = [demonstrated_rate(step, recipe.model_copy(update={"demonstrated_steps": 50})) for step in range(50)]
-    assert again[0] == pytest.approx(0.02)
+    assert again[0] == pytest.approx(recipe.demonstrated_rate / recipe.warmup_steps)
     assert max(again) <= recipe.demonstrated_rate
-    assert again[49] < 0.01
+    assert again[49] < 0.05 * recipe.demonstrated_rate
 
 
 def test_equal_recipes_write_the_bytes_that_both_cards_promise(tmp_path: Path) -> None:
