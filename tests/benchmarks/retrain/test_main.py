@@ -1,6 +1,7 @@
 """What an evaluation must show, on made-up reports."""
 
 import subprocess
+from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from benchmarks.harness import Report
 from benchmarks.retrain import __main__ as retrain
 from benchmarks.retrain.__main__ import in_clone, misses, report_clone
+from schemas.errors import InputError
 
 BETTER = ("sql_qa", "push", "churn")
 
@@ -94,3 +96,13 @@ def test_a_clone_that_evaluates_nothing_is_no_result(tmp_path: Path, monkeypatch
     monkeypatch.setattr(retrain, "REPOSITORY", _repository(tmp_path / "failed", "true"))
     with pytest.raises(SystemExit, match="evaluated nothing; it ended with exit code 2"):
         in_clone([])
+
+
+def test_a_missing_folder_of_the_real_sample_is_named_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retrain, "in_clone", lambda _: pytest.fail("cloned first"))
+    parser = ArgumentParser()
+    retrain.arguments(parser)
+    with pytest.raises(InputError, match="--stores simulated"):
+        retrain.measure(Report(), parser.parse_args(["--olist", str(tmp_path / "none")]))
