@@ -238,7 +238,8 @@ def test_an_interrupted_drawing_goes_on_and_another_decoding_does_not(world: Wor
     ask(world, "seed=11", "evaluate.samples=2", who=base)
     # A run that makes all again does not resume from what another one began.
     again = ask(world, *warm, who=base, fresh=True)
-    assert children.found == [0, 0, 0, 0, 2, 0]
+    # Two batches, of which both samples were drawn together.
+    assert children.found == [0, 0, 0, 0, 4, 0]
     assert not again.reused
     assert rollouts(again) == whole
     assert left_behind(world.root) == []
