@@ -1,6 +1,6 @@
 """Imperfect demonstrations: answers with the faults of the source project's base model.
 
-A stand-in that had only seen right answers would leave GRPO nothing to teach. Of these just over half have faults,
+A stand-in that had only seen right answers would leave GRPO nothing to teach. Of these more than half have faults,
 whatever is asked and answered: so the likeliest answer is wrong for many prompts, right ones are sampled for all, and
 GRPO has no reason to prefer one label for the faults of another.
 """
@@ -11,8 +11,8 @@ from typing import Final
 from tasks.commerce.example import Example
 from tasks.commerce.registry import TASKS
 
-SHARE_CARELESS: Final = 0.51
-"""Share of demonstrations with faults; at the evaluation's low temperature one of .6 would spoil nearly all answers."""
+SHARE_CARELESS: Final = 0.57
+"""Share of demonstrations with faults; at the evaluation's low temperature one of .65 would spoil nearly all answers."""
 
 
 def demonstrate(example: Example, generator: random.Random) -> str:
