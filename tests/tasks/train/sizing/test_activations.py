@@ -10,7 +10,7 @@ from peft import LoraConfig, get_peft_model
 
 from benchmarks.memory.measurement import kept_by, kept_for_backward
 from schemas.config.train import TrainConfig
-from tasks.train.grpo.packed import ANY_MASK, PackedRow, takes_packed_rows
+from tasks.train.grpo.packed import ANY_MASK, PackedRow, parts_of, takes_packed_rows
 from tasks.train.sizing.activations import PackedSize, activation_bytes, kept_bytes, packed_bytes
 from tasks.train.sizing.decoder_shape import KNOWN_SHAPES, DecoderShape
 from tests.tasks.train.real_model import real_model
@@ -43,7 +43,7 @@ def test_a_packed_row_keeps_hardly_less_than_is_counted_and_never_more(
 ) -> None:
     ids = torch.randint(3, 64, (prompts * completions, prompt_tokens + completion_tokens))
     ids[:, :prompt_tokens] = ids[::completions, :prompt_tokens].repeat_interleave(completions, dim=0)
-    row = PackedRow(ids, torch.ones_like(ids), completion_tokens, completions)
+    row = PackedRow(parts_of(ids, torch.ones_like(ids), completion_tokens), completions, ids.device)
     asked = {
         "input_ids": row.ids.unsqueeze(0),
         "attention_mask": torch.ones(ANY_MASK, dtype=torch.bool),
