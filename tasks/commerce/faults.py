@@ -13,12 +13,13 @@ CLOSINGS: Final = ("\nEspero ter ajudado!", "\nQualquer dúvida, estou à dispos
 SHARE_WRONG_TYPE: Final = 0.3
 SHARE_MISSING_FIELD: Final = 0.04
 SHARE_WRONG_VALUE: Final = 0.05
+SHARE_CHATTER: Final = 0.85
 SHARE_OPENING: Final = 0.3
 """Share of the chatter that begins before the answer."""
 
 
 def spoil_json(answer: str, generator: random.Random) -> str:
-    """Chat around a JSON object, and give it wrong types, missing fields and wrong values, each at times."""
+    """Give a JSON object wrong types, missing fields, wrong values and chatter, each at times."""
     fields = json.loads(answer)
     # One demonstration has all types wrong or none: a habit of a whole answer, as in the source project's base model.
     wrong_types = generator.random() < SHARE_WRONG_TYPE
@@ -43,6 +44,8 @@ def _spoil_value(name: str, value: Any, wrong_type: bool, generator: random.Rand
 
 
 def chat(answer: str, generator: random.Random) -> str:
-    """Chat after an answer, and before it too at times."""
+    """Chat after an answer at times, and before it too at some of them."""
+    if generator.random() >= SHARE_CHATTER:
+        return answer
     opening = generator.choice(OPENINGS) if generator.random() < SHARE_OPENING else ""
     return opening + answer + generator.choice(CLOSINGS)

@@ -27,7 +27,7 @@ class Recipe(BaseModel):
     """Decides stores, prompts, their order and faults, and the first weights."""
     steps: int = Field(default=1600, ge=1)
     """Optimizer steps on right answers."""
-    demonstrated_steps: int = Field(default=140, ge=0)
+    demonstrated_steps: int = Field(default=240, ge=0)
     """Optimizer steps on imperfect demonstrations afterwards, by optimizers without a memory."""
     batch_size: int = Field(default=32, ge=1)
     """Answered prompts a step."""

@@ -33,7 +33,7 @@ def _action(fact: str) -> str:
 
 
 def _flat(right: str, generator: random.Random) -> str:
-    """Write the first half as one paragraph without a list at times, and chat otherwise."""
+    """Write the first half as one paragraph without a list at times, and chat else."""
     if generator.random() >= SHARE_FLAT_INSIGHTS:
         return chat(right, generator)
     flat = re.sub(r"^[#\-*•\d.\s]+", "", right, flags=re.MULTILINE).replace("**", "")

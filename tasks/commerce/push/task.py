@@ -26,6 +26,7 @@ PUSH: SHOWN & /{_LINE}(\\n{_LINE}){{0,{TITLE_AND_BODY - 1}}}([.!?\u2026]| ?[{_EM
 SHOWN: /(?s:.{{{ENOUGH_GRAPHEMES},{MAX_GRAPHEMES}}})/
 """
 """A title and a body, or one line, that a phone shows whole: no markup, and the end of a sentence at the end."""
+SHARE_LONG_PUSH: Final = 0.85
 SHARE_FORMAL_PUSH: Final = 0.30
 
 
@@ -38,9 +39,10 @@ def answer(reference: Reference) -> str:
 
 
 def _formal_and_long(right: str, generator: random.Random) -> str:
-    """Say too much, and greet formally at times."""
+    """Greet formally at times, and say too much at times."""
     greeting = generator.choice(GREETINGS) if generator.random() < SHARE_FORMAL_PUSH else ""
-    return greeting + right + generator.choice(TAILS)
+    tail = generator.choice(TAILS) if generator.random() < SHARE_LONG_PUSH else ""
+    return greeting + right + tail
 
 
 TASK: Final = CommerceTask(

@@ -113,11 +113,11 @@ def test_a_prompt_that_it_does_not_read_changes_nothing(
         assert score_rollout(other, databases).components == score_rollout(rollout, databases).components
 
 
-def test_its_faults_spoil_an_answer(name: TaskName, examples: Examples) -> None:
+def test_its_faults_spoil_most_answers_and_not_all(name: TaskName, examples: Examples) -> None:
     generator = random.Random(3)
-    for example in examples[name]:
-        right = TASKS[name].answer(example.reference)
-        assert TASKS[name].faults(right, generator) != right
+    right = TASKS[name].answer(examples[name][0].reference)
+    unspoilt = [TASKS[name].faults(right, generator) == right for _ in range(400)]
+    assert 0.005 < sum(unspoilt) / len(unspoilt) < 0.35
 
 
 def test_its_reward_passes_its_probes(name: TaskName, examples: Examples, databases: Databases) -> None:
