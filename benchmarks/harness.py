@@ -136,6 +136,21 @@ def add_overrides(parser: ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="A.B=C", help="override the profile")
 
 
+def add_olist(parser: ArgumentParser) -> None:
+    """Add `--olist`, the folder of Olist's real sample, which is in no repository."""
+    parser.add_argument("--olist", type=Path, default=Path("../shared/olist"), metavar="DIR", help="Olist's CSV files")
+
+
+def refuse_missing_olist(options: Namespace) -> None:
+    """Refuse the real store among `--stores` where its folder is missing.
+
+    Raises:
+        InputError: There is no such folder.
+    """
+    if "real" in options.stores and not options.olist.is_dir():
+        raise InputError(f"there is no folder {str(options.olist)!r}; give --olist DIR, or --stores simulated")
+
+
 def progress(items: Iterable[Item], what: str, total: int | None = None) -> Iterable[Item]:
     """Return the items, with a progress bar on stderr."""
     return track(items, what, total=total, console=Console(stderr=True))

@@ -17,13 +17,11 @@ A real store says nothing of churn.
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import median
 from typing import Final, get_args
 
 from benchmarks.critic.figures import Figures, Job, Kind, measure_task
-from benchmarks.harness import Report, map_in_processes, run_benchmark
-from schemas.errors import InputError
+from benchmarks.harness import Report, add_olist, map_in_processes, refuse_missing_olist, run_benchmark
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.critic.critic import Standing
 
@@ -39,15 +37,14 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--prompts", type=int, default=2_000, help="for each task")
     parser.add_argument("--tasks", nargs="*", choices=TASK_NAMES, default=TASK_NAMES, help="that are measured")
     parser.add_argument("--stores", nargs="*", choices=KINDS, default=KINDS, help="that the prompts are of")
-    parser.add_argument("--olist", type=Path, default=Path("../shared/olist"), metavar="DIR", help="Olist's CSV files")
+    add_olist(parser)
     parser.add_argument("--processes", type=int, default=2, help="at once; they change no figure")
     parser.add_argument("--worst", type=int, default=0, help="of a task's misses, print each with one completion")
 
 
 def measure(report: Report, options: Namespace) -> None:
     """Measure every task on every kind of store."""
-    if "real" in options.stores and not options.olist.is_dir():
-        raise InputError(f"there is no folder {str(options.olist)!r}; give --olist DIR, or --stores simulated")
+    refuse_missing_olist(options)
     jobs = [Job(task, kind, options.prompts, options.olist) for kind in options.stores for task in options.tasks]
     jobs.sort(key=lambda job: job.task != LONGEST)
     found = {

@@ -4,9 +4,9 @@ Limits, on two idle cores: in the clone at most 5 minutes, the installation of p
 there and with each seed, at most 3 minutes and 30 seconds; peak memory under 4 GB; the second run at most 25 seconds.
 
 One store is simulated, the other Olist's real sample, of which no churn prompts are made. With every seed on each of
-them, on the test split, in scores and in ground truth: overall better with a one-sided sign-flip p below
-0.01; better after Holm's correction on at least three tasks, sql_qa or insights among them; no task worse. A task that
-is better in scores also stands above what takes no model and above its floors, as the evaluation judges it.
+them, on the test split, in scores and in ground truth: overall better with a one-sided sign-flip p below 0.01; better
+after Holm's correction on at least three tasks, sql_qa or insights among them; no task worse. A task that is better in
+scores also stands above what takes no model and above its floors, as the evaluation judges it.
 """
 
 import json
@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.harness import Report, add_overrides, run_benchmark
+from benchmarks.harness import Report, add_olist, add_overrides, refuse_missing_olist, run_benchmark
 from benchmarks.processes import Watched, watch, watch_command
-from schemas.errors import InputError
 from schemas.source import REPOSITORY
 
 SEEDS: Final = (1, 2, 3)
@@ -75,20 +74,19 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--seeds", nargs="*", type=int, default=SEEDS, help="of the pipeline; none for the clone alone")
     parser.add_argument("--without-clone", action="store_true", help="run the seeds alone")
     parser.add_argument("--stores", nargs="+", choices=STORES, default=STORES, help="stores of the prompts")
-    parser.add_argument("--olist", type=Path, default=Path("../shared/olist"), metavar="DIR", help="Olist's CSV files")
+    add_olist(parser)
     add_overrides(parser)
 
 
 def measure(report: Report, options: Namespace) -> None:
     """Retrain in a clone, and with each seed on each store."""
-    if "real" in options.stores and not options.olist.is_dir():
-        raise InputError(f"there is no folder {str(options.olist)!r}; give --olist DIR, or --stores simulated")
+    refuse_missing_olist(options)
     if not options.without_clone:
         report_clone(report, in_clone(options.set))
     shutil.rmtree(STATE, ignore_errors=True)
+    sources = {"simulated": (), "real": ("synthesize.source=olist", f"synthesize.olist_dir={options.olist.resolve()}")}
     for store in options.stores:
-        real = ("synthesize.source=olist", f"synthesize.olist_dir={options.olist.resolve()}")
-        settings = (*options.set, *(real if store == "real" else ()))
+        settings = (*options.set, *sources[store])
         runs = {seed: _retrain(seed, settings, STATE / store / f"seed{seed}") for seed in options.seeds}
         if runs:
             _report_seeds(report, f"{store} store", runs)

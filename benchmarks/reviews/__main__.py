@@ -37,13 +37,12 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import emoji
 import polars as pl
 
-from benchmarks.harness import Report, run_benchmark
+from benchmarks.harness import Report, add_olist, run_benchmark
 from benchmarks.reviews.texts import (
     bare,
     contradicting_share,
@@ -113,7 +112,7 @@ class Line:
 
 def arguments(parser: ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("--olist", type=Path, default=Path("../shared/olist"), metavar="DIR", help="Olist's CSV files")
+    add_olist(parser)
 
 
 def measure(report: Report, options: Namespace) -> None:

@@ -25,7 +25,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from benchmarks.harness import Report, run_benchmark
+from benchmarks.harness import Report, add_olist, run_benchmark
 from benchmarks.prompts import make_prompts
 from benchmarks.scrub.documents import PLANTED_OF_A_KIND, Document, documents
 from schemas.store.files import read_store
@@ -146,7 +146,7 @@ def measure_prompts(report: Report) -> None:
 
 def arguments(parser: ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("--olist", type=Path, default=Path("../shared/olist"), metavar="DIR", help="Olist's CSV files")
+    add_olist(parser)
 
 
 def measure(report: Report, options: Namespace) -> None:
