@@ -362,17 +362,19 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
     ) -> tuple[Any, ...]:
         """Compute log-probabilities of the completion tokens, and keep a few of the loss's for the divergence."""
         guidance, grammars = self.guidance, self._grammars
-        rows = (model, input_ids, attention_mask, logits_to_keep)
+        rows = (input_ids, attention_mask, logits_to_keep)
         if guidance is not None and grammars is not None:
             ids, mask = input_ids[:, -logits_to_keep:], attention_mask[:, -logits_to_keep:]
             named["allowed"] = lambda of: guidance.allowed(grammars[of], ids[of], mask[of])
-        found = self._packed.scores(*rows, *others, **named)
-        if found is None and "allowed" in named:
+
+        def plain(of: torch.nn.Module) -> tuple[Any, ...]:
+            if "allowed" not in named:
+                return super(CommerceGRPOTrainer, self)._get_per_token_logps_and_entropies(of, *rows, *others, **named)
             # TRL's fused kernel never holds whole logits, of which some could be forbidden.
             with self.accelerator.autocast():
-                found = self._by_whole_logits(*rows, *others, **named)
-        elif found is None:
-            found = super()._get_per_token_logps_and_entropies(*rows, *others, **named)
+                return self._by_whole_logits(of, *rows, *others, **named)
+
+        found = self._packed.scores(model, *rows, *others, **named, plain=plain) or plain(model)
         if self._starts_at_base and not self.beta and found[0] is not None and found[0].requires_grad:
             self._sample_for_divergence(input_ids, attention_mask, found[0].detach(), grammars)
         return found

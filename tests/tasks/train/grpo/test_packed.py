@@ -66,10 +66,21 @@ def trainer_of(model: Any, *, learns_entropy: bool = True) -> Any:
 def scores(model: Any, given: tuple[torch.Tensor, torch.Tensor, int], *, packed: bool, **named: Any) -> Any:
     trainer = trainer_of(model)
     if not packed:
-        return CpuGRPOTrainer._by_whole_logits(trainer, model, *given, compute_entropy=True, **named)
+        return plain_scores(trainer, model, given, **named)
     update = PackedUpdate(trainer, wanted=True)
     assert update.is_on
-    return update.scores(model, *given, compute_entropy=True, **named)
+    return packed_scores(update, model, given, **named)
+
+
+def plain_scores(trainer: Any, model: Any, given: tuple[torch.Tensor, torch.Tensor, int], **named: Any) -> Any:
+    return CpuGRPOTrainer._by_whole_logits(trainer, model, *given, compute_entropy=True, **named)
+
+
+def packed_scores(update: PackedUpdate, model: Any, given: tuple[torch.Tensor, torch.Tensor, int], **named: Any) -> Any:
+    def plain(of: Any) -> Any:
+        return plain_scores(update._trainer, of, given, **named)
+
+    return update.scores(model, *given, compute_entropy=True, **named, plain=plain)
 
 
 def learned(model: Any, given: tuple[torch.Tensor, torch.Tensor, int], **named: Any) -> tuple[Any, Any, dict[str, Any]]:
@@ -204,6 +215,6 @@ def test_a_model_that_is_not_known_is_updated_plainly_and_says_so_once(
     attention = model.config._attn_implementation
     with caplog.at_level(logging.WARNING):
         updates = [PackedUpdate(trainer_of(model), wanted=True) for _ in range(2)]
-    assert [update.scores(model, *batch()) for update in updates] == [None, None]
+    assert [packed_scores(update, model, batch()) for update in updates] == [None, None]
     assert model.config._attn_implementation == attention
     assert len([line for line in caplog.messages if reason in line]) == 1

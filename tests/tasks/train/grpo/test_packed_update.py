@@ -11,7 +11,7 @@ import torch
 from tasks.train.backend.cpu import token_scores
 from tasks.train.grpo.packed import log_plain_update
 from tasks.train.grpo.packed_update import PackedUpdate
-from tests.tasks.train.grpo.test_packed import assert_equal, batch, learned, model_of, trainer_of
+from tests.tasks.train.grpo.test_packed import assert_equal, batch, learned, model_of, packed_scores, trainer_of
 from tests.tasks.train.small_training import small_trainer
 
 pytestmark = pytest.mark.slow
@@ -137,8 +137,8 @@ def test_where_memory_is_too_small_for_a_row_the_update_is_plain_from_then_on(
     full: Any = fill
     broken: Any = lambda **_: 1 / 0  # noqa: E731 - it has a type
     with caplog.at_level(logging.WARNING):
-        assert [update.scores(full, *given) for _ in range(2)] == [None, None]
+        assert [packed_scores(update, full, given) for _ in range(2)] == [None, None]
     assert len(calls) == 1
     assert [line for line in caplog.messages if "memory is too small" in line] == caplog.messages[-1:]
     with pytest.raises(ZeroDivisionError):
-        PackedUpdate(trainer_of(model), wanted=True).scores(broken, *given)
+        packed_scores(PackedUpdate(trainer_of(model), wanted=True), broken, given)
