@@ -58,13 +58,13 @@ def reason_against(model: Any) -> str | None:
     base = _base(model)
     if base.device.type != "cpu":
         return f"device: {base.device.type}"
-    if (reason := strange_architecture(base, FAMILIES)) is not None:
+    if (reason := unsupported_architecture(base, FAMILIES)) is not None:
         return reason
-    strange = next((name for name, module in base.named_modules() if not _is_known(module)), None)
-    return None if strange is None else f"{strange}: {type(base.get_submodule(strange)).__name__}"
+    unknown = next((name for name, module in base.named_modules() if not _is_known(module)), None)
+    return None if unknown is None else f"{unknown}: {type(base.get_submodule(unknown)).__name__}"
 
 
-def strange_architecture(base: Any, families: Collection[str]) -> str | None:
+def unsupported_architecture(base: Any, families: Collection[str]) -> str | None:
     """Return what sets a model apart from transformers' decoders with full attention, by names alone; None for nothing.
 
     Args:

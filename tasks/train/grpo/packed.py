@@ -23,7 +23,7 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
-from tasks.policy.unpacked import strange_architecture
+from tasks.policy.unpacked import unsupported_architecture
 
 ATTENTION: Final = "packed_completions"
 """Name under which transformers knows the attention: its own `sdpa`, but for a packed row."""
@@ -41,7 +41,7 @@ def takes_packed_rows(model: Any) -> bool:
         model: The policy, with its adapter.
     """
     base = model.get_base_model() if hasattr(model, "get_base_model") else model
-    reason = strange_architecture(base, FAMILIES)
+    reason = unsupported_architecture(base, FAMILIES)
     if reason is None and base.config._attn_implementation not in ("sdpa", ATTENTION):  # noqa: SLF001 - no other way
         reason = f"attention: {base.config._attn_implementation}"  # noqa: SLF001
     if reason is not None:
