@@ -29,8 +29,8 @@ def curate(prompts: Path, output: Path, workers: int) -> None:
     started = time.perf_counter()
     summary = stage.run(config, PolicyConfig(stand_in=True), prompts, output, silent, in_processes(workers))
     seconds = time.perf_counter() - started
-    kept = sum(summary[split] for split in ("train", "validation", "test"))
-    print(json.dumps({"prompts": kept + summary["quarantined"], "kept": kept, "seconds": seconds}))
+    kept = sum(summary.rows.values())
+    print(json.dumps({"prompts": kept + summary.quarantined, "kept": kept, "seconds": seconds}))
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ def make(count: int, mix: str) -> None:
     summary = stage.run(config, 1, FOLDER, silent, FOLDER / "state")
     ended = time.perf_counter()
     figures = {
-        "made": sum(summary["made"].values()),
-        "orders": summary["store"]["orders"],
+        "made": sum(summary.made.values()),
+        "orders": summary.store.orders,
         "import_seconds": imported - started,
         "seconds": ended - imported,
         "megabytes": (FOLDER / "prompts.parquet").stat().st_size / 1e6,

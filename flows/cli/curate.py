@@ -39,7 +39,7 @@ def curate(
     seconds = time.monotonic() - started
     print_curation(summary)
     say(f"dataset in {out}, in {seconds:.1f} s; its card is {out / 'README.md'}")
-    emit({**summary, "out": str(out), "seconds": round(seconds, 3)}, as_json=as_json)
+    emit({**summary.as_document(), "out": str(out), "seconds": round(seconds, 3)}, as_json=as_json)
 
 
 @contextmanager

@@ -65,4 +65,4 @@ def synthesize(
     seconds = time.monotonic() - started
     print_synthesis(summary)
     say(f"prompts and store in {out}, in {seconds:.1f} s")
-    emit({**summary, "out": str(out), "seconds": round(seconds, 3)}, as_json=as_json)
+    emit({**summary.as_document(), "out": str(out), "seconds": round(seconds, 3)}, as_json=as_json)

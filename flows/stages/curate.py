@@ -1,6 +1,5 @@
 """Flow `curate`: prompts validated and split into one immutable dataset."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,8 @@ from flows.stages.shard_runners import map_shards
 from schemas.config.config import Config
 from schemas.config.policy import PolicyConfig
 from schemas.progress import Progress
+from schemas.tables.dataset_summary import DatasetSummary
+from schemas.tables.summary import SUMMARY_FILE
 from tasks.curate import stage as curate_stage
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.source import file_digests
@@ -37,7 +38,7 @@ def curate(config: Config, pipeline_run: str, prompts: StageResult, *, fresh: bo
         inputs={"prompts": prompts.record},
         work=work,
         summary=_figures,
-        reports=("README.md", "summary.json"),
+        reports=("README.md", SUMMARY_FILE),
     )
     return run_stage(stage, config, pipeline_run, fresh=fresh)
 
@@ -67,8 +68,8 @@ def _tokenizer(policy: PolicyConfig) -> object:
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:
-    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    figures = {name: summary[name] for name in ("train", "validation", "test", "quarantined")}
-    for reason, tasks in summary["reasons"].items():
+    summary = DatasetSummary.read(folder)
+    figures = {**summary.rows, "quarantined": summary.quarantined}
+    for reason, tasks in summary.reasons.items():
         figures |= {f"{reason}: {task}": count for task, count in tasks.items()}
-    return figures | {f"replaced: {kind}": count for kind, count in summary["scrubbed"].items() if count}
+    return figures | {f"replaced: {kind}": count for kind, count in summary.scrubbed.items() if count}

@@ -1,6 +1,5 @@
 """Flow `evaluate`: base, challengers, champion and rivals on the test split, which no earlier stage reads."""
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -25,8 +24,8 @@ from schemas.config.config import Config
 from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.config.evaluate import JudgeConfig
 from schemas.progress import Progress
+from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts import KNOWN_TO_BASE, TEST_FILE, TRAIN_FILE, read_prompts
-from schemas.tasks import TaskName
 from tasks.commerce.registry import joint_version
 from tasks.evaluate import stage as evaluate_stage
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
@@ -148,7 +147,7 @@ def evaluate(
                 identities={role: record.sha256 for role, record in inputs.items()} | {"code": stage.code_version},
                 champion_name=champion.policy.sha256[:12] if champion else "",
                 looks=looks,
-                known_to_base=_known_to_base(dataset.path),
+                known_to_base=DatasetSummary.read(dataset.path).reasons[KNOWN_TO_BASE],
                 rollouts_unknown_to_engine=read_summary(policies[chosen].path).get("unknown_to_engine"),
                 weights=AS_SERVED,
                 left_out=rungs.left_out,
@@ -272,12 +271,6 @@ def _learning_curve(policy: Path) -> LearningCurve:
     summary = read_summary(policy)
     points = tuple((entry["step"], entry["mean_reward"]) for entry in summary["validation"])
     return LearningCurve(points, summary["chosen_step"])
-
-
-def _known_to_base(dataset: Path) -> Mapping[TaskName, int]:
-    summary = json.loads((dataset / "summary.json").read_text(encoding="utf-8"))
-    known: Mapping[TaskName, int] = summary["reasons"][KNOWN_TO_BASE]
-    return known
 
 
 def _judge(

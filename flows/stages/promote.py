@@ -17,6 +17,7 @@ from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from schemas.config.config import Config
 from schemas.config.policy import PolicyConfig
 from schemas.progress import Progress
+from schemas.tables.dataset_summary import DatasetSummary
 from tasks.evaluate.compare import read_report
 from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.evaluate.report.model_card import CardFacts, model_card
@@ -219,7 +220,7 @@ def _facts(
         report=report,
         report_text=(inputs["evaluation"].path / REPORT_TEXT).read_text(encoding="utf-8"),
         training=read_summary(inputs["policy"].path),
-        dataset=json.loads((dataset / "summary.json").read_text(encoding="utf-8")),
+        dataset=DatasetSummary.read(dataset),
         data_card=(dataset / "README.md").read_text(encoding="utf-8"),
         base_model=registered.base_model,
         base_commit=_commit(inputs["base"].path / PUBLISHED_FILE),

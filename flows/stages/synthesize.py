@@ -1,6 +1,5 @@
 """Flow `synthesize`: a store and the prompts that are made from it."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,8 @@ from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from schemas.config.config import Config, SynthesizeConfig
 from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.progress import Progress
+from schemas.tables.prompts_summary import PromptsSummary
+from schemas.tables.summary import SUMMARY_FILE
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.source import file_digests
 from tasks.synthesize import stage as synthesize_stage
@@ -32,10 +33,10 @@ def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> Sta
         inputs={},
         work=work,
         summary=_figures,
-        reports=("summary.json",),
+        reports=(SUMMARY_FILE,),
     )
     result = run_stage(stage, config, pipeline_run, fresh=fresh)
-    for warning in _summary(result.path)["warnings"]:
+    for warning in PromptsSummary.read(result.path).warnings:
         say(f"synthesize: warning: {warning}")
     return result
 
@@ -49,12 +50,8 @@ def _key_inputs(config: SynthesizeConfig) -> dict[str, Any]:
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:
-    summary = _summary(folder)
-    figures: dict[str, Any] = {f"prompts {task}": count for task, count in summary["made"].items()}
-    if summary["paraphrases"] is not None:
-        figures |= {f"paraphrases {task}": count for task, count in summary["paraphrases"]["made"].items()}
-    return figures | {f"warning {number}": text for number, text in enumerate(summary["warnings"], start=1)}
-
-
-def _summary(folder: Path) -> Any:
-    return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    summary = PromptsSummary.read(folder)
+    figures: dict[str, Any] = {f"prompts {task}": count for task, count in summary.made.items()}
+    if summary.paraphrases is not None:
+        figures |= {f"paraphrases {task}": count for task, count in summary.paraphrases.made.items()}
+    return figures | {f"warning {number}": text for number, text in enumerate(summary.warnings, start=1)}

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from schemas.digests import file_sha256
+from schemas.tables.dataset_summary import DatasetSummary, GeneralSummary
 from schemas.tables.instructions import GENERAL_FILE
 from schemas.tables.prompts import SPLITS
 from tasks.curate.files import QUARANTINE_FILE, split_file
@@ -44,14 +45,14 @@ GENERAL_CONFIG: Final = f"""\
 """
 
 
-def data_card(summary: Mapping[str, Any], folder: Path) -> str:
+def data_card(summary: DatasetSummary, folder: Path) -> str:
     """Describe a dataset: its sizes, sources and licences, the dropped rows with reasons, and its file sizes.
 
     Args:
-        summary: The content of `summary.json`.
+        summary: Its summary.
         folder: Folder with the written splits, under `data/`.
     """
-    header = HEADER + (GENERAL_CONFIG if summary["general"] else "") + "---\n"
+    header = HEADER + (GENERAL_CONFIG if summary.general else "") + "---\n"
     sections = [
         f"{header}# Tucano2-Commerce prompts",
         INTRODUCTION,
@@ -64,41 +65,41 @@ def data_card(summary: Mapping[str, Any], folder: Path) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-def _rows_by_task(summary: Mapping[str, Any]) -> str:
-    rows = [(task, *(sizes[split] for split in SPLITS)) for task, sizes in summary["tasks"].items()]
-    return _table(("task", *SPLITS), [*rows, ("all", *(summary[split] for split in SPLITS))])
+def _rows_by_task(summary: DatasetSummary) -> str:
+    rows = [(task, *(sizes[split] for split in SPLITS)) for task, sizes in summary.tasks.items()]
+    return _table(("task", *SPLITS), [*rows, ("all", *summary.rows.values())])
 
 
-def _sources(summary: Mapping[str, Any]) -> str:
+def _sources(summary: DatasetSummary) -> str:
     rows: list[tuple[Any, ...]] = [
-        (name, count, LICENCES.get(name, UNSTATED)) for name, count in summary["sources"].items()
+        (name, count, LICENCES.get(name, UNSTATED)) for name, count in summary.sources.items()
     ]
-    if general := summary["general"]:
-        rows.append((f"{general['name']} (`general`: for the warm start only)", general["rows"], general["licence"]))
+    if general := summary.general:
+        rows.append((f"{general.name} (`general`: for the warm start only)", general.rows, general.licence))
     sources = _table(("source", "rows", "licence"), rows)
     return f"{sources}\n\n{_general(general)}" if general else sources
 
 
-def _general(general: Mapping[str, Any]) -> str:
-    replaced = ", ".join(f"`[{kind}]` {count}" for kind, count in general["scrubbed"].items()) or "none"
-    repeated = f", and repeat to fill {general['rows']} rows" if general["rows"] > general["drawn"] else ""
+def _general(general: GeneralSummary) -> str:
+    replaced = ", ".join(f"`[{kind}]` {count}" for kind, count in general.scrubbed.items()) or "none"
+    repeated = f", and repeat to fill {general.rows} rows" if general.rows > general.drawn else ""
     return (
-        f"Of {general['read']} general instructions {general['drawn']} were drawn{repeated}. "
-        f"{general['too_long']} were too long, "
-        f"{general['held_out']} had a prompt of validation or test in them, and {general['copies']} repeated one "
+        f"Of {general.read} general instructions {general.drawn} were drawn{repeated}. "
+        f"{general.too_long} were too long, "
+        f"{general.held_out} had a prompt of validation or test in them, and {general.copies} repeated one "
         f"that was drawn. Personal data replaced in those drawn: {replaced}."
     )
 
 
-def _scrubbed(summary: Mapping[str, Any]) -> str:
-    counts = [(f"`[{kind}]`", count) for kind, count in summary["scrubbed"].items() if count]
+def _scrubbed(summary: DatasetSummary) -> str:
+    counts = [(f"`[{kind}]`", count) for kind, count in summary.scrubbed.items() if count]
     return _table(("placeholder", "replacements"), counts) if counts else "None was found."
 
 
-def _dropped(summary: Mapping[str, Any]) -> str:
-    if not summary["quarantined"]:
+def _dropped(summary: DatasetSummary) -> str:
+    if not summary.quarantined:
         return "Nothing."
-    rows = [(reason, sum(tasks.values()), _counts(tasks)) for reason, tasks in summary["reasons"].items() if tasks]
+    rows = [(reason, sum(tasks.values()), _counts(tasks)) for reason, tasks in summary.reasons.items() if tasks]
     kept = "Kept in `quarantine.parquet`, each with its row in the input, its reason and a sentence.\n\n"
     return kept + _table(("reason", "rows", "by task"), rows)
 
@@ -107,9 +108,9 @@ def _counts(tasks: Mapping[str, int]) -> str:
     return ", ".join(f"{task} {count}" for task, count in tasks.items())
 
 
-def _files(summary: Mapping[str, Any], folder: Path) -> str:
+def _files(summary: DatasetSummary, folder: Path) -> str:
     files = [*(split_file(folder, split) for split in SPLITS), folder / QUARANTINE_FILE]
-    if summary["general"]:
+    if summary.general:
         files.append(folder / GENERAL_FILE)
     return _table(("file", "sha256"), [(file.relative_to(folder), file_sha256(file)) for file in files])
 

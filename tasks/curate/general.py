@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
 from schemas.config.general import GeneralConfig
 from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
+from schemas.tables.dataset_summary import GeneralSummary
 from schemas.tables.instructions import COLUMNS, GENERAL_FILE, Instruction
 from schemas.tables.parquet import open_parquet
 from tasks.curate.files import split_file
@@ -102,7 +103,7 @@ def take_general(
 
 def write_general(
     config: GeneralConfig, training_rows: int, seed: int, lengths: PromptLengths, most_tokens: int, folder: Path
-) -> dict[str, Any]:
+) -> GeneralSummary:
     """Write the chosen instructions into a dataset's folder, and return their part of its summary.
 
     Args:
@@ -119,18 +120,18 @@ def write_general(
     table, counts = take_general(config, training_rows, seed, lengths, most_tokens, _held_out(folder))
     with open_parquet(folder / GENERAL_FILE, COLUMNS) as file:
         file.add(table)
-    return {
-        "name": config.name,
-        "licence": config.licence,
-        "share": config.share,
-        "rows": table.height,
-        "read": counts.read,
-        "drawn": counts.drawn,
-        "too_long": counts.too_long,
-        "copies": counts.copies,
-        "held_out": counts.held_out,
-        "scrubbed": dict(sorted(counts.scrubbed.items())),
-    }
+    return GeneralSummary(
+        name=config.name,
+        licence=config.licence,
+        share=config.share,
+        rows=table.height,
+        read=counts.read,
+        drawn=counts.drawn,
+        too_long=counts.too_long,
+        copies=counts.copies,
+        held_out=counts.held_out,
+        scrubbed=dict(sorted(counts.scrubbed.items())),
+    )
 
 
 def _held_out(folder: Path) -> list[str]:

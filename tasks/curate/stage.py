@@ -5,12 +5,11 @@ splits; prompts are written shard by shard; and the written files are read again
 nothing.
 """
 
-import json
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -19,6 +18,7 @@ from schemas.config.config import CurateConfig
 from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
 from schemas.progress import Progress
+from schemas.tables.dataset_summary import DatasetSummary, GeneralSummary
 from schemas.tables.prompts import SPLITS
 from schemas.tasks import TASK_NAMES
 from tasks.curate.card import data_card
@@ -50,7 +50,7 @@ def run(
     output: Path,
     progress: Progress,
     map_shards: MapShards,
-) -> dict[str, Any]:
+) -> DatasetSummary:
     """Write `data/*.parquet`, `quarantine.parquet`, `summary.json` and `README.md`; equal inputs give equal bytes.
 
     A task without a single prompt is in no split; every other has exactly the configured sizes.
@@ -95,7 +95,7 @@ def run(
     prove(output, config.shard_rows, map_shards)
     shutil.rmtree(work)
     summary = _summary(config, counts, results, general)
-    (output / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    summary.write(output)
     (output / "README.md").write_text(data_card(summary, output), encoding="utf-8")
     return summary
 
@@ -156,20 +156,22 @@ def _largest(sources: Counter[str]) -> dict[str, int]:
 
 
 def _summary(
-    config: CurateConfig, counts: Counts, results: Sequence[ShardResult], general: dict[str, Any] | None
-) -> dict[str, Any]:
+    config: CurateConfig, counts: Counts, results: Sequence[ShardResult], general: GeneralSummary | None
+) -> DatasetSummary:
     scrubbed = sum((result.scrubbed for result in results), Counter())
-    return {
-        "split_seed": config.split_seed,
-        "held_out_share": config.held_out_share,
-        **{split: counts.rows(split) for split in SPLITS},
-        "quarantined": counts.reasons.total(),
-        "tasks": {task: {split: counts.splits[split, task] for split in SPLITS} for task in TASK_NAMES},
-        "reasons": {
+    return DatasetSummary(
+        split_seed=config.split_seed,
+        held_out_share=config.held_out_share,
+        train=counts.rows("train"),
+        validation=counts.rows("validation"),
+        test=counts.rows("test"),
+        quarantined=counts.reasons.total(),
+        tasks={task: {split: counts.splits[split, task] for split in SPLITS} for task in TASK_NAMES},
+        reasons={
             reason: {task: count for (why, task), count in sorted(counts.reasons.items()) if why == reason}
             for reason in REASONS
         },
-        "scrubbed": {kind: scrubbed[kind] for kind in KINDS},
-        "sources": _largest(counts.sources),
-        "general": general,
-    }
+        scrubbed={kind: scrubbed[kind] for kind in KINDS},
+        sources=_largest(counts.sources),
+        general=general,
+    )

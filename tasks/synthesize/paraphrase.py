@@ -21,6 +21,8 @@ from pathlib import Path
 
 from schemas.config.config import ParaphraseConfig
 from schemas.tables.prompts import PromptRow, content_id
+from schemas.tables.prompts_summary import ParaphraseCounts
+from schemas.tasks import TaskName
 from tasks.commerce.sql_qa.questions import read_families
 from tasks.commerce.text.wordings import read_wording
 from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply
@@ -38,23 +40,23 @@ MAX_TOKENS = 200
 class Tally:
     """Counts of the paraphrasing."""
 
-    made: Counter[str] = field(default_factory=Counter)
+    made: Counter[TaskName] = field(default_factory=Counter)
     """Paraphrases, by task."""
-    dropped: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[TaskName] = field(default_factory=Counter)
     """Sentences without any acceptable answer, by task."""
     refused: Counter[str] = field(default_factory=Counter)
     """Rejected answers, by reason."""
     failure: str | None = None
     """Reason for abandoning the endpoint, if the configuration allows that."""
 
-    def as_document(self) -> dict[str, object]:
+    def counts(self) -> ParaphraseCounts:
         """Return the counts for the summary, independent of the cache's earlier content."""
-        return {
-            "made": dict(sorted(self.made.items())),
-            "dropped": dict(sorted(self.dropped.items())),
-            "refused_answers": dict(sorted(self.refused.items())),
-            "failure": self.failure,
-        }
+        return ParaphraseCounts(
+            made=dict(sorted(self.made.items())),
+            dropped=dict(sorted(self.dropped.items())),
+            refused_answers=dict(sorted(self.refused.items())),
+            failure=self.failure,
+        )
 
 
 @contextmanager

@@ -1,13 +1,12 @@
 """Synthesize stage: a store, and prompts with references made from it."""
 
-import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from schemas.config.config import SynthesizeConfig
 from schemas.errors import InputError
@@ -15,6 +14,7 @@ from schemas.progress import Progress
 from schemas.store.files import read_store, write_store
 from schemas.store.store import Store
 from schemas.tables.prompts import PromptRow, open_prompt_table
+from schemas.tables.prompts_summary import ParaphraseCounts, PromptsSummary, StoreSize
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.sql_qa.shown_schema import shown_system
@@ -30,7 +30,7 @@ ANSWERS_FOLDER: Final = "paraphrases"
 """Folder of a paraphrasing model's answers, in the state folder."""
 
 
-def run(config: SynthesizeConfig, seed: int, output: Path, progress: Progress, state: Path) -> dict[str, Any]:
+def run(config: SynthesizeConfig, seed: int, output: Path, progress: Progress, state: Path) -> PromptsSummary:
     """Write `store/`, `prompts.parquet` and `summary.json` into the output folder; equal inputs give equal bytes.
 
     Prompts come task by task, by task name, each followed by its paraphrases, if any; few are in memory at once. A task
@@ -76,9 +76,9 @@ def run(config: SynthesizeConfig, seed: int, output: Path, progress: Progress, s
             f"{REMEDIES[config.source]}"
         )
     progress(made.total(), sum(asked.values()), "prompts")
-    paraphrases = None if paraphraser is None else paraphraser.tally.as_document()
+    paraphrases = None if paraphraser is None else paraphraser.tally.counts()
     summary = _summary(config, seed, store, asked, made, paraphrases)
-    (output / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    summary.write(output)
     return summary
 
 
@@ -107,24 +107,24 @@ def _summary(
     store: Store,
     asked: Mapping[TaskName, int],
     made: Counter[TaskName],
-    paraphrases: dict[str, Any] | None,
-) -> dict[str, Any]:
-    added = Counter(paraphrases["made"] if paraphrases else {})
+    paraphrases: ParaphraseCounts | None,
+) -> PromptsSummary:
+    added = Counter(paraphrases.made if paraphrases else {})
     prompts = {task: made[task] + added[task] for task in asked}
     minorities = {
         task: prompts[task] for task, count in asked.items() if count and prompts[task] < config.minority_floor
     }
-    return {
-        "source": config.source,
-        "seed": seed,
-        "store": {"orders": store.orders.height, "reviews": store.reviews.height, "products": store.products.height},
-        "asked": dict(asked),
-        "made": {task: made[task] for task in asked},
-        "paraphrases": paraphrases,
-        "minority_floor": config.minority_floor,
-        "minorities": minorities,
-        "warnings": _warnings(config, asked, made, minorities, paraphrases),
-    }
+    return PromptsSummary(
+        source=config.source,
+        seed=seed,
+        store=StoreSize(orders=store.orders.height, reviews=store.reviews.height, products=store.products.height),
+        asked=dict(asked),
+        made={task: made[task] for task in asked},
+        paraphrases=paraphrases,
+        minority_floor=config.minority_floor,
+        minorities=minorities,
+        warnings=_warnings(config, asked, made, minorities, paraphrases),
+    )
 
 
 def _warnings(
@@ -132,7 +132,7 @@ def _warnings(
     asked: Mapping[TaskName, int],
     made: Counter[TaskName],
     minorities: Mapping[TaskName, int],
-    paraphrases: Mapping[str, Any] | None,
+    paraphrases: ParaphraseCounts | None,
 ) -> list[str]:
     warnings = []
     short = [f"{task} ({made[task]} of {count})" for task, count in asked.items() if made[task] < count]
@@ -145,6 +145,6 @@ def _warnings(
             "about 150, and the report puts the critical mass between 150 and 500; make more of them to train in "
             "earnest"
         )
-    if paraphrases and paraphrases["failure"]:
-        warnings.append(f"paraphrases are missing: {paraphrases['failure']}")
+    if paraphrases and paraphrases.failure:
+        warnings.append(f"paraphrases are missing: {paraphrases.failure}")
     return warnings

@@ -18,6 +18,7 @@ from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.store.artifacts import ArtifactStore
 from tests.prompt_tables import write_prompts
 from tests.small_base import save_base
+from tests.summaries import DATASET_SUMMARY
 from tests.tasks.curate.prompt_rows import prompt_row
 from tests.tasks.policy.test_adapters import save_adapter
 
@@ -112,8 +113,8 @@ class Promotable:
 def make_promotable(root: Path) -> Promotable:
     def dataset(folder: Path) -> None:
         write_prompts(VALIDATION, folder / VALIDATION_FILE)
-        summary = {"train": 80, "validation": len(VALIDATION), "test": 40, "scrubbed": {"CPF": 2}}
-        (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+        sizes = {"train": 80, "validation": len(VALIDATION), "test": 40}
+        DATASET_SUMMARY.model_copy(update={**sizes, "scrubbed": {"CPF": 2}}).write(folder)
         (folder / "README.md").write_text("# Prompts\n\n## Sources and licences\n\nsimulated\n", encoding="utf-8")
 
     return Promotable(root, commit(root, "base", save_base), commit(root, "dataset", dataset))

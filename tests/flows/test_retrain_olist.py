@@ -1,10 +1,10 @@
 """The same job on real reviews, where the sample of Olist's data is at hand."""
 
-import json
 from pathlib import Path
 
 import pytest
 
+from schemas.tables.prompts_summary import PromptsSummary
 from tests.schemas.olist_sample import SAMPLE, needs_sample
 from tests.small_pipeline import VERDICT_CODES, retrain
 
@@ -19,7 +19,7 @@ def test_real_reviews_become_extraction_and_sentiment_prompts(tmp_path: Path) ->
     )
     assert ended.exit_code in VERDICT_CODES, ended.said
     prompts = Path(ended.document["stages"]["synthesize"]["path"])
-    made = json.loads((prompts / "summary.json").read_text(encoding="utf-8"))["made"]
+    made = PromptsSummary.read(prompts).made
     assert made["extraction"] == 40
     assert made["sentiment"] == 32
     assert made["churn"] == 0

@@ -1,46 +1,45 @@
 """Tables of `tucano synthesize` and `tucano curate`: prompts by task."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from flows.runtime.console import print_table, say
+from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts import SPLITS
+from schemas.tables.prompts_summary import PromptsSummary
 
 
-def print_synthesis(summary: Mapping[str, Any]) -> None:
+def print_synthesis(summary: PromptsSummary) -> None:
     """Print how many prompts each task has, and what is to be known of it."""
-    added = (summary["paraphrases"] or {"made": {}})["made"]
+    added = summary.paraphrases.made if summary.paraphrases else {}
     print_table(
-        f"Prompts by task, from {summary['store']['orders']} {summary['source']} orders",
+        f"Prompts by task, from {summary.store.orders} {summary.source} orders",
         ("task", "asked", "made", "paraphrases"),
         [
-            (task, str(asked), str(summary["made"][task]), str(added.get(task, 0)))
-            for task, asked in summary["asked"].items()
+            (task, str(asked), str(summary.made[task]), str(added.get(task, 0)))
+            for task, asked in summary.asked.items()
             if asked
         ],
     )
-    for warning in summary["warnings"]:
+    for warning in summary.warnings:
         say(f"warning: {warning}")
 
 
-def print_curation(summary: Mapping[str, Any]) -> None:
+def print_curation(summary: DatasetSummary) -> None:
     """Print the splits by task, what was replaced, and why rows were dropped."""
     print_table(
-        f"{sum(summary[split] for split in SPLITS)} prompts kept, {summary['quarantined']} in quarantine",
+        f"{sum(summary.rows.values())} prompts kept, {summary.quarantined} in quarantine",
         ("task", *SPLITS),
         [
             (task, *(str(sizes[split]) for split in SPLITS))
-            for task, sizes in summary["tasks"].items()
+            for task, sizes in summary.tasks.items()
             if any(sizes.values())
         ],
     )
     dropped = [
         (reason, str(sum(tasks.values())), "  ".join(f"{task} {count}" for task, count in tasks.items()))
-        for reason, tasks in summary["reasons"].items()
+        for reason, tasks in summary.reasons.items()
         if tasks
     ]
     if dropped:
         print_table("Quarantine", ("reason", "rows", "by task"), dropped, texts=("by task",))
-    replaced = [(f"[{kind}]", str(count)) for kind, count in summary["scrubbed"].items() if count]
+    replaced = [(f"[{kind}]", str(count)) for kind, count in summary.scrubbed.items() if count]
     if replaced:
         print_table("Personal data replaced", ("placeholder", "times"), replaced)

@@ -87,7 +87,7 @@ class Background:
     """Latency of each model, and the cost of an analysis by it."""
     rollouts_unknown_to_engine: str | None = None
     """What kept our engine from drawing the challenger's rollouts on a CPU; None if nothing did."""
-    known_to_base: Mapping[TaskName, int] = field(default_factory=dict)
+    known_to_base: Mapping[str, int] = field(default_factory=dict)
     """Held-out prompts in the dataset's quarantine, by task, since the base was trained on the same words."""
     weights: str = ""
     """Sentence on the weights with which base, tuned and champion answered; empty if unknown."""

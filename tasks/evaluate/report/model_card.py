@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from schemas.tables.dataset_summary import DatasetSummary
 from tasks.commerce.registry import TASKS
 from tasks.evaluate.gain import OVERALL, WithInterval
 from tasks.evaluate.number_format import signed
@@ -44,8 +45,8 @@ class CardFacts:
     """The evaluation's report.md."""
     training: Mapping[str, Any]
     """The policy's training.json."""
-    dataset: Mapping[str, Any]
-    """The dataset's summary.json."""
+    dataset: DatasetSummary
+    """The dataset's summary."""
     data_card: str
     """The dataset's README.md."""
     base_model: str | None
@@ -215,7 +216,7 @@ def _training(facts: CardFacts) -> str:
 
 
 def _data(facts: CardFacts) -> str:
-    sizes = ", ".join(f"{facts.dataset[split]} {split}" for split in ("train", "validation", "test"))
+    sizes = ", ".join(f"{rows} {split}" for split, rows in facts.dataset.rows.items())
     return (
         f"{sizes} prompts; dataset artifact `{facts.identities['dataset']}`, whose own card says what was dropped and "
         f"why. No licence is stated for this model: what it may be used for is decided by the terms of its base and of "
@@ -260,7 +261,7 @@ def _limits(facts: CardFacts) -> list[str]:
 
 
 def _personal_data(facts: CardFacts) -> str:
-    replaced = {kind: count for kind, count in facts.dataset["scrubbed"].items() if count}
+    replaced = {kind: count for kind, count in facts.dataset.scrubbed.items() if count}
     counts = ", ".join(f"`[{kind}]` {count}" for kind, count in replaced.items())
     found = f"Replaced in the prompts before anything was written: {counts}." if replaced else "None was found in them."
     return (

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.gain import GainShares, WithInterval
 from tasks.evaluate.number_format import decimal, percent, shortest
@@ -56,7 +55,7 @@ def drawn_by_transformers(background: Background) -> list[str]:
     ]
 
 
-def known_to_base(known: Mapping[TaskName, int]) -> str:
+def known_to_base(known: Mapping[str, int]) -> str:
     """State how many held-out prompts test nothing, since the base was trained on their words; empty if none is known.
 
     Args:

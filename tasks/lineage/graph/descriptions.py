@@ -13,6 +13,7 @@ from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.audit_record import read_audit_record
 from schemas.errors import InputError
 from schemas.tables.prompts import SPLITS
+from schemas.tables.prompts_summary import PromptsSummary
 from tasks.lineage.graph.models import DECISION_FILE
 from tasks.lineage.store.inventory import short
 
@@ -52,11 +53,11 @@ def describe(record: ArtifactRecord, folder: Path) -> Facts:
 
 
 def _prompts(folder: Path) -> Facts:
-    summary = _json(folder / "summary.json")
+    summary = PromptsSummary.read(folder)
     return {
         "rows": _by_source(folder / PROMPTS_FILE),
-        "store": f"{summary['store']['orders']} orders, {summary['store']['reviews']} reviews",
-        "seed": str(summary["seed"]),
+        "store": f"{summary.store.orders} orders, {summary.store.reviews} reviews",
+        "seed": str(summary.seed),
     }
 
 

@@ -1,6 +1,5 @@
 """Estimate of a run before it starts: steps, tokens, time and memory. Imports nothing heavy."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -9,6 +8,8 @@ from schemas.config.config import Config
 from schemas.config.train import TrainConfig
 from schemas.config.workers import price_per_hour
 from schemas.errors import InputError
+from schemas.tables.dataset_summary import DatasetSummary
+from schemas.tables.prompts_summary import PromptsSummary
 from schemas.tasks import TaskName
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 from tasks.policy.device import CPU
@@ -109,15 +110,15 @@ def training_prompts(config: Config, store: ArtifactStore) -> tuple[dict[TaskNam
     asked = {task: count for task, count in config.synthesize.counts.items() if count}
     for dataset in store.records("dataset"):
         try:
-            made = json.loads((store.path(dataset.inputs["prompts"]) / "summary.json").read_text(encoding="utf-8"))
-            kept = json.loads((store.path(dataset.sha256) / "summary.json").read_text(encoding="utf-8"))
+            made = PromptsSummary.read(store.path(dataset.inputs["prompts"]))
+            kept = DatasetSummary.read(store.path(dataset.sha256))
         except (OSError, ValueError, ArtifactDamaged):
             # A run would notice, and make it again.
             continue
-        same_source = made["source"] == config.synthesize.source
-        same_split = kept["held_out_share"] == config.curate.held_out_share
-        if same_source and same_split and {task: count for task, count in made["asked"].items() if count} == asked:
-            prompts = {task: splits["train"] for task, splits in kept["tasks"].items() if splits["train"]}
+        same_source = made.source == config.synthesize.source
+        same_split = kept.held_out_share == config.curate.held_out_share
+        if same_source and same_split and {task: count for task, count in made.asked.items() if count} == asked:
+            prompts = {task: splits["train"] for task, splits in kept.tasks.items() if splits["train"]}
             return prompts, f"dataset {dataset.sha256[:12]} of {dataset.created_at:%Y-%m-%d %H:%M}"
     return expected_prompts(config), "counts less the held-out share"
 

@@ -15,12 +15,14 @@ from rich.console import Console
 
 from flows.cli.tables.train import recipe_lines
 from flows.runtime import console
-from schemas.artifact import Worker
+from schemas.artifact import ArtifactKind, Worker
 from schemas.config.profiles import load_config
 from schemas.config.train import TrainConfig
 from schemas.errors import GateRefused
+from schemas.tables.summary import Summary
 from tasks.lineage.store.artifacts import ArtifactStore
 from tests.flows import command
+from tests.summaries import DATASET_SUMMARY, PROMPTS_SUMMARY
 
 pytestmark = pytest.mark.slow
 
@@ -193,14 +195,15 @@ def test_a_model_of_unknown_size_is_reported_as_unknown() -> None:
 def add_dataset(root: Path, asked: dict[str, int], train: dict[str, int], held_out_share: float) -> str:
     """Put a dataset and the prompts that it was made of into a state folder's artifact store, and return its name."""
     store = ArtifactStore(root / "artifacts")
-    summaries: list[tuple[Any, dict[str, Any]]] = [
-        ("prompts", {"source": "simulated", "asked": asked}),
-        ("dataset", {"held_out_share": held_out_share, "tasks": {task: {"train": n} for task, n in train.items()}}),
+    tasks = {task: {"train": count} for task, count in train.items()}
+    summaries: list[tuple[ArtifactKind, Summary]] = [
+        ("prompts", PROMPTS_SUMMARY.model_copy(update={"asked": asked})),
+        ("dataset", DATASET_SUMMARY.model_copy(update={"held_out_share": held_out_share, "tasks": tasks})),
     ]
     inputs: dict[str, str] = {}
     for kind, summary in summaries:
         with store.draft() as draft:
-            (draft / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+            summary.write(draft)
             record = store.commit(draft, kind=kind, stage=kind, code_version="", config_digest="", inputs=inputs)
         inputs = {kind: record.sha256}
     return inputs["dataset"]

@@ -26,6 +26,7 @@ from tests.chat_server import Reply, in_turn, says, serve
 from tests.flows.prefect_state import prefect_state
 from tests.flows.promotable import commit, store_of
 from tests.prompt_tables import write_prompts
+from tests.summaries import DATASET_SUMMARY
 from tests.tasks.curate.prompt_rows import prompt_row
 
 pytestmark = pytest.mark.integration
@@ -124,7 +125,7 @@ def world(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
         write_prompts(ROWS, folder / TEST_FILE)
         write_prompts(ROWS, folder / TRAIN_FILE)
         write_prompts(ROWS, folder / VALIDATION_FILE)
-        (folder / "summary.json").write_text(json.dumps({"reasons": {KNOWN_TO_BASE: KNOWN}}), encoding="utf-8")
+        DATASET_SUMMARY.model_copy(update={"reasons": {KNOWN_TO_BASE: KNOWN}}).write(folder)
 
     def text(folder: Path) -> None:
         (folder / "config.json").write_text("{}", encoding="utf-8")

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from flows.stages.synthesize import _figures, _key_inputs
 from schemas.config.config import SynthesizeConfig
+from schemas.tables.prompts_summary import ParaphraseCounts
+from tests.summaries import PROMPTS_SUMMARY
 
 ENDPOINT = {"url": "http://127.0.0.1:8000/v1", "model": "tucano"}
 
@@ -34,14 +36,11 @@ def test_olists_files_decide_and_their_folder_does_not(tmp_path: Path) -> None:
 
 
 def test_the_page_tells_counts_paraphrases_and_warnings(tmp_path: Path) -> None:
-    summary = {
-        "made": {"push": 3},
-        "paraphrases": {"made": {"push": 2}},
-        "warnings": ["fewer than 500 prompts of push (3)"],
-    }
-    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    paraphrases = ParaphraseCounts(made={"push": 2}, dropped={}, refused_answers={}, failure=None)
+    PROMPTS_SUMMARY.model_copy(update={"paraphrases": paraphrases}).write(tmp_path)
     assert _figures(tmp_path) == {
         "prompts push": 3,
+        "prompts churn": 0,
         "paraphrases push": 2,
         "warning 1": "fewer than 500 prompts of push (3)",
     }

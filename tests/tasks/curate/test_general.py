@@ -129,7 +129,7 @@ def test_equal_files_give_equal_bytes_and_a_summary(tmp_path: Path, file: Path) 
             pl.DataFrame({"prompt": ["Qual a nota?"]}).write_parquet(tmp_path / name / "data" / f"{split}.parquet")
         summaries.append(write_general(_config(file, lines), 60, 1, LENGTHS, 100, tmp_path / name))
     assert summaries[0] == summaries[1]
-    assert summaries[0]["rows"] == 20
+    assert summaries[0].rows == 20
     written = [(tmp_path / name / "data" / "general.parquet").read_bytes() for name in "ab"]
     assert written[0] == written[1]
 

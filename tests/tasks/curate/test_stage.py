@@ -14,6 +14,7 @@ from schemas.config.config import CurateConfig
 from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
 from schemas.progress import silent
+from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts import COLUMNS, PromptRow, read_prompts
 from tasks.curate import stage
 from tasks.curate.known_prompts import words_hashes, write_known
@@ -39,14 +40,14 @@ REVIEW = "Classifique a avaliação: o produto chegou antes do prazo e veio bem"
 
 def curate(
     folder: Path, rows: Iterable[PromptRow], name: str = "dataset", workers: int = 1, **settings: Any
-) -> tuple[Path, dict[str, Any]]:
+) -> tuple[Path, DatasetSummary]:
     prompts = write_prompts(rows, folder / f"{name}-prompts" / "prompts.parquet").parent
     return curate_file(folder, prompts, name, workers, **settings)
 
 
 def curate_file(
     folder: Path, prompts: Path, name: str = "dataset", workers: int = 1, **settings: Any
-) -> tuple[Path, dict[str, Any]]:
+) -> tuple[Path, DatasetSummary]:
     (folder / name).mkdir()
     config = CurateConfig.model_validate({**SETTINGS, **settings})
     summary = stage.run(config, POLICY, prompts, folder / name, silent, in_processes(workers))
@@ -85,19 +86,19 @@ def test_every_prompt_is_in_one_split_or_in_quarantine(tmp_path: Path) -> None:
 
 def test_the_summary_and_the_card_tell_what_the_files_hold(tmp_path: Path) -> None:
     dataset, summary = curate(tmp_path, [*independent_rows(push=60), prompt_row("push", LONG)])
-    assert summary == json.loads((dataset / "summary.json").read_text())
-    assert summary["tasks"]["churn"] == {"train": 0, "validation": 0, "test": 0}
+    assert summary == DatasetSummary.read(dataset)
+    assert summary.tasks["churn"] == {"train": 0, "validation": 0, "test": 0}
     for split, rows in splits_of(dataset).items():
-        assert summary[split] == summary["tasks"]["push"][split] == len(rows)
+        assert summary.rows[split] == summary.tasks["push"][split] == len(rows)
     quarantine = pl.read_parquet(dataset / "quarantine.parquet")
-    assert summary["quarantined"] == quarantine.height
-    assert summary["reasons"]["too long"] == {"push": 1}
-    assert summary["reasons"]["held out"] == {"push": quarantine.filter(reason="held out").height}
-    assert summary["sources"] == {"simulated": 61 - quarantine.height}
+    assert summary.quarantined == quarantine.height
+    assert summary.reasons["too long"] == {"push": 1}
+    assert summary.reasons["held out"] == {"push": quarantine.filter(reason="held out").height}
+    assert summary.sources == {"simulated": 61 - quarantine.height}
     card = (dataset / "README.md").read_text()
-    assert f"| push | {summary['train']} | 2 | 3 |" in card
+    assert f"| push | {summary.train} | 2 | 3 |" in card
     assert "| too long | 1 | push 1 |" in card
-    assert f"| simulated | {summary['sources']['simulated']} | made by this project" in card
+    assert f"| simulated | {summary.sources['simulated']} | made by this project" in card
     for name in ("data/train.parquet", "data/validation.parquet", "data/test.parquet", "quarantine.parquet"):
         assert f"| {name} | {hashlib.sha256((dataset / name).read_bytes()).hexdigest()} |" in card
 
@@ -105,9 +106,7 @@ def test_the_summary_and_the_card_tell_what_the_files_hold(tmp_path: Path) -> No
 def test_hugging_face_loads_the_folder(tmp_path: Path) -> None:
     dataset, summary = curate(tmp_path, independent_rows(push=60))
     loaded = load_dataset(str(dataset), cache_dir=str(tmp_path / "cache"))
-    assert {split: len(rows) for split, rows in loaded.items()} == {
-        split: summary[split] for split in ("train", "validation", "test")
-    }
+    assert {split: len(rows) for split, rows in loaded.items()} == summary.rows
     assert loaded["test"].column_names == list(COLUMNS)
 
 
@@ -130,7 +129,7 @@ def test_personal_data_is_in_no_file(tmp_path: Path) -> None:
         prompt_row("churn", f"{CPF} {LONG}"),
     ]
     dataset, summary = curate(tmp_path, rows)
-    assert summary["scrubbed"]["CPF"] == 43
+    assert summary.scrubbed["CPF"] == 43
     everything = [*splits_of(dataset)["train"], *splits_of(dataset)["test"]]
     assert any("[CPF]" in row.prompt for row in everything)
     tables = [pl.read_parquet(path).write_csv() for path in dataset.rglob("*.parquet")]
@@ -152,7 +151,7 @@ def test_paraphrases_follow_a_prompt_that_scrubbing_renamed(tmp_path: Path) -> N
     related = [row for rows in splits_of(dataset).values() for row in rows if row.parent_id in sides]
     assert len(related) > 10
     assert all(sides[str(row.parent_id)] == sides[row.prompt_id] for row in related)
-    assert summary["scrubbed"]["CPF"] == 60
+    assert summary.scrubbed["CPF"] == 60
 
 
 def test_the_better_known_of_near_duplicates_is_kept(tmp_path: Path) -> None:
@@ -180,21 +179,21 @@ def test_a_tested_text_is_not_trained_on_under_another_customer(tmp_path: Path) 
     numbers = {row.prompt.strip("!").split()[-1] for row in splits_of(new)["train"] if row.prompt.startswith("B")}
     assert len(numbers) > 20
     assert not {prompt.split()[-1] for prompt in old} & numbers
-    assert summary["reasons"]["leakage"]["extraction"] > 0
+    assert summary.reasons["leakage"]["extraction"] > 0
 
 
 def test_a_row_in_the_wrong_columns_is_counted_as_of_no_task(tmp_path: Path) -> None:
     shifted = replace(prompt_row("churn", "certa"), task="Maria | mora na rua 7")  # type: ignore[arg-type]
     dataset, summary = curate(tmp_path, [*independent_rows(churn=60), shifted])
-    assert summary["reasons"]["schema"] == {"unknown": 1}
+    assert summary.reasons["schema"] == {"unknown": 1}
     assert "Maria" not in (dataset / "README.md").read_text()
 
 
 def test_many_sources_are_reported_in_few_lines(tmp_path: Path) -> None:
     rows = [replace(row, source=f"loja-{number % 40}") for number, row in enumerate(independent_rows(churn=200))]
     dataset, summary = curate(tmp_path, rows)
-    assert len(summary["sources"]) == 21
-    assert sum(summary["sources"].values()) == 200 - summary["quarantined"]
+    assert len(summary.sources) == 21
+    assert sum(summary.sources.values()) == 200 - summary.quarantined
     assert "| others |" in (dataset / "README.md").read_text()
 
 
@@ -244,7 +243,7 @@ def test_a_smaller_budget_releases_nobody(tmp_path: Path) -> None:
     rows = [*links, *one, *two, *independent_rows(churn=60)]
     old, _ = curate(tmp_path, rows, "old", max_prompt_tokens=500)
     new, summary = curate(tmp_path, rows, "new")
-    assert summary["reasons"]["too long"] == {"churn": 60}
+    assert summary.reasons["too long"] == {"churn": 60}
     tested = {row.prompt_id for row in splits_of(old)["test"]}
     assert not tested & {row.prompt_id for row in splits_of(new)["train"]}
 
@@ -282,8 +281,9 @@ def test_general_instructions_are_a_configuration_of_their_own(tmp_path: Path) -
     (tmp_path / "general.jsonl").write_text("\n".join(lines), encoding="utf-8")
     general = {"path": tmp_path / "general.jsonl", "share": 0.2, "name": "Instruções", "licence": "CC BY 4.0"}
     dataset, summary = curate(tmp_path, independent_rows(push=100), general=general)
-    wanted = round(0.25 * summary["train"])
-    assert summary["general"]["rows"] == wanted
+    wanted = round(0.25 * summary.train)
+    assert summary.general is not None
+    assert summary.general.rows == wanted
     card = (dataset / "README.md").read_text()
     assert "CC BY 4.0" in card
     assert f"Of 60 general instructions {wanted} were drawn. 0 were too long" in card
@@ -291,7 +291,7 @@ def test_general_instructions_are_a_configuration_of_their_own(tmp_path: Path) -
     loaded = load_dataset(str(dataset), "general", cache_dir=str(tmp_path / "cache"))
     assert len(loaded["train"]) == wanted
     assert set(loaded["train"]["completion"]) == {"Pois é, [CPF]"}
-    assert len(load_dataset(str(dataset), cache_dir=str(tmp_path / "cache"))["train"]) == summary["train"]
+    assert len(load_dataset(str(dataset), cache_dir=str(tmp_path / "cache"))["train"]) == summary.train
 
 
 def test_a_prompt_that_the_base_knows_tests_nothing_and_may_be_trained_on(tmp_path: Path) -> None:
@@ -302,7 +302,7 @@ def test_a_prompt_that_the_base_knows_tests_nothing_and_may_be_trained_on(tmp_pa
     known = tmp_path / "known.jsonl"
     known.write_text("".join(json.dumps({"prompt": row.prompt}) + "\n" for row in taught), encoding="utf-8")
     after, summary = curate(tmp_path, rows, "after", known_to_base=known)
-    assert summary["reasons"]["known to base"] == {"push": 2}
+    assert summary.reasons["known to base"] == {"push": 2}
     quarantine = pl.read_parquet(after / "quarantine.parquet").filter(reason="known to base")
     assert set(quarantine["prompt_id"]) == {row.prompt_id for row in taught[:2]}
     others = splits_of(after)
@@ -318,4 +318,4 @@ def test_the_stand_ins_own_prompts_are_known_without_a_setting(tmp_path: Path, m
     write_known(words_hashes(tested), tmp_path / KNOWN_FILE)
     monkeypatch.setattr(stage, "shipped", lambda: tmp_path)
     _, summary = curate(tmp_path, rows, "after")
-    assert summary["reasons"]["known to base"] == {"push": 3}
+    assert summary.reasons["known to base"] == {"push": 3}

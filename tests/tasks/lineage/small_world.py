@@ -18,6 +18,7 @@ from tasks.lineage.graph.walk import Lineage, Walker
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import Inventory, read_inventory
 from tests.prompt_tables import prompt_table, write_prompts
+from tests.summaries import PROMPTS_SUMMARY
 from tests.tasks.curate.prompt_rows import prompt_row
 
 MODEL = "tucano2-commerce"
@@ -164,8 +165,7 @@ def fill_prompts(folder: Path) -> None:
     (folder / "store").mkdir()
     for table, text in STORE.items():
         (folder / "store" / f"olist_{table}_dataset.csv").write_text(text, encoding="utf-8")
-    summary = {"seed": 7, "store": {"orders": 3, "reviews": 3}}
-    (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    PROMPTS_SUMMARY.write(folder)
 
 
 def fill_dataset(folder: Path) -> None:

@@ -124,7 +124,7 @@ def test_a_second_run_asks_nothing_and_gives_the_same(tmp_path: Path) -> None:
         again = follow(server, tmp_path, rows, concurrency=1)
         assert len(server.requests) == asked
     assert again[0] == first[0]
-    assert again[1].as_document() == first[1].as_document()
+    assert again[1].counts() == first[1].counts()
     offline = follow(server, tmp_path, rows)
     assert offline[0] == first[0]
 

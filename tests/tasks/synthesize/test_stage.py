@@ -1,4 +1,3 @@
-import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -10,6 +9,7 @@ from schemas.errors import InputError
 from schemas.progress import silent
 from schemas.store.files import read_store, write_store
 from schemas.tables.prompts import content_id, read_prompt_table, read_prompts
+from schemas.tables.prompts_summary import PromptsSummary
 from schemas.tasks import TASK_NAMES
 from tasks.curate.quarantine import drop_schema_failures
 from tasks.synthesize import stage
@@ -67,9 +67,9 @@ def test_no_identifier_of_a_person_is_in_a_prompt(made: Path) -> None:
 
 
 def test_the_summary_tells_what_was_asked_and_made(made: Path) -> None:
-    summary = json.loads((made / "summary.json").read_text())
-    assert summary["asked"] == summary["made"] == COUNTS
-    assert (summary["source"], summary["seed"], summary["store"]["orders"]) == ("simulated", 5, 150)
+    summary = PromptsSummary.read(made)
+    assert summary.asked == summary.made == COUNTS
+    assert (summary.source, summary.seed, summary.store.orders) == ("simulated", 5, 150)
 
 
 def test_equal_inputs_give_equal_bytes_and_another_seed_others(made: Path, tmp_path: Path) -> None:
@@ -86,10 +86,10 @@ def test_one_tasks_count_moves_no_other_task(made: Path, tmp_path: Path) -> None
 
 def test_a_store_that_knows_too_little_makes_fewer_and_says_so(tmp_path: Path) -> None:
     output = synthesize(tmp_path / "few", orders=50, counts={"churn": 5000, "push": 1})
-    summary = json.loads((output / "summary.json").read_text())
-    assert summary["asked"]["churn"] == 5000
-    assert 0 < summary["made"]["churn"] < 5000
-    assert summary["made"]["churn"] + 1 == len(read_prompts(output / "prompts.parquet"))
+    summary = PromptsSummary.read(output)
+    assert summary.asked["churn"] == 5000
+    assert 0 < summary.made["churn"] < 5000
+    assert summary.made["churn"] + 1 == len(read_prompts(output / "prompts.parquet"))
 
 
 def test_progress_goes_from_nothing_to_all(tmp_path: Path) -> None:
@@ -124,23 +124,23 @@ def test_prompts_come_task_by_task(made: Path) -> None:
 def test_a_task_too_small_to_be_learnt_is_reported_and_is_no_error(tmp_path: Path) -> None:
     counts = {"push": 20, "insights": 19, "sql_qa": 0}
     output = synthesize(tmp_path / "small", counts=counts, minority_floor=20)
-    summary = json.loads((output / "summary.json").read_text())
-    assert summary["minorities"] == {"insights": 19}
-    (warning,) = summary["warnings"]
+    summary = PromptsSummary.read(output)
+    assert summary.minorities == {"insights": 19}
+    (warning,) = summary.warnings
     assert "fewer than 20 prompts of insights (19)" in warning
     assert "learned nothing from about 150" in warning
-    none = json.loads((synthesize(tmp_path / "none", counts=counts, minority_floor=19) / "summary.json").read_text())
-    assert none["warnings"] == []
+    none = PromptsSummary.read(synthesize(tmp_path / "none", counts=counts, minority_floor=19))
+    assert none.warnings == []
 
 
 def test_what_a_store_knows_too_little_for_is_reported(tmp_path: Path) -> None:
     output = synthesize(tmp_path / "few", orders=50, counts={"churn": 5000}, minority_floor=0)
-    (warning,) = json.loads((output / "summary.json").read_text())["warnings"]
+    (warning,) = PromptsSummary.read(output).warnings
     assert re.search(r"churn \(\d+ of 5000\)", warning)
 
 
 def test_nobody_is_asked_where_no_endpoint_is_set(made: Path) -> None:
-    assert json.loads((made / "summary.json").read_text())["paraphrases"] is None
+    assert PromptsSummary.read(made).paraphrases is None
     assert not (made.parent / "state").exists()
     assert {row.parent_id for row in read_prompts(made / "prompts.parquet")} == {None}
 
@@ -156,10 +156,11 @@ def test_paraphrases_follow_their_prompts_and_are_reported(tmp_path: Path) -> No
     rows = read_prompts(first / "prompts.parquet")
     assert [row.parent_id for row in rows[1::2]] == [row.prompt_id for row in rows[::2]]
     assert drop_schema_failures(read_prompt_table(first / "prompts.parquet"))[1].is_empty()
-    summary = json.loads((first / "summary.json").read_text())
-    assert summary["made"] == {**dict.fromkeys(TASK_NAMES, 0), "extraction": 9, "insights": 8}
-    assert summary["paraphrases"]["made"] == {"extraction": 9, "insights": 8}
-    assert summary["minorities"] == {"extraction": 18, "insights": 16}
+    summary = PromptsSummary.read(first)
+    assert summary.made == {**dict.fromkeys(TASK_NAMES, 0), "extraction": 9, "insights": 8}
+    assert summary.paraphrases is not None
+    assert summary.paraphrases.made == {"extraction": 9, "insights": 8}
+    assert summary.minorities == {"extraction": 18, "insights": 16}
 
 
 def test_an_endpoint_that_is_down_is_one_sentence_or_a_warning(tmp_path: Path) -> None:
@@ -167,10 +168,11 @@ def test_an_endpoint_that_is_down_is_one_sentence_or_a_warning(tmp_path: Path) -
     with pytest.raises(InputError, match="could not be reached"):
         synthesize(tmp_path / "needed", paraphrase=paraphrase)
     output = synthesize(tmp_path / "wished", paraphrase={**paraphrase, "mandatory": False})
-    summary = json.loads((output / "summary.json").read_text())
-    assert summary["made"] == COUNTS
-    assert summary["paraphrases"]["made"] == dict.fromkeys(COUNTS, 0)
-    assert [warning for warning in summary["warnings"] if "paraphrases are missing" in warning]
+    summary = PromptsSummary.read(output)
+    assert summary.made == COUNTS
+    assert summary.paraphrases is not None
+    assert summary.paraphrases.made == dict.fromkeys(COUNTS, 0)
+    assert [warning for warning in summary.warnings if "paraphrases are missing" in warning]
 
 
 @needs_sample

@@ -10,6 +10,7 @@ from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.model_card import CardFacts, model_card
 from tasks.evaluate.report.text import markdown
 from tasks.policy.merge import MergeCheck
+from tests.summaries import DATASET_SUMMARY
 from tests.tasks.evaluate.small_comparison import comparison, laddered
 
 
@@ -65,7 +66,7 @@ FACTS = CardFacts(
             "raters": {"ana-1": "human"},
         },
     },
-    dataset={"train": 119, "validation": 12, "test": 24, "scrubbed": {"CPF": 3, "EMAIL": 0}},
+    dataset=DATASET_SUMMARY,
     data_card=DATA_CARD,
     base_model="Polygl0t/Tucano2-qwen-0.5B-Instruct",
     base_commit=None,
@@ -219,7 +220,8 @@ def test_rewards_that_no_person_scored_are_a_limit(kind: str, named: bool) -> No
     ("scrubbed", "reported"), [({"CPF": 3, "EMAIL": 0}, "`[CPF]` 3."), ({"CPF": 0}, "None was found")]
 )
 def test_personal_data_is_reported_with_its_counts(scrubbed: dict[str, int], reported: str) -> None:
-    text = section(model_card(replace(FACTS, dataset={**FACTS.dataset, "scrubbed": scrubbed})), "Personal data (LGPD)")
+    dataset = DATASET_SUMMARY.model_copy(update={"scrubbed": scrubbed})
+    text = section(model_card(replace(FACTS, dataset=dataset)), "Personal data (LGPD)")
     assert reported in text
     assert "EMAIL" not in text
 

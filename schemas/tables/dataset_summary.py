@@ -1,0 +1,59 @@
+"""Summary of a dataset: its splits, what was dropped and why, and what was replaced."""
+
+from pydantic import BaseModel, ConfigDict
+
+from schemas.tables.summary import Summary
+from schemas.tasks import TaskName
+
+
+class GeneralSummary(BaseModel):
+    """General instructions beside the splits, for the warm start."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    name: str
+    licence: str
+    share: float
+    """Their wanted share in all training rows."""
+    rows: int
+    """Rows written, repeated ones too."""
+    read: int
+    """Instructions in the file."""
+    drawn: int
+    """Instructions that were chosen."""
+    too_long: int
+    """Instructions over the token budget."""
+    copies: int
+    """Further instructions with the prompt of a chosen one."""
+    held_out: int
+    """Other instructions that contain a prompt of validation or test."""
+    scrubbed: dict[str, int]
+    """Personal data replaced in the chosen ones, by kind."""
+
+
+class DatasetSummary(Summary):
+    """Counts of a dataset."""
+
+    split_seed: int
+    held_out_share: float
+    """Share of customers that are never trained on."""
+    train: int
+    validation: int
+    test: int
+    quarantined: int
+    """Dropped rows."""
+    tasks: dict[TaskName, dict[str, int]]
+    """Rows of each split, by task."""
+    reasons: dict[str, dict[str, int]]
+    """Dropped rows by reason and task, which may be unknown."""
+    scrubbed: dict[str, int]
+    """Personal data replaced, by kind."""
+    sources: dict[str, int]
+    """Rows in the splits, by source."""
+    general: GeneralSummary | None
+    """None without general instructions."""
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """Return the rows of each split, by its name."""
+        return {"train": self.train, "validation": self.validation, "test": self.test}

@@ -1,0 +1,51 @@
+"""Summary of synthesized prompts: what was asked for, what was made, and what is to be known of it."""
+
+from pydantic import BaseModel, ConfigDict
+
+from schemas.tables.summary import Summary
+from schemas.tasks import TaskName
+
+
+class StoreSize(BaseModel):
+    """Rows of the store that the prompts were made from."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    orders: int
+    reviews: int
+    products: int
+
+
+class ParaphraseCounts(BaseModel):
+    """Paraphrases that a model wrote of the prompts."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    made: dict[TaskName, int]
+    """Paraphrases, by task."""
+    dropped: dict[TaskName, int]
+    """Sentences without any acceptable answer, by task."""
+    refused_answers: dict[str, int]
+    """Rejected answers, by reason."""
+    failure: str | None
+    """Reason for abandoning the model's endpoint; None if it answered to the end."""
+
+
+class PromptsSummary(Summary):
+    """Counts of synthesized prompts."""
+
+    source: str
+    """Kind of the store: `simulated` or `olist`."""
+    seed: int
+    store: StoreSize
+    asked: dict[TaskName, int]
+    """Prompts asked for, of every task."""
+    made: dict[TaskName, int]
+    """Prompts made, of every task, without paraphrases."""
+    paraphrases: ParaphraseCounts | None
+    """None without a paraphrasing model."""
+    minority_floor: int
+    """Fewest prompts of a task that are no minority."""
+    minorities: dict[TaskName, int]
+    """Prompts of each task with fewer, paraphrases among them."""
+    warnings: list[str]
