@@ -27,7 +27,7 @@ from benchmarks.gpu_check.row import Row, read_rows
 from benchmarks.gpu_check.scale import Scale
 
 REPOSITORY: Final = Path(__file__).resolve().parents[2]
-SECONDS: Final = 600
+SECONDS: Final = 1200
 LEAST_SECONDS: Final = 10
 """Least remaining time with which a group is started."""
 WIDTH: Final = 100
