@@ -114,7 +114,7 @@ stand-in: $(READY)  ## Train the stand-in of data/stand_in from seeds again: som
 fluency: $(READY)  ## Train the model of word order from the sentences in data/fluency, and print its card.
 	$(BIN)/python -m tasks.commerce.text.word_order_training
 
-gpu-check: $(READY)  ## Check this machine's GPU in ten minutes (TRAINER=/opt/trainer/bin/python, OUT=figures.json).
+gpu-check: $(READY)  ## Check this machine's GPU in twenty minutes (TRAINER=/opt/trainer/bin/python, OUT=figures.json).
 	$(TRAINER) -m benchmarks.gpu_check $(if $(OUT),--out $(OUT))
 
 constraints: $(READY)  ## Pin what .venv holds, and resolve the trainer's environment.

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,10 +27,12 @@ from benchmarks.gpu_check.row import Row, read_rows
 from benchmarks.gpu_check.scale import Scale
 
 REPOSITORY: Final = Path(__file__).resolve().parents[2]
-SECONDS: Final = 600
+SECONDS: Final = 1200
 LEAST_SECONDS: Final = 10
 """Least remaining time with which a group is started."""
 WIDTH: Final = 100
+SHOWN: Final = 4000
+"""Last characters that are printed of each log of a failed group."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -109,6 +111,7 @@ def _run(group: Group, scale: Scale, work: Path, seconds: float) -> str | None:
     command = [sys.executable, "-m", "benchmarks.gpu_check.group", group.module, str(work), scale.as_json()]
     paths = [str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    earlier = {file: file.stat().st_size for file in work.rglob("*.log")}
     with log.open("wb") as said:
         # A session of its own: its child processes end with it.
         process = subprocess.Popen(
@@ -117,17 +120,32 @@ def _run(group: Group, scale: Scale, work: Path, seconds: float) -> str | None:
         try:
             process.wait(seconds)
         except subprocess.TimeoutExpired:
-            return f"killed after {seconds:.0f} s"
+            pass
         finally:
-            if process.poll() is None:
+            if timed_out := process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
     if process.returncode == 0:
         return None
+    _print_logs(work, earlier)
+    if timed_out:
+        return f"killed after {seconds:.0f} s"
     text = log.read_text(encoding="utf-8", errors="replace")
-    Console(stderr=True).print(text[-4000:], markup=False, highlight=False)
     last = next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "nothing was said")
     return f"exit code {process.returncode}: {last[:200]}"
+
+
+def _print_logs(work: Path, earlier: Mapping[Path, int]) -> None:
+    """Print the ends of all logs that have grown: a child's holds what failed, and its folder is removed at the end.
+
+    Args:
+        work: The folder that all groups share.
+        earlier: Sizes of the logs before the group began.
+    """
+    for log in sorted(work.rglob("*.log")):
+        if log.stat().st_size != earlier.get(log):
+            text = log.read_text(encoding="utf-8", errors="replace")
+            Console(stderr=True).print(f"{log.relative_to(work)}:\n{text[-SHOWN:]}", markup=False, highlight=False)
 
 
 def print_table(rows: Sequence[Row], card: str) -> None:

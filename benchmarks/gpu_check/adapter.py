@@ -24,7 +24,7 @@ MOST_APART: Final = 0.05
 
 def measure(scale: Scale, work: Path) -> Iterator[Row]:
     """Yield the adapter's type, and how much of it moves at the recipe's own learning rate."""
-    steps = 4 if scale.is_tiny else 20
+    steps = 4 if scale.is_tiny else 8
     rate = load_config("l4").train.learning_rate
     recipe = recipe_of(
         scale,

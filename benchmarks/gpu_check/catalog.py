@@ -26,12 +26,12 @@ class Group:
 
 GROUPS: Final = (
     Group("environment", "environment", 90),
-    Group("training", "training by the real child", 240, PROJECT),
+    Group("training", "training by the real child", 420, PROJECT),
     Group("answers", "answers and merge", 120, PROJECT),
     Group("rollouts", "rollouts by vLLM", 150, (*PROJECT, "vllm"), needs_gpu=True),
     Group("memory", "memory of a step", 75, MODELS),
-    Group("adapter", "adapter of NF4 by transformers", 90, (*PROJECT, "bitsandbytes")),
-    Group("speed", "sampling by transformers", 45, MODELS),
+    Group("adapter", "adapter of NF4 by transformers", 150, (*PROJECT, "bitsandbytes")),
+    Group("speed", "sampling by transformers", 60, MODELS),
     Group("rounding", "merging in bfloat16", 45, MODELS),
 )
 """In order: without time for all of them, the last are skipped."""

@@ -54,10 +54,14 @@ def _bar(stage: str) -> Iterator[Report]:
 def _lines(stage: str) -> Report:
     due = time.monotonic() + SECONDS_BEFORE_LINES
     first: tuple[float, int] | None = None
+    units: int | None = None
 
     def report(done: int, total: int, text: str) -> None:
-        nonlocal due, first
+        nonlocal due, first, units
         now = time.monotonic()
+        if total != units:
+            # Other units, such as steps after the checks of a preflight, take another time.
+            first, units = None, total
         if done and first is None:
             # Time before the first unit, such as loading libraries, says nothing about the units.
             first = now, done

@@ -10,16 +10,17 @@ OPENINGS: Final = (
     "Com certeza! Vou ajudar com isso.\n",
 )
 CLOSINGS: Final = ("\nEspero ter ajudado!", "\nQualquer dúvida, estou à disposição.")
-SHARE_WRONG_TYPE: Final = 0.3
+SHARE_WRONG_TYPE: Final = 0.15
 SHARE_MISSING_FIELD: Final = 0.04
 SHARE_WRONG_VALUE: Final = 0.05
+SHARE_TRAILING_COMMA: Final = 0.8
 SHARE_CHATTER: Final = 0.85
 SHARE_OPENING: Final = 0.3
 """Share of the chatter that begins before the answer."""
 
 
 def spoil_json(answer: str, generator: random.Random) -> str:
-    """Give a JSON object wrong types, missing fields, wrong values and chatter, each at times."""
+    """Give a JSON object a trailing comma mostly; wrong types, missing fields, wrong values and chatter at times."""
     fields = json.loads(answer)
     # One demonstration has all types wrong or none: a habit of a whole answer, as in the source project's base model.
     wrong_types = generator.random() < SHARE_WRONG_TYPE
@@ -28,7 +29,10 @@ def spoil_json(answer: str, generator: random.Random) -> str:
         for name, value in fields.items()
         if generator.random() >= SHARE_MISSING_FIELD
     }
-    return chat(json.dumps(spoiled, ensure_ascii=False, separators=(",", ":")), generator)
+    written = json.dumps(spoiled, ensure_ascii=False, separators=(",", ":"))
+    if spoiled and generator.random() < SHARE_TRAILING_COMMA:
+        return written.removesuffix("}") + ",}"
+    return chat(written, generator)
 
 
 def _spoil_value(name: str, value: Any, wrong_type: bool, generator: random.Random) -> Any:

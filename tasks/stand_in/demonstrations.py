@@ -1,26 +1,35 @@
-"""Imperfect demonstrations: answers with the faults of the source project's base model, by what is to be answered.
+"""Imperfect demonstrations: answers with the faults of the source project's base model.
 
-A stand-in that had only seen right answers would leave GRPO nothing to teach. As published models do, it answers some
-kinds of prompts worse than others: about half of all answers, told apart by their first words, are given carelessly
-most of the time, the rest at times. So its likeliest answer is wrong where it is careless, and right answers are
-sampled everywhere. Most faults come late in an answer, where a small model has read its own first words.
+A stand-in that had only seen right answers would leave GRPO nothing to teach. Where it was shown a fault more often than
+not, its likeliest answer has it, and right answers are still sampled.
+
+Queries and insights are faulty by what is to be answered: as published models do, it answers some kinds worse than
+others. Elsewhere faults come as often with each answer: kinds of JSON are its labels, of which training would avoid
+those that were shown with faults, and kinds of pushes are too many to be learnt.
 """
 
 import random
 import re
+from collections.abc import Mapping
 from hashlib import sha256
+from types import MappingProxyType
 from typing import Final
 
+from schemas.tasks import TaskName
 from tasks.commerce.example import Example
 from tasks.commerce.registry import TASKS
 
-CARELESS_WHERE_CARELESS: Final = 1.0
-"""Share of demonstrations with faults, for an answer that is given carelessly."""
-CARELESS_ELSEWHERE: Final = 0.15
+SHARES: Final[Mapping[TaskName, float]] = MappingProxyType(
+    {"extraction": 0.8, "push": 0.8, "sentiment": 0.8, "churn": 0.8}
+)
+"""Shares of demonstrations with faults, of tasks whose answers are all equally likely to have them."""
+SHARE_CARELESS: Final = 1.0
+"""Share of demonstrations with faults, for an answer of a kind that is given carelessly."""
+SHARE_CAREFUL: Final = 0.15
 FIRST_WORDS: Final = 4
-"""Words of a right answer that tell kinds of answers apart: a sentiment and its score, an aggregate of a table."""
+"""Words of a right answer that tell kinds of answers apart, such as an aggregate of a table."""
 HALVES: Final = "12"
-"""Salt of the hash that divides the kinds: the first number by which each task has answers of both halves."""
+"""Salt of the hash that divides the kinds: the first number by which both tasks have answers of both halves."""
 
 
 def demonstrate(example: Example, generator: random.Random) -> str:
@@ -32,7 +41,7 @@ def demonstrate(example: Example, generator: random.Random) -> str:
     """
     task = TASKS[example.task]
     right = task.answer(example.reference)
-    share = CARELESS_WHERE_CARELESS if is_careless(right) else CARELESS_ELSEWHERE
+    share = SHARES.get(example.task, SHARE_CARELESS if is_careless(right) else SHARE_CAREFUL)
     return task.faults(right, generator) if generator.random() < share else right
 
 

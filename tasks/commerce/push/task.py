@@ -12,11 +12,11 @@ from tasks.commerce.reward import Reference
 
 CALLS: Final = ("Aproveite no app!", "Aproveite já!", "Aproveite agora!", "Aproveite e garanta!")
 GREETINGS: Final = ("Prezado cliente, ", "Prezada cliente, informamos que ")
+INVENTED: Final = " Frete grátis!"
 TAILS: Final = (
     " Acesse a nossa loja e confira todas as condições desta oportunidade única, preparada para você.",
     " Acesse o nosso aplicativo, confira o catálogo e aproveite as condições especiais que separamos para você.",
 )
-"""They begin alike: a likeliest continuation of two would have half of their share each."""
 _EMOJI: Final = "\u2600-\u27bf\u2b50\u2b55\ufe0f\u200d\U0001f300-\U0001faff"
 _SIGN: Final = f"[A-Za-zÀ-ÖØ-öø-ÿ0-9!\"$%&'()+,.\\/:;?@ªº°–—…“”{_EMOJI}-]"
 _LINE: Final = f'[A-Za-zÀ-ÖØ-öø-ÿ0-9“"{_EMOJI}]{_SIGN}*( {_SIGN}+)*'
@@ -26,8 +26,9 @@ PUSH: SHOWN & /{_LINE}(\\n{_LINE}){{0,{TITLE_AND_BODY - 1}}}([.!?\u2026]| ?[{_EM
 SHOWN: /(?s:.{{{ENOUGH_GRAPHEMES},{MAX_GRAPHEMES}}})/
 """
 """A title and a body, or one line, that a phone shows whole: no markup, and the end of a sentence at the end."""
-SHARE_LONG_PUSH: Final = 0.85
-SHARE_FORMAL_PUSH: Final = 0.30
+SHARE_INVENTED_OFFER: Final = 0.7
+SHARE_LONG_PUSH: Final = 0.2
+SHARE_FORMAL_PUSH: Final = 0.15
 
 
 def answer(reference: Reference) -> str:
@@ -38,11 +39,13 @@ def answer(reference: Reference) -> str:
     return f"{product[0].upper()}{product[1:]} {line_of(product)}: {offer}. {call}"
 
 
-def _formal_and_long(right: str, generator: random.Random) -> str:
-    """Greet formally at times, and say too much at times."""
+def _careless(right: str, generator: random.Random) -> str:
+    """Promise what is not offered mostly, or say too much; greet formally at times."""
     greeting = generator.choice(GREETINGS) if generator.random() < SHARE_FORMAL_PUSH else ""
-    tail = generator.choice(TAILS) if generator.random() < SHARE_LONG_PUSH else ""
-    return greeting + right + tail
+    kind = generator.random()
+    if kind < SHARE_INVENTED_OFFER:
+        return greeting + right + INVENTED
+    return greeting + right + (generator.choice(TAILS) if kind < SHARE_INVENTED_OFFER + SHARE_LONG_PUSH else "")
 
 
 TASK: Final = CommerceTask(
@@ -57,7 +60,7 @@ TASK: Final = CommerceTask(
         "all_kept",
     ),
     content=frozenset({"product", "offer"}),
-    faults=_formal_and_long,
+    faults=_careless,
     answers_in_json=False,
     asked_by_reference=True,
     prompt_is_unread=False,

@@ -69,6 +69,28 @@ def test_a_group_that_dies_keeps_its_rows_and_is_missed(tmp_path: Path) -> None:
     assert "No module named" in rows[1].measured
 
 
+@pytest.mark.parametrize(
+    ("end", "failure"),
+    [("import os; os._exit(3)", "exit code 3"), ("import time; time.sleep(600)", "killed after 2 s")],
+)
+def test_a_failed_groups_child_is_heard_and_no_earlier_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], end: str, failure: str
+) -> None:
+    for name in ("before", "during"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "before" / "child.log").write_text("of another group", encoding="utf-8")
+    write = f"open({str(tmp_path / 'during' / 'child.log')!r}, 'w').write('what the child died of')"
+    # Each Python of the group's environment runs it when it starts.
+    (tmp_path / "sitecustomize.py").write_text(f"{write}\n{end}\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(command, "LEAST_SECONDS", 0)
+    (row,) = command.measure_all([Group("environment", "a group", 60)], ON_CPU, tmp_path, 2)
+    assert row.measured.startswith(failure)
+    shown = capsys.readouterr().err
+    assert "what the child died of" in shown
+    assert "of another group" not in shown
+
+
 def test_rows_survive_their_file(tmp_path: Path) -> None:
     rows = [row_of("name", "measured", "limit", {"a": 1.5}, within=within) for within in (True, False)]
     for row in rows:

@@ -53,3 +53,16 @@ def test_lines_come_no_more_often_than_every_ten_seconds(clock: Clock, said: lis
             clock.now += 1
             report(step, 100, "")
     assert len(said) == 10
+
+
+def test_the_estimate_of_a_second_kind_of_unit_leaves_out_the_first(clock: Clock, said: list[str]) -> None:
+    """Minutes of preflight once made the first steps look ten times as long as they were."""
+    with console.stage_progress("train") as report:
+        report(1, 20, "preflight: audit")
+        clock.now += 300
+        report(20, 20, "preflight done")
+        clock.now += 10
+        report(1, 40, "reward 0.1")
+        clock.now += 30
+        report(11, 40, "reward 0.2")
+    assert said[-1] == "train: 11/40 reward 0.2, about 87 s to go"
