@@ -1,7 +1,7 @@
 """Imperfect demonstrations: answers with the faults of the source project's base model.
 
-A stand-in that had only seen right answers would leave GRPO nothing to teach. Where it was shown a fault more often than
-not, its likeliest answer has it, and right answers are still sampled.
+A stand-in that had only seen right answers would leave GRPO nothing to teach. Where it was shown a fault more often
+than not, its likeliest answer has it, and right answers are still sampled.
 
 Queries and insights are faulty by what is to be answered: as published models do, it answers some kinds worse than
 others. Elsewhere faults come as often with each answer: kinds of JSON are its labels, of which training would avoid
