@@ -26,6 +26,7 @@ from flows.stages.promote import promote, read_decision
 from flows.stages.remote_training import train_remotely
 from flows.stages.runner import FRESH_FOLDER, StageResult
 from flows.stages.scores import known_scores, people_scores
+from flows.stages.stage_child import expect_stage_children
 from flows.stages.synthesize import synthesize
 from flows.stages.train import best_seed, stage_name, train
 from schemas.config.config import Config
@@ -130,6 +131,9 @@ def _given_to_training(config: Config, pipeline_run: str, *, fresh: bool, until:
     """Make what a training starts from, and return the stages in their order; arguments as of `retrain`."""
     stages: dict[str, StageResult] = {}
     stages["synthesize"] = prompts = synthesize(config, pipeline_run, fresh=fresh)
+    if not prompts.reused:
+        # New prompts make the base and all behind it new.
+        expect_stage_children(config)
     stages["curate"] = dataset = curate(config, pipeline_run, prompts, fresh=fresh)
     if until in {"evaluate", "promote"}:
         try_rivals(config, dataset, fresh=fresh)

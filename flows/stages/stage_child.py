@@ -13,7 +13,13 @@ from flows.stages.runner import Stage
 from schemas.artifact import ArtifactRecord, Origin, Worker
 from schemas.config.config import Config
 from schemas.progress import Progress
-from tasks.policy.child import Metrics, run_child
+from tasks.policy.child import Metrics, expect_children, run_child
+
+
+def expect_stage_children(config: Config) -> None:
+    """Let the libraries of this run's children load while it does other work, where they run here."""
+    if config.workers.for_inference is None and config.train.interpreter is None:
+        expect_children()
 
 
 def run_stage_child(

@@ -28,7 +28,7 @@ from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
 from schemas.progress import Progress
 from schemas.source import REPOSITORY
 from tasks.policy.device import machine_device
-from tasks.policy.fork_server import ForkedChild, fork_child, load_less
+from tasks.policy.fork_server import ForkedChild, fork_child, load_less, start_server
 from tasks.policy.full_memory import is_of_memory
 
 LAUNCHER: Final = "tasks.policy.launch"
@@ -122,6 +122,11 @@ class _Heard:
     """The device of its machine; None if it loaded no weights."""
     failure: tuple[str, int] | None = None
     """Reason of its end, and its exit code; of several processes the first one's, since it ends the others."""
+
+
+def expect_children() -> None:
+    """Let the libraries of children load in the background, where children of this interpreter are forks."""
+    start_server(_environment(1))
 
 
 def run_child(

@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -109,6 +110,8 @@ class ForkServer:
                 env=dict(environment),
                 start_new_session=True,
             )
+        # By itself it would first load all libraries, where its owner ends meanwhile; its children go on.
+        weakref.finalize(self, self._process.kill)
 
     def fork(self, command: Sequence[str], environment: Mapping[str, str], log: IO[bytes]) -> ForkedChild:
         """Start a child.
@@ -145,21 +148,32 @@ def _server(environment: frozenset[tuple[str, str]]) -> ForkServer:
 _starting = threading.Lock()
 
 
+def start_server(environment: Mapping[str, str]) -> ForkServer | None:
+    """Return the process's server, which loads the libraries from its start on; None where nothing can be forked.
+
+    Args:
+        environment: Environment of the children.
+    """
+    if sys.platform != "linux" or _has_gpu():
+        return None
+    read_on_import = {name: value for name, value in environment.items() if not name.startswith(READ_LATER)}
+    with _starting:
+        return _server(frozenset(read_on_import.items()))
+
+
 def fork_child(command: Sequence[str], environment: Mapping[str, str], log: IO[bytes]) -> ForkedChild | None:
     """Start `python -m` with a module and its arguments as a fork; return None where a process must be started.
 
-    The first call of a process takes as long as importing the libraries.
+    The first call takes until the libraries are loaded.
 
     Args:
         command: The module and its arguments.
         environment: Environment of the child.
         log: The child's stderr.
     """
-    if sys.platform != "linux" or _has_gpu():
+    server = start_server(environment)
+    if server is None:
         return None
-    read_on_import = {name: value for name, value in environment.items() if not name.startswith(READ_LATER)}
-    with _starting:
-        server = _server(frozenset(read_on_import.items()))
     try:
         return server.fork(command, environment, log)
     except (OSError, EOFError):

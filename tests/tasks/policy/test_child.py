@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
 from schemas.progress import silent
 from tasks.policy import child
-from tasks.policy.child import ask_to_end, run_child
+from tasks.policy.child import ask_to_end, expect_children, run_child
 
 pytestmark = pytest.mark.integration
 
@@ -165,6 +165,40 @@ def test_a_child_dies_with_a_parent_that_was_killed(tmp_path: Path) -> None:
     parent.wait()
     while any(map(is_alive, started)):
         time.sleep(0.05)
+
+
+def test_children_that_are_expected_are_forked_from_what_loads_already(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child, "MAY_FORK", "tests.")
+    # An environment of its own: an earlier test's server is of another.
+    monkeypatch.setenv("TUCANO_TEST", "expected")
+    before = _servers()
+    expect_children()
+    expected = _servers() - before
+    assert len(expected) == 1
+    assert _run("work", tmp_path)
+    assert _servers() - before == expected
+
+
+def test_what_loads_for_expected_children_ends_with_its_owner() -> None:
+    """A command that is refused or interrupted would leave a process that takes a core for seconds."""
+    program = (
+        "import psutil\n"
+        "from tasks.policy.child import expect_children\n"
+        "expect_children()\n"
+        "print(psutil.Process().children()[0].pid)\n"
+    )
+    loading = int(subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout)
+    ended = time.monotonic()
+    while is_alive(loading):
+        time.sleep(0.01)
+    assert time.monotonic() - ended < 1
+
+
+def _servers() -> set[int]:
+    own = psutil.Process().children()
+    return {process.pid for process in own if is_alive(process.pid) and "tasks.policy.fork_server" in process.cmdline()}
 
 
 def _child_of(folder: Path) -> int:

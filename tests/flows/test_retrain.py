@@ -1,0 +1,62 @@
+"""The chain loads the libraries of its children early where it makes something new, and only there."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows import retrain as chain
+from flows.stages import stage_child
+from flows.stages.runner import StageResult
+from schemas.config.config import Config
+from schemas.config.profiles import load_config
+from tests.flows.promotable import commit, store_of
+
+
+class _CurateBegan(Exception):
+    pass
+
+
+@pytest.fixture
+def expected(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return what has begun to load libraries, in place of it."""
+    began: list[str] = []
+    monkeypatch.setattr(stage_child, "expect_children", lambda: began.append("libraries"))
+    return began
+
+
+def _until_curate(config: Config, monkeypatch: pytest.MonkeyPatch, *, reused: bool) -> None:
+    def end(*_: Any, **__: Any) -> StageResult:
+        raise _CurateBegan
+
+    record = commit(config.state.root, "prompts", lambda folder: (folder / "file").write_text("x", encoding="utf-8"))
+    made = StageResult(record, store_of(config.state.root).path(record.sha256), 0.0, reused=reused)
+    monkeypatch.setattr(chain, "synthesize", lambda *_, **__: made)
+    monkeypatch.setattr(chain, "curate", end)
+    with pytest.raises(_CurateBegan):
+        chain._given_to_training(config, "run", fresh=False, until="promote")
+
+
+def _config(state: Path, *settings: str) -> Config:
+    return load_config("local", [f"state.root={state}", *settings])
+
+
+@pytest.mark.parametrize("reused", [False, True])
+def test_new_prompts_let_the_libraries_load_before_curate(
+    reused: bool, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second run, which makes nothing again, would wait for seconds of a core."""
+    _until_curate(_config(tmp_path), monkeypatch, reused=reused)
+    assert expected == ([] if reused else ["libraries"])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [("workers.training=training/train", "state.artifacts=/shared"), ("train.interpreter=/other/bin/python",)],
+    ids=["another machine", "another interpreter"],
+)
+def test_what_runs_elsewhere_loads_nothing_here(
+    settings: tuple[str, ...], expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _until_curate(_config(tmp_path, *settings), monkeypatch, reused=False)
+    assert expected == []
