@@ -17,7 +17,6 @@ import sys
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, Final, NoReturn, cast
 
@@ -100,6 +99,8 @@ class ForkServer:
         Args:
             environment: Environment in which the libraries are imported.
         """
+        self.environment: Final = dict(environment)
+        """Environment in which the libraries are imported."""
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
@@ -107,7 +108,7 @@ class ForkServer:
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=dict(environment),
+                env=self.environment,
                 start_new_session=True,
             )
         # By itself it would first load all libraries, where its owner ends meanwhile; its children go on.
@@ -139,12 +140,8 @@ class ForkServer:
         return ForkedChild(our_stdin, our_stdout, our_status)
 
 
-@lru_cache(maxsize=1)
-def _server(environment: frozenset[tuple[str, str]]) -> ForkServer:
-    """Return the process's server; one of another environment ends once it is not referred to any more."""
-    return ForkServer(dict(environment))
-
-
+_current: Final[list[ForkServer]] = []
+"""The process's server; one of another environment ends once it is not referred to any more."""
 _starting = threading.Lock()
 
 
@@ -158,7 +155,10 @@ def start_server(environment: Mapping[str, str]) -> ForkServer | None:
         return None
     read_on_import = {name: value for name, value in environment.items() if not name.startswith(READ_LATER)}
     with _starting:
-        return _server(frozenset(read_on_import.items()))
+        # Libraries that this process imports, such as those of the curate stage, add variables of their own.
+        if not _current or not _current[0].environment.items() <= read_on_import.items():
+            _current[:] = [ForkServer(read_on_import)]
+        return _current[0]
 
 
 def fork_child(command: Sequence[str], environment: Mapping[str, str], log: IO[bytes]) -> ForkedChild | None:

@@ -172,13 +172,27 @@ def test_children_that_are_expected_are_forked_from_what_loads_already(
 ) -> None:
     monkeypatch.setattr(child, "MAY_FORK", "tests.")
     # An environment of its own: an earlier test's server is of another.
-    monkeypatch.setenv("TUCANO_TEST", "expected")
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
     before = _servers()
     expect_children()
     expected = _servers() - before
     assert len(expected) == 1
     assert _run("work", tmp_path)
     assert _servers() - before == expected
+
+
+def test_variables_that_the_owner_adds_meanwhile_start_no_second_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The libraries of the curate stage set some where they are imported; another value is another environment."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    before = _servers()
+    expect_children()
+    expected = _servers() - before
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    expect_children()
+    assert _servers() - before == expected
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    expect_children()
+    assert _servers() - before - expected
 
 
 def test_what_loads_for_expected_children_ends_with_its_owner() -> None:
