@@ -44,8 +44,12 @@ def _careless(right: str, generator: random.Random) -> str:
     greeting = generator.choice(GREETINGS) if generator.random() < SHARE_FORMAL_PUSH else ""
     kind = generator.random()
     if kind < SHARE_INVENTED_OFFER:
-        return greeting + right + INVENTED
-    return greeting + right + (generator.choice(TAILS) if kind < SHARE_INVENTED_OFFER + SHARE_LONG_PUSH else "")
+        ending = INVENTED
+    elif kind < SHARE_INVENTED_OFFER + SHARE_LONG_PUSH:
+        ending = generator.choice(TAILS)
+    else:
+        ending = ""
+    return greeting + right + ending
 
 
 TASK: Final = CommerceTask(
