@@ -2,9 +2,10 @@
 
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Literal
 
 from prefect import flow, get_run_logger
@@ -20,10 +21,12 @@ from flows.stages.answers import try_rivals
 from flows.stages.audit import audit
 from flows.stages.base import base
 from flows.stages.changed_keys import warn_of_changed_keys
+from flows.stages.child_pool import ChildPool, do_all, pool_of
 from flows.stages.curate import curate
 from flows.stages.evaluate import evaluate
 from flows.stages.promote import promote, read_decision
 from flows.stages.remote_training import train_remotely
+from flows.stages.rungs import Made, Makers, rung_makers
 from flows.stages.runner import FRESH_FOLDER, StageResult
 from flows.stages.scores import known_scores, people_scores
 from flows.stages.stage_child import expect_stage_children
@@ -77,19 +80,23 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
         started = time.monotonic()
         stages: dict[str, StageResult] = {}
         policies: Mapping[int, StageResult] = {}
+        for_rungs: Mapping[str, Made] = {}
         report: Mapping[str, Any] = {}
         decision: Mapping[str, Any] = {}
         with _recorded(config) as run:
             stages |= _given_to_training(config, run, fresh=fresh, until=until)
             given = {role: stages[name] for role, name in TRAINED_FROM.items()}
             prompts, dataset, base_model, audited = given.values()
-            if until != "audit" and config.workers.training is None:
-                policies = train(config, run, prompts, dataset, base_model, audited, fresh=fresh)
-            elif until != "audit":
-                policies = train_remotely(config, run, given, fresh=str(flow_run.root_flow_run_id) if fresh else None)
+            evaluates = until in {"evaluate", "promote"}
+            pool = pool_of(config) if evaluates else None
+            makers = rung_makers(config, run, prompts, dataset, base_model, pool, fresh=fresh) if evaluates else {}
+            if until != "audit":
+                policies, for_rungs = _trained(config, run, given, makers, pool, fresh=fresh)
             stages |= {stage_name(seed, policies): policy for seed, policy in policies.items()}
-            if until in {"evaluate", "promote"}:
-                stages |= evaluate(config, run, prompts, dataset, base_model, audited, policies, fresh=fresh)
+            if evaluates:
+                stages |= evaluate(
+                    config, run, prompts, dataset, base_model, audited, policies, for_rungs, pool, fresh=fresh
+                )
                 report = read_report(stages["evaluate"].path)
             if until == "promote":
                 policy, evaluation = policies[best_seed(policies)], stages["evaluate"]
@@ -145,6 +152,27 @@ def _given_to_training(config: Config, pipeline_run: str, *, fresh: bool, until:
         scored = people_scores(config, pipeline_run, prompts, dataset, base_model)
         stages["audit"] = audit(config, pipeline_run, scored, fresh=fresh)
     return stages
+
+
+def _trained(
+    config: Config,
+    pipeline_run: str,
+    given: Mapping[str, StageResult],
+    makers: Makers,
+    pool: ChildPool | None,
+    *,
+    fresh: bool,
+) -> tuple[Mapping[int, StageResult], Mapping[str, Made]]:
+    """Train, and make what the evaluation's rungs need: at once in a pool, otherwise after the training."""
+    if config.workers.training is not None:
+        fresh_for = str(flow_run.root_flow_run_id) if fresh else None
+        return train_remotely(config, pipeline_run, given, fresh=fresh_for), do_all(pool, makers)
+    training = partial(train, config, pipeline_run, *given.values(), pool=pool, fresh=fresh)
+    if pool is None:
+        return training(), do_all(None, makers)
+    works: dict[str, Callable[[], Any]] = {"train": training, **makers}
+    made = pool.map(works, first_decides=True)
+    return made.pop("train"), made
 
 
 def _concluded(

@@ -52,6 +52,8 @@ def _train(config: Config, given: RemoteTrainRequest) -> None:
             "it; give both machines the same version, and run that one again"
         )
     open_recorder(config).end_abandoned()
-    policies = train(config, given.pipeline_run, **stages, fresh=given.fresh is not None, fresh_for=given.fresh)
+    policies = train(
+        config, given.pipeline_run, **stages, fresh=given.fresh is not None, fresh_for=given.fresh, pool=None
+    )
     publish_policies(given, policies, shared)
     shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)

@@ -97,7 +97,14 @@ def _judge_damaged(document: Mapping[str, Any]) -> Mapping[str, Any]:
         challenger = StageResult(policy, store.path(policy.sha256), 0.0, reused=True)
         with open_recorder(config).pipeline("damaged", {}) as run:
             stages = evaluate(
-                config, run, made["synthesize"], made["curate"], made["base"], made["audit"], {SEEDS[0]: challenger}
+                config,
+                run,
+                made["synthesize"],
+                made["curate"],
+                made["base"],
+                made["audit"],
+                {SEEDS[0]: challenger},
+                for_rungs=made,
             )
             decision = promote(config, run, challenger, stages["evaluate"], made["base"], made["curate"])
         return read_decision(decision.path)

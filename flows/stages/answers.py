@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Any, Final
 
 from flows.runtime.stores import open_store
+from flows.stages.child_pool import ChildPool
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from flows.stages.stage_child import batches_folder, run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
@@ -74,12 +75,14 @@ def answer(
     dataset: StageResult,
     plan: StageResult,
     who: Answering,
+    pool: ChildPool | None,
     *,
     fresh: bool = False,
 ) -> StageResult:
     """Let a model answer the test split in a child process, or reuse its answers with this decoding.
 
-    The dataset and the plan allow the start and are recorded, but only the test split decides the answers.
+    The dataset and the plan allow the start and are recorded, but only the test split decides the answers. The child
+    runs in the pool, if any is given.
     """
     inputs, grammars = who.weights, grammars_of(who.guided)
     samples = who.draws * config.evaluate.samples
@@ -125,6 +128,7 @@ def answer(
             output=output,
             progress=progress,
             fresh=fresh,
+            pool=pool,
         )
 
     stage = Stage(

@@ -10,6 +10,7 @@ from prefect import flow
 from flows.runtime.console import say
 from flows.runtime.session import work_folder
 from flows.runtime.stores import open_store
+from flows.stages.child_pool import ChildPool
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from flows.stages.stage_child import run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
@@ -47,9 +48,18 @@ def published(
 
 
 def tuned_on_references(
-    config: Config, pipeline_run: str, dataset: StageResult, base: StageResult, *, fresh: bool = False
+    config: Config,
+    pipeline_run: str,
+    dataset: StageResult,
+    base: StageResult,
+    pool: ChildPool | None,
+    *,
+    fresh: bool = False,
 ) -> StageResult:
-    """Fine-tune the base on as many reference answers as the training samples completions: the rung `sft`."""
+    """Fine-tune the base on as many reference answers as the training samples completions: the rung `sft`.
+
+    Runs in a pool's thread, if any is given.
+    """
     recipe, tuning = config.train, config.evaluate.sft
     prompts = read_prompt_table(dataset.path / TRAIN_FILE).height
     warm_start = WarmStartConfig(
@@ -61,7 +71,7 @@ def tuned_on_references(
         load_in_4bit=recipe.load_in_4bit,
     )
     tuned = config.model_copy(update={"warm_start": warm_start})
-    return _make("sft", tuned, pipeline_run, dataset, further=base.record, fresh=fresh)
+    return _make("sft", tuned, pipeline_run, dataset, further=base.record, pool=pool, fresh=fresh)
 
 
 def _make(
@@ -71,6 +81,7 @@ def _make(
     dataset: StageResult,
     *,
     further: ArtifactRecord | None = None,
+    pool: ChildPool | None = None,
     fresh: bool,
 ) -> StageResult:
     """Make a base of the configured policy, or of another base that learns further.
@@ -106,6 +117,7 @@ def _make(
             progress=progress,
             metrics=mlflow_run.log_step,
             fresh=fresh,
+            pool=pool,
         )
 
     stage = Stage(

@@ -1,4 +1,4 @@
-"""Concurrent trainings: mapped by Prefect, limited in number, and ended together."""
+"""Concurrent children of a run: mapped by Prefect, limited in number, and ended together."""
 
 import threading
 import time
@@ -12,16 +12,17 @@ from prefect.futures import PrefectFuture
 from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import BaseModel
 
+from schemas.config.config import Config
 from schemas.errors import Interrupted
-from tasks.policy.child import SECONDS_TO_END, ChildProcess, ask_to_end, end_group, run_child
+from tasks.policy.child import SECONDS_TO_END, THREADS, ChildProcess, ask_to_end, end_group, run_child
 
 Result = TypeVar("Result")
 
 SECONDS_OF_A_WAIT = 1.0
 
 
-class Trainings:
-    """Trainings that each have a thread and a child process.
+class ChildPool:
+    """Works that each have a thread and a child process.
 
     Signals reach the main thread only, and a thread that waits for its child receives nothing else; so the main thread,
     which waits too, ends the children.
@@ -30,23 +31,31 @@ class Trainings:
     def __init__(self, at_once: int) -> None:
         """Allow so many children at once, 1 or more, whichever thread starts them."""
         self._at_once = at_once
+        # Two children gain more by a core each than by two threads each.
+        self._threads = THREADS if at_once == 1 else 1
         self._slots = threading.BoundedSemaphore(at_once)
         self._lock = threading.Lock()
         self._children: list[ChildProcess] = []
         self._ended = False
 
-    def map(self, works: Mapping[str, Callable[[], Result]]) -> dict[str, Result]:
+    def map(self, works: Mapping[str, Callable[[], Result]], *, first_decides: bool = False) -> dict[str, Result]:
         """Do each work in a Prefect task of its name; mapped work may map in turn.
 
         All end before a failure is raised, an interruption first, otherwise in the order of the works: one training's
         results are kept though another failed.
+
+        Args:
+            works: The works by their names.
+            first_decides: A failure of the first one ends the others, and is raised at once.
         """
         with ThreadPoolTaskRunner[Any](max_workers=self._at_once) as runner:
             guarded = [self._unless_ended(work) for work in works.values()]
             try:
                 futures = runner.map(_run, {"name": list(works), "work": guarded})
-                for future in futures:
+                for number, future in enumerate(futures):
                     _wait_for(future)
+                    if first_decides and number == 0:
+                        future.result()
             except BaseException:
                 self._end()
                 raise
@@ -60,7 +69,7 @@ class Trainings:
         """
         with self._slots:
             try:
-                return run_child(module, request, folder, started=self._add, **named)
+                return run_child(module, request, folder, threads=self._threads, started=self._add, **named)
             except Interrupted:
                 # The machine is wanted elsewhere: a child that waits for room does not start.
                 self._ended = True
@@ -93,6 +102,19 @@ class Trainings:
             end_group(child, max(0.0, deadline - time.monotonic()))
 
 
+def pool_of(config: Config) -> ChildPool | None:
+    """Return the pool of a run's own children; None where one runs at a time, or others run on another machine."""
+    workers = config.workers
+    if workers.concurrent_children == 1 or workers.for_inference is not None:
+        return None
+    return ChildPool(workers.concurrent_children)
+
+
+def do_all(pool: ChildPool | None, works: Mapping[str, Callable[[], Result]]) -> dict[str, Result]:
+    """Do each work, at once in a pool, or one after the other in this thread."""
+    return {name: work() for name, work in works.items()} if pool is None else pool.map(works)
+
+
 def _results(futures: Mapping[str, PrefectFuture[Any]]) -> dict[str, Any]:
     """Return all results, or raise: an interruption before any failure, for interrupted work can resume."""
     results, failures = {}, []
@@ -114,6 +136,6 @@ def _wait_for(future: PrefectFuture[Any]) -> None:
         pass
 
 
-@task(name="training", task_run_name="{name}", cache_policy=NO_CACHE)
+@task(name="concurrent", task_run_name="{name}", cache_policy=NO_CACHE)
 def _run(name: str, work: Callable[[], object]) -> object:  # noqa: ARG001 - the run's name
     return work()

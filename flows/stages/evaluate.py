@@ -15,8 +15,9 @@ from flows.runtime.stores import open_store
 from flows.stages.answers import Answering, answer, answer_rival
 from flows.stages.base import published
 from flows.stages.champion import Champion, champion_for
+from flows.stages.child_pool import ChildPool, do_all
 from flows.stages.merge import merge
-from flows.stages.rungs import answer_rungs
+from flows.stages.rungs import Made, answer_rungs
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from flows.stages.train import best_seed
 from schemas.artifact import ArtifactRecord
@@ -62,6 +63,8 @@ def evaluate(
     base: StageResult,
     audit: StageResult,
     policies: Mapping[int, StageResult],
+    for_rungs: Mapping[str, Made],
+    pool: ChildPool | None = None,
     *,
     fresh: bool = False,
 ) -> dict[str, StageResult]:
@@ -72,6 +75,18 @@ def evaluate(
     beside it where each task has an adapter of its own. What decides nothing answers too: after a training on an NF4
     base the policy that may be promoted beside that base; where the model had a warm start, that model before it;
     and the rivals.
+
+    Args:
+        config: The run's configuration.
+        pipeline_run: MLflow's run of the chain.
+        prompts: Has the store, on which SQL is executed.
+        dataset: Its test split is answered.
+        base: What was trained.
+        audit: Has the people's scores, for a judge.
+        policies: The trained policies, by training seed.
+        for_rungs: What was made for the rungs, by stage (`flows.stages.rungs.rung_makers`).
+        pool: Runs the children that answer; None: each is alone.
+        fresh: Make all again.
     """
     chosen, judge = best_seed(policies), config.evaluate.judge
     champion = champion_for(config, policies[chosen].record) if config.evaluate.against_champion else None
@@ -97,7 +112,10 @@ def evaluate(
     before = published(config, pipeline_run, dataset, base, fresh=fresh)
     if before is not None:
         answering.append(Answering(PUBLISHED, before.record, None))
-    answers = {who.name: answer(config, pipeline_run, dataset, plan, who, fresh=fresh) for who in answering}
+    answers = do_all(
+        pool,
+        {who.name: partial(answer, config, pipeline_run, dataset, plan, who, pool, fresh=fresh) for who in answering},
+    )
     for rival in config.evaluate.rivals:
         try:
             answers[f"rival-{rival.name}"] = answer_rival(config, pipeline_run, dataset, plan, rival, fresh=fresh)
@@ -105,7 +123,7 @@ def evaluate(
             # It decides nothing, so its failure stops nothing; its answers so far are kept for the next run.
             say(f"evaluate: warning: {error}; the evaluation continues without it")
     challenger = next(who for who in answering if who.name == names[chosen])
-    rungs = answer_rungs(config, pipeline_run, prompts, dataset, plan, base, challenger, fresh=fresh)
+    rungs = answer_rungs(config, pipeline_run, dataset, plan, base, challenger, for_rungs, pool, fresh=fresh)
     answers |= {each.name: each.result for each in rungs.answered.values()}
     made = {name: result for each in rungs.answered.values() for name, result in each.made.items()}
     rivals = [rival for rival in config.evaluate.rivals if f"rival-{rival.name}" in answers]

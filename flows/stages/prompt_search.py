@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from flows.runtime.session import work_folder
 from flows.runtime.stores import open_store
+from flows.stages.child_pool import ChildPool
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from flows.stages.stage_child import batches_folder, run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
@@ -30,6 +31,7 @@ def search_prompts(
     prompts: StageResult,
     dataset: StageResult,
     base: ArtifactRecord,
+    pool: ChildPool | None,
     *,
     fresh: bool = False,
 ) -> StageResult:
@@ -41,6 +43,7 @@ def search_prompts(
         prompts: Has the store, on which generated SQL is executed.
         dataset: Its training split gives the examples, its validation split chooses.
         base: The model that answers.
+        pool: Runs the children among others; None: they are alone.
         fresh: Search again.
     """
     asked = config.evaluate.prompt_search
@@ -69,7 +72,16 @@ def search_prompts(
             reads = [base, dataset.record]
             made.append(
                 run_stage_child(
-                    config, stage, MODULE, request, folder, reads=reads, output=output, progress=progress, fresh=fresh
+                    config,
+                    stage,
+                    MODULE,
+                    request,
+                    folder,
+                    reads=reads,
+                    output=output,
+                    progress=progress,
+                    fresh=fresh,
+                    pool=pool,
                 )
             )
             return request.output

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Final, NamedTuple, TypeVar
 
 from flows.runtime.console import say
 from flows.stages.answers import Answering, answer
 from flows.stages.base import tuned_on_references
+from flows.stages.child_pool import ChildPool, do_all
 from flows.stages.prompt_search import STAGE, search_prompts
 from flows.stages.runner import StageResult
 from schemas.config.config import Config
@@ -20,6 +22,9 @@ GUIDED: Final[Rung] = "base-guided"
 PROMPTED: Final[Rung] = "base-prompt"
 SFT: Final[Rung] = "sft"
 TUNED_GUIDED: Final[Rung] = "tuned-guided"
+MODEL_STAGE: Final = f"model-{SFT}"
+
+Result = TypeVar("Result")
 
 
 class RungAnswers(NamedTuple):
@@ -42,14 +47,54 @@ class Rungs:
     """Why each failed, in a sentence."""
 
 
-def answer_rungs(
+Made = StageResult | TucanoError
+"""What was made for a rung, or why it could not be."""
+Makers = Mapping[str, Callable[[], Made]]
+
+
+def rung_makers(
     config: Config,
     pipeline_run: str,
     prompts: StageResult,
     dataset: StageResult,
+    base: StageResult,
+    pool: ChildPool | None,
+    *,
+    fresh: bool,
+) -> Makers:
+    """Return what makes what rungs answer with, by the stage: from the base alone, and without the test split.
+
+    Args:
+        config: The run's configuration, which names the rungs.
+        pipeline_run: MLflow's run of which this is a part.
+        prompts: Has the store, on which a search executes SQL.
+        dataset: The splits.
+        base: The base.
+        pool: Runs the children; None: each is alone.
+        fresh: Make all again.
+    """
+    makers: Mapping[Rung, tuple[str, Callable[[], StageResult]]] = {
+        SFT: (
+            MODEL_STAGE,
+            partial(tuned_on_references, config, pipeline_run, dataset, base, pool, fresh=fresh),
+        ),
+        PROMPTED: (
+            STAGE,
+            partial(search_prompts, config, pipeline_run, prompts, dataset, base.record, pool, fresh=fresh),
+        ),
+    }
+    return {stage: partial(_try, make) for rung, (stage, make) in makers.items() if rung in config.evaluate.rungs}
+
+
+def answer_rungs(
+    config: Config,
+    pipeline_run: str,
+    dataset: StageResult,
     plan: StageResult,
     base: StageResult,
     tuned: Answering,
+    made: Mapping[str, Made],
+    pool: ChildPool | None,
     *,
     fresh: bool,
 ) -> Rungs:
@@ -58,11 +103,12 @@ def answer_rungs(
     Args:
         config: The run's configuration, which names the rungs.
         pipeline_run: MLflow's run of which this is a part.
-        prompts: Has the store, on which a search executes SQL.
         dataset: The splits.
         plan: The plan of the evaluation.
         base: The base.
         tuned: The policy that may be promoted, as it is served.
+        made: What came of `rung_makers`.
+        pool: Runs the children; None: each is alone.
         fresh: Draw all answers again.
 
     Raises:
@@ -70,15 +116,15 @@ def answer_rungs(
     """
 
     def answers(who: Answering, made: Mapping[str, StageResult] = {}) -> RungAnswers:
-        return RungAnswers(who.name, answer(config, pipeline_run, dataset, plan, who, fresh=fresh), made)
+        return RungAnswers(who.name, answer(config, pipeline_run, dataset, plan, who, pool, fresh=fresh), made)
 
     def prompted() -> RungAnswers:
-        found = search_prompts(config, pipeline_run, prompts, dataset, base.record, fresh=fresh)
+        found = _result(made[STAGE])
         return answers(Answering(PROMPTED, base.record, None, systems=chosen_systems(found.path)), {STAGE: found})
 
     def on_references() -> RungAnswers:
-        model = tuned_on_references(config, pipeline_run, dataset, base, fresh=fresh)
-        return answers(Answering(SFT, model.record, None), {f"model-{SFT}": model})
+        model = _result(made[MODEL_STAGE])
+        return answers(Answering(SFT, model.record, None), {MODEL_STAGE: model})
 
     asked, rungs = config.evaluate.rungs, Rungs()
     ways: Sequence[tuple[Sequence[Rung], Callable[[], RungAnswers]]] = (
@@ -91,16 +137,36 @@ def answer_rungs(
         ([SFT], on_references),
         ([TUNED_GUIDED], lambda: answers(replace(tuned, name=TUNED_GUIDED, guided="all", general=False))),
     )
-    for names, make in ways:
-        wanted = [rung for rung in names if rung in asked]
-        try:
-            rungs.answered |= dict.fromkeys(wanted, make()) if wanted else {}
-        except Interrupted:
-            raise
-        except TucanoError as error:
-            say(f"evaluate: warning: {error}; the evaluation continues without {', '.join(wanted)}")
-            # No path of this machine stands in an artifact.
-            reason = str(error).replace(str(config.state.root.resolve()), "the state folder")
-            rungs.left_out.update(dict.fromkeys(wanted, reason))
+    wanted = {", ".join(names): ([rung for rung in names if rung in asked], make) for names, make in ways}
+    works = {name: partial(_try, make) for name, (names, make) in wanted.items() if names}
+    for name, outcome in do_all(pool, works).items():
+        names, _ = wanted[name]
+        if isinstance(outcome, RungAnswers):
+            rungs.answered |= dict.fromkeys(names, outcome)
+            continue
+        say(f"evaluate: warning: {outcome}; the evaluation continues without {', '.join(names)}")
+        # No path of this machine stands in an artifact.
+        reason = str(outcome).replace(str(config.state.root.resolve()), "the state folder")
+        rungs.left_out.update(dict.fromkeys(names, reason))
     rungs.answered = {rung: rungs.answered[rung] for rung in asked if rung in rungs.answered}
     return rungs
+
+
+def _try(make: Callable[[], Result]) -> Result | TucanoError:
+    """Return the result, or the error of a rung, which decides nothing.
+
+    Raises:
+        Interrupted: A child was killed, or the run was interrupted.
+    """
+    try:
+        return make()
+    except Interrupted:
+        raise
+    except TucanoError as error:
+        return error
+
+
+def _result(made: Made) -> StageResult:
+    if isinstance(made, TucanoError):
+        raise made
+    return made

@@ -8,6 +8,7 @@ from prefect.runtime import flow_run
 from pydantic import BaseModel
 
 from flows.runtime.session import work_folder
+from flows.stages.child_pool import ChildPool
 from flows.stages.remote_child import run_child_remotely
 from flows.stages.runner import Stage
 from schemas.artifact import ArtifactRecord, Origin, Worker
@@ -34,6 +35,7 @@ def run_stage_child(
     progress: Progress,
     metrics: Metrics | None = None,
     fresh: bool = False,
+    pool: ChildPool | None = None,
 ) -> Origin:
     """Run a stage's child process, and return its worker.
 
@@ -48,6 +50,7 @@ def run_stage_child(
         progress: As of `run_child`.
         metrics: As of `run_child`; another machine's arrive when it has ended.
         fresh: Do not reuse another machine's result of the same request.
+        pool: Runs it among others; None: it runs in this thread, alone.
 
     Raises:
         TucanoError: The child failed, with its own sentence and exit code, or was killed; or no machine could run it.
@@ -57,9 +60,8 @@ def run_stage_child(
         return run_child_remotely(
             config, deployment, stage, module, request, folder, reads, output, metrics=metrics, fresh=fresh
         )
-    device = run_child(
-        module, request, folder, interpreter=config.train.interpreter, progress=progress, metrics=metrics
-    )
+    run = run_child if pool is None else pool.run_child
+    device = run(module, request, folder, interpreter=config.train.interpreter, progress=progress, metrics=metrics)
     return Origin(worker=Worker(machine=platform.node(), device=device, prefect_run_id=flow_run.get_id()))
 
 

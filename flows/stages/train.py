@@ -18,7 +18,7 @@ from prefect.runtime import flow_run
 
 from flows.runtime.console import say
 from flows.runtime.session import mirror_address, work_folder
-from flows.stages.child_pool import Trainings
+from flows.stages.child_pool import ChildPool
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage, stage_key
 from flows.stages.train_page import TrainingPage
 from schemas.artifact import ArtifactRecord, Origin, TrainingSegment, Worker
@@ -29,7 +29,6 @@ from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.artifacts import ArtifactStore
-from tasks.policy.child import run_child
 from tasks.train.preflight.check import PREFLIGHT_FILE, Check, as_table
 from tasks.train.request import TrainRequest
 from tasks.train.resume.lease import CHECKPOINTS_FOLDER, SEGMENTS_FILE
@@ -40,7 +39,6 @@ STAGE = "train"
 NOT_IN_KEY = {
     "interpreter",  # The same packages elsewhere.
     "seeds",  # A policy's own seed is in the key; the others do not affect it.
-    "concurrent_trainings",  # Order of execution.
     "save_every",  # How much is lost with the machine.
     "keep_checkpoints",  # Retention in the mirror.
     "preemption",  # How it resumes after that.
@@ -71,6 +69,7 @@ def train(
     *,
     fresh: bool = False,
     fresh_for: str | None = None,
+    pool: ChildPool | None = None,
 ) -> dict[int, StageResult]:
     """Train a policy for each seed, and return them by seed, in the configuration's order.
 
@@ -86,10 +85,12 @@ def train(
         audit: What lets it start.
         fresh: Train from the start.
         fresh_for: The run that wants that, once; this one where None.
+        pool: Runs the children among others; None: the trainings are alone.
     """
     seeds = training_seeds(config)
     given = {"prompts": prompts, "dataset": dataset, "base": base, "audit": audit}
-    trainings = Trainings(config.train.concurrent_trainings)
+    several = len(seeds) > 1 or config.train.adapter_per_task
+    trainings = pool or ChildPool(config.workers.concurrent_children if several else 1)
     run_id = (fresh_for or str(flow_run.root_flow_run_id)) if fresh else None
     stages = {seed: _seed_stage(config, seed, given, trainings, run_id) for seed in seeds}
     if len(seeds) == 1:
@@ -101,7 +102,7 @@ def train(
 
 
 def _seed_stage(
-    config: Config, seed: int, given: Mapping[str, StageResult], trainings: Trainings, fresh: str | None
+    config: Config, seed: int, given: Mapping[str, StageResult], trainings: ChildPool, fresh: str | None
 ) -> Stage:
     """Return the stage that trains the policy of a seed.
 
@@ -109,15 +110,13 @@ def _seed_stage(
         config: The run's configuration.
         seed: The seed.
         given: The stages that training starts from, by role: those that decide the policy, and the audit.
-        trainings: Runs the children where there may be several.
+        trainings: Runs the children.
         fresh: The run that wants the policy trained from the start; None: resume from checkpoints.
     """
     seeds, (module,), recipe = training_seeds(config), entry_modules(config), config.train
     name = stage_name(seed, seeds)
     inputs = {role: result.record for role, result in given.items() if role != "audit"}
     resumed_by = stage_key(STAGE, (module,), _key_inputs(config, seed, but=same_checkpoints(config)), inputs)
-    # A lone child is waited for in the main thread, where a signal ends it.
-    run = run_child if len(seeds) == 1 else trainings.run_child
 
     def train_policy(output: Path, progress: Progress, mlflow_run: StageRun) -> Origin:
         request = _request(config, seed, given, f"{STAGE}-{resumed_by[:16]}", fresh, output)
@@ -125,7 +124,7 @@ def _seed_stage(
             if recipe.adapter_per_task:
                 return _train_each_task(config, trainings, request, name, progress, page, mlflow_run)
             with _child_folder(config, request, mlflow_run) as folder:
-                device = run(
+                device = trainings.run_child(
                     module,
                     request,
                     folder,
@@ -317,7 +316,7 @@ def _show_preflight(file: Path | None, training: str) -> None:
 
 def _train_each_task(
     config: Config,
-    trainings: Trainings,
+    trainings: ChildPool,
     request: TrainRequest,
     name: str,
     progress: Progress,

@@ -38,8 +38,6 @@ class TrainConfig(Section):
     """`transformers` with PEFT and bitsandbytes runs everywhere; `unsloth` needs a GPU."""
     seeds: tuple[int, ...] = ()
     """Seeds, each of which trains a policy on the same data; the run's own where empty."""
-    concurrent_trainings: int = Field(default=1, ge=1)
-    """Concurrent trainings of several seeds or tasks."""
     adapter_per_task: bool = False
     """Train an adapter for each task on that task's prompts alone, instead of one for all."""
     load_in_4bit: bool = True

@@ -44,6 +44,9 @@ class WorkersConfig(Section):
     """The Prefect deployment that runs the other work with weights, as FLOW/DEPLOYMENT: warm start, completions for
     people to score, answers and merge. Where not set, `inference/inference` if training is remote, so that the same
     pool of GPU machines does it, and otherwise the run itself."""
+    concurrent_children: int = Field(default=1, ge=1)
+    """Child processes of this run at once: trainings of several seeds or tasks, what the evaluation's rungs need beside
+    them, and answers. On a CPU each then computes with one thread; a GPU's memory must have room for all."""
     prices: dict[str, MachinePrice] = Field(default_factory=dict)
     """Prices of the machines, by device as torch calls it, such as `NVIDIA L4`, or `cpu`."""
 

@@ -28,7 +28,7 @@ from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
 from schemas.progress import Progress
 from schemas.source import REPOSITORY
 from tasks.policy.device import machine_device
-from tasks.policy.fork_server import ForkedChild, fork_child, load_less, start_server
+from tasks.policy.fork_server import THREADS_VARIABLE, ForkedChild, fork_child, load_less, start_server
 from tasks.policy.full_memory import is_of_memory
 
 LAUNCHER: Final = "tasks.policy.launch"
@@ -36,9 +36,9 @@ MAY_FORK: Final = "tasks."
 """Begin of the names of the modules that use what a fork has loaded; a benchmark's may need a process of its own."""
 SECONDS_TO_END = 28
 """Time for a child to save its work: a Spot machine gives 30."""
-THREADS: Final = "2"
-"""Threads of a child's arithmetic on a CPU, unless the environment sets another number: they decide how sums are split,
-and so the bits of the weights. With one thread per core, a training resumed on another machine would end
+THREADS: Final = 2
+"""Threads of a child's arithmetic on a CPU, unless the environment sets another number: they may decide how sums are
+split, and so the bits of the weights. With one thread per core, a training resumed on another machine could end
 differently."""
 RANK: Final = "RANK"
 WORLD_SIZE: Final = "WORLD_SIZE"
@@ -126,7 +126,7 @@ class _Heard:
 
 def expect_children() -> None:
     """Let the libraries of children load in the background, where children of this interpreter are forks."""
-    start_server(_environment(1))
+    start_server(_environment(1, THREADS))
 
 
 def run_child(
@@ -136,6 +136,7 @@ def run_child(
     *,
     interpreter: Path | None,
     processes: int = 1,
+    threads: int = THREADS,
     progress: Progress,
     metrics: Metrics | None = None,
     alarm: OnAlarm | None = None,
@@ -149,6 +150,7 @@ def run_child(
         folder: Folder of the request and the child's log.
         interpreter: The Python of the trainer's environment; None for the running one.
         processes: Number of processes, each with its own GPU if there are any.
+        threads: Threads of the arithmetic on a CPU, unless the environment sets another number.
         progress: Called with the child's progress.
         metrics: Called with the metrics of each step.
         alarm: Called with each alarm.
@@ -164,7 +166,7 @@ def run_child(
     log_file = folder / f"{name}.log"
     work = [module, str(request_file)] if processes == 1 else [LAUNCHER, str(processes), module, str(request_file)]
     with log_file.open("ab") as log:
-        child = _start(work, interpreter, _environment(processes), log)
+        child = _start(work, interpreter, _environment(processes, threads), log)
     try:
         if started is not None:
             started(child)
@@ -201,12 +203,12 @@ def _start(
         raise InputError(f"the trainer's interpreter {command[0]} cannot be started: {error}") from error
 
 
-def _environment(processes: int) -> dict[str, str]:
-    threads = os.environ.get("OMP_NUM_THREADS", THREADS)
+def _environment(processes: int, threads: int) -> dict[str, str]:
+    named = os.environ.get(THREADS_VARIABLE, str(threads))
     return {
-        "MKL_NUM_THREADS": threads,
+        "MKL_NUM_THREADS": named,
         **{name: value for name, value in os.environ.items() if name not in PLACES},
-        "OMP_NUM_THREADS": threads,
+        THREADS_VARIABLE: named,
         "CUDA_VISIBLE_DEVICES": _devices(processes),
         # TRL reports each created trainer to the hub; no data about a team's runs may be sent anywhere.
         "HF_HUB_DISABLE_TELEMETRY": "1",

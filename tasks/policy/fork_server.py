@@ -30,8 +30,10 @@ LIBRARIES: Final = (
     "transformers.trainer",
     "transformers.models.qwen2.modeling_qwen2",
 )
-READ_LATER: Final = ("PREFECT", "MLFLOW", "PYTEST")
-"""Prefixes of variables that no library of `LIBRARIES` reads when it is imported."""
+THREADS_VARIABLE: Final = "OMP_NUM_THREADS"
+"""Variable with the threads of arithmetic; torch reads it when it is imported, so that a fork is told by a call."""
+READ_LATER: Final = ("PREFECT", "MLFLOW", "PYTEST", THREADS_VARIABLE, "MKL_NUM_THREADS")
+"""Prefixes of variables that no library of `LIBRARIES` reads when it is imported, or that a fork applies later."""
 LONGEST_MESSAGE: Final = 1 << 17
 
 
@@ -218,6 +220,7 @@ def _watch(request: dict[str, Any], stdin: int, stdout: int, stderr: int, status
         os.environ.clear()
         os.environ.update(request["environment"])
         os.chdir(request["folder"])
+        _set_threads(os.environ[THREADS_VARIABLE])
         module, *arguments = request["command"]
         sys.argv = [module, *arguments]
         # As `python -m` does: the module becomes `__main__` and stays it to the interpreter's end.
@@ -233,6 +236,13 @@ def _watch(request: dict[str, Any], stdin: int, stdout: int, stderr: int, status
         # Nobody is left who asks.
         os._exit(1)
     os._exit(0)
+
+
+def _set_threads(named: str) -> None:
+    """Compute with so many threads; OpenMP takes a list too, by depth of nesting."""
+    import torch
+
+    torch.set_num_threads(int(named.split(",", maxsplit=1)[0]))
 
 
 if __name__ == "__main__":

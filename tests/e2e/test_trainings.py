@@ -140,7 +140,7 @@ def test_a_failed_preflight_is_refused_and_kept(root: Path, stopped: Ended, trai
 def test_seeds_with_an_adapter_a_task_are_a_policy_each(
     root: Path, stopped: Ended, train: Callable[..., Ended]
 ) -> None:
-    ended = train("train.seeds=[7, 8]", "train.adapter_per_task=true", "train.concurrent_trainings=2")
+    ended = train("train.seeds=[7, 8]", "train.adapter_per_task=true", "workers.concurrent_children=2")
     assert ended.exit_code == 0, ended.said
     assert skipped(ended.said) == BEFORE
     trainings = ended.document["trainings"]

@@ -149,7 +149,7 @@ def ask(
         with open_recorder(config).pipeline("asks", {}) as run:
             if isinstance(who, RivalConfig):
                 return answer_rival(config, run, dataset or world.dataset, world.plan, who, fresh=fresh)
-            return answer(config, run, dataset or world.dataset, world.plan, who, fresh=fresh)
+            return answer(config, run, dataset or world.dataset, world.plan, who, pool=None, fresh=fresh)
 
     return asks()
 

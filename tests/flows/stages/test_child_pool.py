@@ -1,4 +1,4 @@
-"""Several trainings at once: no more than allowed, each to its end, and none left after Ctrl-C."""
+"""Several children at once: no more than allowed, each to its end, and none left after Ctrl-C."""
 
 import os
 import signal
@@ -12,7 +12,8 @@ import psutil
 import pytest
 from pydantic import BaseModel
 
-from flows.stages.child_pool import Trainings
+from flows.stages.child_pool import ChildPool, pool_of
+from schemas.config.profiles import load_config
 from schemas.errors import InputError, Interrupted
 from schemas.progress import silent
 from tests.flows.prefect_state import prefect_state
@@ -37,7 +38,7 @@ def prefect(prefect_server: str, tmp_path: Path) -> Iterator[None]:
 
 
 def test_no_more_than_allowed_are_at_work_whoever_starts_them(tmp_path: Path) -> None:
-    trainings = Trainings(2)
+    pool = ChildPool(2)
     at_work, most, lock = 0, 0, threading.Lock()
     two_at_work = threading.Barrier(2)
 
@@ -54,13 +55,13 @@ def test_no_more_than_allowed_are_at_work_whoever_starts_them(tmp_path: Path) ->
             if done < total:
                 two_at_work.wait(timeout=60)
 
-        trainings.run_child(MODULE, Request(do="work"), folder, interpreter=None, progress=progress)
+        pool.run_child(MODULE, Request(do="work"), folder, interpreter=None, progress=progress)
 
     def seed(name: str) -> str:
-        trainings.map({f"{name}-{task}": partial(child, tmp_path / name / task) for task in ("push", "churn")})
+        pool.map({f"{name}-{task}": partial(child, tmp_path / name / task) for task in ("push", "churn")})
         return name
 
-    assert trainings.map({name: partial(seed, name) for name in ("one", "two")}) == {"one": "one", "two": "two"}
+    assert pool.map({name: partial(seed, name) for name in ("one", "two")}) == {"one": "one", "two": "two"}
     assert (at_work, most) == (0, 2)
 
 
@@ -77,8 +78,48 @@ def test_all_come_to_their_end_before_the_first_failure_is_reported() -> None:
         "good": partial(done.append, "good"),
     }
     with pytest.raises(InputError, match="the first in order"):
-        Trainings(1).map(works)
+        ChildPool(1).map(works)
     assert done == ["good"]
+
+
+def test_where_the_first_decides_its_failure_ends_the_others_and_is_what_is_reported(tmp_path: Path) -> None:
+    """A training that its preflight refuses must not wait for the models that its evaluation would need."""
+    pool = ChildPool(2)
+
+    def refused() -> None:
+        while not (tmp_path / "pid").exists():
+            time.sleep(0.05)
+        raise InputError("the base gives the same answer everywhere")
+
+    def wait() -> None:
+        pool.run_child(MODULE, Request(do="wait"), tmp_path, interpreter=None, progress=silent)
+
+    with pytest.raises(InputError, match="the same answer everywhere"):
+        pool.map({"train": refused, "sft": wait}, first_decides=True)
+    assert not psutil.pid_exists(int((tmp_path / "pid").read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(("at_once", "threads"), [(1, "2"), (2, "1")])
+def test_children_at_once_have_a_thread_each(
+    at_once: int, threads: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    said: list[str] = []
+
+    def hear(_done: int, _total: int, text: str) -> None:
+        said.append(text)
+
+    ChildPool(at_once).run_child(MODULE, Request(do="threads"), tmp_path, interpreter=None, progress=hear)
+    assert said == [threads]
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [["workers.concurrent_children=1"], ["workers.inference=inference/inference"], ["workers.training=training/train"]],
+)
+def test_there_is_no_pool_where_one_child_runs_at_a_time_or_another_machine_runs_them(overrides: list[str]) -> None:
+    assert pool_of(load_config("local")) is not None
+    assert pool_of(load_config("local", overrides)) is None
 
 
 def test_an_interruption_is_reported_before_a_failure_and_nothing_else_begins_on_a_machine_that_goes(
@@ -90,22 +131,22 @@ def test_an_interruption_is_reported_before_a_failure_and_nothing_else_begins_on
         begun.append("refused")
         raise InputError("this one is bad")
 
-    trainings = Trainings(1)
+    pool = ChildPool(1)
 
     def interrupted() -> None:
-        trainings.run_child(MODULE, Request(do="killed"), tmp_path, interpreter=None, progress=silent)
+        pool.run_child(MODULE, Request(do="killed"), tmp_path, interpreter=None, progress=silent)
 
     with pytest.raises(Interrupted, match="was killed by SIGKILL at 0 of 0"):
-        trainings.map({"a": refused, "b": interrupted, "c": lambda: begun.append("c")})
+        pool.map({"a": refused, "b": interrupted, "c": lambda: begun.append("c")})
     assert begun == ["refused"]
 
 
 def test_an_interruption_ends_every_child_and_starts_no_other(tmp_path: Path) -> None:
-    trainings = Trainings(2)
+    pool = ChildPool(2)
     names = ("one", "two", "three")
 
     def wait(name: str) -> None:
-        trainings.run_child(MODULE, Request(do="wait"), tmp_path / name, interpreter=None, progress=silent)
+        pool.run_child(MODULE, Request(do="wait"), tmp_path / name, interpreter=None, progress=silent)
 
     def interrupt() -> None:
         while sum((tmp_path / name / "pid").exists() for name in names) < 2:
@@ -114,22 +155,22 @@ def test_an_interruption_ends_every_child_and_starts_no_other(tmp_path: Path) ->
 
     threading.Thread(target=interrupt, daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
-        trainings.map({name: partial(wait, name) for name in names})
+        pool.map({name: partial(wait, name) for name in names})
     pids = [int(file.read_text(encoding="utf-8")) for file in tmp_path.glob("*/pid")]
     assert len(pids) == 2
     assert not [pid for pid in pids if psutil.pid_exists(pid)]
     with pytest.raises(Interrupted, match="run the same command again"):
-        trainings.map({"four": partial(wait, "four")})
+        pool.map({"four": partial(wait, "four")})
 
 
 def test_all_are_asked_to_end_before_any_is_waited_for(tmp_path: Path) -> None:
     """A machine that is taken away gives all of them the same few seconds."""
-    trainings = Trainings(2)
+    pool = ChildPool(2)
     siblings = {"one": "two", "two": "one"}
 
     def train(name: str) -> None:
         request = SavingRequest(sibling=tmp_path / siblings[name])
-        trainings.run_child("tests.flows.saving_child", request, tmp_path / name, interpreter=None, progress=silent)
+        pool.run_child("tests.flows.saving_child", request, tmp_path / name, interpreter=None, progress=silent)
 
     def interrupt() -> None:
         while not all((tmp_path / name / "ready").exists() for name in siblings):
@@ -138,5 +179,5 @@ def test_all_are_asked_to_end_before_any_is_waited_for(tmp_path: Path) -> None:
 
     threading.Thread(target=interrupt, daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
-        trainings.map({name: partial(train, name) for name in siblings})
+        pool.map({name: partial(train, name) for name in siblings})
     assert all((tmp_path / name / "saved").exists() for name in siblings)

@@ -107,7 +107,7 @@ class World:
         config: Config = load_config("local", [*fixed, *overrides])
         with open_recorder(config).pipeline("evaluates", {}) as run:
             stages: dict[str, StageResult] = evaluate(
-                config, run, self.prompts, self.dataset, self.base, self.audit, {42: policy}
+                config, run, self.prompts, self.dataset, self.base, self.audit, {42: policy}, for_rungs={}
             )
         return stages
 

@@ -12,7 +12,8 @@ from flows.runtime.stores import open_recorder, open_store
 from flows.stages import prompt_search, stage_child
 from flows.stages import rungs as rungs_module
 from flows.stages.answers import Answering
-from flows.stages.rungs import Rungs, answer_rungs
+from flows.stages.child_pool import do_all
+from flows.stages.rungs import Rungs, answer_rungs, rung_makers
 from flows.stages.runner import StageResult
 from schemas.artifact import ArtifactKind
 from schemas.config.config import AUDIT_FOLDER, Config
@@ -122,8 +123,10 @@ def climb(world: World, *rungs: str, seed: int, overrides: tuple[str, ...] = (),
     @flow(name="climbs", validate_parameters=False)
     def climbs() -> Rungs:
         with open_recorder(config).pipeline("climbs", {}) as run:
+            given = (config, run, world.prompts, world.dataset, world.base)
+            made = do_all(None, rung_makers(*given, pool=None, fresh=fresh))
             return answer_rungs(
-                config, run, world.prompts, world.dataset, world.plan, world.base, world.tuned, fresh=fresh
+                config, run, world.dataset, world.plan, world.base, world.tuned, made, pool=None, fresh=fresh
             )
 
     return climbs()

@@ -29,7 +29,7 @@ from schemas.config.train import TrainConfig
     [
         "train.interpreter=/elsewhere/python",
         "train.seeds=[42,123]",
-        "train.concurrent_trainings=3",
+        "workers.concurrent_children=3",
         "train.save_every=3",
         "train.keep_checkpoints=9",
         "train.preemption.seconds=9",

@@ -12,6 +12,14 @@ from schemas.errors import GateRefused, InputError
 from tasks.policy.child import Channel, as_child
 
 
+def surroundings(do: str) -> str:
+    if do == "threads":
+        import torch
+
+        return str(torch.get_num_threads())
+    return " ".join(os.environ[name] for name in do.split()[1:])
+
+
 def fill_disk() -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -30,8 +38,8 @@ def act(do: str, folder: Path, channel: Channel) -> None:
         channel.metrics(1, {"loss": 0.5})
         channel.alarm("ceiling", 1, "too long")
         channel.progress(2, 2, "whole")
-    elif do.startswith("environment "):
-        channel.progress(0, 1, " ".join(os.environ[name] for name in do.split()[1:]))
+    elif do == "threads" or do.startswith("environment "):
+        channel.progress(0, 1, surroundings(do))
     elif do == "input":
         raise InputError("the input is bad")
     elif do == "gate":

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -32,7 +33,7 @@ def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(child, "MAY_FORK", "tests.")
 
 
-def _run(do: str, folder: Path) -> list[tuple[int, int, str]]:
+def _run(do: str, folder: Path, **named: Any) -> list[tuple[int, int, str]]:
     seen: list[tuple[int, int, str]] = []
     run_child(
         MODULE,
@@ -40,6 +41,7 @@ def _run(do: str, folder: Path) -> list[tuple[int, int, str]]:
         folder,
         interpreter=None,
         progress=lambda done, total, text: seen.append((done, total, text)),
+        **named,
     )
     return seen
 
@@ -111,6 +113,16 @@ def test_the_bits_of_the_weights_are_not_the_number_of_cores(
     assert _run("environment OMP_NUM_THREADS MKL_NUM_THREADS", tmp_path) == [(0, 1, f"{expected} {expected}")]
 
 
+@pytest.mark.usefixtures("either_way")
+def test_a_child_among_others_computes_with_fewer_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two children with two threads each on two cores wait for each other: each took five times as long."""
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    before = _servers()
+    assert [_run("threads", tmp_path, threads=threads) for threads in (1, 2)] == [[(0, 1, "1")], [(0, 1, "2")]]
+    # Another number of threads is no reason to load the libraries again.
+    assert len(_servers() - before) <= 1
+
+
 def test_a_child_reports_to_its_parent_alone(tmp_path: Path) -> None:
     expected = [(0, 1, "TRUE 1")]
     assert _run("environment DISABLE_MLFLOW_INTEGRATION HF_HUB_DISABLE_TELEMETRY", tmp_path) == expected
@@ -172,7 +184,7 @@ def test_children_that_are_expected_are_forked_from_what_loads_already(
 ) -> None:
     monkeypatch.setattr(child, "MAY_FORK", "tests.")
     # An environment of its own: an earlier test's server is of another.
-    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    monkeypatch.setenv("MKL_DYNAMIC", "FALSE")
     before = _servers()
     expect_children()
     expected = _servers() - before
@@ -183,14 +195,14 @@ def test_children_that_are_expected_are_forked_from_what_loads_already(
 
 def test_variables_that_the_owner_adds_meanwhile_start_no_second_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """The libraries of the curate stage set some where they are imported; another value is another environment."""
-    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.setenv("MKL_CBWR", "AUTO")
     before = _servers()
     expect_children()
     expected = _servers() - before
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     expect_children()
     assert _servers() - before == expected
-    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    monkeypatch.setenv("MKL_CBWR", "AVX2")
     expect_children()
     assert _servers() - before - expected
 
