@@ -1,6 +1,7 @@
 """MLflow record of a run: one run for the pipeline, and a nested run for each stage."""
 
 import json
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -22,6 +23,9 @@ PARAMETERS_AT_ONCE: Final = 100
 STATE_TAG: Final = "state"
 ALONE_TAG: Final = "alone"
 """Tag of a pipeline's run: whether it holds the state folder's lock."""
+
+_INPUTS_IN_TURNS: Final = threading.Lock()
+"""MLflow looks for each dataset and then inserts it, which its store refuses to the second of two threads."""
 
 Steps = Iterable[tuple[int, Mapping[str, float]]]
 
@@ -178,7 +182,10 @@ class Recorder:
             for record in inputs.values()
             if record.kind in MODEL_KINDS
         ]
-        self._client.log_inputs(run_id, datasets, [LoggedModelInput(model) for model in models if model is not None])
+        with _INPUTS_IN_TURNS:
+            self._client.log_inputs(
+                run_id, datasets, [LoggedModelInput(model) for model in models if model is not None]
+            )
 
     @contextmanager
     def _ended(self, run_id: str) -> Iterator[None]:
