@@ -1,26 +1,22 @@
 """Engine that draws completions on a CPU: each prompt computed once, and only rows that are not yet finished.
 
 More than half of a short prompt is its system turn, computed once for all prompts of a draw that begin with it.
-It runs transformers' own layers on an `unpacked` copy of the policy, with a cache and an attention of its own. Keys and
-values are allocated once: a prompt's in one place for all its completions, and each completion's own beside. In
-attention the completions of a prompt are one matrix product with the prompt's keys. A finished row is overwritten by
-the last one.
+It runs transformers' own layers on the prompts, by an `unpacked` copy of the policy, and `DecoderStep` on each further
+token. Keys and values are allocated once: a prompt's in one place for all its completions, and each completion's own
+beside. In attention the completions of a prompt are one matrix product with the prompt's keys. A finished row is
+overwritten by the last one.
 """
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
-from transformers import AttentionInterface
-from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
+from tasks.policy.decoder_step import DecoderStep
 from tasks.policy.unpacked import unpacked
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
-
-ATTENTION: Final = "completions_of_prompts"
-"""Name under which transformers knows the engine's attention."""
 
 
 class Choice(Protocol):
@@ -43,7 +39,8 @@ class Engine:
 
     def __init__(self, policy: Any) -> None:
         """Copy the policy, of which `reason_against` has nothing to say."""
-        self.model: PreTrainedModel = unpacked(policy, ATTENTION)
+        self.model: PreTrainedModel = unpacked(policy)
+        self._step = DecoderStep(self.model.model)
 
     @torch.inference_mode()
     def draw(
@@ -77,12 +74,13 @@ class Engine:
             kept = without([n for n, row in enumerate(rows) if drawn[row][-1] in ends], len(rows))
             if not kept or place == most - 1:
                 break
-            last = tokens.unsqueeze(1)
             if len(kept) < len(rows):
-                rows, last = [rows[n] for n in kept], last[kept]
+                rows, tokens = [rows[n] for n in kept], tokens[kept]
                 choice.keep(kept)
                 memory.keep(kept)
-            hidden = self._step(memory, last, lengths[rows].unsqueeze(1) + place)
+            last = tokens.unsqueeze(1)
+            hidden = self._step(tokens, lengths[rows] + place, memory.attend)
+            memory.length += 1
         return drawn
 
     def _read(self, memory: "KeysAndValues", prompts: Sequence[tuple[int, ...]], ends: Collection[int]) -> torch.Tensor:
@@ -110,38 +108,19 @@ class Engine:
         before, count = memory.length, len(tokens)
         mask = torch.ones(1, 1, count, before + count, dtype=torch.bool).tril(before) if before else None
         positions = torch.arange(before, before + count).unsqueeze(0)
-        hidden = self._forward(memory, torch.tensor([tokens]), positions, mask)[:, -1]
-        memory.length += count
-        return hidden
-
-    def _step(self, memory: "KeysAndValues", last: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-        """Compute one more token of each row, and return its hidden state, (rows, width)."""
-        memory.reads = None
-        hidden = self._forward(memory, last, positions, None, memory=memory)[:, 0]
-        memory.length += 1
-        return hidden
-
-    def _forward(
-        self,
-        cache: "KeysAndValues",
-        ids: torch.Tensor,
-        positions: torch.Tensor,
-        mask: torch.Tensor | None,
-        **named: Any,
-    ) -> torch.Tensor:
         hidden: torch.Tensor = self.model.model(
-            input_ids=ids,
+            input_ids=torch.tensor([tokens]),
             attention_mask={"full_attention": mask},
             position_ids=positions,
-            past_key_values=cache,
+            past_key_values=memory,
             use_cache=True,
-            **named,
         ).last_hidden_state
-        return hidden
+        memory.length += count
+        return hidden[:, -1]
 
 
 class KeysAndValues:
-    """Keys and values of some prompts and of their completions; it is the cache of transformers' layers."""
+    """Keys and values of some prompts and of their completions; for prompts it is the cache of transformers' layers."""
 
     is_compileable = False
 
@@ -163,8 +142,8 @@ class KeysAndValues:
         self._rows = [(torch.empty(of_rows), torch.empty(of_rows)) for _ in layers]
         self._mask = torch.where(torch.arange(max(lengths)) < torch.tensor(lengths)[:, None], 0.0, float("-inf"))
         self.group_of = list(group_of)
-        self.reads: int | None = None
-        """Number of the prompt that is computed; None while completions are."""
+        self.reads = 0
+        """Number of the prompt that is computed."""
         self.length = 0
         """Tokens of the prompt that is computed, or else of each completion, that are kept."""
         self._arrange()
@@ -172,11 +151,7 @@ class KeysAndValues:
     def update(
         self, keys: torch.Tensor, values: torch.Tensor, layer: int, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Keep a layer's new keys and values, (rows, heads, tokens, size), and return them, after the prompt's."""
-        if self.reads is None:
-            for kept, new in zip(self._rows[layer], (keys, values), strict=True):
-                kept[: len(new), :, self.length] = new[:, :, 0]
-            return keys, values
+        """Keep a layer's new keys and values of a prompt, (1, heads, tokens, size), and return all of the prompt."""
         own = [kept[self.reads, :, : self.length + keys.shape[2]] for kept in self._prompts[layer]]
         for kept, new in zip(own, (keys, values), strict=True):
             kept[:, self.length :] = new[0]
@@ -217,10 +192,25 @@ class KeysAndValues:
         self._row_at = places
         self._place_of = torch.tensor(self.group_of) * width + torch.tensor(lanes)
 
-    def attend(self, layer: int, queries: torch.Tensor, scaling: float) -> torch.Tensor:
-        """Return each row's mean of the values, by the attention of its one new token, (rows, 1, heads, size)."""
-        rows, heads, _, size = queries.shape
+    def attend(
+        self, layer: int, queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scaling: float
+    ) -> torch.Tensor:
+        """Keep a layer's keys and values of a new token of each row, and return the means of its attention.
+
+        Args:
+            layer: Number of the layer.
+            queries: Of the new tokens, (rows, heads, size).
+            keys: Of the new tokens, (rows, key heads, size).
+            values: As the keys.
+            scaling: Of the products of queries and keys.
+
+        Returns:
+            (rows, heads, size)
+        """
+        rows, heads, size = queries.shape
         groups, length = len(self._mask), self.length + 1
+        for kept, new in zip(self._rows[layer], (keys, values), strict=True):
+            kept[:rows, :, self.length] = new
         prompt_keys, prompt_values = (kept[:groups] for kept in self._prompts[layer])
         own_keys, own_values = (kept[:rows, :, :length] for kept in self._rows[layer])
         # Query heads that share a key are further rows of one product.
@@ -229,7 +219,7 @@ class KeysAndValues:
         weights = torch.cat([to_prompt, asked @ own_keys.mT], dim=-1).softmax(dim=-1)
         of_prompt, own = weights[..., :-length], weights[..., -length:]
         mean: torch.Tensor = self._by_row(self._by_group(of_prompt) @ prompt_values) + own @ own_values
-        return mean.view(rows, 1, heads, size)
+        return mean.view(rows, heads, size)
 
     def _by_group(self, values: torch.Tensor) -> torch.Tensor:
         """Return values of (rows, heads, shared, size) as (groups, heads, rows of a group x shared, size)."""
@@ -256,23 +246,3 @@ def _move(kept: Sequence[torch.Tensor], places: Sequence[int]) -> None:
         if place != source:
             for values in kept:
                 values[place] = values[source]
-
-
-def _attention(
-    module: torch.nn.Module,
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    attention_mask: torch.Tensor | None,
-    *,
-    memory: KeysAndValues | None = None,
-    **named: Any,
-) -> tuple[torch.Tensor, None]:
-    """Compute a layer's attention as transformers asks for it: a whole prompt, or one more token of each row."""
-    if memory is None:
-        mean, _ = sdpa_attention_forward(module, query, key, value, attention_mask, **named)
-        return mean, None
-    return memory.attend(module.layer_idx, query, named["scaling"]), None  # type: ignore[arg-type]
-
-
-AttentionInterface.register(ATTENTION, _attention)

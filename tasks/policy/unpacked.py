@@ -102,12 +102,11 @@ def _is_known(module: "torch.nn.Module") -> bool:
     return weight is None or weight.is_floating_point() or type(weight).__name__ == "Params4bit"
 
 
-def unpacked(model: Any, attention: str) -> "PreTrainedModel":
+def unpacked(model: Any) -> "PreTrainedModel":
     """Return a policy's copy in float32, ready to generate.
 
     Args:
         model: The policy, of which `reason_against` has nothing to say.
-        attention: Registered name of the attention that the copy computes.
     """
     import torch
     from transformers.initialization import no_init_weights
@@ -116,7 +115,7 @@ def unpacked(model: Any, attention: str) -> "PreTrainedModel":
     config = copy.deepcopy(base.config)
     if hasattr(config, "quantization_config"):
         del config.quantization_config
-    config._attn_implementation = attention  # noqa: SLF001 - transformers has no other way
+    config._attn_implementation = "sdpa"  # noqa: SLF001 - transformers has no other way
     with torch.device("meta"), no_init_weights():
         made: PreTrainedModel = type(base)(config)
     tensors: dict[str, torch.Tensor] = {}

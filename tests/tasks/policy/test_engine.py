@@ -127,7 +127,8 @@ def test_a_first_turn_is_computed_once_and_changes_no_completion(policy: Any, pr
     assert sum(computed[: len(distinct) + len(turns)]) == sum(map(len, turns)) + sum(
         len(prompt) - next((len(turn) for turn in turns if list(prompt[: len(turn)]) == turn), 0) for prompt in distinct
     )
-    assert set(computed[len(distinct) + len(turns) :]) == {1}
+    # What follows is computed without the layer's own calls.
+    assert len(computed) == len(distinct) + len(turns)
     for row, (prompt, key, tokens) in enumerate(zip(begun, keys, together, strict=True)):
         assert engine.draw([prompt], Sampled([key], temperature=1.0), most=9, ends=ENDS) == [tokens]
         with torch.no_grad():
@@ -168,7 +169,6 @@ def test_the_policy_is_left_as_it_was(policy: Any, prompts: list[list[int]]) -> 
     assert learns
     assert learns == {name for name, weight in policy.named_parameters() if weight.requires_grad}
     assert all(torch.equal(before[name], weight) for name, weight in policy.named_parameters())
-    assert policy.get_base_model().config._attn_implementation != Engine(policy).model.config._attn_implementation
 
 
 def test_the_last_rows_fill_the_gaps() -> None:

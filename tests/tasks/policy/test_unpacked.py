@@ -18,7 +18,7 @@ def _with_adapter(model: Any, **settings: Any) -> Any:
 
 def test_a_plain_policy_is_shared_and_not_copied(base: Path) -> None:
     model = load_base(base, four_bit=False)
-    copy = unpacked(model, "sdpa")
+    copy = unpacked(model)
     own = dict(model.named_parameters())
     assert {name for name, weight in copy.named_parameters() if weight.data_ptr() != own[name].data_ptr()} == set()
 
