@@ -90,10 +90,15 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
             evaluates = until in {"evaluate", "promote"}
             pool = pool_of(config) if evaluates else None
             makers = rung_makers(config, run, prompts, dataset, base_model, pool, fresh=fresh) if evaluates else {}
-            if until != "audit":
-                policies, for_rungs = _trained(config, run, given, makers, pool, fresh=fresh)
+            if until != "audit" and config.workers.training is not None:
+                policies = train_remotely(config, run, given, fresh=str(flow_run.root_flow_run_id) if fresh else None)
+            elif pool is not None:
+                policies, for_rungs = _train_beside(config, run, given, makers, pool, fresh=fresh)
+            elif until != "audit":
+                policies = train(config, run, prompts, dataset, base_model, audited, fresh=fresh)
             stages |= {stage_name(seed, policies): policy for seed, policy in policies.items()}
             if evaluates:
+                for_rungs = for_rungs or do_all(pool, makers)
                 stages |= evaluate(
                     config, run, prompts, dataset, base_model, audited, policies, for_rungs, pool, fresh=fresh
                 )
@@ -154,22 +159,17 @@ def _given_to_training(config: Config, pipeline_run: str, *, fresh: bool, until:
     return stages
 
 
-def _trained(
+def _train_beside(
     config: Config,
     pipeline_run: str,
     given: Mapping[str, StageResult],
     makers: Makers,
-    pool: ChildPool | None,
+    pool: ChildPool,
     *,
     fresh: bool,
 ) -> tuple[Mapping[int, StageResult], Mapping[str, Made]]:
-    """Train, and make what the evaluation's rungs need: at once in a pool, otherwise after the training."""
-    if config.workers.training is not None:
-        fresh_for = str(flow_run.root_flow_run_id) if fresh else None
-        return train_remotely(config, pipeline_run, given, fresh=fresh_for), do_all(pool, makers)
+    """Train, and make what the evaluation's rungs need meanwhile; a training that fails ends that too."""
     training = partial(train, config, pipeline_run, *given.values(), pool=pool, fresh=fresh)
-    if pool is None:
-        return training(), do_all(None, makers)
     works: dict[str, Callable[[], Any]] = {"train": training, **makers}
     made = pool.map(works, first_decides=True)
     return made.pop("train"), made

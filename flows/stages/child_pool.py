@@ -112,7 +112,8 @@ def pool_of(config: Config) -> ChildPool | None:
 
 def do_all(pool: ChildPool | None, works: Mapping[str, Callable[[], Result]]) -> dict[str, Result]:
     """Do each work, at once in a pool, or one after the other in this thread."""
-    return {name: work() for name, work in works.items()} if pool is None else pool.map(works)
+    # Prefect maps no empty list.
+    return pool.map(works) if pool is not None and works else {name: work() for name, work in works.items()}
 
 
 def _results(futures: Mapping[str, PrefectFuture[Any]]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import json
 import platform
 import shutil
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.artifacts import ArtifactStore
+from tasks.policy.child import run_child
 from tasks.train.preflight.check import PREFLIGHT_FILE, Check, as_table
 from tasks.train.request import TrainRequest
 from tasks.train.resume.lease import CHECKPOINTS_FOLDER, SEGMENTS_FILE
@@ -89,10 +90,11 @@ def train(
     """
     seeds = training_seeds(config)
     given = {"prompts": prompts, "dataset": dataset, "base": base, "audit": audit}
-    several = len(seeds) > 1 or config.train.adapter_per_task
-    trainings = pool or ChildPool(config.workers.concurrent_children if several else 1)
+    trainings = pool or ChildPool(config.workers.concurrent_children)
     run_id = (fresh_for or str(flow_run.root_flow_run_id)) if fresh else None
-    stages = {seed: _seed_stage(config, seed, given, trainings, run_id) for seed in seeds}
+    # Where it is alone, it is waited for in the main thread, and has all threads.
+    run = run_child if pool is None and len(seeds) == 1 else trainings.run_child
+    stages = {seed: _seed_stage(config, seed, given, trainings, run, run_id) for seed in seeds}
     if len(seeds) == 1:
         return {seeds[0]: run_stage(stages[seeds[0]], config, pipeline_run, fresh=fresh)}
     policies = trainings.map(
@@ -102,7 +104,12 @@ def train(
 
 
 def _seed_stage(
-    config: Config, seed: int, given: Mapping[str, StageResult], trainings: ChildPool, fresh: str | None
+    config: Config,
+    seed: int,
+    given: Mapping[str, StageResult],
+    trainings: ChildPool,
+    run: Callable[..., str | None],
+    fresh: str | None,
 ) -> Stage:
     """Return the stage that trains the policy of a seed.
 
@@ -110,7 +117,8 @@ def _seed_stage(
         config: The run's configuration.
         seed: The seed.
         given: The stages that training starts from, by role: those that decide the policy, and the audit.
-        trainings: Runs the children.
+        trainings: Runs the children of a policy with an adapter for each task.
+        run: Runs the child of a policy with one adapter.
         fresh: The run that wants the policy trained from the start; None: resume from checkpoints.
     """
     seeds, (module,), recipe = training_seeds(config), entry_modules(config), config.train
@@ -124,7 +132,7 @@ def _seed_stage(
             if recipe.adapter_per_task:
                 return _train_each_task(config, trainings, request, name, progress, page, mlflow_run)
             with _child_folder(config, request, mlflow_run) as folder:
-                device = trainings.run_child(
+                device = run(
                     module,
                     request,
                     folder,
