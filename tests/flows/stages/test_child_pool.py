@@ -21,6 +21,7 @@ from tests.flows.prefect_state import prefect_state
 pytestmark = pytest.mark.integration
 
 MODULE = "tests.tasks.policy.example_child"
+SHARED = "state.artifacts=/mnt/artifacts"
 
 
 class Request(BaseModel):
@@ -115,7 +116,11 @@ def test_children_at_once_have_a_thread_each(
 
 @pytest.mark.parametrize(
     "overrides",
-    [["workers.concurrent_children=1"], ["workers.inference=inference/inference"], ["workers.training=training/train"]],
+    [
+        ["workers.concurrent_children=1"],
+        ["workers.inference=inference/inference", SHARED],
+        ["workers.training=training/train", SHARED],
+    ],
 )
 def test_there_is_no_pool_where_one_child_runs_at_a_time_or_another_machine_runs_them(overrides: list[str]) -> None:
     assert pool_of(load_config("local")) is not None

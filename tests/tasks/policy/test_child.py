@@ -184,7 +184,7 @@ def test_children_that_are_expected_are_forked_from_what_loads_already(
 ) -> None:
     monkeypatch.setattr(child, "MAY_FORK", "tests.")
     # An environment of its own: an earlier test's server is of another.
-    monkeypatch.setenv("MKL_DYNAMIC", "FALSE")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5")
     before = _servers()
     expect_children()
     expected = _servers() - before
@@ -195,14 +195,14 @@ def test_children_that_are_expected_are_forked_from_what_loads_already(
 
 def test_variables_that_the_owner_adds_meanwhile_start_no_second_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """The libraries of the curate stage set some where they are imported; another value is another environment."""
-    monkeypatch.setenv("MKL_CBWR", "AUTO")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
     before = _servers()
     expect_children()
     expected = _servers() - before
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     expect_children()
     assert _servers() - before == expected
-    monkeypatch.setenv("MKL_CBWR", "AVX2")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4")
     expect_children()
     assert _servers() - before - expected
 
