@@ -155,7 +155,8 @@ def _report_runs(report: Report, runs: Sequence[Run], wanted: Result, calm: Life
             again = each.lost(place)
             if again is not None:
                 lost[source].append(again)
-            parts.update({part.partition(" (")[0] for part in life.under_way().split(", ")})
+            # While it loads, the parts in brackets are of the loading.
+            parts.update(set(life.under_way().partition(" (")[0].split(", ")))
             row = (
                 str(number) if not place else "",
                 f"{life.seconds:.1f}",
