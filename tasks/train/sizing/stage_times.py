@@ -31,14 +31,15 @@ Machine = Literal["cpu", "gpu"]
 
 UPDATE_SHARE: Final = 0.56
 """Share of a step's time that its update took on the laptop; sampling and rewards took the rest."""
-LAPTOP_STEP, LAPTOP_TOKENS, LAPTOP_PARAMETERS = 1.5, 4 * 8 * 128, 5_181_056
-"""Seconds of one step of the stand-in on two CPU cores, with a share of loading and validations, the most tokens of its
-completions, and its weights."""
+LAPTOP_STEP, LAPTOP_TOKENS, LAPTOP_PARAMETERS = 2.2, 4 * 8 * 128, 5_181_056
+"""Seconds of one step of the stand-in on two CPU cores, with a share of loading, preflight and validations, the most
+tokens of its completions, and its weights."""
 LAPTOP_RUN: Final = "the quickstart's run on two CPU cores"
 PROMPTS_A_SECOND, ROWS_A_SECOND = 1_300, 6_000
 """Prompts synthesized and rows curated per second on two CPU cores; docs/benchmarks.md."""
-LAPTOP_DEMONSTRATION, LAPTOP_ANSWER = 83.2 / (80 * 16), 6.4 / 240
-"""Seconds per demonstration and per test answer of the stand-in, in that retraining."""
+LAPTOP_DEMONSTRATION, LAPTOP_ANSWER = 60.7 / (80 * 16), 6.9 / 240
+"""Seconds per demonstration and per test answer of the stand-in, in that run with one child at a time: two at once, with
+a thread each, take about as long one after the other."""
 START_UP: Final = 600.0
 """Seconds until a Spot machine works, with downloads of image and model; the assumption of infra/README.md."""
 LOADING: Final = 60.0

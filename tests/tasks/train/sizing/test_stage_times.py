@@ -35,7 +35,7 @@ def test_a_laptop_has_no_start_up_and_no_gpu() -> None:
     assert {stage.machine for stage in stages.values()} == {"cpu"}
     assert "start-up of the GPU's machine" not in stages
     # Five steps of sixteen answers, each as long as one of the rung `sft` took.
-    assert stages["base"].seconds == pytest.approx(5 * 16 * 83.2 / 1280)
+    assert stages["base"].seconds == pytest.approx(5 * 16 * 60.7 / 1280)
 
 
 def test_draws_of_the_base_cost_as_many_answers() -> None:
@@ -48,7 +48,7 @@ def test_draws_of_the_base_cost_as_many_answers() -> None:
 def test_general_instructions_are_counted_where_they_are_asked() -> None:
     assert not any(name.startswith("general") for name in times("l4", "evaluate.general=off"))
     asked = times("local", "evaluate.general=report")["general instructions: 360 answers"].seconds
-    assert asked == pytest.approx(360 * 6.4 / 240)
+    assert asked == pytest.approx(360 * 6.9 / 240)
     assert not any(name.startswith("general") for name in times("local"))
 
 
