@@ -98,7 +98,7 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
                 policies = train(config, run, prompts, dataset, base_model, audited, fresh=fresh)
             stages |= {stage_name(seed, policies): policy for seed, policy in policies.items()}
             if evaluates:
-                for_rungs = for_rungs or do_all(pool, makers)
+                for_rungs = for_rungs or do_all(None, makers)
                 stages |= evaluate(
                     config, run, prompts, dataset, base_model, audited, policies, for_rungs, pool, fresh=fresh
                 )

@@ -1,9 +1,11 @@
 """Terminal output: progress with an estimate on a terminal, plain lines elsewhere."""
 
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -27,28 +29,49 @@ def say(text: str) -> None:
 def stage_progress(stage: str) -> Iterator[Report]:
     """Show the progress of one stage while the block runs."""
     if console.is_terminal:
-        with _bar(stage) as report:
+        with _bars.bar(stage) as report:
             yield report
     else:
         yield _lines(stage)
 
 
-@contextmanager
-def _bar(stage: str) -> Iterator[Report]:
-    columns = (
+class _Bars:
+    """Bars of the stages that are at work, in one display: of several rich draws the first alone."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._display: Progress | None = None
+
+    @contextmanager
+    def bar(self, stage: str) -> Iterator[Report]:
+        with self._lock:
+            display = self._display = self._display or _started()
+            task = display.add_task("", total=None, stage=stage)
+        try:
+            yield lambda done, total, text: display.update(task, completed=done, total=total, description=text)
+        finally:
+            with self._lock:
+                display.remove_task(task)
+                if not display.tasks:
+                    display.stop()
+                    self._display = None
+
+
+_bars: Final = _Bars()
+
+
+def _started() -> Progress:
+    display = Progress(
         TextColumn("{task.fields[stage]:<10}"),
         BarColumn(bar_width=30),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
         TextColumn("{task.description}"),
+        console=console,
+        transient=True,
     )
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=None, stage=stage)
-
-        def report(done: int, total: int, text: str) -> None:
-            progress.update(task, completed=done, total=total, description=text)
-
-        yield report
+    display.start()
+    return display
 
 
 def _lines(stage: str) -> Report:

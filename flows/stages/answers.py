@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -144,7 +145,9 @@ def answer(
         summary=_figures,
     )
     folder = batches_folder(config, STAGE, stage, fresh=fresh)
-    return _run(stage, config, pipeline_run, fresh=fresh)
+    # Two of equal weights have equal answers: the second then finds those of the first.
+    with nullcontext() if pool is None else pool.alone(stage.key):
+        return _run(stage, config, pipeline_run, fresh=fresh)
 
 
 def try_rivals(config: Config, dataset: StageResult, *, fresh: bool = False) -> None:

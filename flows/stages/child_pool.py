@@ -2,14 +2,16 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture
 from prefect.task_runners import ThreadPoolTaskRunner
+from prefect.transactions import CommitMode, transaction
 from pydantic import BaseModel
 
 from schemas.config.config import Config
@@ -19,13 +21,14 @@ from tasks.policy.child import SECONDS_TO_END, THREADS, ChildProcess, ask_to_end
 Result = TypeVar("Result")
 
 SECONDS_OF_A_WAIT = 1.0
+ENDED: Final = "ended with the others; run the same command again to resume from here"
 
 
 class ChildPool:
-    """Works that each have a thread and a child process.
+    """Works that each have a thread, and the child processes that they start.
 
     Signals reach the main thread only, and a thread that waits for its child receives nothing else; so the main thread,
-    which waits too, ends the children.
+    which waits for the works, ends the children.
     """
 
     def __init__(self, at_once: int) -> None:
@@ -36,7 +39,9 @@ class ChildPool:
         self._slots = threading.BoundedSemaphore(at_once)
         self._lock = threading.Lock()
         self._children: list[ChildProcess] = []
-        self._ended = False
+        self._keys: dict[str, threading.Lock] = {}
+        self._ended: str | None = None
+        """Why no other child begins."""
 
     def map(self, works: Mapping[str, Callable[[], Result]], *, first_decides: bool = False) -> dict[str, Result]:
         """Do each work in a Prefect task of its name; mapped work may map in turn.
@@ -46,7 +51,7 @@ class ChildPool:
 
         Args:
             works: The works by their names.
-            first_decides: A failure of the first one ends the others, and is raised at once.
+            first_decides: A failure of the first one ends the others' children, and is raised.
         """
         with ThreadPoolTaskRunner[Any](max_workers=self._at_once) as runner:
             guarded = [self._unless_ended(work) for work in works.values()]
@@ -70,10 +75,18 @@ class ChildPool:
         with self._slots:
             try:
                 return run_child(module, request, folder, threads=self._threads, started=self._add, **named)
-            except Interrupted:
+            except Interrupted as interrupted:
                 # The machine is wanted elsewhere: a child that waits for room does not start.
-                self._ended = True
+                self._ended = self._ended or str(interrupted)
                 raise
+
+    @contextmanager
+    def alone(self, key: str) -> Iterator[None]:
+        """Let nobody else in this pool work on the stage of a key, in whose folder there is room for one."""
+        with self._lock:
+            turns = self._keys.setdefault(key, threading.Lock())
+        with turns:
+            yield
 
     def _unless_ended(self, work: Callable[[], Result]) -> Callable[[], Result]:
         def guarded() -> Result:
@@ -88,12 +101,12 @@ class ChildPool:
             self._children.append(child)
 
     def _refuse_where_ended(self) -> None:
-        if self._ended:
-            raise Interrupted("the training was ended with the others; run the same command again to resume from here")
+        if self._ended is not None:
+            raise Interrupted(self._ended)
 
     def _end(self) -> None:
         with self._lock:
-            self._ended = True
+            self._ended = self._ended or ENDED
         # All are signalled before any is waited for: each has the same short time to save its work.
         for child in self._children:
             ask_to_end(child)
@@ -139,4 +152,6 @@ def _wait_for(future: PrefectFuture[Any]) -> None:
 
 @task(name="concurrent", task_run_name="{name}", cache_policy=NO_CACHE)
 def _run(name: str, work: Callable[[], object]) -> object:  # noqa: ARG001 - the run's name
-    return work()
+    # Otherwise Prefect keeps what a finished stage made only when all works of this one have ended well.
+    with transaction(commit_mode=CommitMode.EAGER):
+        return work()

@@ -58,8 +58,8 @@ class _Layer:
     """A decoder's layer."""
 
     def __init__(self, number: int, layer: Any) -> None:
-        attention, feed_forward = layer.self_attn, layer.mlp
         """Read a layer; its number is the attention's."""
+        attention, feed_forward = layer.self_attn, layer.mlp
         self._number = number
         self._before_attention = _norm_of(layer.input_layernorm)
         self._before_feed_forward = _norm_of(layer.post_attention_layernorm)

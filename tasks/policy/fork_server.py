@@ -32,8 +32,10 @@ LIBRARIES: Final = (
 )
 THREADS_VARIABLE: Final = "OMP_NUM_THREADS"
 """Variable with the threads of arithmetic; torch reads it when it is imported, so that a fork is told by a call."""
-READ_LATER: Final = ("PREFECT", "MLFLOW", "PYTEST", THREADS_VARIABLE, "MKL_NUM_THREADS")
-"""Prefixes of variables that no library of `LIBRARIES` reads when it is imported, or that a fork applies later."""
+READ_LATER: Final = ("PREFECT", "MLFLOW", "PYTEST")
+"""Prefixes of variables that no library of `LIBRARIES` reads when it is imported."""
+OF_A_CHILD: Final = frozenset({THREADS_VARIABLE, "MKL_NUM_THREADS"})
+"""Variables that children of one server may have otherwise: torch is told by a call."""
 LONGEST_MESSAGE: Final = 1 << 17
 
 
@@ -158,7 +160,8 @@ def start_server(environment: Mapping[str, str]) -> ForkServer | None:
     read_on_import = {name: value for name, value in environment.items() if not name.startswith(READ_LATER)}
     with _starting:
         # Libraries that this process imports, such as those of the curate stage, add variables of their own.
-        if not _current or not _current[0].environment.items() <= read_on_import.items():
+        known = set(_current[0].environment) - OF_A_CHILD if _current else set()
+        if not _current or any(_current[0].environment[name] != read_on_import.get(name) for name in known):
             _current[:] = [ForkServer(read_on_import)]
         return _current[0]
 
@@ -239,10 +242,12 @@ def _watch(request: dict[str, Any], stdin: int, stdout: int, stderr: int, status
 
 
 def _set_threads(named: str) -> None:
-    """Compute with so many threads; OpenMP takes a list too, by depth of nesting."""
+    """Compute with so many threads; as in OpenMP it may be a list, by depth of nesting, and nonsense is ignored."""
     import torch
 
-    torch.set_num_threads(int(named.split(",", maxsplit=1)[0]))
+    outer = named.split(",", maxsplit=1)[0].strip()
+    if outer.isdecimal() and int(outer):
+        torch.set_num_threads(int(outer))
 
 
 if __name__ == "__main__":

@@ -38,8 +38,8 @@ LAPTOP_RUN: Final = "the quickstart's run on two CPU cores"
 PROMPTS_A_SECOND, ROWS_A_SECOND = 1_300, 6_000
 """Prompts synthesized and rows curated per second on two CPU cores; docs/benchmarks.md."""
 LAPTOP_DEMONSTRATION, LAPTOP_ANSWER = 60.7 / (80 * 16), 6.9 / 240
-"""Seconds per demonstration and per test answer of the stand-in, in that run with one child at a time: two at once, with
-a thread each, take about as long one after the other."""
+"""Seconds per demonstration and per test answer of the stand-in, in that run with one child at a time; two at once take
+about as long as these one after the other."""
 START_UP: Final = 600.0
 """Seconds until a Spot machine works, with downloads of image and model; the assumption of infra/README.md."""
 LOADING: Final = 60.0

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from prefect import task
 from pydantic import BaseModel
 
 from flows.stages.child_pool import ChildPool, pool_of
@@ -98,6 +99,50 @@ def test_where_the_first_decides_its_failure_ends_the_others_and_is_what_is_repo
     with pytest.raises(InputError, match="the same answer everywhere"):
         pool.map({"train": refused, "sft": wait}, first_decides=True)
     assert not psutil.pid_exists(int((tmp_path / "pid").read_text(encoding="utf-8")))
+
+
+def test_what_a_work_within_a_work_finished_is_kept_though_another_failed() -> None:
+    """Prefect hands what a task keeps to the task around it, which drops all when one of them fails."""
+
+    @task(cache_key_fn=lambda _, parameters: f"{parameters['name']}-of-the-pool", persist_result=True)
+    def produce(name: str) -> str:
+        if name == "bad":
+            raise InputError("this one is bad")
+        return name
+
+    def seeds() -> None:
+        ChildPool(2).map({name: partial(produce, name) for name in ("good", "bad")})
+
+    with pytest.raises(InputError, match="this one is bad"):
+        ChildPool(2).map({"train": seeds})
+    assert produce("good", return_state=True).name == "Cached"
+
+
+def test_nobody_else_works_on_the_stage_of_a_key() -> None:
+    pool, other_is_done, at_work = ChildPool(3), threading.Event(), threading.Lock()
+
+    def same() -> None:
+        with pool.alone("same"):
+            assert at_work.acquire(blocking=False)
+            other_is_done.wait(timeout=60)
+            at_work.release()
+
+    def other() -> None:
+        with pool.alone("another"):
+            # Time for the second of the same to be where it must not.
+            time.sleep(0.5)
+            other_is_done.set()
+
+    pool.map({"one": same, "other": other, "two": same})
+    assert other_is_done.is_set()
+
+
+def test_a_child_that_may_not_begin_says_what_ended_the_others(tmp_path: Path) -> None:
+    pool = ChildPool(2)
+    for name in ("sft", "train"):
+        with pytest.raises(Interrupted, match="example_child was killed by SIGKILL"):
+            pool.run_child(MODULE, Request(do="killed"), tmp_path / name, interpreter=None, progress=silent)
+    assert not (tmp_path / "train" / "pid").exists()
 
 
 @pytest.mark.parametrize(("at_once", "threads"), [(1, "2"), (2, "1")])

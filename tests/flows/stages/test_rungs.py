@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from flows.runtime.stores import open_recorder, open_store
-from flows.stages import prompt_search, stage_child
+from flows.stages import child_pool, prompt_search, stage_child
 from flows.stages import rungs as rungs_module
 from flows.stages.answers import Answering
-from flows.stages.child_pool import do_all
+from flows.stages.child_pool import ChildPool, do_all
 from flows.stages.rungs import Rungs, answer_rungs, rung_makers
 from flows.stages.runner import StageResult
 from schemas.artifact import ArtifactKind
@@ -101,10 +101,18 @@ class _Children:
 def children(monkeypatch: pytest.MonkeyPatch) -> _Children:
     children = _Children()
     monkeypatch.setattr(stage_child, "run_child", children.run)
+    monkeypatch.setattr(child_pool, "run_child", children.run)
     return children
 
 
-def climb(world: World, *rungs: str, seed: int, overrides: tuple[str, ...] = (), fresh: bool = False) -> Rungs:
+def climb(
+    world: World,
+    *rungs: str,
+    seed: int,
+    overrides: tuple[str, ...] = (),
+    fresh: bool = False,
+    pool: ChildPool | None = None,
+) -> Rungs:
     from prefect import flow
 
     names = ", ".join(f'"{rung}"' for rung in rungs)
@@ -124,9 +132,9 @@ def climb(world: World, *rungs: str, seed: int, overrides: tuple[str, ...] = (),
     def climbs() -> Rungs:
         with open_recorder(config).pipeline("climbs", {}) as run:
             given = (config, run, world.prompts, world.dataset, world.base)
-            made = do_all(None, rung_makers(*given, pool=None, fresh=fresh))
+            made = do_all(pool, rung_makers(*given, pool, fresh=fresh))
             return answer_rungs(
-                config, run, world.dataset, world.plan, world.base, world.tuned, made, pool=None, fresh=fresh
+                config, run, world.dataset, world.plan, world.base, world.tuned, made, pool, fresh=fresh
             )
 
     return climbs()
@@ -169,15 +177,20 @@ def test_the_base_answers_the_test_split_under_the_prompt_that_validation_chose(
     assert len(children.requests) == asked
 
 
+@pytest.mark.parametrize("pooled", [False, True])
 def test_a_rung_that_fails_is_left_out_with_its_reason_and_the_others_answer(
-    world: World, children: _Children, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    world: World,
+    children: _Children,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    pooled: bool,
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise TucanoError(f"unexpected ValueError; the traceback is in {world.root}/work/sft/warm_start.log")
 
     monkeypatch.setattr(rungs_module, "tuned_on_references", fail)
     children.fails, children.fails_where = InputError("the memory is full"), {"samples": 8}
-    found = climb(world, *ALL, seed=3)
+    found = climb(world, *ALL, seed=3 + 10 * pooled, pool=ChildPool(2) if pooled else None)
     assert list(found.answered) == ["base-guided", "base-prompt", "tuned-guided"]
     assert found.left_out == {
         "base-majority": "the memory is full",
@@ -260,7 +273,10 @@ def test_a_search_that_is_made_again_takes_no_other_machines_earlier_answers(
     assert set(asked) == {fresh}
 
 
-def test_an_interruption_leaves_nothing_out_but_ends_the_evaluation(world: World, children: _Children) -> None:
+@pytest.mark.parametrize("pool", [None, ChildPool(2)])
+def test_an_interruption_leaves_nothing_out_but_ends_the_evaluation(
+    world: World, children: _Children, pool: ChildPool | None
+) -> None:
     children.fails = Interrupted("killed")
     with pytest.raises(Interrupted):
-        climb(world, "base-guided", seed=6)
+        climb(world, "base-guided", seed=6, pool=pool)
