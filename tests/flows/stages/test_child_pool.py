@@ -150,6 +150,7 @@ def test_children_at_once_have_a_thread_each(
     at_once: int, threads: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     said: list[str] = []
 
     def hear(_done: int, _total: int, text: str) -> None:

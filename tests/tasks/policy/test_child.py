@@ -117,6 +117,7 @@ def test_the_bits_of_the_weights_are_not_the_number_of_cores(
 def test_a_child_among_others_computes_with_fewer_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two children with two threads each on two cores wait for each other: each took five times as long."""
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     before = _servers()
     assert [_run("threads", tmp_path, threads=threads) for threads in (1, 2)] == [[(0, 1, "1")], [(0, 1, "2")]]
     # Another number of threads is no reason to load the libraries again.
