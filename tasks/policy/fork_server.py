@@ -31,11 +31,11 @@ LIBRARIES: Final = (
     "transformers.models.qwen2.modeling_qwen2",
 )
 THREADS_VARIABLE: Final = "OMP_NUM_THREADS"
-"""Variable with the threads of arithmetic; torch reads it when it is imported, so that a fork is told by a call."""
+"""Variable with the threads of arithmetic, which torch reads when it is imported; a fork sets them by a call."""
 READ_LATER: Final = ("PREFECT", "MLFLOW", "PYTEST")
 """Prefixes of variables that no library of `LIBRARIES` reads when it is imported."""
 OF_A_CHILD: Final = frozenset({THREADS_VARIABLE, "MKL_NUM_THREADS"})
-"""Variables that children of one server may have otherwise: torch is told by a call."""
+"""Variables that children of one server may have otherwise."""
 LONGEST_MESSAGE: Final = 1 << 17
 
 
@@ -105,6 +105,8 @@ class ForkServer:
         """
         self.environment: Final = dict(environment)
         """Environment in which the libraries are imported."""
+        self.shared: Final = {name: value for name, value in self.environment.items() if name not in OF_A_CHILD}
+        """The part of it that its children have too."""
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
@@ -160,8 +162,7 @@ def start_server(environment: Mapping[str, str]) -> ForkServer | None:
     read_on_import = {name: value for name, value in environment.items() if not name.startswith(READ_LATER)}
     with _starting:
         # Libraries that this process imports, such as those of the curate stage, add variables of their own.
-        known = set(_current[0].environment) - OF_A_CHILD if _current else set()
-        if not _current or any(_current[0].environment[name] != read_on_import.get(name) for name in known):
+        if not _current or not _current[0].shared.items() <= read_on_import.items():
             _current[:] = [ForkServer(read_on_import)]
         return _current[0]
 

@@ -31,9 +31,7 @@ def decoder(request: pytest.FixtureRequest) -> Any:
 def test_hidden_states_are_those_of_the_layers(decoder: Any) -> None:
     """A token that sees itself alone takes its own value, whatever its query."""
 
-    def itself(
-        _: int, queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, _scaling: float
-    ) -> torch.Tensor:
+    def itself(_layer: int, queries: Tensor, keys: Tensor, values: Tensor, _scaling: float) -> Tensor:
         return values.repeat_interleave(queries.shape[1] // keys.shape[1], dim=1)
 
     wanted = decoder(input_ids=TOKENS[:, None], position_ids=POSITIONS[:, None], use_cache=False).last_hidden_state

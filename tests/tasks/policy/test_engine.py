@@ -165,10 +165,14 @@ def test_no_completion_is_shorter_or_longer_than_asked(policy: Any, prompts: lis
 def test_the_policy_is_left_as_it_was(policy: Any, prompts: list[list[int]]) -> None:
     before = {name: weight.clone() for name, weight in policy.named_parameters()}
     learns = {name for name, weight in policy.named_parameters() if weight.requires_grad}
+    config = policy.get_base_model().config.to_dict()
+    attention = policy.get_base_model().config._attn_implementation
     Engine(policy).draw(prompts, Sampled(keys_of(prompts, 5), temperature=1.0), most=4, ends=ENDS)
     assert learns
     assert learns == {name for name, weight in policy.named_parameters() if weight.requires_grad}
     assert all(torch.equal(before[name], weight) for name, weight in policy.named_parameters())
+    assert policy.get_base_model().config.to_dict() == config
+    assert policy.get_base_model().config._attn_implementation == attention
 
 
 def test_the_last_rows_fill_the_gaps() -> None:
