@@ -1,7 +1,7 @@
 """Reward by minutes at four times the local profile's steps and prompts: stock, as version 0.3 trained, and ours.
 
-Both are the pipeline's training on one base and dataset, five seeds each, one after the other, each alone on the
-machine; they differ in what samples and how the update is computed alone (`train.stock_generation`,
+Both are the pipeline's training on one base and dataset, five seeds each, two trainings at once with a processor each,
+stock and ours in turns; they differ in what samples and how the update is computed alone (`train.stock_generation`,
 `train.stock_update`). Minutes are from the start of a training's process on: loading, preflight, steps, checkpoints and
 validations are in them. No training stops early.
 
@@ -15,13 +15,13 @@ import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import fmean
 from typing import Final
 
-from rich.console import Console
-
-from benchmarks.harness import Report, add_overrides, run_benchmark
+from benchmarks.harness import Report, add_overrides, progress, run_benchmark
 from benchmarks.preemption.runs import make_request
 from benchmarks.scaling.trainings import ARMS, OURS, STOCK, Outcome, Point, outcome_of
 from schemas.config.profiles import load_config
@@ -30,6 +30,7 @@ STATE: Final = Path(".tucano") / "benchmark-scaling"
 PROFILE: Final = "local"
 SEEDS: Final = (1, 2, 3, 4, 5)
 FACTOR: Final = 4.0
+AT_ONCE: Final = 2
 MARKS: Final = 12
 """Rows of the table of minutes."""
 MAX_SHARE: Final = 1 / 3
@@ -52,18 +53,20 @@ def measure(report: Report, options: Namespace) -> None:
     settings.append(f"train.patience={load_config(PROFILE, settings).train.max_steps}")
     request = make_request(PROFILE, settings, (STATE / "inputs").resolve(), "", "")
     outcomes: dict[str, dict[int, Outcome]] = {arm: {} for arm in ARMS}
-    with Console(stderr=True).status("") as status:
+    with ProcessPoolExecutor(AT_ONCE, mp_context=get_context("spawn")) as pool:
+        running = {}
         for seed in options.seeds:
             for arm, changes in ARMS.items():
                 recipe = load_config(PROFILE, [*settings, *changes]).train
-                outcomes[arm][seed] = outcome_of(
-                    arm,
-                    request.model_copy(update={"config": recipe, "seed": seed}),
-                    STATE,
-                    lambda done, total, text, arm=arm, seed=seed: status.update(
-                        f"{arm}, seed {seed}: step {done} of {total}, {text}"
-                    ),
-                )
+                asked = request.model_copy(update={"config": recipe, "seed": seed})
+                running[pool.submit(outcome_of, arm, asked, STATE)] = arm, seed
+        try:
+            for future in progress(as_completed(running), "trainings", len(running)):
+                arm, seed = running[future]
+                outcomes[arm][seed] = future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     report_outcomes(report, outcomes)
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from benchmarks.training.kept import digest
 from schemas.errors import InputError
-from schemas.progress import Progress
+from schemas.progress import silent
 from schemas.source import source_digest
 from tasks.policy.child import run_child
 from tasks.train.request import TrainRequest
@@ -52,14 +52,13 @@ class Outcome(BaseModel):
     """Of the steps that were validated, in their order."""
 
 
-def outcome_of(arm: str, request: TrainRequest, state: Path, progress: Progress) -> Outcome:
+def outcome_of(arm: str, request: TrainRequest, state: Path) -> Outcome:
     """Return the outcome of a training, which runs if this code has not run it before.
 
     Args:
         arm: One of `ARMS`, whose recipe the request has.
         request: The training; its output and mirror are replaced.
         state: Folder of the kept outcomes.
-        progress: Called with the steps.
 
     Raises:
         TucanoError: The training fails.
@@ -68,13 +67,13 @@ def outcome_of(arm: str, request: TrainRequest, state: Path, progress: Progress)
     name = digest(request.model_dump_json(exclude={*PLACES}), *inputs, source_digest(CHILD))
     kept = state / f"{arm}-seed{request.seed}-{name}.json"
     if not kept.exists():
-        work = state / "work"
+        work = state / "work" / kept.stem
         # What a stopped process left would shorten the time of this one.
         shutil.rmtree(work, ignore_errors=True)
         asked = request.model_copy(
             update={"output": work / "output", "mirror": str(work.resolve() / "mirror"), "training": kept.stem}
         )
-        outcome = _train(arm, asked, work, progress)
+        outcome = _train(arm, asked, work)
         draft = kept.with_suffix(".draft")
         draft.write_text(outcome.model_dump_json(indent=1), encoding="utf-8")
         draft.replace(kept)
@@ -82,7 +81,7 @@ def outcome_of(arm: str, request: TrainRequest, state: Path, progress: Progress)
     return Outcome.model_validate_json(kept.read_text(encoding="utf-8"))
 
 
-def _train(arm: str, request: TrainRequest, work: Path, progress: Progress) -> Outcome:
+def _train(arm: str, request: TrainRequest, work: Path) -> Outcome:
     seconds: dict[int, float] = {}
     started = time.monotonic()
 
@@ -90,7 +89,9 @@ def _train(arm: str, request: TrainRequest, work: Path, progress: Progress) -> O
         # A step is validated before it is reported.
         seconds[step] = time.monotonic() - started
 
-    run_child(CHILD, request, work, interpreter=None, progress=progress, metrics=finished)
+    # One thread each, as a training has beside another child of a retraining: two threads each would wait for one
+    # another on two processors, and cost five times the time.
+    run_child(CHILD, request, work, interpreter=None, threads=1, progress=silent, metrics=finished)
     summary = read_summary(request.output)
     if summary["rollouts_drawn_by"] != DRAWN_BY[arm]:
         raise InputError(

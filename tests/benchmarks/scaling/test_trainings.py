@@ -11,7 +11,6 @@ from benchmarks.scaling import trainings
 from benchmarks.scaling.trainings import OURS, STOCK, Outcome, outcome_of
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError, Interrupted
-from schemas.progress import silent
 from tasks.train.request import TrainRequest
 
 
@@ -60,12 +59,12 @@ def test_a_finished_training_is_kept_for_its_seed_and_recipe(
 ) -> None:
     child = Child()
     monkeypatch.setattr(trainings, "run_child", child)
-    first = outcome_of(OURS, request_of(), tmp_path, silent)
+    first = outcome_of(OURS, request_of(), tmp_path)
     assert (first.before, [(point.step, point.reward) for point in first.curve]) == (0.0, [(2, 0.5)])
-    assert outcome_of(OURS, request_of(), tmp_path, silent) == first
+    assert outcome_of(OURS, request_of(), tmp_path) == first
     assert child.ran == 1
-    outcome_of(OURS, request_of(2), tmp_path, silent)
-    outcome_of(OURS, request_of(max_steps=9), tmp_path, silent)
+    outcome_of(OURS, request_of(2), tmp_path)
+    outcome_of(OURS, request_of(max_steps=9), tmp_path)
     assert child.ran == 3
 
 
@@ -76,9 +75,9 @@ def test_one_that_was_stopped_leaves_nothing_and_starts_again(
     monkeypatch.setattr(trainings, "run_child", child)
     child.stopped = True
     with pytest.raises(Interrupted):
-        outcome_of(OURS, request_of(), tmp_path, silent)
+        outcome_of(OURS, request_of(), tmp_path)
     child.stopped = False
-    assert isinstance(outcome_of(OURS, request_of(), tmp_path, silent), Outcome)
+    assert isinstance(outcome_of(OURS, request_of(), tmp_path), Outcome)
     assert child.ran == 2
 
 
@@ -87,5 +86,5 @@ def test_rollouts_of_the_wrong_engine_are_no_outcome(
 ) -> None:
     monkeypatch.setattr(trainings, "run_child", Child("ours"))
     with pytest.raises(InputError, match="ours drew the rollouts of stock, where transformers is to draw"):
-        outcome_of(STOCK, request_of(), tmp_path, silent)
+        outcome_of(STOCK, request_of(), tmp_path)
     assert not list(tmp_path.glob("*.json"))
