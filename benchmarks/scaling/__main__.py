@@ -67,7 +67,7 @@ def measure(report: Report, options: Namespace) -> None:
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    report_outcomes(report, outcomes)
+    report_outcomes(report, {arm: dict(sorted(of_arm.items())) for arm, of_arm in outcomes.items()})
 
 
 def _scaled(factor: float) -> list[str]:

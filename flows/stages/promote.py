@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from prefect.artifacts import create_markdown_artifact
 
 from flows.runtime.console import say
 from flows.runtime.links import linked_to_mlflow
+from flows.runtime.session import work_folder
 from flows.runtime.stores import open_registry
 from flows.stages.merge import merge
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
@@ -25,12 +27,16 @@ from tasks.evaluate.report.text import REPORT_TEXT
 from tasks.lineage.graph.models import DECISION_FILE
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.mlflow.registry import PolicyVersion
+from tasks.policy.child import run_child
 from tasks.policy.merge import MERGED_FOLDER, MergeCheck
 from tasks.policy.merge_child import CHECK_FILE, read_check
 from tasks.policy.published import PUBLISHED_FILE
+from tasks.serve.package import PackageRequest, write_decoding
+from tasks.serve.served_model import Decoding, evaluated_decoding
 from tasks.train.summaries import read_summary
 
 CARD_FILE = "README.md"
+PACKAGE = "package"
 
 
 @flow(name="promote", flow_run_name="promote-seed{config.seed}", validate_parameters=False)
@@ -71,7 +77,7 @@ def promote(
     if merged is not None:
         inputs["merged"] = merged
 
-    def work(output: Path, _: Progress, mlflow_run: StageRun) -> None:
+    def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
         registry = open_registry(config)
         before = registry.holder(config.promote.model_name, config.promote.alias)
         registered = registry.register(
@@ -87,6 +93,7 @@ def promote(
         check = read_check(merged.path) if merged is not None else None
         if merged is not None:
             shutil.copytree(merged.path, output / MERGED_FOLDER, ignore=shutil.ignore_patterns(CHECK_FILE))
+            write_decoding(output / MERGED_FOLDER, decoding)
         decision = {
             "model": config.promote.model_name,
             "version": registered.version,
@@ -100,13 +107,16 @@ def promote(
         facts = _facts(decision, report, registered, check, inputs)
         (output / CARD_FILE).write_text(model_card(facts), encoding="utf-8")
         (output / DECISION_FILE).write_text(json.dumps(decision, indent=1, ensure_ascii=False), encoding="utf-8")
+        if merged is not None:
+            _add_model(config, registered, output, facts.identities, decoding, progress)
 
+    decoding = evaluated_decoding(evaluation.record.config or config.model_dump(mode="json"))
     stage = Stage(
         name="promote",
         kind="promotion",
         # This flow too: it writes the decision and the card.
         sources=("flows.stages.promote", "tasks.lineage.mlflow.registry"),
-        config_digest=config_digest(config.promote.model_dump(mode="json"), forced),
+        config_digest=config_digest(config.promote.model_dump(mode="json"), forced, asdict(decoding)),
         inputs={role: result.record for role, result in inputs.items()},
         work=work,
         summary=_figures,
@@ -124,6 +134,31 @@ def promote(
         key="promotion", markdown=linked_to_mlflow(markdown, result.record, config), description="Did the alias move?"
     )
     return result
+
+
+def _add_model(
+    config: Config,
+    registered: PolicyVersion,
+    promotion: Path,
+    identities: Mapping[str, str],
+    decoding: Decoding,
+    progress: Progress,
+) -> None:
+    """Package the model for MLflow, and add the package to its version."""
+    work, card = work_folder(config, PACKAGE), promotion / CARD_FILE
+    shutil.rmtree(work, ignore_errors=True)
+    request = PackageRequest(
+        weights=promotion / MERGED_FOLDER,
+        card=card,
+        max_tokens=decoding.max_tokens,
+        identities=dict(identities),
+        output=work / config.promote.model_name,
+    )
+    run_child("tasks.serve.package", request, work, interpreter=None, progress=progress)
+    open_registry(config).add_model(
+        config.promote.model_name, registered.version, request.output, card.read_text(encoding="utf-8")
+    )
+    shutil.rmtree(work)
 
 
 def read_decision(folder: Path) -> Mapping[str, Any]:

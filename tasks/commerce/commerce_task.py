@@ -7,8 +7,10 @@ from typing import Protocol
 
 from schemas.documents import Rollout
 from schemas.tasks import SpecName, TaskName
+from tasks.commerce.inputs import TaskInputs
 from tasks.commerce.reward import Reference, Reward
 from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.commerce.usable import CheckedAnswer
 
 
 class Metric(Protocol):
@@ -34,6 +36,10 @@ class CommerceTask:
     nothing."""
     system: str
     """The system prompt, in Portuguese."""
+    instruction: str
+    """The instruction of a prompt that is asked in production: the first of those that training uses."""
+    inputs: type[TaskInputs]
+    """What a shop gives for one prompt."""
     answer: Callable[[Reference], str]
     """A fully correct completion made from a reference; unknown values are answered plausibly."""
     rewards: Mapping[SpecName, Reward]
@@ -53,6 +59,9 @@ class CommerceTask:
     """Whether the reference identifies the question; elsewhere references are labels, which unrelated prompts share."""
     prompt_is_unread: bool
     """Whether `grounded` reads only the completion and the reference: equal answers to other prompts earn the same."""
+    check: Callable[[str, Databases | None], CheckedAnswer]
+    """Reads an answer as a shop's program does, and says why it cannot be used; the databases are read by sql_qa only,
+    which does without."""
     grammar: str = ""
     """Grammar of a right answer's form (`tasks.commerce.grammar`), for guided decoding; empty where any text is one."""
 

@@ -5,6 +5,7 @@ Whatever looks at the one pipeline is in this file, for a file's tests stay in o
 
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import run_child
 from tasks.train.request import TrainRequest
 from tasks.train.summaries import SUMMARY_FILE
+from tests.docs.test_quickstart import ASK, DOCS, commands
+from tests.flows.command import in_this_process
 from tests.small_pipeline import PROFILE, VERDICT_CODES, Ended, Pipeline, retrain, skipped
 from tests.source_records import outside_key, used_by_children
 
@@ -139,6 +142,18 @@ def test_train_and_evaluate_alone_find_what_the_whole_run_made(pipeline: Pipelin
     assert training["sha256"] == pipeline.resumed.document["stages"]["train"]["sha256"]
     assert skipped(evaluated.said) == STAGES[:-1]
     assert evaluated.exit_code == pipeline.resumed.exit_code
+
+
+@pytest.mark.parametrize("line", [line for line in commands(DOCS / "quickstart.md") if line.startswith(ASK)])
+def test_every_question_of_the_quickstart_is_answered(pipeline: Pipeline, line: str) -> None:
+    # The small pipeline has a champion or none, as chance would have it.
+    version = pipeline.resumed.document["decision"]["version"]
+    state = ("--profile", PROFILE, "--set", f"state.root={pipeline.root}", "--version", version, "--json")
+    ended = in_this_process(*shlex.split(line)[1:], *state)
+    assert ended.returncode == 0, ended.stderr
+    (answer,) = json.loads(ended.stdout)["answers"]
+    assert answer["task"] == line.split()[2]
+    assert answer["tokens"] <= load_config(str(PROFILE)).train.max_completion_tokens
 
 
 def test_every_rollout_of_the_training_can_be_found_by_its_prompt_and_step(pipeline: Pipeline) -> None:

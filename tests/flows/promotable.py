@@ -10,7 +10,7 @@ from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config, StateConfig
 from schemas.config.profiles import load_config
-from schemas.tables.prompts import VALIDATION_FILE
+from schemas.tables.prompts import TEST_FILE, TRAIN_FILE, VALIDATION_FILE
 from tasks.evaluate.compare import write_report
 from tasks.evaluate.report.text import REPORT_TEXT
 from tasks.lineage.mlflow.recorder import Recorder
@@ -113,6 +113,8 @@ class Promotable:
 def make_promotable(root: Path) -> Promotable:
     def dataset(folder: Path) -> None:
         write_prompts(VALIDATION, folder / VALIDATION_FILE)
+        for split in (TRAIN_FILE, TEST_FILE):
+            write_prompts([prompt_row("push", f"Produto em {split}")], folder / split)
         sizes = {"train": 80, "validation": len(VALIDATION), "test": 40}
         DATASET_SUMMARY.model_copy(update={**sizes, "scrubbed": {"CPF": 2}}).write(folder)
         (folder / "README.md").write_text("# Prompts\n\n## Sources and licences\n\nsimulated\n", encoding="utf-8")

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from schemas.store.store import Store
+from tasks.commerce.churn.inputs import ChurnInputs
 from tasks.commerce.example import Example
 from tasks.commerce.prompt_rounds import distinct_prompts
 from tasks.commerce.text.categories import readable_category
-from tasks.commerce.text.portuguese_numbers import decimal, reais
 from tasks.commerce.text.wordings import read_wording
 
 if TYPE_CHECKING:
@@ -97,23 +97,11 @@ def _profiles(store: Store, hazards: "DataFrame") -> "DataFrame":
 
 
 def _prompt(row: tuple[Any, ...], instruction: str) -> str:
-    profile = Profile(*row)
-    category = "desconhecida" if profile.category is None else readable_category(profile.category)
-    lines = [
-        instruction,
-        f"Estado: {profile.state}",
-        f"Pedidos: {profile.orders}",
-        f"Categoria favorita: {category}",
-        f"Total gasto: {reais(profile.spent)}",
-        f"Máximo de parcelas: {profile.instalments or 1}",
-        f"Dias desde a última compra: {profile.silent_days}",
-        f"Última nota: {_rating(profile.last_rating, 0)}",
-        f"Nota média: {_rating(profile.mean_rating, 1)}",
-        f"Entregas com atraso: {profile.late}",
-        f"Pedidos não entregues: {profile.undelivered}",
-    ]
-    return "\n".join(lines)
-
-
-def _rating(rating: float | None, places: int) -> str:
-    return "sem avaliação" if rating is None else decimal(rating, places)
+    known = Profile(*row)._asdict()
+    category = known["category"]
+    shown = known | {
+        "category": None if category is None else readable_category(category),
+        "instalments": known["instalments"] or 1,
+    }
+    # The store's tables are checked: a million prompts are not checked one by one again.
+    return ChurnInputs.model_construct(None, **shown).prompt(instruction)

@@ -3,12 +3,14 @@
 import json
 from typing import Final
 
-from tasks.commerce.churn.scorer import REWARDS, WORDING
+from tasks.commerce.churn.inputs import ChurnInputs
+from tasks.commerce.churn.scorer import CHECKS, REWARDS, WORDING
 from tasks.commerce.churn.truth import metric
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.faults import spoil_json
 from tasks.commerce.grammar import BOOLEAN, SHARE, json_grammar, text
 from tasks.commerce.reward import Reference
+from tasks.commerce.usable import check_object
 
 LONGEST_REASON: Final = 300
 """Characters of a reason under guided decoding: three sentences."""
@@ -31,6 +33,8 @@ TASK: Final = CommerceTask(
     name="churn",
     description=described(__doc__),
     system=WORDING.system,
+    instruction=WORDING.instructions[0],
+    inputs=ChurnInputs,
     answer=answer,
     rewards=REWARDS,
     metric=metric,
@@ -40,5 +44,6 @@ TASK: Final = CommerceTask(
     answers_in_json=True,
     asked_by_reference=False,
     prompt_is_unread=False,
+    check=lambda completion, _: check_object(completion, CHECKS),
     grammar=json_grammar({"risk_score": SHARE, "churn": BOOLEAN, "reasoning": text(LONGEST_REASON)}),
 )

@@ -7,6 +7,7 @@ from typing import Any, Final, overload
 from schemas.store.store import Store
 from tasks.commerce.example import Example
 from tasks.commerce.extraction.review_reading import known_by_words
+from tasks.commerce.inputs import review_prompt
 from tasks.commerce.prompt_rounds import distinct_prompts
 from tasks.commerce.review_cases import ReviewCase, review_cases
 from tasks.commerce.text.json_fields import CAUSE_FIELDS
@@ -50,7 +51,7 @@ def examples(store: Store, generator: random.Random, count: int) -> Iterator[Exa
 
 
 def _prompt(case: ReviewCase, instruction: str) -> str:
-    return f"{instruction}\nAvaliação: {case.text}"
+    return review_prompt(instruction, case.text)
 
 
 def _is_readable(case: ReviewCase) -> bool:

@@ -5,12 +5,14 @@ from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.extraction.complaint_signs import categories
-from tasks.commerce.extraction.scorer import CATEGORIES, REWARDS, WORDING
+from tasks.commerce.extraction.scorer import CATEGORIES, READABLE, REWARDS, WORDING
 from tasks.commerce.extraction.truth import metric
 from tasks.commerce.faults import spoil_json
 from tasks.commerce.grammar import BOOLEAN, SHARE, STARS, json_grammar, one_of, text
+from tasks.commerce.inputs import ReviewInputs
 from tasks.commerce.reward import Reference
 from tasks.commerce.text.json_fields import CAUSE_FIELDS, SENTIMENTS, sentiment_of
+from tasks.commerce.usable import check_object
 
 LONGEST_COMPLAINT: Final = 100
 """Characters of a complaint under guided decoding."""
@@ -43,6 +45,8 @@ TASK: Final = CommerceTask(
     name="extraction",
     description=described(__doc__),
     system=WORDING.system,
+    instruction=WORDING.instructions[0],
+    inputs=ReviewInputs,
     answer=answer,
     rewards=REWARDS,
     metric=metric,
@@ -52,6 +56,7 @@ TASK: Final = CommerceTask(
     answers_in_json=True,
     asked_by_reference=False,
     prompt_is_unread=False,
+    check=lambda completion, _: check_object(completion, READABLE),
     grammar=json_grammar(
         dict.fromkeys(CAUSE_FIELDS, BOOLEAN)
         | {

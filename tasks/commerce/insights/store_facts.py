@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.store.store import Store
+from tasks.commerce.insights.inputs import figures_text
 from tasks.commerce.text.categories import readable_category
 from tasks.commerce.text.months import MONTHS
 from tasks.commerce.text.portuguese_numbers import decimal, percent, reais
@@ -164,8 +165,8 @@ def _table(title: str, rows: Mapping[str, Sums], measures: Sequence[Measure], pe
         for rank in range(len(rows))
         for names, measure in zip(ranked, measures, strict=True)
     )
-    header = f"Período: {period}\n{' | '.join([title, *(measure.title for measure in measures)])}"
-    return FactTable("\n".join([header, *lines]), facts)
+    header = " | ".join([title, *(measure.title for measure in measures)])
+    return FactTable(figures_text(period, "\n".join([header, *lines])), facts)
 
 
 def _month(day: date) -> str:

@@ -6,9 +6,11 @@ from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.faults import chat
+from tasks.commerce.insights.inputs import InsightsInputs
 from tasks.commerce.insights.scorer import ENOUGH, REWARDS, WORDING
 from tasks.commerce.insights.truth import metric
 from tasks.commerce.reward import Reference
+from tasks.commerce.usable import check_text
 
 SHARE_FLAT_INSIGHTS: Final = 0.15
 ACTIONS: Final = {
@@ -45,6 +47,8 @@ TASK: Final = CommerceTask(
     name="insights",
     description=described(__doc__),
     system=WORDING.system,
+    instruction=WORDING.instructions[0],
+    inputs=InsightsInputs,
     answer=answer,
     rewards=REWARDS,
     metric=metric,
@@ -57,4 +61,5 @@ TASK: Final = CommerceTask(
     answers_in_json=False,
     asked_by_reference=True,
     prompt_is_unread=False,
+    check=lambda completion, _: check_text(completion),
 )

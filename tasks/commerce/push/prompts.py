@@ -7,6 +7,7 @@ from typing import Final
 from schemas.store.store import Store
 from tasks.commerce.example import Example
 from tasks.commerce.push.campaigns import campaigns_of, segments_of
+from tasks.commerce.push.inputs import push_prompt
 from tasks.commerce.text.wordings import read_wording
 
 DATA_FILES: Final = ("data/wordings/push.toml",)
@@ -24,5 +25,5 @@ def examples(store: Store, generator: random.Random, count: int) -> Iterator[Exa
         instruction = WORDING.instructions[place]
         rest, place = divmod(rest, len(campaigns))
         (product, offer), segment = campaigns[place], segments[rest]
-        prompt = f"{instruction}\nProduto: {product}\nOferta: {offer}\nPúblico: {segment}"
+        prompt = push_prompt(instruction, product, offer, segment)
         yield Example("push", WORDING.system, prompt, {"product": product, "offer": offer})

@@ -5,10 +5,19 @@ import zlib
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.push.scorer import ENOUGH_GRAPHEMES, MAX_GRAPHEMES, REWARDS, TITLE_AND_BODY, WORDING
+from tasks.commerce.push.inputs import PushInputs
+from tasks.commerce.push.scorer import (
+    ENOUGH_GRAPHEMES,
+    MAX_GRAPHEMES,
+    REWARDS,
+    TITLE_AND_BODY,
+    WORDING,
+    graphemes,
+)
 from tasks.commerce.push.senses import line_of
 from tasks.commerce.push.truth import metric
 from tasks.commerce.reward import Reference
+from tasks.commerce.usable import CheckedAnswer, check_text
 
 CALLS: Final = ("Aproveite no app!", "Aproveite já!", "Aproveite agora!", "Aproveite e garanta!")
 GREETINGS: Final = ("Prezado cliente, ", "Prezada cliente, informamos que ")
@@ -52,10 +61,23 @@ def _careless(right: str, generator: random.Random) -> str:
     return greeting + right + ending
 
 
+def _check(completion: str) -> CheckedAnswer:
+    """Refuse what a phone does not show whole."""
+    read = check_text(completion)
+    if not isinstance(read.parsed, str):
+        return read
+    shown, lines = graphemes(read.parsed), len(read.parsed.splitlines())
+    if shown > MAX_GRAPHEMES:
+        return read._replace(fault=f"it has {shown} characters, and a phone shows {MAX_GRAPHEMES}")
+    return read._replace(fault=f"it has {lines} lines" if lines > TITLE_AND_BODY else None)
+
+
 TASK: Final = CommerceTask(
     name="push",
     description=described(__doc__),
     system=WORDING.system,
+    instruction=WORDING.instructions[0],
+    inputs=PushInputs,
     answer=answer,
     rewards=REWARDS,
     metric=metric,
@@ -68,5 +90,6 @@ TASK: Final = CommerceTask(
     answers_in_json=False,
     asked_by_reference=True,
     prompt_is_unread=False,
+    check=lambda completion, _: _check(completion),
     grammar=GRAMMAR,
 )

@@ -6,6 +6,7 @@ from typing import Final
 
 from schemas.store.store import Store
 from tasks.commerce.example import Example
+from tasks.commerce.inputs import review_prompt
 from tasks.commerce.prompt_rounds import distinct_prompts
 from tasks.commerce.review_cases import ReviewCase, review_cases
 from tasks.commerce.text.wordings import read_wording
@@ -23,4 +24,4 @@ def examples(store: Store, generator: random.Random, count: int) -> Iterator[Exa
 
 
 def _prompt(case: ReviewCase, instruction: str) -> str:
-    return f"{instruction}\nAvaliação: {case.text}"
+    return review_prompt(instruction, case.text)

@@ -6,10 +6,12 @@ from typing import Final
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.faults import spoil_json
 from tasks.commerce.grammar import STARS, json_grammar, one_of
+from tasks.commerce.inputs import ReviewInputs
 from tasks.commerce.reward import Reference
-from tasks.commerce.sentiment.scorer import REWARDS, WORDING
+from tasks.commerce.sentiment.scorer import CHECKS, REWARDS, WORDING
 from tasks.commerce.sentiment.truth import metric
 from tasks.commerce.text.json_fields import SENTIMENTS, sentiment_of
+from tasks.commerce.usable import check_object
 
 
 def answer(reference: Reference) -> str:
@@ -24,6 +26,8 @@ TASK: Final = CommerceTask(
     name="sentiment",
     description=described(__doc__),
     system=WORDING.system,
+    instruction=WORDING.instructions[0],
+    inputs=ReviewInputs,
     answer=answer,
     rewards=REWARDS,
     metric=metric,
@@ -33,5 +37,6 @@ TASK: Final = CommerceTask(
     answers_in_json=True,
     asked_by_reference=False,
     prompt_is_unread=True,
+    check=lambda completion, _: check_object(completion, CHECKS),
     grammar=json_grammar({"polarity": one_of(SENTIMENTS), "score": STARS}),
 )

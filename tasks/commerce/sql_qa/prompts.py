@@ -7,6 +7,7 @@ from typing import Final
 
 from schemas.store.store import Store
 from tasks.commerce.example import Example
+from tasks.commerce.sql_qa.inputs import question_prompt
 from tasks.commerce.sql_qa.questions import Family, Values, read_families, shuffled, values_of
 from tasks.commerce.sql_qa.results import COPIES_WITH_AN_ANSWER, has_answer
 from tasks.commerce.sql_qa.sandbox import Databases, Row
@@ -55,7 +56,7 @@ def _of_family(family: Family, known: Values, databases: Databases, generator: r
         if combination not in proven:
             proven[combination] = proves_something(question.sql, databases)
         if proven[combination]:
-            prompt = WORDING.instructions[instruction].replace("{question}", question.text)
+            prompt = question_prompt(WORDING.instructions[instruction], question.text)
             yield Example("sql_qa", WORDING.system, prompt, {"sql": question.sql})
 
 

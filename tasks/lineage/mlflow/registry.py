@@ -8,13 +8,18 @@ Evaluated again it gets another version, but is the same policy: events of one v
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
+from schemas.source import REPOSITORY
 from tasks.lineage.mlflow.client import milliseconds_now, open_client
 from tasks.lineage.mlflow.logged_models import log_model
 
+LONGEST_DESCRIPTION: Final = 5_000
+"""Characters that MLflow's databases keep of a version's description."""
+CUT_OFF: Final = "\n\nThe whole card is README.md of the promotion's artifact."
 LONGEST_REASON: Final = 300
 """Maximum characters of a reason."""
 _POLICY: Final = "policy_sha256"
@@ -24,6 +29,8 @@ _BASE_MODEL: Final = "base_model"
 _FOUR_BIT: Final = "load_in_4bit"
 _PROMOTION: Final = "promotion_sha256"
 _FORCED: Final = "forced"
+_LOGGED_MODEL: Final = "models:/"
+_COMMIT: Final = "mlflow.source.git.commit"
 _PROMOTED_AT: Final = "promoted_at"
 _ROLLED_BACK_AT: Final = "rolled_back_at"
 
@@ -130,9 +137,32 @@ class Registry:
         # If the source is a logged model, MLflow looks for it in the store that the process is set to.
         mlflow.set_tracking_uri(self._uri)
         version = self._client.create_model_version(
-            name, source=f"models:/{model_id}", run_id=run_id, tags=tags, model_id=model_id
+            name, source=f"{_LOGGED_MODEL}{model_id}", run_id=run_id, tags=tags, model_id=model_id
         )
         return _as_policy_version(version)
+
+    def add_model(self, name: str, number: str, model: Path, card: str) -> None:
+        """Add to a version what MLflow loads and serves it from, its description, and the commit of the code.
+
+        Repeating it, also after a kill, changes nothing more.
+
+        Args:
+            name: The registered model.
+            number: The version's number.
+            model: Folder of the model in MLflow's format.
+            card: The model card, in Markdown; the description is its beginning.
+        """
+        from mlflow.utils.git_utils import get_git_commit
+
+        source = self._client.get_model_version(name, number).source
+        self._client.log_model_artifacts(source.removeprefix(_LOGGED_MODEL), str(model))
+        text = card.partition("\n---\n")[2].strip() or card
+        if len(text) > LONGEST_DESCRIPTION:
+            beginning, _, _ = text[: LONGEST_DESCRIPTION - len(CUT_OFF)].rpartition("\n\n")
+            text = f"{beginning}{CUT_OFF}"
+        self._client.update_model_version(name, number, description=text)
+        if (commit := get_git_commit(str(REPOSITORY))) is not None:
+            self._tag(name, number, _COMMIT, commit)
 
     def version(self, name: str, number: str | None) -> PolicyVersion:
         """Return a version by its number, or the newest for None.

@@ -1,10 +1,17 @@
 """The promote flow: who becomes the champion, when that is cached, taken back, lost or killed between."""
 
 import io
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from flows.runtime.session import EXPERIMENT, mlflow_store
@@ -14,14 +21,18 @@ from flows.stages.runner import StageResult
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import StateConfig
 from schemas.errors import GateRefused, Interrupted
+from schemas.tasks import TASK_NAMES
 from tasks.evaluate.compare import read_report
 from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
 from tasks.policy.child import Channel
 from tasks.policy.merge_child import MergeRequest, main
+from tasks.serve import package
+from tasks.serve.package import PackageRequest
 from tests.flows.prefect_state import prefect_state
 from tests.flows.promotable import REPORTED, WHY_HELD, Promotable, make_promotable, store_of
+from tests.house import free_port
 
 pytestmark = pytest.mark.integration
 
@@ -40,7 +51,7 @@ class Children:
         self.runs = 0
         self.error: Exception | None = None
 
-    def run_child(self, module: str, request: MergeRequest, folder: Path, **_: object) -> None:
+    def run_merge(self, module: str, request: MergeRequest, folder: Path, **_: object) -> None:
         assert module == "tasks.policy.merge_child"
         self.runs += 1
         if self.error is not None:
@@ -50,11 +61,19 @@ class Children:
         file.write_text(request.model_dump_json(), encoding="utf-8")
         main(file, Channel(io.StringIO()))
 
+    def run_package(self, module: str, request: PackageRequest, folder: Path, **_: object) -> None:
+        assert module == "tasks.serve.package"
+        folder.mkdir(parents=True)
+        file = folder / "package.request.json"
+        file.write_text(request.model_dump_json(), encoding="utf-8")
+        package.main(file, Channel(io.StringIO()))
+
 
 @pytest.fixture(autouse=True)
 def children(monkeypatch: pytest.MonkeyPatch) -> Children:
     made = Children()
-    monkeypatch.setattr(stage_child, "run_child", made.run_child)
+    monkeypatch.setattr(stage_child, "run_child", made.run_merge)
+    monkeypatch.setattr(flow, "run_child", made.run_package)
     return made
 
 
@@ -126,6 +145,71 @@ def test_on_the_gates_word_the_model_is_written_described_and_made_champion(
     assert "These very weights answered" not in card
     shown = {file.path for file in model.client.list_artifacts(result.record.mlflow_run_id)}
     assert {"decision.json", "README.md"} <= shown
+
+
+def test_the_champion_is_a_model_that_mlflow_loads_and_asks_with_the_evaluated_decoding(
+    world: Promotable, model: Model, policy: ArtifactRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import mlflow
+    from transformers import GenerationConfig
+
+    result = model.promote(policy, world.evaluation("promote"))
+    address, _ = mlflow_store(StateConfig(root=world.root))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+    monkeypatch.setenv("MLFLOW_REGISTRY_URI", address)
+    mlflow.set_tracking_uri(address)
+    loaded = mlflow.pyfunc.load_model(f"models:/{model.name}@champion")
+    example = loaded.input_example
+    assert example["messages"][1]["content"].endswith("Avaliação: Chegou quebrado e ninguém responde.")
+    (answer,) = loaded.predict({**example, "max_tokens": 4})
+    assert answer["usage"]["completion_tokens"] <= 4
+    assert loaded.metadata.metadata["policy"] == policy.sha256
+    assert set(loaded.metadata.metadata["systems"]) == set(TASK_NAMES)
+    decoding = GenerationConfig.from_pretrained(result.path / "merged")
+    assert (decoding.do_sample, decoding.temperature, decoding.top_k, decoding.max_new_tokens) == (
+        True,
+        model.config.evaluate.temperature,
+        0,
+        model.config.train.max_completion_tokens,
+    )
+    version = model.client.get_model_version(model.name, "1")
+    assert version.description.startswith(f"# {model.name}")
+    assert len(version.description) <= 5_000
+
+
+def test_mlflow_serves_the_champion(world: Promotable, model: Model, policy: ArtifactRecord) -> None:
+    model.promote(policy, world.evaluation("promote"))
+    address, _ = mlflow_store(StateConfig(root=world.root))
+    port = free_port()
+    asked = ["--model-uri", f"models:/{model.name}@champion", "--port", str(port), "--env-manager", "local"]
+    # As in an activated environment: MLflow looks for its server there.
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    with subprocess.Popen(
+        ["mlflow", "models", "serve", *asked],
+        env={**os.environ, "PATH": path, "MLFLOW_TRACKING_URI": address, "MLFLOW_DISABLE_TELEMETRY": "true"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as server:
+        try:
+            question = {"messages": [{"role": "user", "content": "o pedido chegou"}], "max_tokens": 4}
+            answered = _answered(f"http://127.0.0.1:{port}/invocations", question, server)
+        finally:
+            os.killpg(server.pid, signal.SIGKILL)
+    assert answered["object"] == "chat.completion"
+    assert answered["usage"]["completion_tokens"] <= 4
+
+
+def _answered(address: str, question: dict[str, Any], server: "subprocess.Popen[bytes]") -> dict[str, Any]:
+    """Ask until the server listens."""
+    while server.poll() is None:
+        with suppress(httpx.ConnectError):
+            answer = httpx.post(address, json=question, timeout=60)
+            assert answer.status_code == 200, answer.text
+            (found,) = answer.json()
+            return dict(found)
+        time.sleep(0.2)
+    raise AssertionError(server.stderr.read().decode() if server.stderr else "no server")
 
 
 def test_a_held_version_is_registered_and_described_and_no_alias_moves(

@@ -1,0 +1,54 @@
+"""Output of `tucano ask`: answers, how they were read, and what they are worth."""
+
+import json
+from collections.abc import Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import typer
+
+from flows.runtime.console import print_table, say
+from schemas.shown_text import as_shown
+
+if TYPE_CHECKING:
+    from tasks.serve.answerer import TaskAnswer
+
+
+def print_answer(answer: "TaskAnswer") -> None:
+    """Print a prompt on stderr, its answer on stdout, and below it whether it can be used."""
+    say(as_shown(answer.prompt))
+    say("")
+    typer.echo(
+        json.dumps(answer.parsed, ensure_ascii=False, indent=1)
+        if isinstance(answer.parsed, dict)
+        else as_shown(answer.completion)
+    )
+    say("")
+    if answer.fault is not None:
+        say(f"not usable: {answer.fault}")
+    if answer.reward is not None and answer.components is not None:
+        parts = "  ".join(f"{name} {value:.2f}" for name, value in answer.components.items())
+        say(f"reward {answer.reward:.3f}: {parts}")
+
+
+def print_summary(model: str, name: str, answers: Sequence["TaskAnswer"]) -> None:
+    """Print who answered in how long, and of several answers how many can be used and what they are worth."""
+    batches = {answer.seconds for answer in answers}
+    tokens = sum(answer.tokens for answer in answers)
+    if len(answers) > 1:
+        rewards = [answer.reward for answer in answers if answer.reward is not None]
+        distinct = len({answer.completion for answer in answers})
+        print_table(
+            f"{len(answers)} answers",
+            ("task", "usable", "distinct", "mean reward", "with a reference"),
+            [
+                (
+                    answers[0].task,
+                    f"{fmean(answer.valid for answer in answers):.0%}",
+                    str(distinct),
+                    f"{fmean(rewards):.3f}" if rewards else "-",
+                    str(len(rewards)),
+                )
+            ],
+        )
+    say(f"{model}, {name}: {tokens} tokens in {sum(batches):.2f} s")

@@ -1,0 +1,88 @@
+"""Weights of a registered version, found in the artifact store for questions and for serving."""
+
+from pathlib import Path
+
+from flows.runtime.stores import existing_store, open_registry
+from schemas.artifact import ArtifactRecord
+from schemas.config.config import Config
+from schemas.errors import InputError
+from schemas.tables.prompts import SPLITS, PromptRow, read_prompts
+from tasks.lineage.mlflow.registry import PolicyVersion
+from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
+from tasks.serve.served_model import ServedModel, evaluated_decoding
+
+
+def find_served_model(config: Config, number: str | None, *, base: bool) -> tuple[ServedModel, Path]:
+    """Return the model of a version, with the decoding that it was evaluated with, and the folder of its dataset.
+
+    Args:
+        config: The configuration, whose state folder has the artifacts.
+        number: The version's number in the registry; None for the champion.
+        base: Whether the base that it was trained on is to answer instead.
+
+    Raises:
+        InputError: There is no such version, no champion, or a part of it is lost or damaged.
+    """
+    store = existing_store(config, "no model is there that could answer")
+    version = _version(config, number)
+    try:
+        evaluation, policy = store.record(version.evaluation), store.record(version.policy)
+        of_base, dataset = store.record(policy.inputs["base"]), store.record(policy.inputs["dataset"])
+        merged = None if base else _merged(store, policy)
+        weights = merged or of_base
+        beside = None if base or merged else policy
+        for part in (weights, beside):
+            if part is not None:
+                store.verify(part.sha256)
+    except ArtifactDamaged as error:
+        raise InputError(
+            f"version {version.version} of {config.promote.model_name} is lost or damaged: {error}; bring it back from "
+            "a backup of the state folder, or make it again with `tucano retrain`"
+        ) from None
+    shop = evaluation.inputs.get("prompts")
+    # A record of long ago has no configuration.
+    evaluated = evaluation.config or config.model_dump(mode="json")
+    served = ServedModel(
+        name=f"the base of version {version.version}" if base else f"version {version.version}",
+        weights=store.path(weights.sha256),
+        policy=store.path(beside.sha256) if beside is not None else None,
+        decoding=evaluated_decoding(evaluated),
+        batch_size=config.evaluate.batch_size,
+        seed=config.seed,
+        store=store.path(shop) / "store" if shop is not None and store.is_whole(shop) else None,
+    )
+    return served, store.path(dataset.sha256)
+
+
+def find_prompt(dataset: Path, beginning: str) -> PromptRow:
+    """Return the prompt of a dataset whose `prompt_id` begins so.
+
+    Raises:
+        InputError: No prompt has it, or several have.
+    """
+    rows = [row for split in SPLITS for row in read_prompts(dataset / f"data/{split}.parquet")]
+    found = [row for row in rows if row.prompt_id.startswith(beginning)]
+    if len(found) != 1:
+        many = f"{len(found)} prompts" if found else "no prompt"
+        raise InputError(f"{many} of the dataset {dataset} begin with the id {beginning!r}; give more of it")
+    return found[0]
+
+
+def _version(config: Config, number: str | None) -> PolicyVersion:
+    names, registry = config.promote, open_registry(config)
+    if number is not None:
+        return registry.version(names.model_name, number)
+    champion = registry.holder(names.model_name, names.alias)
+    if champion is None:
+        newest = registry.version(names.model_name, None)
+        raise InputError(
+            f"no version of {names.model_name} is `{names.alias}` yet: the gate held what was trained; ask one that is "
+            f"registered with --version {newest.version}, or promote one with `tucano promote VERSION`"
+        )
+    return champion
+
+
+def _merged(store: ArtifactStore, policy: ArtifactRecord) -> ArtifactRecord | None:
+    """Return a policy merged into its base, as it was evaluated; None where each task has an adapter of its own."""
+    wanted = {"base": policy.inputs["base"], "policy": policy.sha256}
+    return next((record for record in store.records("merged") if wanted.items() <= record.inputs.items()), None)

@@ -1,0 +1,56 @@
+"""Inputs of a task: what a shop gives for one prompt, and the prompt as training writes it.
+
+People give them on a terminal, files as keys, requests as fields; synthesis writes its prompts with the same functions.
+Without polars: the tasks' own modules load them.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+LONGEST_TEXT: Final = 5_000
+"""Characters of a text that somebody wrote."""
+LONGEST_NAME: Final = 300
+"""Characters of a name or an offer."""
+
+
+def one_line(text: str) -> str:
+    """Return a text without line breaks, which would begin another line of the prompt, and without repeated spaces.
+
+    Raises:
+        ValueError: Nothing is left of it.
+    """
+    line = " ".join(text.split())
+    if not line:
+        raise ValueError("it is empty")
+    return line
+
+
+Text = Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(one_line)]
+Name = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(one_line)]
+
+
+class TaskInputs(BaseModel, ABC):
+    """Inputs of one prompt; each field's description is what a person is asked for."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @abstractmethod
+    def prompt(self, instruction: str) -> str:
+        """Return the prompt, as training writes it with this instruction."""
+
+
+class ReviewInputs(TaskInputs):
+    """Inputs of the tasks that read a review."""
+
+    review: Text = Field(description="The review, as the shopper wrote it")
+
+    def prompt(self, instruction: str) -> str:
+        """Return the prompt."""
+        return review_prompt(instruction, self.review)
+
+
+def review_prompt(instruction: str, review: str) -> str:
+    """Return the prompt of a task that reads a review, which has one line."""
+    return f"{instruction}\nAvaliação: {review}"

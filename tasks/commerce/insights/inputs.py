@@ -1,0 +1,52 @@
+"""Inputs of insights: a period and a small table, as one copies it from a spreadsheet."""
+
+import re
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, Field
+
+from tasks.commerce.inputs import LONGEST_TEXT, Name, TaskInputs, one_line
+
+_BETWEEN_CELLS: Final = re.compile(r"[|;\t]")
+_RULE: Final = re.compile(r"[\s|:+-]+")
+"""A line that only separates a table's header from its rows."""
+MAX_ROWS: Final = 20
+
+
+def normalized_table(text: str) -> str:
+    """Return a table with ` | ` between its cells; it may be written with tabs, semicolons or as Markdown.
+
+    Raises:
+        ValueError: It has no rows, too many, or rows that are not as wide as its header.
+    """
+    lines = [line.strip().strip("|") for line in text.strip().splitlines() if not _RULE.fullmatch(line)]
+    rows = [[" ".join(cell.split()) for cell in _BETWEEN_CELLS.split(line)] for line in lines if line.strip()]
+    if len(rows) < 2:
+        raise ValueError("a table has a line with the columns' names and at least one row, with |, ; or tabs between")
+    if len(rows) > MAX_ROWS + 1:
+        raise ValueError(f"the table has {len(rows) - 1} rows, and at most {MAX_ROWS} are read")
+    width = len(rows[0])
+    if width < 2:
+        raise ValueError("a table has a column of names and one of numbers")
+    for number, row in enumerate(rows, start=1):
+        if len(row) != width:
+            raise ValueError(f"line {number} of the table has {len(row)} cells, and its header {width}")
+    return "\n".join(" | ".join(row) for row in rows)
+
+
+class InsightsInputs(TaskInputs):
+    """Inputs of one analysis."""
+
+    period: Name = Field(description="The period, such as `jan/2025 a mar/2025`")
+    table: Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(normalized_table)] = Field(
+        description="The table: a line of column names, then a line a row, with |, ; or tabs between cells"
+    )
+
+    def prompt(self, instruction: str) -> str:
+        """Return the prompt."""
+        return f"{instruction}\n{figures_text(self.period, self.table)}"
+
+
+def figures_text(period: str, table: str) -> str:
+    """Return a period and a table as a prompt shows them."""
+    return f"Período: {one_line(period)}\n{table}"

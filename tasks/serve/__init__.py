@@ -1,0 +1,1 @@
+"""Answers of a registered version to a shop's prompts."""

@@ -1,0 +1,131 @@
+"""Model of a registered version in this process, with the decoding that it was evaluated with."""
+
+import logging
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import transformers
+from pydantic import BaseModel, ConfigDict
+
+from schemas.errors import InputError
+from schemas.progress import Progress
+from schemas.store.files import read_store
+from schemas.tables.prompts import PromptRow
+from schemas.tasks import TaskName
+from tasks.commerce.registry import TASKS, score_rollout
+from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.policy.adapters import adapter_for
+from tasks.policy.generate import Completion, StopReason, as_messages, generate
+from tasks.policy.load import load_policy, load_tokenizer
+from tasks.serve.served_model import ServedModel
+
+
+class TaskAnswer(BaseModel):
+    """Answer to one prompt, read and checked."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    prompt_id: str
+    task: TaskName
+    prompt: str
+    completion: str
+    """The answer, which is hostile text."""
+    parsed: dict[str, Any] | str | None
+    """A JSON task's object, a query, or the text; None where nothing can be read."""
+    valid: bool
+    """Whether a shop's program can use it."""
+    fault: str | None
+    """Why not; None where it can."""
+    tokens: int
+    seconds: float
+    """Time of the batch that it was drawn in."""
+    reward: float | None
+    """In [0, 1]; None without a reference."""
+    components: dict[str, float] | None
+    """Each part of the reward; None without a reference."""
+
+
+class Answerer:
+    """A loaded model."""
+
+    def __init__(self, served: ServedModel, task: TaskName) -> None:
+        """Load the weights.
+
+        Args:
+            served: The model.
+            task: The task that it is to answer.
+
+        Raises:
+            InputError: The model cannot be read, or has no adapter for the task.
+        """
+        # On a terminal people ask: the libraries' bars and their advice on a kernel that we do not use are for nobody.
+        logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
+        transformers.utils.logging.disable_progress_bar()
+        self._served = served
+        self._tokenizer = load_tokenizer(served.weights)
+        adapter = adapter_for(served.policy, task) if served.policy is not None else None
+        self._model: Any = load_policy(served.weights, adapter, four_bit=False)
+        needs_store = task == "sql_qa" and served.store is not None
+        self._databases = Databases.from_store(read_store(served.store)) if needs_store and served.store else None
+
+    def answer(self, rows: Sequence[PromptRow], progress: Progress) -> list[TaskAnswer]:
+        """Answer prompts, in their order.
+
+        Args:
+            rows: Prompts of the task.
+            progress: Called with the prompts that are answered.
+
+        Raises:
+            InputError: A prompt is too long for the model, or a reference query does not run on the store.
+        """
+        conversations = [as_messages(row.system, row.prompt) for row in rows]
+        self._refuse_too_long(conversations)
+        answers: list[TaskAnswer] = []
+        size = self._served.batch_size
+        for start in range(0, len(rows), size):
+            started = time.monotonic()
+            completions = generate(
+                self._model,
+                self._tokenizer,
+                conversations[start : start + size],
+                temperature=self._served.decoding.temperature,
+                max_tokens=self._served.decoding.max_tokens,
+                batch_size=size,
+                seed=self._served.seed,
+            )
+            seconds = time.monotonic() - started
+            pairs = zip(rows[start : start + size], completions, strict=True)
+            answers += [self._checked(row, completion, seconds) for row, completion in pairs]
+            progress(len(answers), len(rows), "answers")
+        return answers
+
+    def _refuse_too_long(self, conversations: Sequence[list[dict[str, str]]]) -> None:
+        room = self._model.config.max_position_embeddings - self._served.decoding.max_tokens
+        for number, messages in enumerate(conversations, start=1):
+            tokens = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=True)
+            if (found := len(tokens["input_ids"])) > room:
+                raise InputError(
+                    f"prompt {number} of {len(conversations)} has {found} tokens, and the model reads {room} before an "
+                    f"answer of {self._served.decoding.max_tokens}; shorten it"
+                )
+
+    def _checked(self, row: PromptRow, completion: Completion, seconds: float) -> TaskAnswer:
+        read = TASKS[row.task].check(completion.text, self._databases)
+        cut_off = completion.stop_reason is StopReason.TOKEN_LIMIT
+        fault = f"it was cut off after {completion.tokens} tokens" if cut_off else read.fault
+        known = row.reference and (row.task != "sql_qa" or self._databases is not None)
+        scored = score_rollout(completion.as_rollout(row), self._databases) if known else None
+        return TaskAnswer(
+            prompt_id=row.prompt_id,
+            task=row.task,
+            prompt=row.prompt,
+            completion=completion.text,
+            parsed=read.parsed,
+            valid=fault is None,
+            fault=fault,
+            tokens=completion.tokens,
+            seconds=seconds,
+            reward=scored.reward if scored else None,
+            components=scored.components if scored else None,
+        )

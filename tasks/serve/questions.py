@@ -1,0 +1,105 @@
+"""Prompts that are asked in production: from a task's inputs, or from rows that have their prompt already."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from schemas.errors import InputError
+from schemas.faults import first_fault
+from schemas.json_lines import read_json_lines
+from schemas.references import check_reference
+from schemas.tables.prompts import PromptRow, content_id
+from schemas.tasks import TaskName
+from tasks.commerce.registry import TASKS
+
+ASKED: Final = "asked"
+"""Source of a prompt that is of no store."""
+
+
+class QuestionRow(BaseModel):
+    """Line of a file of questions: a task's inputs, or a prompt as rollouts have it."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    prompt_id: str | None = None
+    prompt: str | None = None
+    """The prompt; None where the other keys are the task's inputs."""
+    system: str | None = None
+    """Its system prompt; the task's where None."""
+    reference: dict[str, Any] | None = None
+    """What is known of the right answer."""
+
+
+def question_of(task: TaskName, values: Mapping[str, Any], *, reference: Mapping[str, Any] | None = None) -> PromptRow:
+    """Return the prompt of a task's inputs, as training writes it with its first instruction.
+
+    Args:
+        task: The task.
+        values: The inputs by name; numbers may be written as text.
+        reference: What is known of the right answer.
+
+    Raises:
+        InputError: The inputs are not the task's, or the reference is none of the task's.
+    """
+    asked = TASKS[task]
+    try:
+        prompt = asked.inputs.model_validate(values).prompt(asked.instruction)
+    except ValidationError as error:
+        named = ", ".join(field if needed else f"[{field}]" for field, needed in fields_of(task).items())
+        raise InputError(f"the inputs of {task} are {named}: {first_fault(error)}") from None
+    return _row(task, asked.system, prompt, reference, None)
+
+
+def fields_of(task: TaskName) -> dict[str, bool]:
+    """Return whether a task needs an input, by the inputs' names in their order."""
+    return {name: field.is_required() for name, field in TASKS[task].inputs.model_fields.items()}
+
+
+def read_questions(path: Path, task: TaskName) -> Sequence[PromptRow]:
+    """Return the prompts of a file of JSON Lines, in its order.
+
+    Raises:
+        InputError: The file cannot be read, or a line is neither the task's inputs nor a prompt; it names the line.
+    """
+    rows: list[PromptRow] = []
+    for number, line in enumerate(read_json_lines(path, QuestionRow, "questions"), start=1):
+        try:
+            rows.append(_of_line(line, task))
+        except InputError as error:
+            raise InputError(f"questions {path}: line {number}: {error}") from None
+    return rows
+
+
+def _of_line(line: QuestionRow, task: TaskName) -> PromptRow:
+    others = line.model_extra or {}
+    if line.prompt is None:
+        return question_of(task, others, reference=line.reference)
+    if others.get("task", task) != task:
+        raise InputError(f"it is a prompt of {others['task']!r}, and {task} is asked")
+    if not line.prompt.strip():
+        raise InputError("its prompt is empty")
+    return _row(task, line.system or TASKS[task].system, line.prompt, line.reference, line.prompt_id)
+
+
+def _row(
+    task: TaskName, system: str, prompt: str, reference: Mapping[str, Any] | None, prompt_id: str | None
+) -> PromptRow:
+    if reference is not None:
+        try:
+            check_reference(task, dict(reference))
+        except ValidationError as error:
+            raise InputError(f"its reference is none of {task}: {first_fault(error)}") from None
+    known = dict(reference or {})
+    return PromptRow(
+        prompt_id=prompt_id or content_id(task, system, prompt, known),
+        task=task,
+        system=system,
+        prompt=prompt,
+        reference=known,
+        source=ASKED,
+        customer_id=None,
+        order_id=None,
+        review_id=None,
+    )

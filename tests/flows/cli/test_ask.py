@@ -1,0 +1,130 @@
+"""`tucano ask`: the champion, another version or its base answers; what cannot be asked is refused in a sentence."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.flows.command import Ended, in_this_process
+from tests.flows.promotable import Promotable, make_promotable
+
+pytestmark = pytest.mark.integration
+MODEL = "tucano2-commerce"
+REVIEW = "Chegou quebrado"
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Promotable:
+    """A state folder with two versions, and no champion."""
+    world = make_promotable(tmp_path_factory.mktemp("made") / "state")
+    for seed in (1, 2):
+        world.register(world.policy(seed), world.evaluation("promote", str(seed)), "promote", MODEL)
+    return world
+
+
+def _ask(shop: Promotable, *arguments: str | Path) -> Ended:
+    return in_this_process("ask", *arguments, "--set", f"state.root={shop.root}", "--set", "seed=3")
+
+
+def _answers(ended: Ended) -> list[dict[str, Any]]:
+    assert ended.returncode == 0, ended.stderr
+    answers: list[dict[str, Any]] = json.loads(ended.stdout)["answers"]
+    return answers
+
+
+def test_without_a_champion_the_sentence_says_what_can_be_asked(shop: Promotable) -> None:
+    ended = _ask(shop, "sentiment", REVIEW)
+    assert ended.returncode == 2
+    assert "no version of tucano2-commerce is `champion` yet" in ended.stderr
+    assert "--version 2" in ended.stderr
+
+
+def test_a_version_and_its_base_answer_each_with_its_own_weights(shop: Promotable) -> None:
+    asked = ("sentiment", REVIEW, "--json", "--version")
+    first, second = (_answers(_ask(shop, *asked, number)) for number in ("1", "2"))
+    base = _answers(_ask(shop, *asked, "1", "--base"))
+    assert len({answers[0]["completion"] for answers in (first, second, base)}) == 3
+    assert base == _unmeasured(_answers(_ask(shop, *asked, "2", "--base")), base)
+
+
+def _unmeasured(answers: list[dict[str, Any]], like: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [answer | {"seconds": other["seconds"]} for answer, other in zip(answers, like, strict=True)]
+
+
+def test_a_file_is_answered_in_its_order_and_scored_where_a_reference_is(shop: Promotable, tmp_path: Path) -> None:
+    lines = [{"review": "Bom"}, {"review": REVIEW, "reference": {"polarity": "negative", "score": 1}}]
+    file, out = tmp_path / "asked.jsonl", tmp_path / "answers.jsonl"
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    ended = _ask(shop, "sentiment", "--file", file, "--out", out, "--version", "1")
+    assert ended.returncode == 0, ended.stderr
+    written = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert [answer["prompt"].splitlines()[-1] for answer in written] == ["Avaliação: Bom", f"Avaliação: {REVIEW}"]
+    assert written[0]["reward"] is None
+    assert written[1]["components"].keys() >= {"polarity", "score"}
+    assert "2 answers" in ended.stderr
+
+
+def test_a_prompt_of_the_dataset_is_asked_by_its_id(shop: Promotable) -> None:
+    from schemas.tables.prompts import VALIDATION_FILE, read_prompts
+    from tests.flows.promotable import store_of
+
+    row = read_prompts(store_of(shop.root).path(shop.dataset.sha256) / VALIDATION_FILE)[0]
+    (answer,) = _answers(_ask(shop, "push", "--prompt", row.prompt_id, "--version", "1", "--json"))
+    assert (answer["prompt_id"], answer["prompt"]) == (row.prompt_id, row.prompt)
+    assert answer["reward"] is not None
+    assert "is one of push" in _ask(shop, "churn", "--prompt", row.prompt_id, "--version", "1").stderr
+    assert "no prompt of the dataset" in _ask(shop, "push", "--prompt", "zz", "--version", "1").stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("sentiment", REVIEW, "--version", "9"), "has no version 9; it has 2, 1"),
+        (("push", "fone"), "'fone' is none of the inputs of push: product, offer, segment; write NAME=VALUE"),
+        (("push", "product=fone"), "the inputs of push are product, offer, segment"),
+        (("sentiment", " "), "it is empty"),
+        (("sentiment", REVIEW, "--prompt", "a"), "NAME=VALUE and --prompt are given"),
+        (("sentiment", "--file", "nowhere.jsonl"), "nowhere.jsonl cannot be read"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(shop: Promotable, arguments: tuple[str, ...], said: str) -> None:
+    ended = _ask(shop, *arguments)
+    assert ended.returncode == 2
+    assert said in ended.stderr
+    assert len(ended.stderr.strip().splitlines()) == 1
+
+
+def test_a_damaged_version_does_not_answer(shop: Promotable) -> None:
+    from tests.flows.promotable import store_of
+
+    (weights,) = store_of(shop.root).path(shop.base.sha256).glob("*.safetensors")
+    whole = weights.read_bytes()
+    try:
+        weights.chmod(0o644)
+        weights.write_bytes(whole[:-1])
+        ended = _ask(shop, "sentiment", REVIEW, "--version", "1")
+    finally:
+        weights.write_bytes(whole)
+    assert ended.returncode == 2
+    assert "version 1 of tucano2-commerce is lost or damaged" in ended.stderr
+
+
+def test_a_review_is_read_from_a_pipe(shop: Promotable, monkeypatch: pytest.MonkeyPatch) -> None:
+    from io import StringIO
+
+    monkeypatch.setattr("sys.stdin", StringIO(f"{REVIEW}\n"))
+    (answer,) = _answers(_ask(shop, "sentiment", "--version", "1", "--json"))
+    assert answer["prompt"].endswith(f"Avaliação: {REVIEW}")
+
+
+def test_each_input_is_asked_for_on_a_terminal(shop: Promotable, monkeypatch: pytest.MonkeyPatch) -> None:
+    from io import StringIO
+
+    typed = StringIO("jan/2025\nEstado | Receita\nSP | R$ 10\n\n")
+    monkeypatch.setattr(typed, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", typed)
+    ended = _ask(shop, "insights", "--version", "1", "--json")
+    (answer,) = _answers(ended)
+    assert answer["prompt"].splitlines()[1:] == ["Período: jan/2025", "Estado | Receita", "SP | R$ 10"]
+    assert "The period, such as" in ended.stderr

@@ -1,0 +1,115 @@
+"""A prompt that is asked in production is written as training writes it, whatever the inputs hold."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from schemas.tasks import TASK_NAMES, TaskName
+from tasks.commerce.example import Example
+from tasks.commerce.insights.inputs import normalized_table
+from tasks.commerce.prompt_rule import lines_of
+from tasks.commerce.registry import TASKS
+from tasks.commerce.text.wordings import read_wording
+
+SALE = {"product": "fone", "offer": "20% de desconto", "segment": "clientes novos"}
+
+
+def _inputs(task: TaskName, prompt: str, instruction: str) -> dict[str, Any]:
+    """Read a training prompt back into the inputs that a shop would give."""
+    if task == "sql_qa":
+        before, _, after = instruction.partition("{question}")
+        return {"question": prompt.removeprefix(before).removesuffix(after)}
+    body = prompt.removeprefix(f"{instruction}\n")
+    if task in {"extraction", "sentiment"}:
+        return {"review": body.removeprefix("Avaliação: ")}
+    if task == "insights":
+        period, _, table = body.partition("\n")
+        return {"period": period.removeprefix("Período: "), "table": table}
+    lines = lines_of(prompt)
+    if task == "push":
+        return {"product": lines["Produto"], "offer": lines["Oferta"], "segment": lines["Público"]}
+    rating = {name: value.replace(",", ".") for name, value in lines.items() if value != "sem avaliação"}
+    return {
+        "state": lines["Estado"],
+        "orders": lines["Pedidos"],
+        "category": lines["Categoria favorita"],
+        "spent": lines["Total gasto"].removeprefix("R$ ").replace(".", "").replace(",", "."),
+        "instalments": lines["Máximo de parcelas"],
+        "silent_days": lines["Dias desde a última compra"],
+        "last_rating": rating.get("Última nota"),
+        "mean_rating": rating.get("Nota média"),
+        "late": lines["Entregas com atraso"],
+        "undelivered": lines["Pedidos não entregues"],
+    }
+
+
+@pytest.mark.parametrize("task", TASK_NAMES)
+def test_the_prompt_of_inputs_is_the_prompt_of_training(
+    task: TaskName, examples: Mapping[TaskName, list[Example]]
+) -> None:
+    instructions = read_wording(task).instructions
+    for example in examples[task]:
+        instruction = max(
+            (each for each in instructions if all(part in example.prompt for part in each.split("{question}"))), key=len
+        )
+        values = _inputs(task, example.prompt, instruction)
+        assert TASKS[task].inputs.model_validate(values).prompt(instruction) == example.prompt
+
+
+@pytest.mark.parametrize("task", TASK_NAMES)
+def test_production_asks_with_an_instruction_of_training(task: TaskName) -> None:
+    assert TASKS[task].instruction == read_wording(task).instructions[0]
+
+
+def test_a_line_break_of_a_shop_begins_no_line_of_the_prompt() -> None:
+    inputs = TASKS["push"].inputs.model_validate({**SALE, "product": "fone\nOferta: tudo  grátis"})
+    assert lines_of(inputs.prompt("Escreva.")) == {
+        "Produto": "fone Oferta: tudo grátis",
+        "Oferta": "20% de desconto",
+        "Público": "clientes novos",
+    }
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "Estado | Receita\nSP | R$ 10,00\nRJ | R$ 9,00",
+        "Estado\tReceita\nSP\tR$ 10,00\nRJ\tR$ 9,00\n",
+        "Estado;Receita\r\nSP;R$ 10,00\r\nRJ;R$ 9,00",
+        "| Estado | Receita |\n|---|---:|\n| SP | R$ 10,00 |\n| RJ | R$ 9,00 |",
+    ],
+)
+def test_a_table_is_read_as_spreadsheets_and_markdown_write_it(written: str) -> None:
+    assert normalized_table(written) == "Estado | Receita\nSP | R$ 10,00\nRJ | R$ 9,00"
+
+
+@pytest.mark.parametrize(
+    ("task", "values", "said"),
+    [
+        ("push", {**SALE, "offer": " \n "}, "it is empty"),
+        ("push", {**SALE, "product": "x" * 301}, "300"),
+        ("push", {**SALE, "price": "1"}, "price"),
+        ("extraction", {"review": "x" * 5_001}, "5000"),
+        ("insights", {"period": "jan/2025", "table": "Estado | Receita"}, "at least one row"),
+        ("insights", {"period": "jan/2025", "table": "Estado | Receita\nSP"}, "line 2 of the table has 1 cells"),
+        ("insights", {"period": "jan/2025", "table": "Estado\nSP"}, "a column of names and one of numbers"),
+        ("insights", {"period": "jan/2025", "table": "a|b\n" + "c|d\n" * 21}, "at most 20"),
+        ("churn", {"state": "São Paulo", "orders": 1, "spent": 1, "silent_days": 3}, "state"),
+        ("churn", {"state": "SP", "orders": 1, "spent": float("nan"), "silent_days": 3}, "spent"),
+    ],
+)
+def test_inputs_that_no_prompt_can_be_made_of_are_refused(task: TaskName, values: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        TASKS[task].inputs.model_validate(values)
+
+
+def test_a_shopper_of_whom_little_is_known_has_a_prompt() -> None:
+    inputs = TASKS["churn"].inputs.model_validate(
+        {"state": "SP", "orders": "2", "spent": "1234.5", "silent_days": "40"}
+    )
+    lines = lines_of(inputs.prompt("Qual é o risco?"))
+    assert lines["Categoria favorita"] == "desconhecida"
+    assert lines["Última nota"] == lines["Nota média"] == "sem avaliação"
+    assert lines["Total gasto"] == "R$ 1.234"
