@@ -86,8 +86,8 @@ def _run(config: Config, version: PolicyVersion, records: Mapping[str, ArtifactR
     """Run the promote flow on a registered version, and return the folder of its artifact."""
     base = open_store(config).path(records["base"].sha256)
     weights = sum(file.stat().st_size for file in base.iterdir() if file.is_file())
-    # A merged model and a copy of it.
-    with session(config, bytes_needed=BYTES_NEEDED + 2 * weights):
+    # A merged model, its copy in the promotion, its package, and MLflow's copy of that.
+    with session(config, bytes_needed=BYTES_NEEDED + 4 * weights):
         # Prefect reads the session's settings when it is imported.
         from flows.stages.promote import CARD_FILE, promote  # noqa: PLC0415
         from flows.stages.runner import StageResult  # noqa: PLC0415
