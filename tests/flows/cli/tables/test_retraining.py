@@ -14,7 +14,7 @@ def test_a_retraining_is_reported_by_the_report_within_a_hundred_columns(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     compared = comparison(-0.2, tasks=("extraction", "push"), with_truth=True)
-    decision = {"verdict": "hold", "version": "3", "model": "tucano", "alias": "champion"}
+    decision = {"verdict": "hold", "version": "3", "model": "tucano", "alias": "champion", "merged": None}
     evaluated = SimpleNamespace(path=tmp_path, seconds=1.5, reused=False, record=SimpleNamespace(sha256="ab" * 32))
     stages = {"evaluate": evaluated}
     retraining = SimpleNamespace(stages=stages, seconds=2.0, report=compared.report(), decision=decision, champion=None)
@@ -24,6 +24,19 @@ def test_a_retraining_is_reported_by_the_report_within_a_hundred_columns(
     assert "Ground truth of the same answers" in printed
     assert all(f"- {reason}" in printed for reason in compared.gate.reasons)
     assert "hold: version 3 of tucano\n`champion` is no version yet\n" in printed
+    assert "next: `tucano ask TASK --version 3`, `tucano ui`, `tucano promote 3 --force REASON`\n" in printed
+    assert "model: " not in printed
+
+
+def test_a_promoted_model_is_named_with_what_one_does_next(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    decision = {"verdict": "promote", "version": "3", "model": "tucano", "alias": "champion", "merged": {"prompts": 20}}
+    stage = SimpleNamespace(path=tmp_path, seconds=1.5, reused=False, record=SimpleNamespace(sha256="ab" * 32))
+    stages = {"evaluate": stage, "promote": stage}
+    report = comparison(0.2, tasks=("push",)).report()
+    retraining = SimpleNamespace(stages=stages, seconds=2.0, report=report, decision=decision, champion="3")
+    print_retraining(cast("Retraining", retraining))
+    printed = capsys.readouterr().err
+    assert f"model: {tmp_path / 'merged'}\nnext: `tucano ask TASK`, `tucano ui`, `tucano monitor LOGS`\n" in printed
 
 
 def test_answers_that_take_no_model_are_printed_beside_the_model(capsys: pytest.CaptureFixture[str]) -> None:
