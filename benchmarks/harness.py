@@ -10,9 +10,10 @@ import argparse
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from rich import box
 from rich.console import Console
@@ -27,6 +28,7 @@ Cell = str | int | float
 Columns = Sequence[str] | Mapping[str, str]
 Item = TypeVar("Item")
 Found = TypeVar("Found")
+Key = TypeVar("Key")
 
 
 class Report:
@@ -170,3 +172,24 @@ def map_in_processes(
     """
     with ProcessPoolExecutor(processes) as pool:
         yield from progress(pool.map(work, items, chunksize=chunk), what, len(items))
+
+
+def run_in_processes(
+    work: Callable[..., Found], jobs: Mapping[Key, tuple[Any, ...]], processes: int, what: str
+) -> dict[Key, Found]:
+    """Return what the work returns of each job, in their order; after a failure no further one begins.
+
+    Args:
+        work: A function of a module that child processes can import, so not of a `__main__`.
+        jobs: Its arguments, by the names of the jobs.
+        processes: Processes at once, each of which keeps what it has imported.
+        what: Words beside the progress bar.
+    """
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        running = {pool.submit(work, *arguments): name for name, arguments in jobs.items()}
+        try:
+            found = {running[future]: future.result() for future in progress(as_completed(running), what, len(running))}
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return {name: found[name] for name in jobs}

@@ -15,13 +15,11 @@ import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import fmean
 from typing import Final
 
-from benchmarks.harness import Report, add_overrides, progress, run_benchmark
+from benchmarks.harness import Report, add_overrides, run_benchmark, run_in_processes
 from benchmarks.preemption.runs import make_request
 from benchmarks.scaling.trainings import ARMS, OURS, STOCK, Outcome, Point, outcome_of
 from schemas.config.profiles import load_config
@@ -52,22 +50,13 @@ def measure(report: Report, options: Namespace) -> None:
     # Whatever the factor: no training stops before its last step.
     settings.append(f"train.patience={load_config(PROFILE, settings).train.max_steps}")
     request = make_request(PROFILE, settings, (STATE / "inputs").resolve(), "", "")
-    outcomes: dict[str, dict[int, Outcome]] = {arm: {} for arm in ARMS}
-    with ProcessPoolExecutor(AT_ONCE, mp_context=get_context("spawn")) as pool:
-        running = {}
-        for seed in options.seeds:
-            for arm, changes in ARMS.items():
-                recipe = load_config(PROFILE, [*settings, *changes]).train
-                asked = request.model_copy(update={"config": recipe, "seed": seed})
-                running[pool.submit(outcome_of, arm, asked, STATE)] = arm, seed
-        try:
-            for future in progress(as_completed(running), "trainings", len(running)):
-                arm, seed = running[future]
-                outcomes[arm][seed] = future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    report_outcomes(report, {arm: dict(sorted(of_arm.items())) for arm, of_arm in outcomes.items()})
+    jobs = {}
+    for seed in options.seeds:
+        for arm, changes in ARMS.items():
+            recipe = load_config(PROFILE, [*settings, *changes]).train
+            jobs[arm, seed] = arm, request.model_copy(update={"config": recipe, "seed": seed}), STATE
+    found = run_in_processes(outcome_of, jobs, AT_ONCE, "trainings")
+    report_outcomes(report, {arm: {seed: found[arm, seed] for seed in options.seeds} for arm in ARMS})
 
 
 def _scaled(factor: float) -> list[str]:

@@ -22,15 +22,13 @@ import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import fmean
 from typing import Final
 
 from rich.console import Console
 
-from benchmarks.harness import Report, add_overrides, progress, run_benchmark
+from benchmarks.harness import Report, add_overrides, run_benchmark, run_in_processes
 from benchmarks.training.arms import (
     ARMS,
     OURS,
@@ -158,17 +156,8 @@ def _set_up(config: Config) -> Path:
 def _run_all(jobs: Mapping[tuple[str, int], Job]) -> dict[tuple[str, int], Outcome]:
     """Return the outcome of each job, a few at a time; existing outcomes are not run again."""
     code = source_digest(*TRAINING)
-    outcomes: dict[tuple[str, int], Outcome] = {}
     # Importing torch and TRL takes a tenth of a training: each worker does it once.
-    with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:
-        running = {pool.submit(outcome_of, job, code): name for name, job in jobs.items()}
-        try:
-            for future in progress(as_completed(running), "trainings", len(running)):
-                outcomes[running[future]] = future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return outcomes
+    return run_in_processes(outcome_of, {name: (job, code) for name, job in jobs.items()}, WORKERS, "trainings")
 
 
 def _report_arms(report: Report, outcomes: Outcomes, steps: int) -> None:

@@ -33,7 +33,7 @@ def roll_back(config: Config) -> Rollback:
         recorder.end_abandoned()
         back = registry.holder(names.model_name, names.previous_alias)
         if back is not None:
-            _verify(open_store(config), back.policy, f"the policy of version {back.version}")
+            verified_record(open_store(config), back.policy, f"the policy of version {back.version}")
         with recorder.pipeline("rollback", {"model": names.model_name, "alias": names.alias}) as run:
             done = registry.roll_back(names.model_name, names.alias, names.previous_alias)
             recorder.tag(run, {"rolled_back": done.left.version, "version": done.back.version})
@@ -123,19 +123,30 @@ def _records(store: ArtifactStore, version: PolicyVersion) -> dict[str, Artifact
     Raises:
         InputError: A part is lost or damaged.
     """
-    _verify(store, version.evaluation, f"the evaluation of version {version.version}")
-    _verify(store, version.policy, f"the policy of version {version.version}")
-    records = {"evaluation": store.record(version.evaluation), "policy": store.record(version.policy)}
+    records = {
+        "evaluation": verified_record(store, version.evaluation, f"the evaluation of version {version.version}"),
+        "policy": verified_record(store, version.policy, f"the policy of version {version.version}"),
+    }
     for role in ("base", "dataset"):
         sha256 = records["policy"].inputs[role]
-        _verify(store, sha256, f"the {role} of version {version.version}")
-        records[role] = store.record(sha256)
+        records[role] = verified_record(store, sha256, f"the {role} of version {version.version}")
     return records
 
 
-def _verify(store: ArtifactStore, sha256: str, what: str) -> None:
+def verified_record(store: ArtifactStore, sha256: str, what: str) -> ArtifactRecord:
+    """Verify every byte of an artifact that a version is made of, and return its record.
+
+    Args:
+        store: The artifact store.
+        sha256: The artifact.
+        what: Name of the part for the message.
+
+    Raises:
+        InputError: It is lost or damaged.
+    """
     try:
         store.verify(sha256)
+        return store.record(sha256)
     except ArtifactDamaged as error:
         raise InputError(
             f"{what} is lost or damaged: {error}; bring it back from a backup of the state folder, or make it again "

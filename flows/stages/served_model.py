@@ -3,12 +3,13 @@
 from pathlib import Path
 
 from flows.runtime.stores import existing_store, open_registry
+from flows.stages.registered_version import verified_record
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.tables.prompts import SPLITS, PromptRow, read_prompts
 from tasks.lineage.mlflow.registry import PolicyVersion
-from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
+from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.serve.served_model import ServedModel, evaluated_decoding
 
 
@@ -25,33 +26,25 @@ def find_served_model(config: Config, number: str | None, *, base: bool) -> tupl
     """
     store = existing_store(config, "no model is there that could answer")
     version = _version(config, number)
-    try:
-        evaluation, policy = store.record(version.evaluation), store.record(version.policy)
-        of_base, dataset = store.record(policy.inputs["base"]), store.record(policy.inputs["dataset"])
-        merged = None if base else _merged(store, policy)
-        weights = merged or of_base
-        beside = None if base or merged else policy
-        for part in (weights, beside):
-            if part is not None:
-                store.verify(part.sha256)
-    except ArtifactDamaged as error:
-        raise InputError(
-            f"version {version.version} of {config.promote.model_name} is lost or damaged: {error}; bring it back from "
-            "a backup of the state folder, or make it again with `tucano retrain`"
-        ) from None
+    what = f"version {version.version} of {config.promote.model_name}"
+    evaluation = verified_record(store, version.evaluation, what)
+    policy = verified_record(store, version.policy, what)
+    merged = None if base else _merged(store, policy)
+    weights = merged or policy.inputs["base"]
+    verified_record(store, weights, what)
     shop = evaluation.inputs.get("prompts")
     # A record of long ago has no configuration.
     evaluated = evaluation.config or config.model_dump(mode="json")
     served = ServedModel(
         name=f"the base of version {version.version}" if base else f"version {version.version}",
-        weights=store.path(weights.sha256),
-        policy=store.path(beside.sha256) if beside is not None else None,
+        weights=store.path(weights),
+        policy=None if base or merged else store.path(policy.sha256),
         decoding=evaluated_decoding(evaluated),
         batch_size=config.evaluate.batch_size,
         seed=config.seed,
         store=store.path(shop) / "store" if shop is not None and store.is_whole(shop) else None,
     )
-    return served, store.path(dataset.sha256)
+    return served, store.path(policy.inputs["dataset"])
 
 
 def find_prompt(dataset: Path, beginning: str) -> PromptRow:
@@ -82,7 +75,7 @@ def _version(config: Config, number: str | None) -> PolicyVersion:
     return champion
 
 
-def _merged(store: ArtifactStore, policy: ArtifactRecord) -> ArtifactRecord | None:
-    """Return a policy merged into its base, as it was evaluated; None where each task has an adapter of its own."""
+def _merged(store: ArtifactStore, policy: ArtifactRecord) -> str | None:
+    """Return the sha256 of the policy merged into its base; None where each task has an adapter of its own."""
     wanted = {"base": policy.inputs["base"], "policy": policy.sha256}
-    return next((record for record in store.records("merged") if wanted.items() <= record.inputs.items()), None)
+    return next((record.sha256 for record in store.records("merged") if wanted.items() <= record.inputs.items()), None)
