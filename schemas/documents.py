@@ -13,7 +13,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 
 from schemas.faults import first_fault
 from schemas.references import Share, Stars, check_reference
-from schemas.tasks import SpecName, TaskName
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
 
 RaterKind = Literal["human", "rubric", "model"]
 
@@ -181,6 +181,34 @@ class LoggedAnswer(BaseModel):
 
     @model_validator(mode="after")
     def _reference_fits_its_task(self) -> Self:
+        if self.reference is not None:
+            check_logged_reference(self.task, self.reference)
+        return self
+
+
+class Feedback(BaseModel):
+    """What became known of an answer after it was logged: a line of `feedback/` beside the logs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    request_id: str = Field(pattern=rf"^({'|'.join(TASK_NAMES)})-[0-9a-f]{{32}}$")
+    """The request, as its answer named it."""
+    time: AwareDatetime
+    """Time when it became known."""
+    reference: dict[str, Any] | None = None
+    """The known part of the right answer, in the shape of its task."""
+    rating: Stars | None = None
+    """The asking person's rating of the answer, from 1 to 5."""
+
+    @property
+    def task(self) -> TaskName:
+        """The request's task."""
+        return next(task for task in TASK_NAMES if self.request_id.startswith(f"{task}-"))
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.reference is None and self.rating is None:
+            raise ValueError("neither reference nor rating is given; give one of them")
         if self.reference is not None:
             check_logged_reference(self.task, self.reference)
         return self

@@ -13,6 +13,8 @@ DRIFT_EVENT: Final = "tucano.drift"
 """Event of new alarms; an automation of infra/automations starts a retraining."""
 HELD_EVENT: Final = "tucano.held"
 """Event of a version that the gate holds; an automation of infra/automations notifies people."""
+SWITCH_EVENT: Final = "tucano.serving"
+"""Beginning of the events of a new version in serving: `.switched` and `.refused`."""
 
 
 def send_drift(model: str, version: str, alarms: Sequence[str], reasons: Sequence[str], artifact: str) -> list[str]:
@@ -50,3 +52,16 @@ def emit_held(decision: Mapping[str, Any]) -> None:
     model = f"{decision['model']} version {decision['version']}"
     resource = {"prefect.resource.id": f"tucano.promotion.{decision['version']}", "prefect.resource.name": model}
     emit_event(HELD_EVENT, resource=resource, payload={"reason": "; ".join(decision["reasons"])})
+
+
+def emit_switch(model: str, version: str, outcome: str, sentence: str) -> None:
+    """Emit the event of a version that took over in serving, or that was refused.
+
+    Args:
+        model: The registered model.
+        version: The version's number.
+        outcome: `switched` or `refused`.
+        sentence: What happened.
+    """
+    resource = {"prefect.resource.id": f"tucano.serving.{model}", "tucano.version": version}
+    emit_event(f"{SWITCH_EVENT}.{outcome}", resource=resource, payload={"reason": sentence})

@@ -13,6 +13,7 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
 from flows.runtime.links import linked_to_mlflow
 from flows.runtime.stores import open_registry, open_store
+from flows.stages.registered_version import answers_of
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
@@ -26,8 +27,7 @@ from tasks.evaluate.answers.files import ROLLOUTS_FILE
 from tasks.evaluate.compare import read_report
 from tasks.evaluate.report.background import reward_identity
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.mlflow.registry import PolicyVersion
-from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
+from tasks.lineage.store.artifacts import ArtifactDamaged
 from tasks.monitor import stage as monitor_stage
 from tasks.monitor.logs import LogFiles
 from tasks.monitor.report import REPORT_PAGE
@@ -76,7 +76,7 @@ def monitor_logs(config: Config, pipeline_run: str, files: LogFiles) -> Monitore
             config.monitor,
             config.evaluate.cost,
             champion,
-            scrub=_scrubbed,
+            scrub=scrubbed_texts,
             map_chunks=partial(_in_processes, config.monitor.workers),
             now=datetime.now(UTC),
             output=output,
@@ -124,7 +124,7 @@ def _champion(config: Config) -> tuple[ServingChampion, dict[str, ArtifactRecord
     try:
         store.verify(version.evaluation)
         evaluation = store.record(version.evaluation)
-        answers = _answers(store, evaluation, version)
+        answers = answers_of(store, evaluation, version)
         store.verify(answers.sha256)
     except ArtifactDamaged as error:
         raise InputError(
@@ -167,15 +167,7 @@ def _as_spec(name: str) -> SpecName:
     return "v4.2" if name == "v4.2" else "grounded"
 
 
-def _answers(store: ArtifactStore, evaluation: ArtifactRecord, version: PolicyVersion) -> ArtifactRecord:
-    """Return the champion's own answers to the test split, among those that its evaluation compared."""
-    for role, sha256 in evaluation.inputs.items():
-        if role.startswith("answers-") and (record := store.record(sha256)).inputs.get("policy") == version.policy:
-            return record
-    raise ArtifactDamaged(f"evaluation {evaluation.sha256} names no answers of the policy {version.policy}")
-
-
-def _scrubbed(texts: pl.Series) -> pl.Series:
+def scrubbed_texts(texts: pl.Series) -> pl.Series:
     """Replace the personal data in texts, of which few hold any."""
     suspects = texts.to_frame("text").select(may_hold_personal_data("text")).to_series().arg_true()
     # `Series.scatter` would change the given texts in place.

@@ -152,3 +152,15 @@ def verified_record(store: ArtifactStore, sha256: str, what: str) -> ArtifactRec
             f"{what} is lost or damaged: {error}; bring it back from a backup of the state folder, or make it again "
             "with `tucano retrain`"
         ) from None
+
+
+def answers_of(store: ArtifactStore, evaluation: ArtifactRecord, version: PolicyVersion) -> ArtifactRecord:
+    """Return a version's own answers to the test split, among those that its evaluation compared.
+
+    Raises:
+        ArtifactDamaged: The evaluation names none, or a record is lost.
+    """
+    for role, sha256 in evaluation.inputs.items():
+        if role.startswith("answers-") and (record := store.record(sha256)).inputs.get("policy") == version.policy:
+            return record
+    raise ArtifactDamaged(f"evaluation {evaluation.sha256} names no answers of the policy {version.policy}")

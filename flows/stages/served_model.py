@@ -37,6 +37,8 @@ def find_served_model(config: Config, number: str | None, *, base: bool) -> tupl
     evaluated = evaluation.config or config.model_dump(mode="json")
     served = ServedModel(
         name=f"the base of version {version.version}" if base else f"version {version.version}",
+        number=version.version,
+        version_name=f"{config.promote.model_name}/{version.version}",
         weights=store.path(weights),
         policy=None if base or merged else store.path(policy.sha256),
         decoding=evaluated_decoding(evaluated),

@@ -16,6 +16,7 @@ from schemas.config.general import GeneralConfig
 from schemas.config.monitor import MonitorConfig
 from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.config.section import Section
+from schemas.config.serve import ServeConfig
 from schemas.config.train import TrainConfig
 from schemas.config.workers import LineageConfig, WorkersConfig
 from schemas.source import REPOSITORY
@@ -303,6 +304,8 @@ class Config(Section):
     """Promotion."""
     workers: WorkersConfig = WorkersConfig()
     """Work that runs on other machines."""
+    serve: ServeConfig = ServeConfig()
+    """Serving of the champion."""
     monitor: MonitorConfig = MonitorConfig()
     """Monitoring of the serving model."""
     lineage: LineageConfig = LineageConfig()

@@ -12,6 +12,7 @@ from schemas.json_lines import read_json_lines
 from schemas.references import check_reference
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TaskName
+from tasks.commerce.inputs import TaskInputs
 from tasks.commerce.registry import TASKS
 
 ASKED: Final = "asked"
@@ -43,13 +44,17 @@ def question_of(task: TaskName, values: Mapping[str, Any], *, reference: Mapping
     Raises:
         InputError: The inputs are not the task's, or the reference is none of the task's.
     """
-    asked = TASKS[task]
     try:
-        prompt = asked.inputs.model_validate(values).prompt(asked.instruction)
+        inputs = TASKS[task].inputs.model_validate(values)
     except ValidationError as error:
         named = ", ".join(field if needed else f"[{field}]" for field, needed in fields_of(task).items())
         raise InputError(f"the inputs of {task} are {named}: {first_fault(error)}") from None
-    return _row(task, asked.system, prompt, reference, None)
+    return typed_row(task, inputs, reference)
+
+
+def typed_row(task: TaskName, inputs: TaskInputs, reference: Mapping[str, Any] | None = None) -> PromptRow:
+    """Return the prompt of a task's valid inputs, as `question_of` does."""
+    return asked_row(task, TASKS[task].system, inputs.prompt(TASKS[task].instruction), reference)
 
 
 def fields_of(task: TaskName) -> dict[str, bool]:
@@ -80,12 +85,28 @@ def _of_line(line: QuestionRow, task: TaskName) -> PromptRow:
         raise InputError(f"it is a prompt of {others['task']!r}, and {task} is asked")
     if not line.prompt.strip():
         raise InputError("its prompt is empty")
-    return _row(task, line.system or TASKS[task].system, line.prompt, line.reference, line.prompt_id)
+    return asked_row(task, line.system or TASKS[task].system, line.prompt, line.reference, line.prompt_id)
 
 
-def _row(
-    task: TaskName, system: str, prompt: str, reference: Mapping[str, Any] | None, prompt_id: str | None
+def asked_row(
+    task: TaskName,
+    system: str,
+    prompt: str,
+    reference: Mapping[str, Any] | None = None,
+    prompt_id: str | None = None,
 ) -> PromptRow:
+    """Return the row of a prompt that is of no store.
+
+    Args:
+        task: The task.
+        system: Its system prompt.
+        prompt: The prompt as the model reads it.
+        reference: What is known of the right answer.
+        prompt_id: Its identity; that of its content where None.
+
+    Raises:
+        InputError: The reference is none of the task's.
+    """
     if reference is not None:
         try:
             check_reference(task, dict(reference))

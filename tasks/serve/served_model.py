@@ -26,6 +26,10 @@ class ServedModel:
 
     name: str
     """For people, such as `version 3`."""
+    number: str
+    """Its number in the registry."""
+    version_name: str
+    """NAME/VERSION in the registry, as logs name it."""
     weights: Path
     """Folder of the model."""
     policy: Path | None

@@ -1,0 +1,288 @@
+"""Gateway of a state folder: its champion, the engine that has its weights, the logs, and what takes over later."""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+import uvicorn
+from tasks.serve.local_engine.child import LocalEngineRequest
+
+from flows.runtime.console import say
+from flows.runtime.session import work_folder
+from flows.runtime.stores import existing_store, open_registry
+from flows.stages.registered_version import answers_of, verified_record
+from flows.stages.served_model import find_served_model
+from schemas.config.config import Config
+from schemas.documents import Rollout
+from schemas.errors import InputError
+from schemas.json_lines import stream_json_lines
+from schemas.store.files import read_store
+from schemas.tables.prompts import TEST_FILE, read_prompts
+from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.curate.scrub import scrub
+from tasks.evaluate.answers.files import ROLLOUTS_FILE
+from tasks.lineage.store.artifacts import ArtifactDamaged
+from tasks.monitor.scrubbing import scrubbed_references
+from tasks.policy.adapters import adapter_for
+from tasks.policy.child import ChildProcess, run_child
+from tasks.serve.deployment import Deployment
+from tasks.serve.engines.client import EngineClient
+from tasks.serve.engines.process import EngineProcess, RunEngine
+from tasks.serve.engines.vllm import run_vllm, vllm_command
+from tasks.serve.following import follow
+from tasks.serve.gateway.answer_log import DailyFile
+from tasks.serve.gateway.answering import Answering
+from tasks.serve.gateway.app import build_app
+from tasks.serve.gateway.limits import read_tokens
+from tasks.serve.gateway.metrics import Metrics
+from tasks.serve.golden import GoldenPrompt, check_golden, chosen
+from tasks.serve.served_model import ServedModel
+
+LOGS_FOLDER: Final = "logs"
+"""Folder of the state folder with the served answers, which `tucano monitor` reads."""
+FEEDBACK_FOLDER: Final = "feedback"
+LOCAL_ENGINE: Final = "tasks.serve.local_engine.child"
+ON_THE_SOCKET: Final = "http://engine/v1"
+"""Base URL of an engine on a Unix socket, of which the host says nothing."""
+MORE_CONNECTIONS: Final = 64
+"""Connections beyond those that wait or are answered: health, metrics, and refusals."""
+
+_log = logging.getLogger(__name__)
+
+
+def logs_folder(config: Config) -> Path:
+    """Return the folder of the served answers."""
+    return config.state.root.resolve() / LOGS_FOLDER
+
+
+def run_gateway(config: Config, number: str | None, listening: socket.socket) -> None:
+    """Serve a version until SIGTERM or Ctrl-C.
+
+    Args:
+        config: The configuration, whose state folder has the artifacts.
+        number: The version's number, which is then served whatever the registry says; None for the champion, which is
+            followed.
+        listening: The socket that clients connect to.
+
+    Raises:
+        TucanoError: It cannot be served.
+    """
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    asyncio.run(_serve(config, number, listening))
+
+
+async def _serve(config: Config, number: str | None, listening: socket.socket) -> None:
+    serve = config.serve
+    tokens = read_tokens(serve.token_variable)
+    folder = logs_folder(config)
+    log = DailyFile(folder, days=serve.log_days)
+    feedback = DailyFile(folder / FEEDBACK_FOLDER, days=serve.log_days)
+    # A socket's path has at most 107 bytes.
+    with tempfile.TemporaryDirectory(prefix="tucano-") as sockets:
+        model, dataset = await asyncio.to_thread(find_served_model, config, number, base=False)
+        deploy = partial(_deploy, config, Path(sockets))
+        deployment = await deploy(model, dataset)
+        metrics = Metrics()
+        answering = Answering(deployment, serve, log=log, scrub=_scrubbed, metrics=metrics, larger=_larger(config))
+        app = build_app(
+            answering,
+            serve,
+            config.promote.model_name,
+            tokens=tokens,
+            metrics=metrics,
+            feedback=feedback,
+            scrub_reference=_scrubbed_reference,
+        )
+        following = asyncio.create_task(_follow(config, number, answering, metrics, deploy))
+        try:
+            await _listen(config, app, listening, model)
+        finally:
+            following.cancel()
+            with suppress(asyncio.CancelledError):
+                await following
+            await answering.deployment.retire()
+            feedback.close()
+            log.close()
+
+
+async def _listen(config: Config, app: Any, listening: socket.socket, model: ServedModel) -> None:
+    serve = config.serve
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            limit_concurrency=serve.concurrency + serve.queue + MORE_CONNECTIONS,
+            timeout_graceful_shutdown=int(serve.deadline_seconds) + 1,
+            timeout_keep_alive=30,
+        )
+    )
+    address = f"http://{serve.host}:{serve.port}"
+    say(f"{model.version_name} answers at {address}/v1, its page is {address}/docs")
+    say(f"answers are logged in {logs_folder(config)}; Ctrl-C ends it")
+    # Uvicorn raises the signal again once all requests ended, and the engine is yet to be ended.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    await server.serve(sockets=[listening])
+
+
+async def _deploy(config: Config, sockets: Path, model: ServedModel, dataset: Path) -> Deployment:
+    """Start a version's engine, and compare its golden answers.
+
+    Raises:
+        TucanoError: The engine does not answer, or answers otherwise than at the evaluation.
+    """
+    serve = config.serve
+    connections = serve.concurrency
+    if serve.engine_url is not None:
+        client = EngineClient(serve.engine_url, connections=connections)
+        deployment = Deployment(model, client, None)
+        if not await client.is_healthy():
+            await deployment.retire()
+            raise InputError(f"no engine answers at serve.engine_url {serve.engine_url}; start it, or correct the URL")
+    else:
+        address = Path(tempfile.mkdtemp(dir=sockets)) / "engine"
+        client = EngineClient(ON_THE_SOCKET, socket=address, connections=connections)
+        process = EngineProcess(model.name, _engine(config, model, address), client)
+        deployment = Deployment(model, client, process)
+        try:
+            await process.start()
+        except BaseException:
+            await deployment.retire()
+            raise
+    try:
+        await _check(config, deployment, dataset)
+    except BaseException:
+        await deployment.retire()
+        raise
+    return deployment
+
+
+async def _check(config: Config, deployment: Deployment, dataset: Path) -> None:
+    serve = config.serve
+    if not serve.golden_prompts:
+        return
+    golden = await asyncio.to_thread(_golden, config, deployment.model, dataset)
+    store = deployment.model.store
+    databases = Databases.from_store(read_store(store)) if store is not None else None
+    check = await check_golden(deployment, golden, databases, tolerance=serve.golden_tolerance)
+    if check is not None:
+        say(f"{deployment.model.version_name}: {check}")
+
+
+def _golden(config: Config, model: ServedModel, dataset: Path) -> list[GoldenPrompt]:
+    store = existing_store(config, "no model is there that could answer")
+    version = open_registry(config).version(config.promote.model_name, model.number)
+    evaluation = verified_record(store, version.evaluation, f"the evaluation of {model.name}")
+    try:
+        answers = answers_of(store, evaluation, version)
+        store.verify(answers.sha256)
+    except ArtifactDamaged as error:
+        raise InputError(f"the answers of {model.name} at its evaluation are lost: {error}") from None
+    first: dict[str, Rollout] = {}
+    for rollout in stream_json_lines(store.path(answers.sha256) / ROLLOUTS_FILE, Rollout, "answers"):
+        first.setdefault(rollout.prompt_id, rollout)
+    return chosen(read_prompts(dataset / TEST_FILE), first, config.serve.golden_prompts)
+
+
+def _engine(config: Config, model: ServedModel, address: Path) -> RunEngine:
+    """Return what runs a version's engine on a socket."""
+    folder = work_folder(config, f"serve-{model.number}")
+    adapters: Mapping[str, Path] = {}
+    if model.policy is not None:
+        adapters = {task: adapter_for(model.policy, task) for task in config.synthesize.counts}
+    serve = config.serve
+    if serve.engine == "vllm":
+        command = vllm_command(serve.vllm, model.weights, adapters, address, serve.vllm_arguments)
+        return partial(run_vllm, command, folder / "vllm.log")
+    request = LocalEngineRequest(
+        weights=model.weights,
+        adapters=adapters,
+        socket=address,
+        rows=serve.concurrency,
+        max_tokens=model.decoding.max_tokens,
+        seed=model.seed,
+    )
+
+    def run(started: Callable[[ChildProcess], object]) -> None:
+        run_child(LOCAL_ENGINE, request, folder, interpreter=None, progress=lambda *_: None, started=started)
+
+    return run
+
+
+async def _follow(
+    config: Config,
+    number: str | None,
+    answering: Answering,
+    metrics: Metrics,
+    deploy: Callable[[ServedModel, Path], Any],
+) -> None:
+    """Follow the registry's champion, unless a version was named or somebody else runs the engine."""
+    if number is not None or config.serve.engine_url is not None:
+        return
+    names = config.promote
+
+    def find() -> str | None:
+        champion = open_registry(config).holder(names.model_name, names.alias)
+        return None if champion is None else champion.version
+
+    async def deploy_number(found: str) -> Deployment:
+        model, dataset = await asyncio.to_thread(find_served_model, config, found, base=False)
+        deployment: Deployment = await deploy(model, dataset)
+        return deployment
+
+    def report(outcome: str, version: str, sentence: str) -> None:
+        if "PREFECT_API_URL" not in os.environ:
+            return
+        from flows.runtime.events import emit_switch  # noqa: PLC0415 - Prefect takes seconds to import
+
+        emit_switch(names.model_name, version, outcome, sentence)
+
+    await follow(
+        answering,
+        answering.deployment.model.number,
+        find,
+        deploy_number,
+        report,
+        metrics,
+        seconds=config.serve.follow_seconds,
+    )
+
+
+def _larger(config: Config) -> EngineClient | None:
+    endpoint = config.serve.larger
+    if endpoint is None:
+        return None
+    key = None
+    if endpoint.key_variable is not None and not (key := os.environ.get(endpoint.key_variable)):
+        raise InputError(
+            f"the environment variable {endpoint.key_variable} is not set; set it to the key of serve.larger, as "
+            "serve.larger.key_variable names it"
+        )
+    return EngineClient(endpoint.url, key=key, connections=endpoint.concurrency)
+
+
+def _scrubbed(text: str) -> str:
+    return scrub(text)[0]
+
+
+def _scrubbed_reference(reference: dict[str, Any]) -> dict[str, Any]:
+    import orjson  # noqa: PLC0415
+
+    def clean(texts: pl.Series) -> pl.Series:
+        return pl.Series(texts.name, [_scrubbed(text) for text in texts], pl.String)
+
+    document = pl.Series([orjson.dumps(reference).decode()])
+    loaded: dict[str, Any] = orjson.loads(scrubbed_references(document, clean)[0])
+    return loaded

@@ -1,0 +1,97 @@
+"""Configuration of serving: the engine, the limits of requests, the log, and how a new champion takes over."""
+
+import re
+from typing import Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from schemas.config.endpoint import EndpointSection, address_without_secrets
+from schemas.config.section import Section
+from schemas.tasks import TaskName
+
+Engine = Literal["local", "vllm"]
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+class ServeConfig(Section):
+    """The gateway that `tucano serve` starts, and the engine behind it."""
+
+    host: str = Field(default="127.0.0.1", min_length=1)
+    """Address that the gateway listens on; any but loopback needs `token_variable`."""
+    port: int = Field(default=8080, ge=1, le=65535)
+    """Port that it listens on."""
+    token_variable: str | None = None
+    """NAME of the environment variable that holds the bearer tokens, with a comma between two; anybody is answered
+    where it is not set."""
+    engine: Engine = "local"
+    """`local` draws on this machine's CPU; `vllm` starts `vllm serve`."""
+    vllm: str = Field(default="vllm", min_length=1)
+    """vLLM's command, in an environment of its own."""
+    vllm_arguments: tuple[str, ...] = ()
+    """Further arguments of `vllm serve`, such as `--gpu-memory-utilization=0.9`."""
+    engine_url: str | None = None
+    """Base URL of an engine that runs elsewhere, such as `http://10.0.0.7:8000/v1`, and serves the champion's weights
+    by the name `champion`; it takes the place of `engine`. A new champion is not loaded there by the gateway."""
+    concurrency: int = Field(default=32, ge=1, le=1024)
+    """Requests that the engine answers at once."""
+    queue: int = Field(default=128, ge=0, le=10_000)
+    """Requests that wait beyond those; a further one is refused with 429."""
+    deadline_seconds: float = Field(default=60.0, gt=0, le=3600)
+    """Longest time of a request, the waiting included; then it is answered 504."""
+    body_bytes: int = Field(default=65_536, ge=1024, le=16_000_000)
+    """Largest body of a request."""
+    seconds_to_send: float = Field(default=10.0, gt=0, le=600)
+    """Longest time that a client takes to send a request."""
+    guided: bool = True
+    """Guide the answers of JSON tasks by their grammars, unless a request says otherwise; a valid answer is the same
+    with and without it."""
+    refuse: tuple[TaskName, ...] = ()
+    """Tasks that the model is not asked: they are answered 422, or by the `larger` model."""
+    larger: EndpointSection | None = None
+    """A larger model that answers the refused tasks; the prompts are sent to it."""
+    require_log: bool = True
+    """Refuse to answer where the answer cannot be logged; if false, it is sent and counted as unlogged."""
+    log_days: int = Field(default=90, ge=1, le=3650)
+    """Days that logs and feedback are kept."""
+    form_share: float = Field(default=0.1, ge=0, le=1)
+    """Share of the answers whose form is scored for the metrics, by the reward that needs no reference."""
+    follow_seconds: float = Field(default=15.0, gt=0, le=3600)
+    """Time between two looks at the registry for a new champion."""
+    golden_prompts: int = Field(default=20, ge=0, le=500)
+    """Prompts of a version's own evaluation that it must answer as it did then before it takes over; 0 is no check."""
+    golden_tolerance: float = Field(default=0.1, ge=0, le=1)
+    """Most by which their mean reward may be below that of the evaluation."""
+
+    @property
+    def is_on_loopback(self) -> bool:
+        """Whether only this machine reaches the gateway."""
+        return self.host in LOOPBACK
+
+    @field_validator("token_variable")
+    @classmethod
+    def _token_variable_is_a_name(cls, name: str | None) -> str | None:
+        if name is not None and not re.fullmatch(r"[A-Z_][A-Z0-9_]*", name):
+            raise ValueError(
+                "must be the NAME of an environment variable, in capitals; the token itself is never written"
+            )
+        return name
+
+    @field_validator("engine_url")
+    @classmethod
+    def _engine_url_is_an_address_without_secrets(cls, url: str | None) -> str | None:
+        return url and address_without_secrets(url, "http://10.0.0.7:8000/v1")
+
+    @model_validator(mode="after")
+    def _others_need_a_token(self) -> Self:
+        if not self.is_on_loopback and self.token_variable is None:
+            raise ValueError(
+                f"host {self.host!r} is reached by other machines, and token_variable is not set; set it to the NAME "
+                "of the variable that holds the tokens, or host to '127.0.0.1'"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _a_larger_model_has_tasks(self) -> Self:
+        if self.larger is not None and not self.refuse:
+            raise ValueError("larger is set, and refuse names no task that it would answer; name one in serve.refuse")
+        return self

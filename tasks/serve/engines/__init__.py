@@ -1,0 +1,1 @@
+"""Engines that draw the answers, each behind an OpenAI-compatible address."""

@@ -1,0 +1,121 @@
+"""Process of an engine: started, watched until it answers, started again where it ends by itself, and ended."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from schemas.errors import TucanoError
+from tasks.policy.child import ChildProcess, end_group
+from tasks.serve.engines.client import EngineClient
+
+SECONDS_BETWEEN_LOOKS: Final = 0.1
+SECONDS_TO_END: Final = 10.0
+"""Time for the answers under way when an engine ends."""
+FIRST_WAIT: Final = 1.0
+LONGEST_WAIT: Final = 15.0
+"""Seconds before an engine that never answered is started again, doubled each time."""
+
+RunEngine = Callable[[Callable[[ChildProcess], object]], object]
+"""Runs an engine until it ends, in a thread, and passes on its process; raises `TucanoError` where it failed."""
+
+_log = logging.getLogger(__name__)
+
+
+class EngineProcess:
+    """An engine of this machine."""
+
+    def __init__(self, name: str, run: RunEngine, client: EngineClient) -> None:
+        """Describe an engine, which does not run yet.
+
+        Args:
+            name: Name for the log, such as `version 3`.
+            run: Runs it.
+            client: Reaches it.
+        """
+        self._name, self._run, self._client = name, run, client
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="engine")
+        self._child: ChildProcess | None = None
+        self._ended: asyncio.Future[object] | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self.ready = asyncio.Event()
+        """Set while the engine answers."""
+        self.starts = 0
+        """How often it was started."""
+
+    @property
+    def pid(self) -> int | None:
+        """Number of its process; None while there is none."""
+        return self._child.pid if self._child is not None else None
+
+    async def start(self) -> None:
+        """Start the engine, and return once it answers.
+
+        Raises:
+            TucanoError: It ended before.
+        """
+        ended = self._begin()
+        if not await self._answers(ended):
+            await self.stop()
+            raise _failure(ended, self._name)
+        self._watching = asyncio.create_task(self._watch(ended))
+
+    async def stop(self) -> None:
+        """End the engine; what it answers ends first."""
+        if self._watching is not None:
+            self._watching.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._watching
+        self.ready.clear()
+        # A process that is just being started is not known yet.
+        while self._ended is not None and not self._ended.done():
+            if self._child is not None:
+                await asyncio.to_thread(end_group, self._child, SECONDS_TO_END)
+            await asyncio.wait([self._ended], timeout=SECONDS_BETWEEN_LOOKS)
+        await asyncio.to_thread(self._thread.shutdown)
+
+    async def _watch(self, ended: "asyncio.Future[object]") -> None:
+        """Start the engine again whenever it ends."""
+        wait = FIRST_WAIT
+        while True:
+            await asyncio.wait([ended])
+            self.ready.clear()
+            _log.warning("the engine of %s ended: %s; it is started again", self._name, _failure(ended, self._name))
+            began = time.monotonic()
+            ended = self._begin()
+            if await self._answers(ended):
+                _log.warning("the engine of %s answers again after %.1f s", self._name, time.monotonic() - began)
+                wait = FIRST_WAIT
+            else:
+                await asyncio.sleep(wait)
+                wait = min(2 * wait, LONGEST_WAIT)
+
+    def _begin(self) -> "asyncio.Future[object]":
+        self.starts += 1
+        self._child = None
+        self._ended = asyncio.get_running_loop().run_in_executor(self._thread, self._run, self._keep)
+        return self._ended
+
+    def _keep(self, child: ChildProcess) -> None:
+        self._child = child
+
+    async def _answers(self, ended: "asyncio.Future[object]") -> bool:
+        """Wait until the engine answers; False where it ended."""
+        while not ended.done():
+            if await self._client.is_healthy():
+                self.ready.set()
+                return True
+            await asyncio.wait([ended], timeout=SECONDS_BETWEEN_LOOKS)
+        return False
+
+
+def _failure(ended: "asyncio.Future[object]", name: str) -> TucanoError:
+    error = ended.exception()
+    if isinstance(error, TucanoError):
+        return error
+    if error is not None:
+        raise error
+    return TucanoError(f"the engine of {name} ended by itself")

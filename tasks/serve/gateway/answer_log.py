@@ -1,0 +1,133 @@
+"""Log of the answers, as `tucano monitor` reads it: a file of JSON Lines a day, without personal data.
+
+A line is with the operating system before its answer is sent, so that no end of this process loses it; after an end of
+the machine, lines of the last seconds may be missing.
+"""
+
+import os
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Final, Literal
+
+from filelock import FileLock, Timeout
+from pydantic import BaseModel
+
+from schemas.documents import LoggedAnswer
+from schemas.errors import InputError
+
+LOCK_FILE: Final = ".lock"
+SUFFIX: Final = ".jsonl"
+
+Role = Literal["champion", "challenger", "shadow", "larger"]
+
+
+class ServedAnswer(LoggedAnswer):
+    """Line of the log: what monitoring reads, and how the answer was made."""
+
+    role: Role
+    """Part of the model that answered; nobody received the answer of a shadow."""
+    valid: bool
+    """Whether a shop's program can use the answer."""
+    fault: str | None
+    """Why not; None where it can."""
+    guided: bool
+    """Whether a grammar guided it."""
+    tokens: int
+    """Tokens of the answer."""
+
+
+class LogUnwritable(Exception):
+    """The log cannot take a line."""
+
+
+class DailyFile:
+    """Folder with a file of JSON Lines for each day (UTC), to which one process appends."""
+
+    def __init__(self, folder: Path, *, days: int) -> None:
+        """Take the folder for this process.
+
+        Args:
+            folder: The folder; made where missing.
+            days: Days that files are kept.
+
+        Raises:
+            InputError: The folder cannot be written, or another process writes to it.
+        """
+        self._folder, self._days = folder, days
+        self._file: int | None = None
+        self._day = date.min
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lock = FileLock(folder / LOCK_FILE)
+            self._lock.acquire(blocking=False)
+        except Timeout:
+            raise InputError(
+                f"another gateway writes to {folder}; end it, or name another state folder with --set state.root=FOLDER"
+            ) from None
+        except OSError as error:
+            raise InputError(f"the folder of logs {folder} cannot be written: {error.strerror}") from None
+
+    def append(self, document: BaseModel, now: datetime) -> None:
+        """Append a line to the file of the day.
+
+        Args:
+            document: The line's content.
+            now: The present, with its zone.
+
+        Raises:
+            LogUnwritable: The disk is full, or the folder is gone; no part of the line is left.
+        """
+        line = document.model_dump_json().encode() + b"\n"
+        try:
+            file = self._of_day(now.astimezone(UTC).date())
+            size = os.fstat(file).st_size
+            if os.write(file, line) != len(line):
+                os.ftruncate(file, size)
+                raise LogUnwritable("the disk is full")
+        except OSError as error:
+            self._forget_file()
+            raise LogUnwritable(error.strerror or type(error).__name__) from None
+
+    def close(self) -> None:
+        """Leave the folder to others."""
+        self._forget_file()
+        self._lock.release()
+
+    def _of_day(self, day: date) -> int:
+        if self._file is None or day != self._day:
+            self._forget_file()
+            self._remove_before(day - timedelta(days=self._days))
+            path = self._folder / f"{day:%Y-%m-%d}{SUFFIX}"
+            self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+            self._day = day
+            _cut_unfinished_line(self._file)
+        return self._file
+
+    def _remove_before(self, first: date) -> None:
+        for path in self._folder.glob(f"*{SUFFIX}"):
+            try:
+                day = date.fromisoformat(path.stem)
+            except ValueError:
+                continue
+            if day < first:
+                path.unlink(missing_ok=True)
+
+    def _forget_file(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+def _cut_unfinished_line(file: int) -> None:
+    """Cut what a killed machine left of a line: its answer was never sent."""
+    size = os.fstat(file).st_size
+    end = size
+    while end:
+        begin = max(0, end - (1 << 16))
+        last = os.pread(file, end - begin, begin).rfind(b"\n")
+        if last >= 0:
+            end = begin + last + 1
+            break
+        end = begin
+    if end < size:
+        os.ftruncate(file, end)

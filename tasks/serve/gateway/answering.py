@@ -1,0 +1,272 @@
+"""Answer to one question: a place in the queue, the engine, the strict reading, the log, and only then the client."""
+
+import asyncio
+import logging
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from schemas.config.serve import ServeConfig
+from schemas.tables.prompts import PromptRow, content_id
+from tasks.commerce.registry import TASKS, score_rollout
+from tasks.commerce.usable import CheckedAnswer
+from tasks.policy.generate import as_messages
+from tasks.serve.deployment import Deployment
+from tasks.serve.engines.client import EngineAnswer, EngineClient, EngineQuestion, EngineRefused, EngineUnavailable
+from tasks.serve.gateway.admission import Admission
+from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable, Role, ServedAnswer
+from tasks.serve.gateway.errors import RequestRefused
+from tasks.serve.gateway.metrics import Metrics
+
+SECONDS_BEFORE_ANOTHER_TRY: Final = 0.2
+LOWEST_TEMPERATURE: Final = 1e-4
+"""Temperature in the place of 0: as good as always the most likely token."""
+
+Scrub = Callable[[str], str]
+"""Replaces the personal data in a text."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a client asks."""
+
+    row: PromptRow
+    guided: bool
+    """Whether the task's grammar guides the answer, where it has one."""
+    temperature: float | None = None
+    """Another than that of the evaluation; None for that one."""
+    max_tokens: int | None = None
+    """Fewer tokens than at the evaluation; None for as many."""
+    seed: int | None = None
+    """Another seed than the version's; None for that one."""
+
+    @property
+    def has_own_decoding(self) -> bool:
+        """Whether the answer is drawn in another way than the evaluated ones."""
+        return (self.temperature, self.max_tokens, self.seed) != (None, None, None)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A question's answer, which is logged."""
+
+    request_id: str
+    version: str
+    """NAME/VERSION of the model that answered."""
+    answer: EngineAnswer
+    checked: CheckedAnswer
+    fault: str | None
+    """Why a shop's program cannot use it; None where it can."""
+    guided: bool
+    milliseconds: float
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Where a question goes."""
+
+    client: EngineClient
+    question: EngineQuestion
+    role: Role
+    version: str
+    deployment: Deployment
+
+
+class Answering:
+    """The part of the gateway that all ways of asking share."""
+
+    def __init__(
+        self,
+        deployment: Deployment,
+        config: ServeConfig,
+        *,
+        log: DailyFile,
+        scrub: Scrub,
+        metrics: Metrics,
+        larger: EngineClient | None,
+    ) -> None:
+        """Begin to answer.
+
+        Args:
+            deployment: The version that answers.
+            config: The limits, and the tasks that are refused.
+            log: Takes each answer.
+            scrub: Applied to every text before it is logged.
+            metrics: Counts.
+            larger: Answers the refused tasks; None where they stay refused.
+        """
+        self.deployment = deployment
+        """The version that answers; another one takes over between two requests."""
+        self._config, self._log, self._scrub, self._metrics = config, log, scrub, metrics
+        self._larger = larger
+        self._admission = Admission(
+            places=config.concurrency, queue=config.queue, deadline_seconds=config.deadline_seconds
+        )
+        self._form_due = 0.0
+        self._says_unlogged = False
+
+    @property
+    def requests_inside(self) -> int:
+        """Requests that are answered or wait."""
+        return self._admission.inside
+
+    async def answer(self, question: Question) -> Answered:
+        """Answer a question.
+
+        Raises:
+            RequestRefused: It is not answered, or its answer cannot be logged.
+        """
+        began, arrived = time.monotonic(), datetime.now(UTC)
+        async with self._admission.place():
+            while True:
+                asked = self._route(question)
+                try:
+                    with asked.deployment.answering():
+                        await asked.deployment.wait_until_ready()
+                        answer = await asked.client.complete(asked.question)
+                        return await self._finish(question, asked, answer, began, arrived)
+                except EngineRefused as error:
+                    raise _refusal(error) from None
+                except EngineUnavailable as error:
+                    await _before_another_try(asked, error)
+
+    async def stream(self, question: Question) -> AsyncIterator[str | Answered]:
+        """Answer a question piece by piece; the last one is the whole answer, which is logged by then.
+
+        Raises:
+            RequestRefused: It is not answered, or its answer cannot be logged; pieces may have been given before.
+        """
+        began, arrived = time.monotonic(), datetime.now(UTC)
+        async with self._admission.place():
+            given = False
+            while True:
+                asked = self._route(question)
+                try:
+                    with asked.deployment.answering():
+                        await asked.deployment.wait_until_ready()
+                        async for piece in asked.client.stream(asked.question):
+                            if isinstance(piece, EngineAnswer):
+                                yield await self._finish(question, asked, piece, began, arrived)
+                                return
+                            given = True
+                            yield piece
+                except EngineRefused as error:
+                    raise _refusal(error) from None
+                except EngineUnavailable as error:
+                    if given:
+                        raise RequestRefused(
+                            503, "engine_ended", "the engine ended; ask again", retry_after=1
+                        ) from None
+                    await _before_another_try(asked, error)
+
+    def _route(self, question: Question) -> _Asked:
+        """Return who answers: the version, or the larger model where the task is refused."""
+        row, deployment = question.row, self.deployment
+        decoding = deployment.model.decoding
+        refused = row.task in self._config.refuse
+        if refused and (self._larger is None or self._config.larger is None):
+            raise RequestRefused(
+                422,
+                "task_refused",
+                f"{row.task} is not answered here: serve.refuse names it; ask another model, or set serve.larger",
+            )
+        max_tokens = min(question.max_tokens or decoding.max_tokens, decoding.max_tokens)
+        temperature = decoding.temperature if question.temperature is None else question.temperature
+        asked = EngineQuestion(
+            model=deployment.name_of(row.task),
+            messages=as_messages(row.system, row.prompt),
+            temperature=max(temperature, LOWEST_TEMPERATURE),
+            max_tokens=max_tokens,
+            seed=deployment.model.seed if question.seed is None else question.seed,
+            grammar=TASKS[row.task].grammar if question.guided else "",
+        )
+        if refused and self._larger is not None and self._config.larger is not None:
+            name = self._config.larger.model
+            # Another engine may know neither the seed nor the grammar's notation.
+            other = EngineQuestion(name, asked.messages, asked.temperature, max_tokens, None, "")
+            return _Asked(self._larger, other, "larger", name, deployment)
+        version = deployment.model.version_name
+        # Monitoring compares with the evaluation what was drawn as there.
+        version = f"{version}+own-decoding" if question.has_own_decoding else version
+        return _Asked(deployment.client, asked, "champion", version, deployment)
+
+    async def _finish(
+        self, question: Question, asked: _Asked, answer: EngineAnswer, began: float, arrived: datetime
+    ) -> Answered:
+        """Read the answer, and log it."""
+        task = question.row.task
+        checked = await asked.deployment.check(task, answer.text)
+        cut_off = answer.finish_reason == "length"
+        answered = Answered(
+            request_id=f"{task}-{uuid.uuid4().hex}",
+            version=asked.version,
+            answer=answer,
+            checked=checked,
+            fault=f"it was cut off after {answer.tokens} tokens" if cut_off else checked.fault,
+            guided=bool(asked.question.grammar),
+            milliseconds=(time.monotonic() - began) * 1000,
+        )
+        self._log_line(question.row, asked, answered, arrived)
+        self._count(question.row, asked, answered)
+        return answered
+
+    def _log_line(self, row: PromptRow, asked: _Asked, answered: Answered, arrived: datetime) -> None:
+        prompt = self._scrub(row.prompt)
+        line = ServedAnswer(
+            request_id=answered.request_id,
+            # Of the scrubbed text: a digest of a short text with a telephone number could be searched for.
+            prompt_id=content_id(row.task, row.system, prompt, {}),
+            task=row.task,
+            prompt=prompt,
+            completion=self._scrub(answered.answer.text),
+            time=arrived,
+            model_version=asked.version,
+            latency_ms=round(answered.milliseconds, 1),
+            role=asked.role,
+            valid=answered.fault is None,
+            fault=answered.fault,
+            guided=answered.guided,
+            tokens=answered.answer.tokens,
+        )
+        try:
+            self._log.append(line, arrived)
+        except LogUnwritable as error:
+            self._metrics.unlogged.inc()
+            if self._config.require_log:
+                raise RequestRefused(
+                    503, "log_unwritable", f"the answer cannot be logged: {error}; no answer is given", retry_after=30
+                ) from None
+            if not self._says_unlogged:
+                _log.error("answers are sent that cannot be logged: %s", error)
+            self._says_unlogged = True
+        else:
+            self._says_unlogged = False
+
+    def _count(self, row: PromptRow, asked: _Asked, answered: Answered) -> None:
+        labels, metrics = (row.task, asked.version, asked.role), self._metrics
+        metrics.answers.labels(*labels).inc()
+        if answered.fault is None:
+            metrics.valid.labels(*labels).inc()
+        metrics.tokens.labels(*labels).inc(answered.answer.tokens)
+        metrics.seconds.labels(*labels).observe(answered.milliseconds / 1000)
+        self._form_due += self._config.form_share
+        if self._form_due >= 1:
+            self._form_due -= 1
+            # Not against the reference: in production there is none, and this reward reads none.
+            scored = score_rollout(row.answered(answered.answer.text), None, "v4.2")
+            metrics.form.labels(*labels).observe(scored.reward)
+
+
+def _refusal(error: EngineRefused) -> RequestRefused:
+    return RequestRefused(422, "engine_refused", str(error))
+
+
+async def _before_another_try(asked: _Asked, error: EngineUnavailable) -> None:
+    """Wait before the same question is asked again: its answer is the same, and the deadline ends all tries."""
+    _log.warning("the engine of %s does not answer (%s); the request is sent again", asked.version, error)
+    await asyncio.sleep(SECONDS_BEFORE_ANOTHER_TRY)

@@ -1,0 +1,261 @@
+"""HTTP application of the gateway: OpenAI's API, a typed path for each task, feedback, health and metrics."""
+
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.telemetry import TelemetryConfig
+from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic import BaseModel, Field, JsonValue, ValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from schemas.config.serve import LOOPBACK, ServeConfig
+from schemas.documents import Feedback
+from schemas.errors import InputError
+from schemas.faults import first_fault, shown_place
+from schemas.tasks import TASK_NAMES, TaskName
+from tasks.commerce.registry import TASKS
+from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable
+from tasks.serve.gateway.answering import Answered, Answering, Question
+from tasks.serve.gateway.errors import RequestRefused
+from tasks.serve.gateway.limits import RequestLimits
+from tasks.serve.gateway.metrics import Metrics
+from tasks.serve.gateway.requests import ChatRequest, TaskAnswer
+from tasks.serve.questions import typed_row
+
+DESCRIPTION: Final = """Answers of a shop's own model. Each task has a path that takes what a shop has and returns the
+answer parsed and checked; `/v1/chat/completions` is OpenAI's, for one question at a time."""
+
+NO_TELEMETRY: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False}
+"""Not to the providers that other libraries of the process set: a span would hold what a shopper wrote."""
+
+ScrubReference = Callable[[dict[str, Any]], dict[str, Any]]
+"""Replaces the personal data in a reference."""
+
+
+class FeedbackRequest(BaseModel):
+    """What became known of an answer."""
+
+    request_id: str
+    """The request, as its answer named it."""
+    reference: dict[str, JsonValue] | None = None
+    """The right answer, or the known part of it."""
+    rating: Annotated[int, Field(ge=1, le=5)] | None = None
+
+
+def build_app(
+    answering: Answering,
+    config: ServeConfig,
+    model_name: str,
+    *,
+    tokens: tuple[bytes, ...],
+    metrics: Metrics,
+    feedback: DailyFile,
+    scrub_reference: ScrubReference,
+) -> FastAPI:
+    """Return the application.
+
+    Args:
+        answering: Answers questions.
+        config: Limits and defaults.
+        model_name: The registered model, by which clients name it.
+        tokens: Bearer tokens; without any, everybody is answered.
+        metrics: Shown at `/metrics`.
+        feedback: Takes what became known.
+        scrub_reference: Applied to a reference before it is written.
+    """
+    app = FastAPI(title=model_name, description=DESCRIPTION, version="1", redoc_url=None, telemetry=NO_TELEMETRY)
+    app.include_router(_tasks(answering, config))
+    app.include_router(_openai(answering, config, model_name))
+    app.include_router(_feedback(feedback, scrub_reference))
+    app.include_router(_health(answering, metrics))
+    _refuse_in_one_form(app, metrics)
+    if config.is_on_loopback:
+        # A page of the web whose name is made to lead here must not ask from a browser.
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, "[::1]"])
+    app.add_middleware(
+        RequestLimits, tokens=tokens, body_bytes=config.body_bytes, seconds_to_send=config.seconds_to_send
+    )
+    return app
+
+
+def _tasks(answering: Answering, config: ServeConfig) -> APIRouter:
+    router = APIRouter(tags=["tasks"])
+    for name in TASK_NAMES:
+        router.add_api_route(
+            f"/v1/tasks/{name}",
+            _task_endpoint(name, answering, config),
+            methods=["POST"],
+            summary=TASKS[name].description,
+            operation_id=name,
+        )
+    return router
+
+
+def _task_endpoint(name: TaskName, answering: Answering, config: ServeConfig) -> Callable[..., Any]:
+    task = TASKS[name]
+
+    async def answer(inputs: Any, guided: bool | None = None) -> TaskAnswer:
+        is_guided = task.answers_in_json and (config.guided if guided is None else guided)
+        return TaskAnswer.of(name, await answering.answer(Question(typed_row(name, inputs), is_guided)))
+
+    # FastAPI reads the type of a body from the annotation.
+    answer.__annotations__["inputs"] = task.inputs
+    return answer
+
+
+def _openai(answering: Answering, config: ServeConfig, model_name: str) -> APIRouter:
+    router = APIRouter(prefix="/v1", tags=["OpenAI"])
+    names = (model_name, "champion")
+
+    @router.get("/models")
+    async def models() -> dict[str, Any]:
+        served = [model_name, *(f"{model_name}/{task}" for task in TASK_NAMES)]
+        return {
+            "object": "list",
+            "data": [{"id": each, "object": "model", "created": 0, "owned_by": model_name} for each in served],
+        }
+
+    @router.post("/chat/completions", response_model=None)
+    async def chat(request: ChatRequest) -> Response:
+        try:
+            question = request.question(names, guided=config.guided)
+        except InputError as error:
+            raise RequestRefused(404, "unknown_model", str(error)) from None
+        if not request.stream:
+            return JSONResponse(_completion(request.model, await answering.answer(question)))
+        pieces = answering.stream(question)
+        # The first piece comes before the status: what is refused has its own.
+        first = await anext(pieces)
+        with_usage = request.stream_options is not None and request.stream_options.include_usage
+        return StreamingResponse(_events(request.model, first, pieces, with_usage), media_type="text/event-stream")
+
+    return router
+
+
+def _completion(model: str, answered: Answered) -> dict[str, Any]:
+    return {
+        "id": answered.request_id,
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": model,
+        "system_fingerprint": answered.version,
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": answered.answer.text},
+                "finish_reason": answered.answer.finish_reason,
+            }
+        ],
+        "usage": _usage(answered),
+    }
+
+
+def _usage(answered: Answered) -> dict[str, int]:
+    prompt, answer = answered.answer.prompt_tokens, answered.answer.tokens
+    return {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer}
+
+
+async def _events(
+    model: str, first: str | Answered, pieces: AsyncIterator[str | Answered], with_usage: bool
+) -> AsyncIterator[str]:
+    """Yield server-sent events; the id of the request, which is known at its end, is in the last ones."""
+    created = int(time.time())
+
+    def event(identity: str, version: str | None, **fields: Any) -> str:
+        head = {"id": identity, "object": "chat.completion.chunk", "created": created, "model": model}
+        return f"data: {json.dumps(head | {'system_fingerprint': version} | fields, ensure_ascii=False)}\n\n"
+
+    def choice(delta: dict[str, str], finish: str | None = None) -> list[dict[str, Any]]:
+        return [{"index": 0, "delta": delta, "finish_reason": finish}]
+
+    role = {"role": "assistant"}
+    try:
+        piece: str | Answered | None = first
+        while piece is not None:
+            if isinstance(piece, Answered):
+                last = choice(role, piece.answer.finish_reason)
+                yield event(piece.request_id, piece.version, choices=last)
+                if with_usage:
+                    yield event(piece.request_id, piece.version, choices=[], usage=_usage(piece))
+                yield "data: [DONE]\n\n"
+            else:
+                yield event("", None, choices=choice(role | {"content": piece}))
+                role = {}
+            piece = await anext(pieces, None)
+    except RequestRefused as refused:
+        # The status was sent with the first piece.
+        yield f"data: {json.dumps({'error': {'message': refused.message, 'code': refused.code}})}\n\n"
+
+
+def _feedback(feedback: DailyFile, scrub_reference: ScrubReference) -> APIRouter:
+    router = APIRouter(prefix="/v1", tags=["feedback"])
+
+    @router.post("/feedback", status_code=204)
+    async def tell(request: FeedbackRequest) -> None:
+        reference = scrub_reference(request.reference) if request.reference is not None else None
+        try:
+            known = Feedback(
+                request_id=request.request_id, time=datetime.now(UTC), reference=reference, rating=request.rating
+            )
+        except ValidationError as error:
+            raise RequestRefused(422, "invalid_request", first_fault(error)) from None
+        try:
+            feedback.append(known, known.time)
+        except LogUnwritable as error:
+            raise RequestRefused(503, "log_unwritable", f"it cannot be kept: {error}", retry_after=30) from None
+
+    return router
+
+
+def _health(answering: Answering, metrics: Metrics) -> APIRouter:
+    router = APIRouter(tags=["operation"])
+
+    @router.get("/healthz")
+    async def alive() -> dict[str, str]:
+        return {"status": "alive"}
+
+    @router.get("/readyz")
+    async def ready() -> dict[str, str]:
+        deployment = answering.deployment
+        if not deployment.is_ready:
+            raise RequestRefused(503, "engine_not_ready", "the engine does not answer yet", retry_after=1)
+        return {"status": "ready", "version": deployment.model.version_name}
+
+    @router.get("/metrics", response_class=Response)
+    async def show_metrics() -> Response:
+        metrics.requests_inside.set(answering.requests_inside)
+        deployment = answering.deployment
+        if deployment.process is not None:
+            metrics.engine_starts.labels(deployment.model.version_name).set(deployment.process.starts)
+        return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+    return router
+
+
+def _refuse_in_one_form(app: FastAPI, metrics: Metrics) -> None:
+    def answer(refused: RequestRefused) -> Response:
+        metrics.refused.labels(refused.code).inc()
+        return refused.response()
+
+    @app.exception_handler(RequestRefused)
+    async def refuse(_: Request, error: RequestRefused) -> Response:
+        return answer(error)
+
+    @app.exception_handler(HTTPException)
+    async def refuse_path(_: Request, error: HTTPException) -> Response:
+        return answer(RequestRefused(error.status_code, "no_such_request", str(error.detail)))
+
+    @app.exception_handler(RequestValidationError)
+    async def refuse_body(_: Request, error: RequestValidationError) -> Response:
+        fault = error.errors()[0]
+        # What a shopper wrote is repeated nowhere: the place and the rule are enough.
+        place = shown_place([part for part in fault["loc"] if part != "body"])
+        rule = fault["msg"].removeprefix("Value error, ")
+        return answer(RequestRefused(422, "invalid_request", f"{place}: {rule}" if place else rule))

@@ -1,0 +1,123 @@
+"""Limits of a request before anything reads it: who sends it, how large it is, and how long it takes to arrive.
+
+Plain ASGI (https://asgi.readthedocs.io), so that a body is counted while it comes and not after it filled the memory.
+"""
+
+import asyncio
+import base64
+import binascii
+import hmac
+import os
+from collections.abc import Sequence
+from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from schemas.errors import InputError
+from tasks.serve.gateway.errors import RequestRefused
+
+OPEN_PATHS: Final = frozenset({"/healthz", "/readyz", "/docs", "/openapi.json"})
+"""Paths that need no token: they tell nothing of anybody."""
+SHORTEST_TOKEN: Final = 16
+"""Characters; a shorter one can be guessed."""
+
+
+def read_tokens(variable: str | None) -> tuple[bytes, ...]:
+    """Return the tokens of an environment variable, with a comma between two; none where no variable is named.
+
+    Raises:
+        InputError: It is not set, or holds a token that is too short.
+    """
+    if variable is None:
+        return ()
+    tokens = tuple(token.strip().encode() for token in os.environ.get(variable, "").split(",") if token.strip())
+    if not tokens:
+        raise InputError(
+            f"the environment variable {variable} holds no token; set it, as serve.token_variable names it"
+        )
+    if any(len(token) < SHORTEST_TOKEN for token in tokens):
+        raise InputError(
+            f"the environment variable {variable} holds a token of less than {SHORTEST_TOKEN} characters; make longer "
+            "ones, such as by `openssl rand -hex 24`"
+        )
+    return tokens
+
+
+class RequestLimits:
+    """Refuses requests without a token, and bodies that are too large or come too slowly."""
+
+    def __init__(self, app: ASGIApp, *, tokens: Sequence[bytes], body_bytes: int, seconds_to_send: float) -> None:
+        """Guard an application.
+
+        Args:
+            app: The application.
+            tokens: Those that are accepted; without any, everybody is answered.
+            body_bytes: Largest body.
+            seconds_to_send: Longest time that a body takes to arrive.
+        """
+        self._app, self._tokens = app, tuple(tokens)
+        self._body_bytes, self._seconds_to_send = body_bytes, seconds_to_send
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        try:
+            if self._tokens and scope["path"] not in OPEN_PATHS:
+                self._check_token(headers.get("authorization", ""))
+            body = await self._read(headers, receive)
+        except RequestRefused as refused:
+            await refused.response()(scope, receive, send)
+            return
+        if body is None:
+            return
+        messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive_again() -> Message:
+            return messages.pop() if messages else await receive()
+
+        await self._app(scope, receive_again, send)
+
+    def _check_token(self, authorization: str) -> None:
+        kind, _, given = authorization.partition(" ")
+        offered = given.strip().encode("utf-8", "surrogatepass")
+        if kind.lower() == "basic":
+            # A browser asks a person for a name and a password: the password is the token.
+            try:
+                offered = base64.b64decode(offered, validate=True).partition(b":")[2]
+            except binascii.Error:
+                offered = b""
+        # All are compared, so that the time tells nothing.
+        known = [hmac.compare_digest(offered, token) for token in self._tokens]
+        if kind.lower() not in {"bearer", "basic"} or not any(known):
+            raise RequestRefused(401, "no_token", "no valid token; send the header `Authorization: Bearer TOKEN`")
+
+    async def _read(self, headers: Headers, receive: Receive) -> bytes | None:
+        """Return the body; None where the client hung up."""
+        length = headers.get("content-length", "0")
+        if length.isdecimal() and int(length[:20]) > self._body_bytes:
+            raise self._too_large()
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self._seconds_to_send):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return None
+                    body += message.get("body", b"")
+                    if len(body) > self._body_bytes:
+                        raise self._too_large()
+                    if not message.get("more_body", False):
+                        return bytes(body)
+        except TimeoutError:
+            raise RequestRefused(
+                408, "too_slow", f"the request did not arrive within {self._seconds_to_send:g} seconds; send it again"
+            ) from None
+
+    def _too_large(self) -> RequestRefused:
+        return RequestRefused(
+            413, "too_large", f"the request has more than {self._body_bytes} bytes; send less at once"
+        )

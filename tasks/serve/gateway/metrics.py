@@ -1,0 +1,47 @@
+"""Metrics of the gateway in Prometheus' format (https://prometheus.io/docs/instrumenting/exposition_formats/)."""
+
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+SECONDS: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+"""Upper bounds of the buckets of a request's time."""
+
+
+class Metrics:
+    """What the gateway counts, from its start on."""
+
+    def __init__(self) -> None:
+        """Begin at zero."""
+        self._registry = CollectorRegistry()
+        of_answer = ["task", "version", "role"]
+        self.answers = Counter("tucano_answers", "Answers that were made.", of_answer, registry=self._registry)
+        self.valid = Counter(
+            "tucano_valid_answers", "Answers that a shop's program can use.", of_answer, registry=self._registry
+        )
+        self.tokens = Counter("tucano_tokens", "Tokens of the answers.", of_answer, registry=self._registry)
+        self.seconds = Histogram(
+            "tucano_answer_seconds", "Time of a request, its waiting included.", of_answer, buckets=SECONDS,
+            registry=self._registry,
+        )  # fmt: skip
+        self.form = Histogram(
+            "tucano_form_reward", "Reward of the form of sampled answers, which needs no reference.", of_answer,
+            buckets=(0.25, 0.5, 0.75, 1.0), registry=self._registry,
+        )  # fmt: skip
+        self.refused = Counter(
+            "tucano_refused_requests", "Requests that were not answered.", ["code"], registry=self._registry
+        )
+        self.unlogged = Counter("tucano_unlogged_answers", "Answers that could not be logged.", registry=self._registry)
+        self.engine_starts = Gauge(
+            "tucano_engine_starts", "Starts of the serving version's engine.", ["version"], registry=self._registry
+        )
+        self.requests_inside = Gauge(
+            "tucano_requests_inside", "Requests that are answered or wait.", registry=self._registry
+        )
+        self.switches = Counter(
+            "tucano_switches", "New versions by what became of them.", ["outcome"], registry=self._registry
+        )
+
+    def text(self) -> bytes:
+        """Return all of them in Prometheus' text format."""
+        return generate_latest(self._registry)

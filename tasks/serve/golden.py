@@ -1,0 +1,105 @@
+"""Golden prompts: a version's own answers at its evaluation, which its engine must give again before it serves.
+
+A wrong template, a wrong tokenizer or damaged weights would serve otherwise: every request would be answered, badly.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from schemas.documents import Rollout
+from schemas.errors import GateRefused
+from schemas.tables.prompts import PromptRow
+from tasks.commerce.registry import score_rollout
+from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.policy.generate import as_messages
+from tasks.serve.deployment import Deployment
+from tasks.serve.engines.client import EngineQuestion, EngineRefused, EngineUnavailable
+
+
+@dataclass(frozen=True)
+class GoldenPrompt:
+    """A prompt with the version's answer at its evaluation."""
+
+    row: PromptRow
+    rollout: Rollout
+
+
+@dataclass(frozen=True)
+class GoldenCheck:
+    """Answers of an engine compared with those of the evaluation."""
+
+    prompts: int
+    equal: int
+    """Answers that are the same text."""
+    promised: float
+    """Mean reward of the evaluation's answers."""
+    found: float
+    """Mean reward of the engine's."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.equal} of {self.prompts} golden answers are those of the evaluation, with a mean reward of "
+            f"{self.found:.3f} for {self.promised:.3f}"
+        )
+
+
+def chosen(rows: Sequence[PromptRow], rollouts: Mapping[str, Rollout], count: int) -> list[GoldenPrompt]:
+    """Return golden prompts, of each task as many as of any other, in the order of the test split.
+
+    Args:
+        rows: Prompts of the test split.
+        rollouts: The version's answers, by prompt.
+        count: How many.
+    """
+    by_task: dict[str, list[PromptRow]] = {}
+    for row in rows:
+        if row.prompt_id in rollouts:
+            by_task.setdefault(row.task, []).append(row)
+    # The tasks take turns until there are enough.
+    turns = [row for place in range(count) for of_task in by_task.values() for row in of_task[place : place + 1]]
+    return [GoldenPrompt(row, rollouts[row.prompt_id]) for row in turns[:count]]
+
+
+async def check_golden(
+    deployment: Deployment, golden: Sequence[GoldenPrompt], databases: Databases | None, *, tolerance: float
+) -> GoldenCheck | None:
+    """Let an engine answer golden prompts; None without any.
+
+    Args:
+        deployment: The version, whose engine answers.
+        golden: The prompts.
+        databases: Copies of the evaluation's store; None for none, and then queries are not compared.
+        tolerance: Most by which the mean reward may be below the promised one.
+
+    Raises:
+        GateRefused: It is below by more, or the engine does not answer.
+    """
+    asked = [each for each in golden if databases is not None or each.row.task != "sql_qa"]
+    if not asked:
+        return None
+    decoding, seed = deployment.model.decoding, deployment.model.seed
+    questions = [
+        EngineQuestion(
+            deployment.name_of(each.row.task),
+            as_messages(each.row.system, each.row.prompt),
+            decoding.temperature,
+            decoding.max_tokens,
+            seed,
+            "",
+        )
+        for each in asked
+    ]
+    try:
+        answers = await asyncio.gather(*map(deployment.client.complete, questions))
+    except (EngineUnavailable, EngineRefused) as error:
+        raise GateRefused(f"{deployment.model.name} does not answer its golden prompts: {error}") from None
+    texts = [answer.text for answer in answers]
+    promised = [score_rollout(each.rollout, databases).reward for each in asked]
+    found = [score_rollout(each.row.answered(text), databases).reward for each, text in zip(asked, texts, strict=True)]
+    equal = sum(each.rollout.completion == text for each, text in zip(asked, texts, strict=True))
+    check = GoldenCheck(len(asked), equal, fmean(promised), fmean(found))
+    if check.found < check.promised - tolerance:
+        raise GateRefused(f"{deployment.model.name} does not answer as it was evaluated: {check}")
+    return check

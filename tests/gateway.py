@@ -1,0 +1,121 @@
+"""A gateway on loopback before an engine that plays what a test sets."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+
+from schemas.config.serve import ServeConfig
+from tasks.curate.scrub import scrub
+from tasks.serve.deployment import Deployment
+from tasks.serve.engines.client import EngineClient
+from tasks.serve.gateway.answer_log import DailyFile
+from tasks.serve.gateway.answering import Answering
+from tasks.serve.gateway.app import build_app
+from tasks.serve.gateway.metrics import Metrics
+from tasks.serve.served_model import Decoding, ServedModel
+from tests.chat_server import ChatServer, Reply
+from tests.chat_server import serve as serve_chat
+
+
+def served_model(number: str = "1", store: Path | None = None) -> ServedModel:
+    """Return a version without weights."""
+    return ServedModel(
+        name=f"version {number}",
+        number=number,
+        version_name=f"shop/{number}",
+        weights=Path("nowhere"),
+        policy=None,
+        decoding=Decoding(temperature=0.1, max_tokens=64),
+        batch_size=2,
+        seed=7,
+        store=store,
+    )
+
+
+@dataclass
+class Gateway:
+    """A running gateway, its engine, and its folder of logs."""
+
+    http: httpx.Client
+    port: int
+    engine: ChatServer
+    answering: Answering
+    logs: Path
+
+    def logged(self) -> list[dict[str, Any]]:
+        """Return the lines of the log."""
+        return [
+            json.loads(line) for file in sorted(self.logs.glob("*.jsonl")) for line in file.read_text().splitlines()
+        ]
+
+    def ask(self, review: str = "Chegou quebrado.", **query: Any) -> httpx.Response:
+        """Ask for a sentiment."""
+        return self.http.post("/v1/tasks/sentiment", json={"review": review}, params=query)
+
+
+@contextmanager
+def running(
+    folder: Path, play: Callable[[str, int], Reply], *, tokens: tuple[bytes, ...] = (), **settings: Any
+) -> Iterator[Gateway]:
+    """Serve until the block ends.
+
+    Args:
+        folder: Folder of the logs.
+        play: The engine: given the user's message and how many came before, returns the answer.
+        tokens: Bearer tokens.
+        settings: Of the section `serve`.
+    """
+    config = ServeConfig(**settings)
+    log = DailyFile(folder, days=config.log_days)
+    feedback = DailyFile(folder / "feedback", days=config.log_days)
+    with serve_chat(play) as engine:
+        metrics = Metrics()
+        client = EngineClient(f"{engine.url}/v1", connections=config.concurrency)
+        answering = Answering(
+            Deployment(served_model(), client, None),
+            config,
+            log=log,
+            scrub=lambda text: scrub(text)[0],
+            metrics=metrics,
+            larger=EngineClient(config.larger.url, connections=2) if config.larger else None,
+        )
+        app = build_app(
+            answering,
+            config,
+            "shop",
+            tokens=tokens,
+            metrics=metrics,
+            feedback=feedback,
+            scrub_reference=lambda reference: reference,
+        )
+        with listening(app) as port, httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as http:
+            yield Gateway(http, port, engine, answering, folder)
+    log.close()
+    feedback.close()
+
+
+@contextmanager
+def listening(app: Any) -> Iterator[int]:
+    """Run an application in a thread, and yield its port."""
+    bound = socket.socket()
+    bound.bind(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=2))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
+    thread.start()
+    while not server.started and thread.is_alive():
+        time.sleep(0.01)
+    try:
+        yield int(bound.getsockname()[1])
+    finally:
+        server.should_exit = True
+        thread.join()
+        bound.close()

@@ -1,0 +1,323 @@
+"""Real HTTP to the gateway: what is answered, what is refused and how, and what is in the log by then."""
+
+import json
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from schemas.config.monitor import MonitorConfig
+from schemas.tasks import TASK_NAMES
+from tasks.commerce.registry import TASKS
+from tasks.monitor.logs import log_files, read_logs
+from tests.chat_server import Reply, says
+from tests.gateway import Gateway, running
+
+RIGHT = '{"polarity":"negative","score":1}'
+CPF = "529.982.247-25"
+
+
+def _engine(message: str, number: int) -> Reply:
+    return says(RIGHT, "stop", (30, 9))
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with running(tmp_path_factory.mktemp("logs"), _engine) as gateway:
+        yield gateway
+
+
+def test_a_task_is_asked_as_training_wrote_it_and_answered_parsed_and_checked(gateway: Gateway) -> None:
+    answer = gateway.ask("Chegou  quebrado\ne sem nota.").json()
+    assert answer["answer"] == {"polarity": "negative", "score": 1}
+    assert (answer["valid"], answer["fault"], answer["version"], answer["tokens"]) == (True, None, "shop/1", 9)
+    asked = gateway.engine.requests[-1]
+    assert asked["messages"][0]["content"] == TASKS["sentiment"].system
+    assert asked["messages"][1]["content"].endswith("Avaliação: Chegou quebrado e sem nota.")
+    assert (asked["model"], asked["temperature"], asked["max_tokens"], asked["seed"]) == ("champion", 0.1, 64, 7)
+
+
+def test_json_tasks_are_guided_unless_the_request_says_otherwise(gateway: Gateway) -> None:
+    assert gateway.ask().json()["guided"]
+    assert gateway.engine.requests[-1]["structured_outputs"]["grammar"] == TASKS["sentiment"].grammar
+    assert not gateway.ask(guided=False).json()["guided"]
+    assert "structured_outputs" not in gateway.engine.requests[-1]
+
+
+def test_every_task_has_its_path_with_its_inputs_on_the_openapi_page(gateway: Gateway) -> None:
+    paths = gateway.http.get("/openapi.json").json()["paths"]
+    assert {f"/v1/tasks/{task}" for task in TASK_NAMES} < set(paths)
+    named = paths["/v1/tasks/push"]["post"]["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+    assert named.endswith("/PushInputs")
+
+
+def test_an_answer_is_in_the_log_as_monitoring_reads_it_without_personal_data(tmp_path: Path) -> None:
+    with running(tmp_path, lambda message, number: says(f"meu CPF é {CPF}", "stop", (5, 9))) as gateway:
+        answer = gateway.ask(f"Sou o {CPF}, chegou quebrado").json()
+        (line,) = gateway.logged()
+        assert line["request_id"] == answer["request_id"]
+        assert CPF not in json.dumps(line)
+        assert (line["valid"], line["role"], line["tokens"]) == (False, "champion", 9)
+        files = log_files(tmp_path)
+        logs = read_logs(files, files.digests(), MonitorConfig(), ("shop/1",), None, datetime.now(UTC))
+    assert logs.table["completion"].to_list() == ["meu CPF é [CPF]"]
+
+
+def test_an_answer_that_was_cut_off_is_not_valid(tmp_path: Path) -> None:
+    with running(tmp_path, lambda message, number: says(RIGHT, "length", (5, 64))) as gateway:
+        answer = gateway.ask().json()
+    assert (answer["valid"], answer["fault"]) == (False, "it was cut off after 64 tokens")
+
+
+def test_openai_clients_are_answered_in_their_form(gateway: Gateway) -> None:
+    messages = [{"role": "system", "content": TASKS["sentiment"].system}, {"role": "user", "content": "Ruim"}]
+    for model, sent in (("shop", messages), ("shop/sentiment", messages[1:]), ("champion", messages)):
+        answer = gateway.http.post("/v1/chat/completions", json={"model": model, "messages": sent}).json()
+        assert answer["choices"][0]["message"] == {"role": "assistant", "content": RIGHT}
+        assert answer["usage"] == {"prompt_tokens": 30, "completion_tokens": 9, "total_tokens": 39}
+        assert gateway.engine.requests[-1]["messages"] == messages
+    assert "shop/push" in [model["id"] for model in gateway.http.get("/v1/models").json()["data"]]
+
+
+def test_an_answer_with_its_own_decoding_is_not_logged_as_the_evaluated_version(gateway: Gateway) -> None:
+    sent = {"model": "shop/sentiment", "messages": [{"role": "user", "content": "Ruim"}], "temperature": 0}
+    assert gateway.http.post("/v1/chat/completions", json=sent).is_success
+    assert gateway.logged()[-1]["model_version"] == "shop/1+own-decoding"
+    assert 0 < gateway.engine.requests[-1]["temperature"] < 0.001
+
+
+def _stream(*pieces: str, finish: str = "stop") -> Reply:
+    chunks: list[dict[str, object]] = [
+        {"choices": [{"delta": {"content": piece}, "finish_reason": None}]} for piece in pieces
+    ]
+    chunks.append({"choices": [{"delta": {}, "finish_reason": finish}]})
+    chunks.append({"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": len(pieces)}})
+    lines = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
+    return Reply(f"{lines}data: [DONE]\n\n".encode())
+
+
+def test_a_stream_gives_the_pieces_and_ends_once_it_is_logged(tmp_path: Path) -> None:
+    sent = {
+        "model": "shop/push",
+        "messages": [{"role": "user", "content": "Produto: fone"}],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    with running(tmp_path, lambda message, number: _stream("Fone ", "com ", "desconto")) as gateway:
+        response = gateway.http.post("/v1/chat/completions", json=sent)
+        lines = [line.removeprefix("data: ") for line in response.text.splitlines() if line]
+        (logged,) = gateway.logged()
+    assert lines[-1] == "[DONE]"
+    events = [json.loads(line) for line in lines[:-1]]
+    deltas = [choice["delta"].get("content", "") for event in events for choice in event["choices"]]
+    assert "".join(deltas) == logged["completion"] == "Fone com desconto"
+    assert events[-1]["usage"]["completion_tokens"] == 3
+    assert events[-1]["id"] == logged["request_id"]
+
+
+def test_a_stream_whose_engine_ends_says_so_and_nothing_is_logged_as_whole(tmp_path: Path) -> None:
+    cut = Reply(_stream("Fone ").body.split(b'data: {"choices": [{"delta": {}')[0])
+    sent = {"model": "shop/push", "messages": [{"role": "user", "content": "Produto: fone"}], "stream": True}
+    with running(tmp_path, lambda message, number: cut) as gateway:
+        text = gateway.http.post("/v1/chat/completions", json=sent).text
+        assert '"code": "engine_ended"' in text
+        assert "[DONE]" not in text
+        assert gateway.logged() == []
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "code"),
+    [
+        ("/v1/tasks/sentiment", {}, 422, "invalid_request"),
+        ("/v1/tasks/sentiment", {"review": ""}, 422, "invalid_request"),
+        ("/v1/tasks/sentiment", {"review": "x" * 5_001}, 422, "invalid_request"),
+        ("/v1/tasks/sentiment", {"review": "bom", "other": 1}, 422, "invalid_request"),
+        ("/v1/tasks/weather", {"review": "bom"}, 404, "no_such_request"),
+        (
+            "/v1/chat/completions",
+            {"model": "gpt", "messages": [{"role": "user", "content": "a"}]},
+            404,
+            "unknown_model",
+        ),
+        (
+            "/v1/chat/completions",
+            {"model": "shop", "messages": [{"role": "user", "content": "a"}]},
+            404,
+            "unknown_model",
+        ),
+        ("/v1/chat/completions", {"model": "shop/push", "messages": []}, 422, "invalid_request"),
+        (
+            "/v1/chat/completions",
+            {"model": "shop/push", "messages": [{"role": "user", "content": "a"}], "top_p": 0.5},
+            422,
+            "invalid_request",
+        ),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_in_one_form(
+    gateway: Gateway, path: str, body: object, status: int, code: str
+) -> None:
+    response = gateway.http.post(path, json=body)
+    assert (response.status_code, response.json()["error"]["code"]) == (status, code)
+
+
+def test_a_refusal_does_not_repeat_what_a_shopper_wrote(gateway: Gateway) -> None:
+    response = gateway.http.post("/v1/tasks/push", json={"product": CPF, "offer": {"a": CPF}, CPF: 1})
+    assert response.status_code == 422
+    assert CPF not in response.text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b"null",
+        b"[" * 20_000,
+        b'{"review": ' * 5_000,
+        b'{"review": "\\ud800"}',
+        b'{"review": 1e999}',
+        b'{"review": ' + b"9" * 10_000 + b"}",
+        b'{"review": NaN}',
+    ],
+    ids=["none", "open", "no UTF-8", "null", "deep list", "deep object", "lone surrogate", "infinite", "long", "NaN"],
+)
+def test_hostile_json_is_a_clients_mistake(gateway: Gateway, body: bytes) -> None:
+    response = gateway.http.post("/v1/tasks/sentiment", content=body, headers={"Content-Type": "application/json"})
+    assert response.status_code in {400, 422}
+    assert response.json()["error"]["message"]
+
+
+def test_a_body_beyond_the_limit_is_refused_also_where_its_length_is_not_told(gateway: Gateway) -> None:
+    large = b'{"review": "' + b"a" * 70_000 + b'"}'
+    assert gateway.http.post("/v1/tasks/sentiment", content=large).status_code == 413
+    assert gateway.http.post("/v1/tasks/sentiment", content=iter([large])).status_code == 413
+
+
+def test_a_client_that_does_not_send_is_refused_in_time(tmp_path: Path) -> None:
+    with (
+        running(tmp_path, _engine, seconds_to_send=0.2) as gateway,
+        socket.create_connection(("127.0.0.1", gateway.port)) as client,
+    ):
+        client.sendall(b"POST /v1/tasks/sentiment HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{")
+        assert b" 408 " in client.recv(1000).split(b"\r\n")[0]
+
+
+def test_without_a_token_only_health_and_the_page_are_shown(tmp_path: Path) -> None:
+    with running(tmp_path, _engine, tokens=(b"first-token-of-two", b"another-token-here")) as gateway:
+        assert gateway.ask().status_code == 401
+        assert gateway.http.get("/metrics").status_code == 401
+        assert gateway.http.get("/healthz").status_code == 200
+        for token in ("wrong-token-of-all", "x", "first-token-of-two x", "first-token-of-tw"):
+            gateway.http.headers["Authorization"] = f"Bearer {token}"
+            assert gateway.ask().status_code == 401
+        for token in ("first-token-of-two", "another-token-here"):
+            gateway.http.headers["Authorization"] = f"Bearer {token}"
+            assert gateway.ask().status_code == 200
+
+
+def test_a_page_of_the_web_that_was_given_our_address_is_refused(gateway: Gateway) -> None:
+    assert gateway.http.get("/healthz", headers={"Host": "evil.example"}).status_code == 400
+
+
+def test_a_refused_task_is_answered_422_with_the_reason(tmp_path: Path) -> None:
+    with running(tmp_path, _engine, refuse=["sql_qa"]) as gateway:
+        response = gateway.http.post("/v1/tasks/sql_qa", json={"question": "Quantos pedidos?"})
+        assert gateway.ask().is_success
+    assert (response.status_code, response.json()["error"]["code"]) == (422, "task_refused")
+
+
+def test_a_refused_task_is_passed_on_to_the_larger_model_and_logged_by_its_name(tmp_path: Path) -> None:
+    from tests.chat_server import serve
+
+    with serve(lambda message, number: says("SELECT 1", "stop", (5, 3))) as other:
+        larger = {"url": f"{other.url}/v1", "model": "large"}
+        with running(tmp_path, _engine, refuse=["sql_qa"], larger=larger) as gateway:
+            answer = gateway.http.post("/v1/tasks/sql_qa", json={"question": "Quantos pedidos?"}).json()
+            (line,) = gateway.logged()
+    assert (answer["version"], line["role"], line["model_version"]) == ("large", "larger", "large")
+    assert other.requests[0]["model"] == "large"
+    assert "structured_outputs" not in other.requests[0]
+
+
+def test_a_full_queue_is_answered_429_and_the_others_wait(tmp_path: Path) -> None:
+    slow = says(RIGHT, "stop", (5, 9))
+    slow.seconds = 0.5
+    with running(tmp_path, lambda message, number: slow, concurrency=1, queue=2) as gateway:
+        with ThreadPoolExecutor(6) as threads:
+            responses = list(threads.map(lambda _: gateway.ask(), range(6)))
+        assert sorted(response.status_code for response in responses) == [200] * 3 + [429] * 3
+        assert gateway.engine.most_at_once == 1
+        refused = next(response for response in responses if response.status_code == 429)
+        assert int(refused.headers["Retry-After"]) >= 1
+        assert len(gateway.logged()) == 3
+
+
+def test_a_request_beyond_its_deadline_is_answered_504(tmp_path: Path) -> None:
+    slow = says(RIGHT)
+    slow.seconds = 5
+    with running(tmp_path, lambda message, number: slow, deadline_seconds=0.3) as gateway:
+        assert gateway.ask().status_code == 504
+        assert gateway.answering.requests_inside == 0
+
+
+def test_a_request_whose_engine_failed_is_asked_again_and_answered_once(tmp_path: Path) -> None:
+    def play(message: str, number: int) -> Reply:
+        return Reply(b"", status=500) if number < 2 else says(RIGHT, "stop", (5, 9))
+
+    with running(tmp_path, play) as gateway:
+        assert gateway.ask().is_success
+        assert len(gateway.logged()) == 1
+
+
+def test_what_the_engine_refuses_is_the_clients_to_mend(tmp_path: Path) -> None:
+    sentence = "the prompt has 900 tokens, and the model reads 512"
+    refusal = Reply(json.dumps({"error": {"message": sentence}}).encode(), status=400)
+    with running(tmp_path, lambda message, number: refusal) as gateway:
+        response = gateway.ask()
+    assert (response.status_code, response.json()["error"]["message"]) == (422, sentence)
+
+
+def test_without_a_log_no_answer_is_given_unless_the_shop_says_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    for require, status in ((True, 503), (False, 200)):
+        with running(tmp_path / str(require), _engine, require_log=require) as gateway:
+            with monkeypatch.context() as patched:
+                patched.setattr("tasks.serve.gateway.answer_log.os.write", full)
+                assert gateway.ask().status_code == status
+            assert "tucano_unlogged_answers_total 1.0" in gateway.http.get("/metrics").text
+            assert gateway.ask().is_success
+            assert len(gateway.logged()) == 1
+
+
+def test_feedback_is_kept_by_the_request_that_it_is_about(gateway: Gateway) -> None:
+    request_id = gateway.ask().json()["request_id"]
+    known = {"request_id": request_id, "reference": {"polarity": "negative", "score": 1}, "rating": 4}
+    assert gateway.http.post("/v1/feedback", json=known).status_code == 204
+    (file,) = (gateway.logs / "feedback").glob("*.jsonl")
+    line = json.loads(file.read_text().splitlines()[-1])
+    assert (line["request_id"], line["rating"]) == (request_id, 4)
+    for wrong in (
+        known | {"rating": 6},
+        known | {"reference": {"polarity": 3}},
+        {"request_id": request_id},
+        known | {"request_id": "sentiment-1"},
+    ):
+        assert gateway.http.post("/v1/feedback", json=wrong).status_code == 422
+
+
+def test_metrics_count_answers_by_task_and_version(gateway: Gateway) -> None:
+    before = len(gateway.logged())
+    gateway.ask()
+    text = gateway.http.get("/metrics").text
+    assert 'tucano_answers_total{role="champion",task="sentiment",version="shop/1"}' in text
+    assert len(gateway.logged()) == before + 1
+    assert 'tucano_refused_requests_total{code="invalid_request"}' in text
