@@ -57,9 +57,11 @@ class Gateway:
             json.loads(line) for file in sorted(self.logs.glob("*.jsonl")) for line in file.read_text().splitlines()
         ]
 
-    def ask(self, review: str = "Chegou quebrado.", **query: Any) -> httpx.Response:
+    def ask(
+        self, review: str = "Chegou quebrado.", headers: dict[str, str] | None = None, **query: Any
+    ) -> httpx.Response:
         """Ask for a sentiment."""
-        return self.http.post("/v1/tasks/sentiment", json={"review": review}, params=query)
+        return self.http.post("/v1/tasks/sentiment", json={"review": review}, params=query, headers=headers)
 
 
 @contextmanager
@@ -83,6 +85,7 @@ def running(
         answering = Answering(
             Deployment(served_model(), client, None),
             config,
+            challenger=Deployment(served_model("2"), client, None) if config.challenger else None,
             log=log,
             scrub=lambda text: scrub(text)[0],
             metrics=metrics,
@@ -101,6 +104,14 @@ def running(
             yield Gateway(http, port, engine, answering, folder)
     log.close()
     feedback.close()
+
+
+def wait_for(holds: Callable[[], bool], seconds: float = 30) -> None:
+    """Wait until something holds, and fail where it does not in time."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 @contextmanager

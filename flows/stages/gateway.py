@@ -91,8 +91,17 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
         model, dataset = await asyncio.to_thread(find_served_model, config, number, base=False)
         deploy = partial(_deploy, config, Path(sockets))
         deployment = await deploy(model, dataset)
+        challenger = await _challenger(config, deploy)
         metrics = Metrics()
-        answering = Answering(deployment, serve, log=log, scrub=_scrubbed, metrics=metrics, larger=_larger(config))
+        answering = Answering(
+            deployment,
+            serve,
+            challenger=challenger,
+            log=log,
+            scrub=_scrubbed,
+            metrics=metrics,
+            larger=_larger(config),
+        )
         app = build_app(
             answering,
             serve,
@@ -110,6 +119,8 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
             with suppress(asyncio.CancelledError):
                 await following
             await answering.deployment.retire()
+            if challenger is not None:
+                await challenger.retire()
             feedback.close()
             log.close()
 
@@ -219,6 +230,17 @@ def _engine(config: Config, model: ServedModel, address: Path) -> RunEngine:
         run_child(LOCAL_ENGINE, request, folder, interpreter=None, progress=lambda *_: None, started=started)
 
     return run
+
+
+async def _challenger(config: Config, deploy: Callable[[ServedModel, Path], Any]) -> Deployment | None:
+    """Start the version that is tried beside the champion, if one is named."""
+    tried = config.serve.challenger
+    if tried is None:
+        return None
+    model, dataset = await asyncio.to_thread(find_served_model, config, tried.version, base=False)
+    deployment: Deployment = await deploy(model, dataset)
+    say(f"{model.version_name} " + ("answers in its shadow" if tried.shadow else f"answers {tried.share:.0%} of it"))
+    return deployment
 
 
 async def _follow(

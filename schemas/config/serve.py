@@ -13,6 +13,17 @@ Engine = Literal["local", "vllm"]
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
+class ChallengerConfig(Section):
+    """A version that is tried beside the champion on real requests."""
+
+    version: str = Field(pattern=r"^\d+$")
+    """Its number in the registry."""
+    share: float = Field(default=0.05, gt=0, le=1)
+    """Share of the requests that it answers, by their key; a larger share keeps those that it had."""
+    shadow: bool = False
+    """Let it answer all requests in the background, for the log alone; `share` says nothing then."""
+
+
 class ServeConfig(Section):
     """The gateway that `tucano serve` starts, and the engine behind it."""
 
@@ -49,6 +60,8 @@ class ServeConfig(Section):
     """Tasks that the model is not asked: they are answered 422, or by the `larger` model."""
     larger: EndpointSection | None = None
     """A larger model that answers the refused tasks; the prompts are sent to it."""
+    challenger: ChallengerConfig | None = None
+    """A version that is tried beside the champion; none where not set."""
     require_log: bool = True
     """Refuse to answer where the answer cannot be logged; if false, it is sent and counted as unlogged."""
     log_days: int = Field(default=90, ge=1, le=3650)

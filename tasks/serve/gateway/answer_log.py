@@ -25,7 +25,7 @@ class ServedAnswer(LoggedAnswer):
     """Line of the log: what monitoring reads, and how the answer was made."""
 
     role: Role
-    """Part of the model that answered; nobody received the answer of a shadow."""
+    """What answered; nobody received the answer of a shadow."""
     valid: bool
     """Whether a shop's program can use the answer."""
     fault: str | None

@@ -1,11 +1,12 @@
 """Answer to one question: a place in the queue, the engine, the strict reading, the log, and only then the client."""
 
 import asyncio
+import hashlib
 import logging
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -24,6 +25,8 @@ from tasks.serve.gateway.metrics import Metrics
 SECONDS_BEFORE_ANOTHER_TRY: Final = 0.2
 LOWEST_TEMPERATURE: Final = 1e-4
 """Temperature in the place of 0: as good as always the most likely token."""
+OWN_DECODING: Final = "+own-decoding"
+"""What follows a version's name in the log where the request set how the answer is drawn."""
 
 Scrub = Callable[[str], str]
 """Replaces the personal data in a text."""
@@ -44,6 +47,8 @@ class Question:
     """Fewer tokens than at the evaluation; None for as many."""
     seed: int | None = None
     """Another seed than the version's; None for that one."""
+    key: str | None = None
+    """Whose requests the same version answers; those of the same prompt where None."""
 
     @property
     def has_own_decoding(self) -> bool:
@@ -75,6 +80,7 @@ class _Asked:
     role: Role
     version: str
     deployment: Deployment
+    """The version that reads the answer."""
 
 
 class Answering:
@@ -85,6 +91,7 @@ class Answering:
         deployment: Deployment,
         config: ServeConfig,
         *,
+        challenger: Deployment | None = None,
         log: DailyFile,
         scrub: Scrub,
         metrics: Metrics,
@@ -95,6 +102,7 @@ class Answering:
         Args:
             deployment: The version that answers.
             config: The limits, and the tasks that are refused.
+            challenger: The version that is tried beside it, as `config.challenger` says.
             log: Takes each answer.
             scrub: Applied to every text before it is logged.
             metrics: Counts.
@@ -102,6 +110,9 @@ class Answering:
         """
         self.deployment = deployment
         """The version that answers; another one takes over between two requests."""
+        self.challenger = challenger
+        """The version that is tried beside it; None for none."""
+        self._shadows: set[asyncio.Task[None]] = set()
         self._config, self._log, self._scrub, self._metrics = config, log, scrub, metrics
         self._larger = larger
         self._admission = Admission(
@@ -165,35 +176,54 @@ class Answering:
                     await _before_another_try(asked, error)
 
     def _route(self, question: Question) -> _Asked:
-        """Return who answers: the version, or the larger model where the task is refused."""
-        row, deployment = question.row, self.deployment
-        decoding = deployment.model.decoding
-        refused = row.task in self._config.refuse
-        if refused and (self._larger is None or self._config.larger is None):
+        """Return who answers: a version, or the larger model where the task is refused."""
+        task = question.row.task
+        if task not in self._config.refuse:
+            if self._is_challengers(question) and self.challenger is not None:
+                return _asked(question, self.challenger, "challenger")
+            return _asked(question, self.deployment, "champion")
+        if self._larger is None or self._config.larger is None:
             raise RequestRefused(
                 422,
                 "task_refused",
-                f"{row.task} is not answered here: serve.refuse names it; ask another model, or set serve.larger",
+                f"{task} is not answered here: serve.refuse names it; ask another model, or set serve.larger",
             )
-        max_tokens = min(question.max_tokens or decoding.max_tokens, decoding.max_tokens)
-        temperature = decoding.temperature if question.temperature is None else question.temperature
-        asked = EngineQuestion(
-            model=deployment.name_of(row.task),
-            messages=as_messages(row.system, row.prompt),
-            temperature=max(temperature, LOWEST_TEMPERATURE),
-            max_tokens=max_tokens,
-            seed=deployment.model.seed if question.seed is None else question.seed,
-            grammar=TASKS[row.task].grammar if question.guided else "",
-        )
-        if refused and self._larger is not None and self._config.larger is not None:
-            name = self._config.larger.model
-            # Another engine may know neither the seed nor the grammar's notation.
-            other = EngineQuestion(name, asked.messages, asked.temperature, max_tokens, None, "")
-            return _Asked(self._larger, other, "larger", name, deployment)
-        version = deployment.model.version_name
-        # Monitoring compares with the evaluation what was drawn as there.
-        version = f"{version}+own-decoding" if question.has_own_decoding else version
-        return _Asked(deployment.client, asked, "champion", version, deployment)
+        asked, name = _asked(question, self.deployment, "larger"), self._config.larger.model
+        # Another engine may know neither the seed nor the grammar's notation.
+        other = replace(asked.question, model=name, seed=None, grammar="")
+        return replace(asked, client=self._larger, question=other, version=name)
+
+    def _is_challengers(self, question: Question) -> bool:
+        config = self._config.challenger
+        if config is None or config.shadow:
+            return False
+        key = f"{config.version}:{question.key or question.row.prompt_id}"
+        digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        return int.from_bytes(digest, "big") < config.share * 2**64
+
+    def _shadow(self, question: Question) -> None:
+        """Let the challenger answer too, for the log alone, unless it is behind already."""
+        config = self._config.challenger
+        if config is None or not config.shadow or self.challenger is None:
+            return
+        if len(self._shadows) >= self._config.concurrency:
+            self._metrics.shadows_left_out.inc()
+            return
+        task = asyncio.create_task(self._answer_unseen(question, self.challenger))
+        self._shadows.add(task)
+        task.add_done_callback(self._shadows.discard)
+
+    async def _answer_unseen(self, question: Question, challenger: Deployment) -> None:
+        asked = _asked(question, challenger, "shadow")
+        began, arrived = time.monotonic(), datetime.now(UTC)
+        try:
+            async with asyncio.timeout(self._config.deadline_seconds):
+                with challenger.answering():
+                    await challenger.wait_until_ready()
+                    answer = await challenger.client.complete(asked.question)
+                    await self._finish(question, asked, answer, began, arrived)
+        except (EngineRefused, EngineUnavailable, RequestRefused, TimeoutError):
+            self._metrics.shadows_left_out.inc()
 
     async def _finish(
         self, question: Question, asked: _Asked, answer: EngineAnswer, began: float, arrived: datetime
@@ -213,6 +243,8 @@ class Answering:
         )
         self._log_line(question.row, asked, answered, arrived)
         self._count(question.row, asked, answered)
+        if asked.role == "champion":
+            self._shadow(question)
         return answered
 
     def _log_line(self, row: PromptRow, asked: _Asked, answered: Answered, arrived: datetime) -> None:
@@ -260,6 +292,23 @@ class Answering:
             # Not against the reference: in production there is none, and this reward reads none.
             scored = score_rollout(row.answered(answered.answer.text), None, "v4.2")
             metrics.form.labels(*labels).observe(scored.reward)
+
+
+def _asked(question: Question, deployment: Deployment, role: Role) -> _Asked:
+    """Return a version's question to its engine, in the decoding of its evaluation where the request has none."""
+    row, decoding = question.row, deployment.model.decoding
+    temperature = decoding.temperature if question.temperature is None else question.temperature
+    asked = EngineQuestion(
+        model=deployment.name_of(row.task),
+        messages=as_messages(row.system, row.prompt),
+        temperature=max(temperature, LOWEST_TEMPERATURE),
+        max_tokens=min(question.max_tokens or decoding.max_tokens, decoding.max_tokens),
+        seed=deployment.model.seed if question.seed is None else question.seed,
+        grammar=TASKS[row.task].grammar if question.guided else "",
+    )
+    # Monitoring compares with the evaluation what was drawn as there.
+    version = f"{deployment.model.version_name}{OWN_DECODING if question.has_own_decoding else ''}"
+    return _Asked(deployment.client, asked, role, version, deployment)
 
 
 def _refusal(error: EngineRefused) -> RequestRefused:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Header, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.telemetry import TelemetryConfig
@@ -34,6 +34,9 @@ answer parsed and checked; `/v1/chat/completions` is OpenAI's, for one question 
 
 NO_TELEMETRY: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False}
 """Not to the providers that other libraries of the process set: a span would hold what a shopper wrote."""
+
+Key = Annotated[str | None, Header(alias="X-Request-Key", max_length=200)]
+"""Whose requests the same version answers while a challenger is tried; it is not logged."""
 
 ScrubReference = Callable[[dict[str, Any]], dict[str, Any]]
 """Replaces the personal data in a reference."""
@@ -101,9 +104,10 @@ def _tasks(answering: Answering, config: ServeConfig) -> APIRouter:
 def _task_endpoint(name: TaskName, answering: Answering, config: ServeConfig) -> Callable[..., Any]:
     task = TASKS[name]
 
-    async def answer(inputs: Any, guided: bool | None = None) -> TaskAnswer:
+    async def answer(inputs: Any, guided: bool | None = None, key: Key = None) -> TaskAnswer:
         is_guided = task.answers_in_json and (config.guided if guided is None else guided)
-        return TaskAnswer.of(name, await answering.answer(Question(typed_row(name, inputs), is_guided)))
+        question = Question(typed_row(name, inputs), is_guided, key=key)
+        return TaskAnswer.of(name, await answering.answer(question))
 
     # FastAPI reads the type of a body from the annotation.
     answer.__annotations__["inputs"] = task.inputs

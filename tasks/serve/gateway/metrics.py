@@ -32,6 +32,9 @@ class Metrics:
             "tucano_refused_requests", "Requests that were not answered.", ["code"], registry=self._registry
         )
         self.unlogged = Counter("tucano_unlogged_answers", "Answers that could not be logged.", registry=self._registry)
+        self.shadows_left_out = Counter(
+            "tucano_shadows_left_out", "Requests that the shadow did not answer.", registry=self._registry
+        )
         self.engine_starts = Gauge(
             "tucano_engine_starts", "Starts of the serving version's engine.", ["version"], registry=self._registry
         )

@@ -55,6 +55,7 @@ class ChatRequest(_Request):
     response_format: ResponseFormat | None = None
     n: Literal[1] = 1
     user: Annotated[str, Field(max_length=200)] | None = None
+    """Whose requests the same version answers while a challenger is tried; it is not logged."""
 
     @model_validator(mode="after")
     def _is_one_question(self) -> Self:
@@ -83,6 +84,7 @@ class ChatRequest(_Request):
             temperature=self.temperature,
             max_tokens=self.max_completion_tokens or self.max_tokens,
             seed=self.seed,
+            key=self.user,
         )
 
     def _task(self, names: tuple[str, ...], system: str | None) -> TaskName:

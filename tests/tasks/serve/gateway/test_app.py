@@ -14,7 +14,7 @@ from schemas.tasks import TASK_NAMES
 from tasks.commerce.registry import TASKS
 from tasks.monitor.logs import log_files, read_logs
 from tests.chat_server import Reply, says
-from tests.gateway import Gateway, running
+from tests.gateway import Gateway, running, wait_for
 
 RIGHT = '{"polarity":"negative","score":1}'
 CPF = "529.982.247-25"
@@ -321,3 +321,31 @@ def test_metrics_count_answers_by_task_and_version(gateway: Gateway) -> None:
     assert 'tucano_answers_total{role="champion",task="sentiment",version="shop/1"}' in text
     assert len(gateway.logged()) == before + 1
     assert 'tucano_refused_requests_total{code="invalid_request"}' in text
+
+
+def test_a_challenger_answers_its_share_and_the_same_keys_always(tmp_path: Path) -> None:
+    challenger = {"version": "2", "share": 0.3}
+    with running(tmp_path, _engine, challenger=challenger) as gateway:
+        first = {key: gateway.ask(headers={"X-Request-Key": key}).json()["version"] for key in map(str, range(60))}
+        again = {key: gateway.ask(headers={"X-Request-Key": key}).json()["version"] for key in first}
+        roles = {line["model_version"]: line["role"] for line in gateway.logged()}
+    assert first == again
+    assert 8 <= list(first.values()).count("shop/2") <= 28
+    assert roles == {"shop/1": "champion", "shop/2": "challenger"}
+
+
+def test_a_larger_share_keeps_the_keys_that_the_challenger_had(tmp_path: Path) -> None:
+    def of_challenger(share: float) -> set[str]:
+        with running(tmp_path / str(share), _engine, challenger={"version": "2", "share": share}) as gateway:
+            keys = map(str, range(40))
+            return {k for k in keys if gateway.ask(headers={"X-Request-Key": k}).json()["version"] == "shop/2"}
+
+    assert of_challenger(0.2) < of_challenger(0.6)
+
+
+def test_a_shadow_answers_every_request_for_the_log_alone(tmp_path: Path) -> None:
+    with running(tmp_path, _engine, challenger={"version": "2", "shadow": True}) as gateway:
+        assert {gateway.ask().json()["version"] for _ in range(5)} == {"shop/1"}
+        wait_for(lambda: len(gateway.logged()) == 10)
+        shadows = [line for line in gateway.logged() if line["role"] == "shadow"]
+    assert {line["model_version"] for line in shadows} == {"shop/2"}
