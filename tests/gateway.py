@@ -115,11 +115,12 @@ def wait_for(holds: Callable[[], bool], seconds: float = 30) -> None:
 
 
 @contextmanager
-def listening(app: Any) -> Iterator[int]:
-    """Run an application in a thread, and yield its port."""
+def listening(app: Any, **settings: Any) -> Iterator[int]:
+    """Run an application in a thread, with uvicorn's settings, and yield its port."""
     bound = socket.socket()
     bound.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=2))
+    config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=2, **settings)
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
     while not server.started and thread.is_alive():

@@ -42,6 +42,7 @@ from tasks.serve.following import follow
 from tasks.serve.gateway.answer_log import DailyFile
 from tasks.serve.gateway.answering import Answering
 from tasks.serve.gateway.app import build_app
+from tasks.serve.gateway.connections import impatient
 from tasks.serve.gateway.limits import read_tokens
 from tasks.serve.gateway.metrics import Metrics
 from tasks.serve.golden import GoldenPrompt, check_golden, chosen
@@ -130,13 +131,14 @@ async def _listen(config: Config, app: Any, listening: socket.socket, model: Ser
     server = uvicorn.Server(
         uvicorn.Config(
             app,
+            http=impatient(serve.seconds_to_send),
             log_level="warning",
             access_log=False,
             lifespan="off",
             server_header=False,
             limit_concurrency=serve.concurrency + serve.queue + MORE_CONNECTIONS,
             timeout_graceful_shutdown=int(serve.deadline_seconds) + 1,
-            timeout_keep_alive=30,
+            timeout_keep_alive=int(serve.seconds_to_send) + 1,
         )
     )
     address = f"http://{serve.host}:{serve.port}"

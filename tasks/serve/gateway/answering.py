@@ -81,6 +81,8 @@ class _Asked:
     version: str
     deployment: Deployment
     """The version that reads the answer."""
+    shadow_of: str | None = None
+    """The champion's request that a shadow answers too."""
 
 
 class Answering:
@@ -201,7 +203,7 @@ class Answering:
         digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return int.from_bytes(digest, "big") < config.share * 2**64
 
-    def _shadow(self, question: Question) -> None:
+    def _shadow(self, question: Question, request_id: str) -> None:
         """Let the challenger answer too, for the log alone, unless it is behind already."""
         config = self._config.challenger
         if config is None or not config.shadow or self.challenger is None:
@@ -209,12 +211,12 @@ class Answering:
         if len(self._shadows) >= self._config.concurrency:
             self._metrics.shadows_left_out.inc()
             return
-        task = asyncio.create_task(self._answer_unseen(question, self.challenger))
+        task = asyncio.create_task(self._answer_unseen(question, request_id, self.challenger))
         self._shadows.add(task)
         task.add_done_callback(self._shadows.discard)
 
-    async def _answer_unseen(self, question: Question, challenger: Deployment) -> None:
-        asked = _asked(question, challenger, "shadow")
+    async def _answer_unseen(self, question: Question, request_id: str, challenger: Deployment) -> None:
+        asked = replace(_asked(question, challenger, "shadow"), shadow_of=request_id)
         began, arrived = time.monotonic(), datetime.now(UTC)
         try:
             async with asyncio.timeout(self._config.deadline_seconds):
@@ -244,7 +246,7 @@ class Answering:
         self._log_line(question.row, asked, answered, arrived)
         self._count(question.row, asked, answered)
         if asked.role == "champion":
-            self._shadow(question)
+            self._shadow(question, answered.request_id)
         return answered
 
     def _log_line(self, row: PromptRow, asked: _Asked, answered: Answered, arrived: datetime) -> None:
@@ -260,6 +262,7 @@ class Answering:
             model_version=asked.version,
             latency_ms=round(answered.milliseconds, 1),
             role=asked.role,
+            shadow_of=asked.shadow_of,
             valid=answered.fault is None,
             fault=answered.fault,
             guided=answered.guided,

@@ -345,7 +345,9 @@ def test_a_larger_share_keeps_the_keys_that_the_challenger_had(tmp_path: Path) -
 
 def test_a_shadow_answers_every_request_for_the_log_alone(tmp_path: Path) -> None:
     with running(tmp_path, _engine, challenger={"version": "2", "shadow": True}) as gateway:
-        assert {gateway.ask().json()["version"] for _ in range(5)} == {"shop/1"}
+        asked = [gateway.ask().json() for _ in range(5)]
         wait_for(lambda: len(gateway.logged()) == 10)
         shadows = [line for line in gateway.logged() if line["role"] == "shadow"]
+    assert {answer["version"] for answer in asked} == {"shop/1"}
     assert {line["model_version"] for line in shadows} == {"shop/2"}
+    assert {line["shadow_of"] for line in shadows} == {answer["request_id"] for answer in asked}

@@ -1,0 +1,89 @@
+"""An engine's process is watched: it is ready once it answers, comes back after a kill, and ends with its requests."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from schemas.errors import InputError, TucanoError
+from tasks.policy.child import ChildProcess
+from tasks.serve.engines.client import EngineClient
+from tasks.serve.engines.process import EngineProcess
+
+SERVER = """
+import sys
+from http.server import BaseHTTPRequestHandler
+from socketserver import UnixStreamServer
+from pathlib import Path
+Path(sys.argv[1]).unlink(missing_ok=True)
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200); self.send_header("Content-Length", "0"); self.end_headers()
+    def log_message(self, *_): pass
+    def address_string(self): return ""
+UnixStreamServer(sys.argv[1], Handler).serve_forever()
+"""
+
+
+def _runs(socket: Path, program: str = SERVER) -> Callable[[Callable[[ChildProcess], object]], None]:
+    def run(started: Callable[[ChildProcess], object]) -> None:
+        process = subprocess.Popen([sys.executable, "-c", program, str(socket)], text=True, start_new_session=True)
+        started(process)
+        if process.wait() == 2:
+            raise InputError("the weights are gone; bring them back")
+
+    return run
+
+
+def _engine(socket: Path, program: str = SERVER) -> EngineProcess:
+    client = EngineClient("http://engine/v1", socket=socket, connections=2)
+    return EngineProcess("version 1", _runs(socket, program), client)
+
+
+def test_an_engine_that_is_killed_comes_back_by_itself(tmp_path: Path) -> None:
+    async def lives() -> None:
+        engine = _engine(tmp_path / "socket")
+        await engine.start()
+        assert engine.ready.is_set()
+        first = engine.pid
+        assert first is not None
+        os.kill(first, signal.SIGKILL)
+        async with asyncio.timeout(20):
+            while engine.pid in {first, None} or not engine.ready.is_set():
+                await asyncio.sleep(0.02)
+        assert engine.starts == 2
+        second = engine.pid
+        await engine.stop()
+        assert second is not None
+        with pytest.raises(ProcessLookupError):
+            os.kill(second, 0)
+
+    asyncio.run(lives())
+
+
+def test_an_engine_that_ends_while_it_loads_is_refused_in_its_own_sentence(tmp_path: Path) -> None:
+    async def fails() -> None:
+        with pytest.raises(InputError, match="bring them back"):
+            await _engine(tmp_path / "socket", "import sys; sys.exit(2)").start()
+        with pytest.raises(TucanoError, match="the engine of version 1 ended"):
+            await _engine(tmp_path / "socket", "pass").start()
+
+    asyncio.run(fails())
+
+
+def test_an_engine_is_ended_while_it_loads(tmp_path: Path) -> None:
+    async def ends() -> None:
+        engine = _engine(tmp_path / "socket", "import time; time.sleep(600)")
+        starting = asyncio.create_task(engine.start())
+        while engine.pid is None:
+            await asyncio.sleep(0.02)
+        starting.cancel()
+        async with asyncio.timeout(20):
+            await engine.stop()
+
+    asyncio.run(ends())

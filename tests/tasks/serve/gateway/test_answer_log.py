@@ -1,0 +1,87 @@
+"""The log keeps every whole line of a day in one file, and nothing of a line that could not be written."""
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from schemas.errors import InputError
+from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+class Line(BaseModel):
+    number: int
+
+
+def test_each_day_has_its_file_and_old_ones_are_removed(tmp_path: Path) -> None:
+    others = tmp_path / "notes.jsonl"
+    others.write_text("a shop's own\n")
+    log = DailyFile(tmp_path, days=2)
+    for day in range(5):
+        log.append(Line(number=day), NOW + timedelta(days=day))
+    log.close()
+    assert sorted(file.stem for file in tmp_path.glob("2026-*.jsonl")) == ["2026-03-03", "2026-03-04", "2026-03-05"]
+    assert others.exists()
+
+
+def test_a_day_ends_at_midnight_utc_wherever_the_server_stands(tmp_path: Path) -> None:
+    log = DailyFile(tmp_path, days=9)
+    log.append(Line(number=1), datetime.fromisoformat("2026-03-01T22:30:00-03:00"))
+    log.close()
+    assert [file.name for file in tmp_path.glob("*.jsonl")] == ["2026-03-02.jsonl"]
+
+
+def test_what_a_killed_machine_left_of_a_line_is_cut_off(tmp_path: Path) -> None:
+    file = tmp_path / "2026-03-01.jsonl"
+    file.write_text('{"number":1}\n{"num')
+    log = DailyFile(tmp_path, days=9)
+    log.append(Line(number=2), NOW)
+    log.close()
+    assert file.read_text() == '{"number":1}\n{"number":2}\n'
+
+
+def test_a_line_that_is_written_only_in_part_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = DailyFile(tmp_path, days=9)
+    log.append(Line(number=1), NOW)
+    write = os.write
+    with monkeypatch.context() as patched:
+        patched.setattr("tasks.serve.gateway.answer_log.os.write", lambda file, line: write(file, line[:4]))
+        with pytest.raises(LogUnwritable, match="full"):
+            log.append(Line(number=2), NOW)
+    log.append(Line(number=3), NOW)
+    log.close()
+    assert (tmp_path / "2026-03-01.jsonl").read_text() == '{"number":1}\n{"number":3}\n'
+
+
+def test_a_log_whose_folder_came_back_goes_on(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    log = DailyFile(folder, days=9)
+    log.append(Line(number=1), NOW)
+    (folder / "2026-03-01.jsonl").unlink()
+    (folder / ".lock").unlink()
+    folder.rmdir()
+    with pytest.raises(LogUnwritable):
+        log.append(Line(number=2), NOW + timedelta(days=1))
+    folder.mkdir()
+    log.append(Line(number=3), NOW + timedelta(days=1))
+    log.close()
+    assert (folder / "2026-03-02.jsonl").read_text() == '{"number":3}\n'
+
+
+def test_two_gateways_do_not_write_to_one_folder(tmp_path: Path) -> None:
+    log = DailyFile(tmp_path, days=9)
+    with pytest.raises(InputError, match="another gateway"):
+        DailyFile(tmp_path, days=9)
+    log.close()
+    DailyFile(tmp_path, days=9).close()
+
+
+def test_only_its_owner_reads_the_log(tmp_path: Path) -> None:
+    log = DailyFile(tmp_path, days=9)
+    log.append(Line(number=1), NOW)
+    log.close()
+    assert (tmp_path / "2026-03-01.jsonl").stat().st_mode & 0o077 == 0

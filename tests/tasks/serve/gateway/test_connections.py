@@ -1,0 +1,47 @@
+"""A client that keeps a connection without a request loses it; one that asks again does not."""
+
+import socket
+import time
+from typing import Any
+
+import pytest
+
+from tasks.serve.gateway.connections import impatient
+from tests.gateway import listening
+
+SECONDS = 0.4
+
+
+async def _app(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+    await send({"type": "http.response.body", "body": b"ok"})
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHo", b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 9_000])
+def test_a_header_that_does_not_end_ends_its_connection(sent: bytes) -> None:
+    with listening(_app, http=impatient(SECONDS)) as port, socket.create_connection(("127.0.0.1", port), 20) as client:
+        client.sendall(sent)
+        assert client.recv(1000) == b""
+
+
+def test_drops_of_a_header_do_not_keep_a_connection() -> None:
+    with listening(_app, http=impatient(SECONDS)) as port, socket.create_connection(("127.0.0.1", port), 20) as client:
+        client.settimeout(0.05)
+        header = iter(b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 1_000)
+        closed = False
+        while not closed:
+            try:
+                client.sendall(bytes([next(header)]))
+                closed = client.recv(10) == b""
+            except TimeoutError:
+                pass
+            except ConnectionError:
+                closed = True
+
+
+def test_a_connection_that_asks_again_in_time_stays() -> None:
+    with listening(_app, http=impatient(SECONDS)) as port, socket.create_connection(("127.0.0.1", port), 20) as client:
+        for _ in range(4):
+            client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert client.recv(1000).endswith(b"ok")
+            time.sleep(SECONDS / 2)
