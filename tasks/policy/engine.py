@@ -92,31 +92,55 @@ class Engine:
         turns: dict[tuple[int, ...], int] = {}
         hidden = []
         for number, prompt in enumerate(prompts):
-            turn = prompt[: next((place + 1 for place, token in enumerate(prompt[:-1]) if token in ends), 0)]
+            turn = first_turn(prompt, ends)
             memory.reads, memory.length = number, 0
             if turn in turns:
                 memory.copy_prompt(turns[turn], len(turn))
             elif turn:
-                self._read_on(memory, turn)
+                read_on(self.model, memory, turn)
                 turns[turn] = number
-            hidden.append(self._read_on(memory, prompt[len(turn) :]))
+            hidden.append(read_on(self.model, memory, prompt[len(turn) :]))
         memory.length = 0
         return torch.cat(hidden)
 
-    def _read_on(self, memory: "KeysAndValues", tokens: Sequence[int]) -> torch.Tensor:
-        """Compute more tokens of a prompt, and return the last one's hidden state, (1, width)."""
-        before, count = memory.length, len(tokens)
-        mask = torch.ones(1, 1, count, before + count, dtype=torch.bool).tril(before) if before else None
-        positions = torch.arange(before, before + count).unsqueeze(0)
-        hidden: torch.Tensor = self.model.model(
-            input_ids=torch.tensor([tokens]),
-            attention_mask={"full_attention": mask},
-            position_ids=positions,
-            past_key_values=memory,
-            use_cache=True,
-        ).last_hidden_state
-        memory.length += count
-        return hidden[:, -1]
+
+def first_turn(prompt: Sequence[int], ends: Collection[int]) -> tuple[int, ...]:
+    """Return the tokens of a prompt's first turn, which other prompts may share; nothing where it has one turn only.
+
+    Args:
+        prompt: Its tokens.
+        ends: Tokens that end a turn.
+    """
+    return tuple(prompt[: next((place + 1 for place, token in enumerate(prompt[:-1]) if token in ends), 0)])
+
+
+class PromptMemory(Protocol):
+    """Cache of transformers' layers with the prompt that is computed."""
+
+    length: int
+    """Tokens of it that are kept."""
+
+
+def read_on(model: Any, memory: PromptMemory, tokens: Sequence[int]) -> torch.Tensor:
+    """Compute more tokens of a prompt, and return the last one's hidden state, (1, width).
+
+    Args:
+        model: The unpacked copy of a policy.
+        memory: What it keeps the keys and values in.
+        tokens: One or more.
+    """
+    before, count = memory.length, len(tokens)
+    mask = torch.ones(1, 1, count, before + count, dtype=torch.bool).tril(before) if before else None
+    positions = torch.arange(before, before + count).unsqueeze(0)
+    hidden: torch.Tensor = model.model(
+        input_ids=torch.tensor([tokens]),
+        attention_mask={"full_attention": mask},
+        position_ids=positions,
+        past_key_values=memory,
+        use_cache=True,
+    ).last_hidden_state
+    memory.length += count
+    return hidden[:, -1]
 
 
 class KeysAndValues:

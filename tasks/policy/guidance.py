@@ -27,6 +27,8 @@ BYTES: Final = frozenset((0x0A, *range(0x20, 0x7F), *range(0x80, 0xC0), *range(0
 """Bytes of UTF-8, of control characters the line end alone."""
 KEPT: Final = 8
 """Tokenizers that stay compiled; one takes a second for a large vocabulary."""
+STARTED: Final = 64
+"""Grammars of a tokenizer that stay compiled: more than the tasks have, and a bound to what strangers may ask for."""
 
 
 Packed = NDArray[np.int32]
@@ -74,6 +76,8 @@ class Grammars:
             first[self._tokenizer.eos_tokens] = False
             if not first.any():
                 raise InputError("no answer satisfies the grammar; take a condition away")
+            if len(self._started) == STARTED:
+                del self._started[next(iter(self._started))]
             self._started[grammar] = matcher
         return self._started[grammar].deep_copy()
 
