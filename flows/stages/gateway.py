@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import polars as pl
 import uvicorn
-from tasks.serve.local_engine.child import LocalEngineRequest
+from tasks.serve.local_engine.request import LocalEngineRequest
 
 from flows.runtime.console import say
 from flows.runtime.session import work_folder
