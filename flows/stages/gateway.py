@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,6 @@ from typing import Any, Final
 
 import polars as pl
 import uvicorn
-from tasks.serve.local_engine.request import LocalEngineRequest
 
 from flows.runtime.console import say
 from flows.runtime.session import work_folder
@@ -25,14 +24,11 @@ from schemas.config.config import Config
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
-from schemas.store.files import read_store
 from schemas.tables.prompts import TEST_FILE, read_prompts
-from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.curate.scrub import scrub
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
 from tasks.lineage.store.artifacts import ArtifactDamaged
 from tasks.monitor.scrubbing import scrubbed_references
-from tasks.policy.adapters import adapter_for
 from tasks.policy.child import ChildProcess, run_child
 from tasks.serve.deployment import Deployment
 from tasks.serve.engines.client import EngineClient
@@ -46,6 +42,7 @@ from tasks.serve.gateway.connections import impatient
 from tasks.serve.gateway.limits import read_tokens
 from tasks.serve.gateway.metrics import Metrics
 from tasks.serve.golden import GoldenPrompt, check_golden, chosen
+from tasks.serve.local_engine.request import LocalEngineRequest
 from tasks.serve.served_model import ServedModel
 
 LOGS_FOLDER: Final = "logs"
@@ -187,9 +184,7 @@ async def _check(config: Config, deployment: Deployment, dataset: Path) -> None:
     if not serve.golden_prompts:
         return
     golden = await asyncio.to_thread(_golden, config, deployment.model, dataset)
-    store = deployment.model.store
-    databases = Databases.from_store(read_store(store)) if store is not None else None
-    check = await check_golden(deployment, golden, databases, tolerance=serve.golden_tolerance)
+    check = await check_golden(deployment, golden, tolerance=serve.golden_tolerance)
     if check is not None:
         say(f"{deployment.model.version_name}: {check}")
 
@@ -202,7 +197,10 @@ def _golden(config: Config, model: ServedModel, dataset: Path) -> list[GoldenPro
         answers = answers_of(store, evaluation, version)
         store.verify(answers.sha256)
     except ArtifactDamaged as error:
-        raise InputError(f"the answers of {model.name} at its evaluation are lost: {error}") from None
+        raise InputError(
+            f"the answers of {model.name} at its evaluation are lost ({error}); bring them back from a backup of the "
+            "state folder, or serve it unchecked with --set serve.golden_prompts=0"
+        ) from None
     first: dict[str, Rollout] = {}
     for rollout in stream_json_lines(store.path(answers.sha256) / ROLLOUTS_FILE, Rollout, "answers"):
         first.setdefault(rollout.prompt_id, rollout)
@@ -212,16 +210,13 @@ def _golden(config: Config, model: ServedModel, dataset: Path) -> list[GoldenPro
 def _engine(config: Config, model: ServedModel, address: Path) -> RunEngine:
     """Return what runs a version's engine on a socket."""
     folder = work_folder(config, f"serve-{model.number}")
-    adapters: Mapping[str, Path] = {}
-    if model.policy is not None:
-        adapters = {task: adapter_for(model.policy, task) for task in config.synthesize.counts}
     serve = config.serve
     if serve.engine == "vllm":
-        command = vllm_command(serve.vllm, model.weights, adapters, address, serve.vllm_arguments)
+        command = vllm_command(serve.vllm, model.weights, model.adapters, address, serve.vllm_arguments)
         return partial(run_vllm, command, folder / "vllm.log")
     request = LocalEngineRequest(
         weights=model.weights,
-        adapters=adapters,
+        adapters=model.adapters,
         socket=address,
         rows=serve.concurrency,
         max_tokens=model.decoding.max_tokens,

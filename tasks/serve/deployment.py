@@ -11,7 +11,7 @@ from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.usable import CheckedAnswer
-from tasks.serve.engines.client import CHAMPION, EngineClient
+from tasks.serve.engines.client import EngineClient
 from tasks.serve.engines.process import EngineProcess
 from tasks.serve.served_model import ServedModel
 
@@ -38,10 +38,6 @@ class Deployment:
     def is_ready(self) -> bool:
         """Whether its engine answers, as far as is known."""
         return self.process is None or self.process.ready.is_set()
-
-    def name_of(self, task: TaskName) -> str:
-        """Return the name by which its engine answers a task."""
-        return task if self.model.policy is not None else CHAMPION
 
     @contextmanager
     def answering(self) -> Iterator[None]:

@@ -16,8 +16,6 @@ LONGEST_REPLY: Final = 1_000_000
 """Bytes of a reply, with all its metadata."""
 SECONDS_TO_CONNECT: Final = 5.0
 HEALTH_SECONDS: Final = 5.0
-CHAMPION: Final = "champion"
-"""Name by which an engine serves the version's weights; an adapter of one task has the task's name."""
 
 FinishReason = Literal["stop", "length"]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from schemas.errors import TucanoError
+from schemas.errors import Interrupted, TucanoError
 from tasks.policy.child import ChildProcess, end_group
 from tasks.serve.engines.client import EngineClient
 
@@ -83,7 +83,7 @@ class EngineProcess:
         while True:
             await asyncio.wait([ended])
             self.ready.clear()
-            _log.warning("the engine of %s ended: %s; it is started again", self._name, _failure(ended, self._name))
+            _log.warning("%s; it is started again", _failure(ended, self._name))
             began = time.monotonic()
             ended = self._begin()
             if await self._answers(ended):
@@ -114,6 +114,8 @@ class EngineProcess:
 
 def _failure(ended: "asyncio.Future[object]", name: str) -> TucanoError:
     error = ended.exception()
+    if isinstance(error, Interrupted):
+        return TucanoError(f"the engine of {name} was killed")
     if isinstance(error, TucanoError):
         return error
     if error is not None:

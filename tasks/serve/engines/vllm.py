@@ -11,7 +11,7 @@ from typing import Final
 
 from schemas.errors import InputError, TucanoError
 from tasks.policy.child import ChildProcess, end_group
-from tasks.serve.engines.client import CHAMPION
+from tasks.serve.served_model import CHAMPION
 
 PR_SET_PDEATHSIG: Final = 1
 SECONDS_TO_END: Final = 10.0

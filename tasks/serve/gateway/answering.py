@@ -302,7 +302,7 @@ def _asked(question: Question, deployment: Deployment, role: Role) -> _Asked:
     row, decoding = question.row, deployment.model.decoding
     temperature = decoding.temperature if question.temperature is None else question.temperature
     asked = EngineQuestion(
-        model=deployment.name_of(row.task),
+        model=deployment.model.name_of(row.task),
         messages=as_messages(row.system, row.prompt),
         temperature=max(temperature, LOWEST_TEMPERATURE),
         max_tokens=min(question.max_tokens or decoding.max_tokens, decoding.max_tokens),
