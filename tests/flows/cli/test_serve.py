@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from tests.flows.command import in_a_process
-from tests.flows.promotable import Promotable, make_promotable
+from tests.flows.promotable import Promotable, make_promotable, store_of
 from tests.gateway import wait_for
 
 pytestmark = pytest.mark.integration
@@ -179,9 +179,7 @@ def test_a_champion_whose_weights_are_damaged_does_not_take_over(shop: Promotabl
     _promote(shop, "1")
     damaged = shop.policy(3)
     version = shop.register(damaged, shop.evaluation("promote", "3"), "promote", MODEL)
-    weights = shop.root / "artifacts" / damaged.sha256[:2] / damaged.sha256 / "adapter" / "adapter_model.safetensors"
-    if not weights.exists():
-        (weights,) = shop.root.glob(f"artifacts/**/{damaged.sha256}/adapter/adapter_model.safetensors")
+    weights = store_of(shop.root).path(damaged.sha256) / "adapter" / "adapter_model.safetensors"
     weights.chmod(0o600)
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
