@@ -15,10 +15,10 @@ import uvicorn
 
 from schemas.config.serve import ServeConfig
 from tasks.curate.scrub import scrub
-from tasks.serve.deployment import Deployment
+from tasks.serve.deployed_version import DeployedVersion
 from tasks.serve.engines.client import EngineClient
 from tasks.serve.gateway.answer_log import DailyFile
-from tasks.serve.gateway.answering import Answering
+from tasks.serve.gateway.answering import AnswerService
 from tasks.serve.gateway.app import build_app
 from tasks.serve.gateway.metrics import Metrics
 from tasks.serve.served_model import Decoding, ServedModel
@@ -48,7 +48,7 @@ class Gateway:
     http: httpx.Client
     port: int
     engine: ChatServer
-    answering: Answering
+    answering: AnswerService
     logs: Path
 
     def logged(self) -> list[dict[str, Any]]:
@@ -82,10 +82,10 @@ def running(
     with serve_chat(play) as engine:
         metrics = Metrics()
         client = EngineClient(f"{engine.url}/v1", connections=config.concurrency)
-        answering = Answering(
-            Deployment(served_model(), client, None),
+        answering = AnswerService(
+            DeployedVersion(served_model(), client, None),
             config,
-            challenger=Deployment(served_model("2"), client, None) if config.challenger else None,
+            challenger=DeployedVersion(served_model("2"), client, None) if config.challenger else None,
             log=log,
             scrub=lambda text: scrub(text)[0],
             metrics=metrics,

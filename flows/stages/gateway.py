@@ -30,13 +30,13 @@ from tasks.evaluate.answers.files import ROLLOUTS_FILE
 from tasks.lineage.store.artifacts import ArtifactDamaged
 from tasks.monitor.scrubbing import scrubbed_references
 from tasks.policy.child import ChildProcess, run_child
-from tasks.serve.deployment import Deployment
+from tasks.serve.deployed_version import DeployedVersion
 from tasks.serve.engines.client import EngineClient
 from tasks.serve.engines.process import EngineProcess, RunEngine
 from tasks.serve.engines.vllm import run_vllm, vllm_command
 from tasks.serve.following import follow
 from tasks.serve.gateway.answer_log import DailyFile
-from tasks.serve.gateway.answering import Answering
+from tasks.serve.gateway.answering import AnswerService
 from tasks.serve.gateway.app import build_app
 from tasks.serve.gateway.connections import impatient
 from tasks.serve.gateway.limits import read_tokens
@@ -91,7 +91,7 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
         deployment = await deploy(model, dataset)
         challenger = await _challenger(config, deploy)
         metrics = Metrics()
-        answering = Answering(
+        answering = AnswerService(
             deployment,
             serve,
             challenger=challenger,
@@ -147,7 +147,7 @@ async def _listen(config: Config, app: Any, listening: socket.socket, model: Ser
     await server.serve(sockets=[listening])
 
 
-async def _deploy(config: Config, sockets: Path, model: ServedModel, dataset: Path) -> Deployment:
+async def _deploy(config: Config, sockets: Path, model: ServedModel, dataset: Path) -> DeployedVersion:
     """Start a version's engine, and compare its golden answers.
 
     Raises:
@@ -157,7 +157,7 @@ async def _deploy(config: Config, sockets: Path, model: ServedModel, dataset: Pa
     connections = serve.concurrency
     if serve.engine_url is not None:
         client = EngineClient(serve.engine_url, connections=connections)
-        deployment = Deployment(model, client, None)
+        deployment = DeployedVersion(model, client, None)
         if not await client.is_healthy():
             await deployment.retire()
             raise InputError(f"no engine answers at serve.engine_url {serve.engine_url}; start it, or correct the URL")
@@ -165,7 +165,7 @@ async def _deploy(config: Config, sockets: Path, model: ServedModel, dataset: Pa
         address = Path(tempfile.mkdtemp(dir=sockets)) / "engine"
         client = EngineClient(ON_THE_SOCKET, socket=address, connections=connections)
         process = EngineProcess(model.name, _engine(config, model, address), client)
-        deployment = Deployment(model, client, process)
+        deployment = DeployedVersion(model, client, process)
         try:
             await process.start()
         except BaseException:
@@ -179,7 +179,7 @@ async def _deploy(config: Config, sockets: Path, model: ServedModel, dataset: Pa
     return deployment
 
 
-async def _check(config: Config, deployment: Deployment, dataset: Path) -> None:
+async def _check(config: Config, deployment: DeployedVersion, dataset: Path) -> None:
     serve = config.serve
     if not serve.golden_prompts:
         return
@@ -229,13 +229,13 @@ def _engine(config: Config, model: ServedModel, address: Path) -> RunEngine:
     return run
 
 
-async def _challenger(config: Config, deploy: Callable[[ServedModel, Path], Any]) -> Deployment | None:
+async def _challenger(config: Config, deploy: Callable[[ServedModel, Path], Any]) -> DeployedVersion | None:
     """Start the version that is tried beside the champion, if one is named."""
     tried = config.serve.challenger
     if tried is None:
         return None
     model, dataset = await asyncio.to_thread(find_served_model, config, tried.version, base=False)
-    deployment: Deployment = await deploy(model, dataset)
+    deployment: DeployedVersion = await deploy(model, dataset)
     say(f"{model.version_name} " + ("answers in its shadow" if tried.shadow else f"answers {tried.share:.0%} of it"))
     return deployment
 
@@ -243,7 +243,7 @@ async def _challenger(config: Config, deploy: Callable[[ServedModel, Path], Any]
 async def _follow(
     config: Config,
     number: str | None,
-    answering: Answering,
+    answering: AnswerService,
     metrics: Metrics,
     deploy: Callable[[ServedModel, Path], Any],
 ) -> None:
@@ -256,9 +256,9 @@ async def _follow(
         champion = open_registry(config).holder(names.model_name, names.alias)
         return None if champion is None else champion.version
 
-    async def deploy_number(found: str) -> Deployment:
+    async def deploy_number(found: str) -> DeployedVersion:
         model, dataset = await asyncio.to_thread(find_served_model, config, found, base=False)
-        deployment: Deployment = await deploy(model, dataset)
+        deployment: DeployedVersion = await deploy(model, dataset)
         return deployment
 
     def report(outcome: str, version: str, sentence: str) -> None:

@@ -16,7 +16,7 @@ from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import as_messages
-from tasks.serve.deployment import Deployment
+from tasks.serve.deployed_version import DeployedVersion
 from tasks.serve.engines.client import EngineQuestion, EngineRefused, EngineUnavailable
 
 
@@ -65,7 +65,7 @@ def chosen(rows: Sequence[PromptRow], rollouts: Mapping[str, Rollout], count: in
 
 
 async def check_golden(
-    deployment: Deployment, golden: Sequence[GoldenPrompt], *, tolerance: float
+    deployment: DeployedVersion, golden: Sequence[GoldenPrompt], *, tolerance: float
 ) -> GoldenCheck | None:
     """Let an engine answer golden prompts; None without any.
 

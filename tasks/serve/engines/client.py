@@ -53,24 +53,24 @@ class EngineAnswer:
     finish_reason: FinishReason
 
 
-class _Usage(BaseModel):
+class _EngineUsage(BaseModel):
     prompt_tokens: Annotated[int, Field(ge=0)] = 0
     completion_tokens: Annotated[int, Field(ge=0)] = 0
 
 
-class _Message(BaseModel):
+class _EngineMessage(BaseModel):
     content: str | None = None
 
 
-class _Choice(BaseModel):
-    message: _Message = _Message()
-    delta: _Message = _Message()
+class _EngineChoice(BaseModel):
+    message: _EngineMessage = _EngineMessage()
+    delta: _EngineMessage = _EngineMessage()
     finish_reason: str | None = None
 
 
 class _Reply(BaseModel):
-    choices: list[_Choice] = []
-    usage: _Usage | None = None
+    choices: list[_EngineChoice] = []
+    usage: _EngineUsage | None = None
 
 
 class EngineClient:
@@ -126,7 +126,7 @@ class EngineClient:
         reply = _parsed(body)
         if not reply.choices:
             raise EngineUnavailable("a reply without an answer")
-        choice, usage = reply.choices[0], reply.usage or _Usage()
+        choice, usage = reply.choices[0], reply.usage or _EngineUsage()
         return EngineAnswer(
             choice.message.content or "", usage.completion_tokens, usage.prompt_tokens, _finish(choice.finish_reason)
         )
@@ -141,7 +141,7 @@ class EngineClient:
         body = _body(question) | {"stream": True, "stream_options": {"include_usage": True}}
         pieces: list[str] = []
         finish: FinishReason | None = None
-        usage = _Usage()
+        usage = _EngineUsage()
         try:
             async with self._http.stream("POST", "chat/completions", json=body) as response:
                 if not response.is_success:

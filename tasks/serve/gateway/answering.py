@@ -15,7 +15,7 @@ from schemas.tables.prompts import PromptRow, content_id
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.usable import CheckedAnswer
 from tasks.policy.generate import as_messages
-from tasks.serve.deployment import Deployment
+from tasks.serve.deployed_version import DeployedVersion
 from tasks.serve.engines.client import EngineAnswer, EngineClient, EngineQuestion, EngineRefused, EngineUnavailable
 from tasks.serve.gateway.admission import Admission
 from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable, Role, ServedAnswer
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Question:
+class ShopQuestion:
     """What a client asks."""
 
     row: PromptRow
@@ -72,28 +72,28 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Routed:
     """Where a question goes."""
 
     client: EngineClient
     question: EngineQuestion
     role: Role
     version: str
-    deployment: Deployment
+    deployment: DeployedVersion
     """The version that reads the answer."""
     shadow_of: str | None = None
     """The champion's request that a shadow answers too."""
 
 
-class Answering:
+class AnswerService:
     """The part of the gateway that all ways of asking share."""
 
     def __init__(
         self,
-        deployment: Deployment,
+        deployment: DeployedVersion,
         config: ServeConfig,
         *,
-        challenger: Deployment | None = None,
+        challenger: DeployedVersion | None = None,
         log: DailyFile,
         scrub: Scrub,
         metrics: Metrics,
@@ -128,7 +128,7 @@ class Answering:
         """Requests that are answered or wait."""
         return self._admission.inside
 
-    async def answer(self, question: Question) -> Answered:
+    async def answer(self, question: ShopQuestion) -> Answered:
         """Answer a question.
 
         Raises:
@@ -148,7 +148,7 @@ class Answering:
                 except EngineUnavailable as error:
                     await _before_another_try(asked, error)
 
-    async def stream(self, question: Question) -> AsyncIterator[str | Answered]:
+    async def stream(self, question: ShopQuestion) -> AsyncIterator[str | Answered]:
         """Answer a question piece by piece; the last one is the whole answer, which is logged by then.
 
         Raises:
@@ -177,7 +177,7 @@ class Answering:
                         ) from None
                     await _before_another_try(asked, error)
 
-    def _route(self, question: Question) -> _Asked:
+    def _route(self, question: ShopQuestion) -> _Routed:
         """Return who answers: a version, or the larger model where the task is refused."""
         task = question.row.task
         if task not in self._config.refuse:
@@ -195,7 +195,7 @@ class Answering:
         other = replace(asked.question, model=name, seed=None, grammar="")
         return replace(asked, client=self._larger, question=other, version=name)
 
-    def _is_challengers(self, question: Question) -> bool:
+    def _is_challengers(self, question: ShopQuestion) -> bool:
         config = self._config.challenger
         if config is None or config.shadow:
             return False
@@ -203,7 +203,7 @@ class Answering:
         digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return int.from_bytes(digest, "big") < config.share * 2**64
 
-    def _shadow(self, question: Question, request_id: str) -> None:
+    def _shadow(self, question: ShopQuestion, request_id: str) -> None:
         """Let the challenger answer too, for the log alone, unless it is behind already."""
         config = self._config.challenger
         if config is None or not config.shadow or self.challenger is None:
@@ -215,7 +215,7 @@ class Answering:
         self._shadows.add(task)
         task.add_done_callback(self._shadows.discard)
 
-    async def _answer_unseen(self, question: Question, request_id: str, challenger: Deployment) -> None:
+    async def _answer_unseen(self, question: ShopQuestion, request_id: str, challenger: DeployedVersion) -> None:
         asked = replace(_asked(question, challenger, "shadow"), shadow_of=request_id)
         began, arrived = time.monotonic(), datetime.now(UTC)
         try:
@@ -228,7 +228,7 @@ class Answering:
             self._metrics.shadows_left_out.inc()
 
     async def _finish(
-        self, question: Question, asked: _Asked, answer: EngineAnswer, began: float, arrived: datetime
+        self, question: ShopQuestion, asked: _Routed, answer: EngineAnswer, began: float, arrived: datetime
     ) -> Answered:
         """Read the answer, and log it."""
         task = question.row.task
@@ -249,7 +249,7 @@ class Answering:
             self._shadow(question, answered.request_id)
         return answered
 
-    def _log_line(self, row: PromptRow, asked: _Asked, answered: Answered, arrived: datetime) -> None:
+    def _log_line(self, row: PromptRow, asked: _Routed, answered: Answered, arrived: datetime) -> None:
         prompt = self._scrub(row.prompt)
         line = ServedAnswer(
             request_id=answered.request_id,
@@ -282,7 +282,7 @@ class Answering:
         else:
             self._says_unlogged = False
 
-    def _count(self, row: PromptRow, asked: _Asked, answered: Answered) -> None:
+    def _count(self, row: PromptRow, asked: _Routed, answered: Answered) -> None:
         labels, metrics = (row.task, asked.version, asked.role), self._metrics
         metrics.answers.labels(*labels).inc()
         if answered.fault is None:
@@ -297,7 +297,7 @@ class Answering:
             metrics.form.labels(*labels).observe(scored.reward)
 
 
-def _asked(question: Question, deployment: Deployment, role: Role) -> _Asked:
+def _asked(question: ShopQuestion, deployment: DeployedVersion, role: Role) -> _Routed:
     """Return a version's question to its engine, in the decoding of its evaluation where the request has none."""
     row, decoding = question.row, deployment.model.decoding
     temperature = decoding.temperature if question.temperature is None else question.temperature
@@ -311,14 +311,14 @@ def _asked(question: Question, deployment: Deployment, role: Role) -> _Asked:
     )
     # Monitoring compares with the evaluation what was drawn as there.
     version = f"{deployment.model.version_name}{OWN_DECODING if question.has_own_decoding else ''}"
-    return _Asked(deployment.client, asked, role, version, deployment)
+    return _Routed(deployment.client, asked, role, version, deployment)
 
 
 def _refusal(error: EngineRefused) -> RequestRefused:
     return RequestRefused(422, "engine_refused", str(error))
 
 
-async def _before_another_try(asked: _Asked, error: EngineUnavailable) -> None:
+async def _before_another_try(asked: _Routed, error: EngineUnavailable) -> None:
     """Wait before the same question is asked again: its answer is the same, and the deadline ends all tries."""
     _log.warning("the engine of %s does not answer (%s); the request is sent again", asked.version, error)
     await asyncio.sleep(SECONDS_BEFORE_ANOTHER_TRY)

@@ -22,11 +22,11 @@ from schemas.faults import first_fault, shown_place
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
 from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable
-from tasks.serve.gateway.answering import Answered, Answering, Question
+from tasks.serve.gateway.answering import Answered, AnswerService, ShopQuestion
 from tasks.serve.gateway.errors import RequestRefused
 from tasks.serve.gateway.limits import RequestLimits
 from tasks.serve.gateway.metrics import Metrics
-from tasks.serve.gateway.requests import ChatRequest, TaskAnswer
+from tasks.serve.gateway.requests import ChatCompletionRequest, TaskReply
 from tasks.serve.questions import typed_row
 
 DESCRIPTION: Final = """Answers of a shop's own model. Each task has a path that takes what a shop has and returns the
@@ -53,7 +53,7 @@ class FeedbackRequest(BaseModel):
 
 
 def build_app(
-    answering: Answering,
+    answering: AnswerService,
     config: ServeConfig,
     model_name: str,
     *,
@@ -88,7 +88,7 @@ def build_app(
     return app
 
 
-def _tasks(answering: Answering, config: ServeConfig) -> APIRouter:
+def _tasks(answering: AnswerService, config: ServeConfig) -> APIRouter:
     router = APIRouter(tags=["tasks"])
     for name in TASK_NAMES:
         router.add_api_route(
@@ -101,20 +101,20 @@ def _tasks(answering: Answering, config: ServeConfig) -> APIRouter:
     return router
 
 
-def _task_endpoint(name: TaskName, answering: Answering, config: ServeConfig) -> Callable[..., Any]:
+def _task_endpoint(name: TaskName, answering: AnswerService, config: ServeConfig) -> Callable[..., Any]:
     task = TASKS[name]
 
-    async def answer(inputs: Any, guided: bool | None = None, key: Key = None) -> TaskAnswer:
+    async def answer(inputs: Any, guided: bool | None = None, key: Key = None) -> TaskReply:
         is_guided = task.answers_in_json and (config.guided if guided is None else guided)
-        question = Question(typed_row(name, inputs), is_guided, key=key)
-        return TaskAnswer.of(name, await answering.answer(question))
+        question = ShopQuestion(typed_row(name, inputs), is_guided, key=key)
+        return TaskReply.of(name, await answering.answer(question))
 
     # FastAPI reads the type of a body from the annotation.
     answer.__annotations__["inputs"] = task.inputs
     return answer
 
 
-def _openai(answering: Answering, config: ServeConfig, model_name: str) -> APIRouter:
+def _openai(answering: AnswerService, config: ServeConfig, model_name: str) -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["OpenAI"])
     names = (model_name, "champion")
 
@@ -127,7 +127,7 @@ def _openai(answering: Answering, config: ServeConfig, model_name: str) -> APIRo
         }
 
     @router.post("/chat/completions", response_model=None)
-    async def chat(request: ChatRequest) -> Response:
+    async def chat(request: ChatCompletionRequest) -> Response:
         try:
             question = request.question(names, guided=config.guided)
         except InputError as error:
@@ -218,7 +218,7 @@ def _feedback(feedback: DailyFile, scrub_reference: ScrubReference) -> APIRouter
     return router
 
 
-def _health(answering: Answering, metrics: Metrics) -> APIRouter:
+def _health(answering: AnswerService, metrics: Metrics) -> APIRouter:
     router = APIRouter(tags=["operation"])
 
     @router.get("/healthz")

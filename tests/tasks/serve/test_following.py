@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from schemas.errors import GateRefused
-from tasks.serve.deployment import Deployment
+from tasks.serve.deployed_version import DeployedVersion
 from tasks.serve.engines.client import EngineClient
 from tasks.serve.following import follow
 from tasks.serve.gateway.metrics import Metrics
@@ -16,7 +16,7 @@ from tests.gateway import served_model
 class _Serving:
     """What the registry says, what is deployed, and what was reported."""
 
-    deployment: Deployment
+    deployment: DeployedVersion
     champion: str | None = "1"
     is_away: bool = False
     damaged: frozenset[str] = frozenset()
@@ -31,7 +31,7 @@ class _Serving:
             raise ConnectionError("no route to a registry")
         return self.champion
 
-    async def deploy(self, number: str) -> Deployment:
+    async def deploy(self, number: str) -> DeployedVersion:
         self.deployed.append(number)
         if number in self.damaged:
             raise GateRefused("it does not answer as it was evaluated")
@@ -47,8 +47,8 @@ class _Serving:
         await self.wait(lambda: self.looks > seen + 1)
 
 
-def _deployment(number: str) -> Deployment:
-    return Deployment(served_model(number), EngineClient("http://127.0.0.1:9/v1", connections=1), None)
+def _deployment(number: str) -> DeployedVersion:
+    return DeployedVersion(served_model(number), EngineClient("http://127.0.0.1:9/v1", connections=1), None)
 
 
 def _followed(serving: _Serving, steps: Callable[[_Serving], object]) -> None:

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from schemas.errors import GateRefused
-from tasks.serve.deployment import Deployment
+from tasks.serve.deployed_version import DeployedVersion
 from tasks.serve.engines.client import EngineClient
 from tasks.serve.golden import GoldenCheck, GoldenPrompt, check_golden, chosen
 from tasks.serve.questions import question_of
@@ -35,7 +35,7 @@ def _check(golden: list[GoldenPrompt], play: object = _right, tolerance: float =
         with serve(play) as engine:  # type: ignore[arg-type]
             client = EngineClient(f"{engine.url}/v1", connections=2)
             try:
-                return await check_golden(Deployment(served_model(), client, None), golden, tolerance=tolerance)
+                return await check_golden(DeployedVersion(served_model(), client, None), golden, tolerance=tolerance)
             finally:
                 await client.close()
 

@@ -1,4 +1,4 @@
-"""Deployment: a version of the model with the engine that has its weights, and the requests that it answers now."""
+"""Version of the model with the engine that has its weights, and the requests that it answers now."""
 
 import asyncio
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tasks.serve.engines.process import EngineProcess
 from tasks.serve.served_model import ServedModel
 
 
-class Deployment:
+class DeployedVersion:
     """A version that answers requests."""
 
     def __init__(self, model: ServedModel, client: EngineClient, process: EngineProcess | None) -> None:
