@@ -66,7 +66,12 @@ class Gateway:
 
 @contextmanager
 def running(
-    folder: Path, play: Callable[[str, int], Reply], *, tokens: tuple[bytes, ...] = (), **settings: Any
+    folder: Path,
+    play: Callable[[str, int], Reply],
+    *,
+    tokens: tuple[bytes, ...] = (),
+    takes_seed: bool = True,
+    **settings: Any,
 ) -> Iterator[Gateway]:
     """Serve until the block ends.
 
@@ -74,6 +79,7 @@ def running(
         folder: Folder of the logs.
         play: The engine: given the user's message and how many came before, returns the answer.
         tokens: Bearer tokens.
+        takes_seed: Whether the engine takes seeds.
         settings: Of the section `serve`.
     """
     config = ServeConfig(**settings)
@@ -81,7 +87,7 @@ def running(
     feedback = DailyFile(folder / "feedback", days=config.log_days)
     with serve_chat(play) as engine:
         metrics = Metrics()
-        client = EngineClient(f"{engine.url}/v1", connections=config.concurrency)
+        client = EngineClient(f"{engine.url}/v1", connections=config.concurrency, takes_seed=takes_seed)
         answering = AnswerService(
             DeployedVersion(served_model(), client, None),
             config,

@@ -163,7 +163,9 @@ async def _deploy(config: Config, sockets: Path, model: ServedModel, dataset: Pa
             raise InputError(f"no engine answers at serve.engine_url {serve.engine_url}; start it, or correct the URL")
     else:
         address = Path(tempfile.mkdtemp(dir=sockets)) / "engine"
-        client = EngineClient(ON_THE_SOCKET, socket=address, connections=connections)
+        client = EngineClient(
+            ON_THE_SOCKET, socket=address, connections=connections, takes_seed=serve.engine == "local"
+        )
         process = EngineProcess(model.name, _engine(config, model, address), client)
         deployment = DeployedVersion(model, client, process)
         try:
@@ -211,8 +213,8 @@ def _engine(config: Config, model: ServedModel, address: Path) -> RunEngine:
     """Return what runs a version's engine on a socket."""
     folder = work_folder(config, f"serve-{model.number}")
     serve = config.serve
-    if serve.engine == "vllm":
-        command = vllm_command(serve.vllm, model.weights, model.adapters, address, serve.vllm_arguments)
+    if serve.engine == "vllm" and serve.vllm_interpreter is not None:
+        command = vllm_command(serve.vllm_interpreter, model.weights, model.adapters, address, serve.vllm_arguments)
         return partial(run_vllm, command, folder / "vllm.log")
     request = LocalEngineRequest(
         weights=model.weights,

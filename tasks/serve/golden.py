@@ -87,7 +87,7 @@ async def check_golden(
             messages=as_messages(each.row.system, each.row.prompt),
             temperature=model.decoding.temperature,
             max_tokens=model.decoding.max_tokens,
-            seed=model.seed,
+            seed=model.seed if deployment.client.takes_seed else None,
             grammar="",
         )
         for each in asked

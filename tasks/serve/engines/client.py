@@ -76,7 +76,15 @@ class _Reply(BaseModel):
 class EngineClient:
     """Engine at an address, or at a Unix socket of this machine."""
 
-    def __init__(self, url: str, *, socket: Path | None = None, key: str | None = None, connections: int) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        socket: Path | None = None,
+        key: str | None = None,
+        connections: int,
+        takes_seed: bool = False,
+    ) -> None:
         """Prepare the connections; none is made yet.
 
         Args:
@@ -84,7 +92,10 @@ class EngineClient:
             socket: The Unix socket that it is reached by, if any.
             key: Its bearer token, if it asks for one.
             connections: Most requests at once.
+            takes_seed: Whether a request may have a seed: vLLM's build for CPUs ends at one.
         """
+        self.takes_seed: Final = takes_seed
+        """Whether a request may have a seed."""
         # No compression: a small reply could expand without limit.
         headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {key}"} if key else {})
         # The health of an engine is asked while all its places are taken.

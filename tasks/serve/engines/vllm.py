@@ -1,4 +1,7 @@
-"""vLLM as it ships (https://docs.vllm.ai/en/latest/cli/serve.html): `vllm serve` on a Unix socket, as a child."""
+"""vLLM as it ships (https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html), on a Unix socket, as a child.
+
+It is started as a module: the command `vllm serve` does not start with vLLM's build for CPUs.
+"""
 
 import ctypes
 import json
@@ -20,18 +23,19 @@ QUIET: Final[Mapping[str, str]] = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "
 
 
 def vllm_command(
-    vllm: str, weights: Path, adapters: Mapping[str, Path], socket: Path, arguments: Sequence[str]
+    interpreter: Path, weights: Path, adapters: Mapping[str, Path], socket: Path, arguments: Sequence[str]
 ) -> list[str]:
     """Return the command that serves weights, and adapters by their names.
 
     Args:
-        vllm: vLLM's own command.
+        interpreter: The Python of vLLM's environment.
         weights: Folder of the model.
         adapters: PEFT folders by name.
         socket: The Unix socket to listen on.
         arguments: Further arguments.
     """
-    command = [vllm, "serve", str(weights), "--served-model-name", CHAMPION, "--uds", str(socket)]
+    command = [str(interpreter), "-m", "vllm.entrypoints.openai.api_server", "--model", str(weights)]
+    command += ["--served-model-name", CHAMPION, "--uds", str(socket)]
     if adapters:
         rank = max(_rank(folder) for folder in adapters.values())
         modules = [f"{name}={folder}" for name, folder in adapters.items()]
@@ -69,8 +73,8 @@ def run_vllm(command: Sequence[str], log_file: Path, started: Callable[[ChildPro
             )
         except OSError as error:
             raise InputError(
-                f"vLLM's command {command[0]} cannot be started ({error.strerror}); install vLLM in an environment of "
-                "its own and set serve.vllm to its `bin/vllm`, or set serve.engine='local'"
+                f"serve.vllm_interpreter {command[0]} cannot be started ({error.strerror}); install vLLM in an "
+                "environment of its own and name its bin/python, or set serve.engine='local'"
             ) from None
     try:
         started(process)

@@ -306,12 +306,20 @@ def _asked(question: ShopQuestion, deployment: DeployedVersion, role: Role) -> _
         messages=as_messages(row.system, row.prompt),
         temperature=max(temperature, LOWEST_TEMPERATURE),
         max_tokens=min(question.max_tokens or decoding.max_tokens, decoding.max_tokens),
-        seed=deployment.model.seed if question.seed is None else question.seed,
+        seed=_seed(question, deployment),
         grammar=TASKS[row.task].grammar if question.guided else "",
     )
     # Monitoring compares with the evaluation what was drawn as there.
     version = f"{deployment.model.version_name}{OWN_DECODING if question.has_own_decoding else ''}"
     return _Routed(deployment.client, asked, role, version, deployment)
+
+
+def _seed(question: ShopQuestion, deployment: DeployedVersion) -> int | None:
+    if deployment.client.takes_seed:
+        return deployment.model.seed if question.seed is None else question.seed
+    if question.seed is not None:
+        raise RequestRefused(422, "no_seed", "this engine takes no seed; leave it out")
+    return None
 
 
 def _refusal(error: EngineRefused) -> RequestRefused:

@@ -89,6 +89,15 @@ def test_an_answer_with_its_own_decoding_is_not_logged_as_the_evaluated_version(
     assert 0 < gateway.engine.requests[-1]["temperature"] < 0.001
 
 
+def test_a_seed_is_refused_where_the_engine_would_end_at_it(tmp_path: Path) -> None:
+    sent = {"model": "shop/sentiment", "messages": [{"role": "user", "content": "Ruim"}]}
+    with running(tmp_path, _engine, takes_seed=False) as gateway:
+        assert gateway.http.post("/v1/chat/completions", json=sent).is_success
+        assert "seed" not in gateway.engine.requests[0]
+        refused = gateway.http.post("/v1/chat/completions", json=sent | {"seed": 1})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "no_seed")
+
+
 def _stream(*pieces: str, finish: str = "stop") -> Reply:
     chunks: list[dict[str, object]] = [
         {"choices": [{"delta": {"content": piece}, "finish_reason": None}]} for piece in pieces
