@@ -215,7 +215,7 @@ def _engine(config: Config, model: ServedModel, address: Path) -> RunEngine:
     serve = config.serve
     if serve.engine == "vllm" and serve.vllm_interpreter is not None:
         command = vllm_command(serve.vllm_interpreter, model.weights, model.adapters, address, serve.vllm_arguments)
-        return partial(run_vllm, command, folder / "vllm.log")
+        return partial(run_vllm, command, address, folder / "vllm.log")
     request = LocalEngineRequest(
         weights=model.weights,
         adapters=model.adapters,

@@ -75,6 +75,9 @@ class EngineProcess:
             if self._child is not None:
                 await asyncio.to_thread(end_group, self._child, SECONDS_TO_END)
             await asyncio.wait([self._ended], timeout=SECONDS_BETWEEN_LOOKS)
+        if self._ended is not None:
+            # An engine that is asked to end may say that it did not end well, which nobody needs to know.
+            self._ended.exception()
         await asyncio.to_thread(self._thread.shutdown)
 
     async def _watch(self, ended: "asyncio.Future[object]") -> None:

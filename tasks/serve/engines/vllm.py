@@ -1,4 +1,4 @@
-"""vLLM as it ships (https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html), on a Unix socket, as a child.
+"""vLLM as it ships (https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html), on a Unix socket.
 
 It is started as a module: the command `vllm serve` does not start with vLLM's build for CPUs.
 """
@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,8 @@ from tasks.policy.child import ChildProcess, end_group
 from tasks.serve.served_model import CHAMPION
 
 PR_SET_PDEATHSIG: Final = 1
+LORA_RANKS: Final = (8, 16, 32, 64, 128, 256, 320, 512)
+"""Largest ranks that vLLM can be prepared for; it refuses another number."""
 SECONDS_TO_END: Final = 10.0
 QUIET: Final[Mapping[str, str]] = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1"}
 """Nothing about a shop's model is sent anywhere."""
@@ -37,17 +40,19 @@ def vllm_command(
     command = [str(interpreter), "-m", "vllm.entrypoints.openai.api_server", "--model", str(weights)]
     command += ["--served-model-name", CHAMPION, "--uds", str(socket)]
     if adapters:
-        rank = max(_rank(folder) for folder in adapters.values())
+        largest = max(_rank(folder) for folder in adapters.values())
+        rank = next((known for known in LORA_RANKS if known >= largest), largest)
         modules = [f"{name}={folder}" for name, folder in adapters.items()]
         command += ["--enable-lora", "--max-lora-rank", str(rank), "--lora-modules", *modules]
     return [*command, *arguments]
 
 
-def run_vllm(command: Sequence[str], log_file: Path, started: Callable[[ChildProcess], object]) -> None:
+def run_vllm(command: Sequence[str], socket: Path, log_file: Path, started: Callable[[ChildProcess], object]) -> None:
     """Run vLLM until it ends.
 
     Args:
         command: As `vllm_command` returns it.
+        socket: Its socket; one that a killed vLLM left is removed.
         log_file: Its log.
         started: Called with its process.
 
@@ -56,6 +61,7 @@ def run_vllm(command: Sequence[str], log_file: Path, started: Callable[[ChildPro
         TucanoError: It ended by itself.
     """
     log_file.parent.mkdir(parents=True, exist_ok=True)
+    socket.unlink(missing_ok=True)
     # Loaded here: between fork and exec nothing may be imported.
     libc = ctypes.CDLL(None)
     with log_file.open("ab") as log:
@@ -82,6 +88,10 @@ def run_vllm(command: Sequence[str], log_file: Path, started: Callable[[ChildPro
     except BaseException:
         end_group(process, SECONDS_TO_END)
         raise
+    finally:
+        # Its workers outlive a killed server.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     raise TucanoError(f"vLLM ended with exit code {code}; its log is {log_file}")
 
 
