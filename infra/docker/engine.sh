@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# vLLM as an engine of its own, for `serve.engine_url`: engine.sh WEIGHTS [OPTION of `vllm serve`]...
+# vLLM as an engine of its own, for `serve.engine_url`: engine.sh WEIGHTS [OPTION of vLLM's server]...
 #
 # WEIGHTS is a folder of merged weights, or one of a bucket, gs://BUCKET/FOLDER, which is fetched first. They answer by the
 # name `champion`, as the gateway asks. Nothing of it is open to others than the gateway: it asks nobody for a token.
@@ -34,6 +34,6 @@ fi
 
 # Nothing about a shop's model is sent anywhere.
 export VLLM_NO_USAGE_STATS=1 DO_NOT_TRACK=1 HF_HUB_OFFLINE=1
-# The trainer's environment: the vLLM that training was checked with.
-exec "${ENGINE_VLLM:-/opt/trainer/bin/vllm}" serve "$weights" \
+# The trainer's environment: the vLLM that training was checked with. As the gateway starts its own.
+exec "${ENGINE_INTERPRETER:-/opt/trainer/bin/python}" -m vllm.entrypoints.openai.api_server --model "$weights" \
     --served-model-name champion --host 0.0.0.0 --port 8000 "$@"

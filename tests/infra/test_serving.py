@@ -15,6 +15,7 @@ from flows.cli.commands import load
 from schemas.config.profiles import load_config
 from schemas.config.serve import ServeConfig
 from schemas.source import REPOSITORY
+from tasks.serve.engines.vllm import vllm_command
 from tasks.serve.gateway.limits import OPEN_PATHS, read_tokens
 from tasks.serve.served_model import CHAMPION
 from tests.infra.cloud import Cloud, environment, finish, operating_system, start
@@ -155,11 +156,11 @@ def test_the_engine_gets_the_one_gpu_and_no_port_of_the_machine() -> None:
 
 @pytest.mark.integration
 def test_the_engine_answers_by_the_name_and_at_the_address_that_gateways_ask(cloud: Cloud) -> None:
-    variables = with_command(cloud, "vllm", SAYS_ITS_ARGUMENTS)
-    vllm = Path(variables["PATH"].partition(":")[0]) / "vllm"
+    variables = with_command(cloud, "interpreter", SAYS_ITS_ARGUMENTS)
+    interpreter = Path(variables["PATH"].partition(":")[0]) / "interpreter"
     weights = cloud.log.parent / "weights"
     weights.mkdir()
-    variables["ENGINE_VLLM"] = str(vllm)
+    variables["ENGINE_INTERPRETER"] = str(interpreter)
     code, _, log = finish(start("engine.sh", str(weights), variables=variables))
     assert code == 2
     assert "has no config.json; give a folder of merged weights" in log
@@ -167,8 +168,10 @@ def test_the_engine_answers_by_the_name_and_at_the_address_that_gateways_ask(clo
     code, out, log = finish(start("engine.sh", str(weights), "--dtype", "bfloat16", variables=variables))
     assert code == 0, log
     said = out.splitlines()
-    assert said[:2] == ["serve", str(weights)]
-    options = dict(zip(said[2::2], said[3::2], strict=True))
+    # As the gateway starts its own, but for the address.
+    own = vllm_command(interpreter, weights, {}, Path("socket"), ())
+    assert said[:6] == own[1:7]
+    options = dict(zip(said[::2], said[1::2], strict=True))
     assert options["--served-model-name"] == CHAMPION
     assert options["--dtype"] == "bfloat16"
     assert f"http://engine:{options['--port']}/v1" == ENGINE_URL
@@ -176,18 +179,18 @@ def test_the_engine_answers_by_the_name_and_at_the_address_that_gateways_ask(clo
     # vLLM is in this environment of the image.
     image = (INFRA / "docker" / "worker-l4.Dockerfile").read_text(encoding="utf-8")
     assert "python -m venv /opt/trainer" in image
-    assert "ENGINE_VLLM:-/opt/trainer/bin/vllm" in (INFRA / "docker" / "engine.sh").read_text(encoding="utf-8")
+    assert "ENGINE_INTERPRETER:-/opt/trainer/bin/python" in (INFRA / "docker" / "engine.sh").read_text(encoding="utf-8")
 
 
 @pytest.mark.integration
 def test_an_engine_fetches_its_weights_from_a_bucket(cloud: Cloud) -> None:
-    variables = with_command(cloud, "vllm", SAYS_ITS_ARGUMENTS)
+    variables = with_command(cloud, "interpreter", SAYS_ITS_ARGUMENTS)
     folder = Path(variables["PATH"].partition(":")[0])
     variables["PATH"] = os.pathsep.join([str(folder), str(Path(sys.executable).parent), os.environ["PATH"]])
     fetched = cloud.log.parent / "fetched"
     with storage_server(bucket="serving") as service:
         variables |= {"STORAGE_EMULATOR_HOST": service.url, "ENGINE_WEIGHTS": str(fetched)}
-        variables["ENGINE_VLLM"] = str(folder / "vllm")
+        variables["ENGINE_INTERPRETER"] = str(folder / "interpreter")
         code, _, log = finish(start("engine.sh", "gs://serving/engine", variables=variables))
         assert code == 1
         assert "gs://serving/engine holds no file; put the merged weights there" in log
@@ -196,7 +199,7 @@ def test_an_engine_fetches_its_weights_from_a_bucket(cloud: Cloud) -> None:
             bucket.blob(name).upload_from_string(name)
         code, out, log = finish(start("engine.sh", "gs://serving/engine", variables=variables))
     assert code == 0, log
-    assert out.splitlines()[:2] == ["serve", str(fetched)]
+    assert ["--model", str(fetched)] == out.splitlines()[2:4]
     found = {str(file.relative_to(fetched)): file.read_text() for file in fetched.rglob("*") if file.is_file()}
     assert found == {
         "config.json": "engine/config.json",
