@@ -105,6 +105,8 @@ def running(
             metrics=metrics,
             feedback=feedback,
             scrub_reference=lambda reference: reference,
+            logs=folder,
+            language="en",
         )
         with listening(app) as port, httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as http:
             yield Gateway(http, port, engine, answering, folder)

@@ -108,6 +108,8 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
             metrics=metrics,
             feedback=feedback,
             scrub_reference=_scrubbed_reference,
+            logs=folder,
+            language=config.evaluate.language,
         )
         following = asyncio.create_task(_follow(config, number, answering, metrics, deploy))
         try:
@@ -139,7 +141,7 @@ async def _listen(config: Config, app: Any, listening: socket.socket, model: Ser
         )
     )
     address = f"http://{serve.host}:{serve.port}"
-    say(f"{model.version_name} answers at {address}/v1, its page is {address}/docs")
+    say(f"{model.version_name} answers at {address}/v1; its last day is on {address}, its API on {address}/docs")
     say(f"answers are logged in {logs_folder(config)}; Ctrl-C ends it")
     # Uvicorn raises the signal again once all requests ended, and the engine is yet to be ended.
     for number in (signal.SIGINT, signal.SIGTERM):

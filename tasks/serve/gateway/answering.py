@@ -12,6 +12,7 @@ from typing import Final
 
 from schemas.config.serve import ServeConfig
 from schemas.tables.prompts import PromptRow, content_id
+from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.usable import CheckedAnswer
 from tasks.policy.generate import as_messages
@@ -243,13 +244,24 @@ class AnswerService:
             guided=bool(asked.question.grammar),
             milliseconds=(time.monotonic() - began) * 1000,
         )
-        self._log_line(question.row, asked, answered, arrived)
-        self._count(question.row, asked, answered)
+        form = self._form_of_some(question.row, answer.text)
+        self._log_line(question.row, asked, answered, arrived, form)
+        self._count(task, asked, answered, form)
         if asked.role == "champion":
             self._shadow(question, answered.request_id)
         return answered
 
-    def _log_line(self, row: PromptRow, asked: _Routed, answered: Answered, arrived: datetime) -> None:
+    def _form_of_some(self, row: PromptRow, completion: str) -> float | None:
+        """Return the reward of a sampled answer's form, which needs no reference; None for the others."""
+        self._form_due += self._config.form_share
+        if self._form_due < 1:
+            return None
+        self._form_due -= 1
+        return score_rollout(row.answered(completion), None, "v4.2").reward
+
+    def _log_line(
+        self, row: PromptRow, asked: _Routed, answered: Answered, arrived: datetime, form: float | None
+    ) -> None:
         prompt = self._scrub(row.prompt)
         line = ServedAnswer(
             request_id=answered.request_id,
@@ -261,6 +273,7 @@ class AnswerService:
             time=arrived,
             model_version=asked.version,
             latency_ms=round(answered.milliseconds, 1),
+            reward=form,
             role=asked.role,
             shadow_of=asked.shadow_of,
             valid=answered.fault is None,
@@ -282,19 +295,15 @@ class AnswerService:
         else:
             self._says_unlogged = False
 
-    def _count(self, row: PromptRow, asked: _Routed, answered: Answered) -> None:
-        labels, metrics = (row.task, asked.version, asked.role), self._metrics
+    def _count(self, task: TaskName, asked: _Routed, answered: Answered, form: float | None) -> None:
+        labels, metrics = (task, asked.version, asked.role), self._metrics
         metrics.answers.labels(*labels).inc()
         if answered.fault is None:
             metrics.valid.labels(*labels).inc()
         metrics.tokens.labels(*labels).inc(answered.answer.tokens)
         metrics.seconds.labels(*labels).observe(answered.milliseconds / 1000)
-        self._form_due += self._config.form_share
-        if self._form_due >= 1:
-            self._form_due -= 1
-            # Not against the reference: in production there is none, and this reward reads none.
-            scored = score_rollout(row.answered(answered.answer.text), None, "v4.2")
-            metrics.form.labels(*labels).observe(scored.reward)
+        if form is not None:
+            metrics.form.labels(*labels).observe(form)
 
 
 def _asked(question: ShopQuestion, deployment: DeployedVersion, role: Role) -> _Routed:

@@ -360,3 +360,21 @@ def test_a_shadow_answers_every_request_for_the_log_alone(tmp_path: Path) -> Non
     assert {answer["version"] for answer in asked} == {"shop/1"}
     assert {line["model_version"] for line in shadows} == {"shop/2"}
     assert {line["shadow_of"] for line in shadows} == {answer["request_id"] for answer in asked}
+
+
+def test_the_page_shows_the_last_day_in_both_languages_and_no_text_of_anybody(tmp_path: Path) -> None:
+    with running(tmp_path, _engine, form_share=1.0) as gateway:
+        assert "Nothing was answered" in gateway.http.get("/").text
+        for _ in range(3):
+            gateway.ask("Palavras de uma cliente")
+        old = gateway.logged()[0] | {"time": "2020-01-01T00:00:00Z", "task": "push"}
+        (file,) = tmp_path.glob("*.jsonl")
+        with file.open("a") as log:
+            log.write(json.dumps(old) + "\n")
+        page, portuguese = gateway.http.get("/").text, gateway.http.get("/", params={"language": "pt"}).text
+    assert "sentiment</th><td>3</td><td>100 %</td>" in page
+    assert "shop/1</th>" in page
+    assert "push" not in page
+    assert "respostas" in portuguese
+    assert 'lang="pt-BR"' in portuguese
+    assert "Palavras" not in page
