@@ -8,6 +8,7 @@ import socket
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -159,7 +160,8 @@ async def _deploy(config: Config, sockets: Path, model: ServedModel, dataset: Pa
     connections = serve.concurrency
     if serve.engine_url is not None:
         client = EngineClient(serve.engine_url, connections=connections)
-        deployment = DeployedVersion(model, client, None)
+        # It serves the whole model by one name, whatever ours is made of.
+        deployment = DeployedVersion(replace(model, policy=None), client, None)
         if not await client.is_healthy():
             await deployment.retire()
             raise InputError(f"no engine answers at serve.engine_url {serve.engine_url}; start it, or correct the URL")

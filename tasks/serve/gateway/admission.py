@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from tasks.serve.gateway.errors import RequestRefused
+from tasks.serve.gateway.own_time import elsewhere
 
 RETRY_AFTER: Final = 1
 """Seconds until a place may be free."""
@@ -41,8 +42,13 @@ class Admission:
             )
         self.inside += 1
         try:
-            async with asyncio.timeout(self._deadline_seconds), self._places:
-                yield
+            async with asyncio.timeout(self._deadline_seconds):
+                with elsewhere():
+                    await self._places.acquire()
+                try:
+                    yield
+                finally:
+                    self._places.release()
         except TimeoutError:
             raise RequestRefused(
                 504,

@@ -22,6 +22,7 @@ from tasks.serve.gateway.admission import Admission
 from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable, Role, ServedAnswer
 from tasks.serve.gateway.errors import RequestRefused
 from tasks.serve.gateway.metrics import Metrics
+from tasks.serve.gateway.own_time import elsewhere
 
 SECONDS_BEFORE_ANOTHER_TRY: Final = 0.2
 LOWEST_TEMPERATURE: Final = 1e-4
@@ -141,8 +142,9 @@ class AnswerService:
                 asked = self._route(question)
                 try:
                     with asked.deployment.answering():
-                        await asked.deployment.wait_until_ready()
-                        answer = await asked.client.complete(asked.question)
+                        with elsewhere():
+                            await asked.deployment.wait_until_ready()
+                            answer = await asked.client.complete(asked.question)
                         return await self._finish(question, asked, answer, began, arrived)
                 except EngineRefused as error:
                     raise _refusal(error) from None

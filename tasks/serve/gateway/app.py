@@ -30,6 +30,7 @@ from tasks.serve.gateway.dashboard import last_day, write_dashboard
 from tasks.serve.gateway.errors import RequestRefused
 from tasks.serve.gateway.limits import RequestLimits
 from tasks.serve.gateway.metrics import Metrics
+from tasks.serve.gateway.own_time import OwnTime
 from tasks.serve.gateway.requests import ChatCompletionRequest, TaskReply
 from tasks.serve.questions import typed_row
 
@@ -91,6 +92,7 @@ def build_app(
     if config.is_on_loopback:
         # A page of the web whose name is made to lead here must not ask from a browser.
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, "[::1]"])
+    app.add_middleware(OwnTime, histogram=metrics.own_seconds)
     app.add_middleware(
         RequestLimits, tokens=tokens, body_bytes=config.body_bytes, seconds_to_send=config.seconds_to_send
     )

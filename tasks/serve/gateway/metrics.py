@@ -6,6 +6,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 SECONDS: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 """Upper bounds of the buckets of a request's time."""
+OWN_SECONDS: Final = (0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.05, 0.1, 1)
+"""Upper bounds of the buckets of the gateway's own time."""
 
 
 class Metrics:
@@ -28,6 +30,12 @@ class Metrics:
             "tucano_form_reward", "Reward of the form of sampled answers, which needs no reference.", of_answer,
             buckets=(0.25, 0.5, 0.75, 1.0), registry=self._registry,
         )  # fmt: skip
+        self.own_seconds = Histogram(
+            "tucano_gateway_seconds",
+            "Time of a request without its waiting and the engine's; a stream counts whole.",
+            buckets=OWN_SECONDS,
+            registry=self._registry,
+        )
         self.refused = Counter(
             "tucano_refused_requests", "Requests that were not answered.", ["code"], registry=self._registry
         )

@@ -32,13 +32,14 @@ def main(request_file: Path, channel: Channel) -> None:
     request = LocalEngineRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
     listener = _bound(request.socket)
     try:
-        _serve(request, listener, channel)
+        serve_on(request, listener, channel)
     finally:
         listener.close()
         request.socket.unlink(missing_ok=True)
 
 
-def _serve(request: LocalEngineRequest, listener: socket.socket, channel: Channel) -> None:
+def serve_on(request: LocalEngineRequest, listener: socket.socket, channel: Channel) -> None:
+    """Load the models and serve them on a bound socket until SIGTERM."""
     channel.progress(0, 1 + len(request.adapters), "loading torch")
 
     import transformers

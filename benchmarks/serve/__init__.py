@@ -1,0 +1,1 @@
+"""Load, switches and kills of `tucano serve`."""
