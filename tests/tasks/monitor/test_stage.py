@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from flows.stages.monitor import _scrubbed
+from flows.stages.monitor import scrubbed_texts
 from schemas.config.evaluate import CostConfig
 from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
@@ -94,7 +94,7 @@ def look(folder: Path, lines: Sequence[dict[str, Any]], who: ServingChampion | N
         MonitorConfig(**config),
         CostConfig(),
         who or champion(folder),
-        scrub=_scrubbed,
+        scrub=scrubbed_texts,
         map_chunks=here,
         now=NOW,
         output=output,
