@@ -206,6 +206,11 @@ def test_what_is_wanting_is_said(world: World, tmp_path: Path) -> None:
         run(world, logs, world.config("promote.model_name=another"))
     with pytest.raises(InputError, match=r"no logs are given.*monitor\.logs"):
         monitor(world.config())
+    served = world.root / "logs"
+    served.mkdir()
+    with pytest.raises(InputError, match=r"folder of logs .*/logs holds no"):
+        monitor(world.config())
+    served.rmdir()
     broken = write_log(tmp_path / "broken.jsonl", [answer(), {"task": "push"}])
     before = {record.sha256 for record in ArtifactStore(world.root / "artifacts").records("monitoring")}
     with pytest.raises(InputError, match="line 2: prompt is missing"):

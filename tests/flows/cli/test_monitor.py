@@ -43,6 +43,14 @@ def test_drift_ends_with_3_and_leaves_a_report_without_the_answers(
     assert max(len(line) for line in ended.stderr.splitlines() if "│" in line) <= 100
 
 
+def test_without_arguments_the_gateways_logs_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".tucano" / "logs" / "feedback").mkdir(parents=True)
+    ended = in_this_process("monitor")
+    assert ended.returncode == 2
+    assert "the folder of logs .tucano/logs holds no .jsonl" in ended.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
