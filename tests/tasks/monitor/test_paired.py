@@ -32,7 +32,7 @@ def scored(*rows: tuple[Any, ...]) -> pl.DataFrame:
     return table.with_columns(pl.Series("time", times, pl.Datetime("us", "UTC")))
 
 
-def found(*rows: tuple[Any, ...]) -> list[tuple[str, float, int]]:
+def found(*rows: tuple[Any, ...]) -> list[tuple[Any, ...]]:
     kept = differences(scored(*rows), "shop/4").select("task", "difference", "answers").rows()
     return [(task, pytest.approx(difference), answers) for task, difference, answers in kept]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from schemas.config.monitor import MonitorConfig
 from tasks.monitor.logs import OF_OTHERS, ON_TRIAL, OWN_SHADOW, Logs, log_files, read_logs
+from tasks.serve.gateway.answer_log import DailyFile, Role, ServedAnswer
 from tests.tasks.monitor.logged import NOW, answer, write_log
 
 CHAMPION = ("shop/3", "shop@champion")
@@ -45,6 +46,20 @@ def test_a_shadow_is_beside_the_answer_to_the_same_request_and_no_other(tmp_path
         ("shop/4", 3, None),
     ]
     assert "request_id" not in trial.columns
+
+
+def test_the_gateways_own_lines_are_read(tmp_path: Path) -> None:
+    def line(role: Role, version: str, request: str, of: str | None) -> ServedAnswer:
+        made: dict[str, Any] = answer(request_id=request, model_version=version, shadow_of=of)
+        return ServedAnswer(**made, role=role, valid=True, fault=None, guided=False, tokens=9)
+
+    log = DailyFile(tmp_path, days=9)
+    for each in (line("champion", "shop/3", "a", None), line("shadow", "shop/4", "b", "a")):
+        log.append(each, NOW)
+    log.close()
+    found = log_files(tmp_path)
+    trial = read_logs(found, found.digests(), MonitorConfig(), CHAMPION, None, NOW).trials
+    assert trial.select("role", "shadow_of").rows() == [("champion", None), ("shadow", 0)]
 
 
 def test_a_challenger_has_the_champions_answers_of_its_days_and_tasks_beside_it(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_one_that_is_worse_must_go_soon() -> None:
 
 
 def test_one_task_that_is_worse_is_enough_to_go_and_is_named() -> None:
-    better = {task: 0.05 for task in TASK_NAMES if task != "churn"}
+    better: dict[str, float] = {task: 0.05 for task in TASK_NAMES if task != "churn"}
     found = trial(of_tasks({**better, "churn": -0.1}, days=3))
     assert found.series[0].finding == "no worse"
     assert [each.name for each in found.series if each.finding == "worse"] == ["churn"]
