@@ -24,7 +24,7 @@ from scipy.stats import t as student
 from benchmarks.harness import Report, map_in_processes, run_benchmark
 from benchmarks.monitor.logs import ASKED, LIMIT, ROWS, measured
 from benchmarks.monitor.months import DAYS, GRID, MEANS, Month, shares
-from benchmarks.monitor.trials import LOOKS, TOLERANCE, Canary, Shown
+from benchmarks.monitor.trials import LOOKS, TOLERANCE, Canary
 from tasks.monitor.mean_error import interval
 from tasks.monitor.trials import ERROR
 
@@ -155,7 +155,9 @@ def _wrong_findings(report: Report, options: Namespace) -> None:
     for number, (kind, share) in enumerate(SHARES.items()):
         for place, (loss, value) in enumerate(HARMLESS.items()):
             name, stream = f"{kind}, {loss}", 300 + 10 * number + place
-            last = [looks[-1] for looks in _shown(name, Canary(share, value), options.trials, stream, options)]
+            streams = [(SEED, stream, each) for each in range(options.trials)]
+            work = Canary(share, value).at_the_end
+            last = list(map_in_processes(work, streams, options.processes, name, chunk=5))
             worse, no_worse = (sum(getattr(each, what) for each in last) for what in ("worse", "no_worse"))
             is_border = value == TOLERANCE
             rows.append((name, f"{len(last):,}", str(worse), str(no_worse) if is_border else "-"))
@@ -174,16 +176,12 @@ def _right_findings(report: Report, options: Namespace) -> None:
     }
     for number, (what, canaries) in enumerate(found.items()):
         for place, (kind, canary) in enumerate(zip(SHARES, canaries, strict=True)):
-            looks = list(_shown(f"{what}, {kind}", canary, options.found, 400 + 10 * number + place, options))
+            streams = [(SEED, 400 + 10 * number + place, each) for each in range(options.found)]
+            looks = list(map_in_processes(canary.by_look, streams, options.processes, f"{what}, {kind}", chunk=5))
             right = [[each.worse if canary.loss else each.no_worse for each in trial] for trial in looks]
             rows.append((f"{what}, {kind}", *(f"{100 * share:.0f} %" for share in np.mean(right, axis=0))))
     columns = ("finding, challenger", *(f"{days} d" for days in LOOKS))
     report.table(f"Right findings, of {options.found:,} trials each", columns, rows)
-
-
-def _shown(what: str, canary: Canary, count: int, stream: int, options: Namespace) -> list[list[Shown]]:
-    streams = [(SEED, stream, number) for number in range(count)]
-    return list(map_in_processes(canary.shown, streams, options.processes, what, chunk=5))
 
 
 def _intervals(report: Report, _: Namespace) -> None:

@@ -7,7 +7,7 @@ the last of a trial's days shows was shown at one of the daily looks.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any, Final
 
 import numpy as np
@@ -26,7 +26,7 @@ TOLERANCE: Final = MonitorConfig().tolerance
 LOOKS: Final = (1, 3, 7, 14, DAYS)
 """Days after which the findings are noted."""
 _SAME: Final = 0.7
-_FIRST: Final = datetime(2026, 11, 1, tzinfo=UTC)
+_FIRST: Final = date(2026, 11, 1)
 _MIX: Final = 6.0
 """Concentration of the Dirichlet distribution of a day's mix of tasks, as in the months."""
 
@@ -52,10 +52,14 @@ class Canary:
     only: TaskName | None = None
     """The one task that loses; None for all."""
 
-    def shown(self, stream: Sequence[int]) -> list[Shown]:
+    def at_the_end(self, stream: Sequence[int]) -> Shown:
+        """Draw such a trial; return what was shown at any of its days."""
+        return self._after(self._drawn(np.random.default_rng(stream)))
+
+    def by_look(self, stream: Sequence[int]) -> list[Shown]:
         """Draw such a trial; return what is shown after each of `LOOKS`."""
         drawn = self._drawn(np.random.default_rng(stream))
-        return [self._after(drawn.filter(pl.col("day") < (_FIRST + timedelta(days)).date())) for days in LOOKS]
+        return [self._after(drawn.filter(pl.col("day") < _FIRST + timedelta(days))) for days in LOOKS]
 
     def _after(self, drawn: pl.DataFrame) -> Shown:
         found = find_trials(drawn, TOLERANCE)
@@ -75,11 +79,14 @@ class Canary:
         second = np.concatenate([np.sort(rng.integers(0, 86_400, size)) for size in sizes])
         reward = self._rewards(task, rng, 0.0)
         count = len(task)
-        shared = {
-            "time": [_FIRST + timedelta(int(one), int(other)) for one, other in zip(day, second, strict=True)],
-            "day": [(_FIRST + timedelta(int(each))).date() for each in day],
-            "task": np.array(TASK_NAMES)[task],
-        }
+        first = np.datetime64(_FIRST)
+        shared = pl.DataFrame(
+            {
+                "day": (first + day).astype("datetime64[D]"),
+                "time": (first + day).astype("datetime64[us]") + second * np.timedelta64(1, "s"),
+                "task": pl.Series(TASK_NAMES).gather(task),
+            }
+        ).with_columns(pl.col("time").dt.replace_time_zone("UTC"))
         if self.share is not None:
             is_own = rng.random(count) < self.share
             own = self._rewards(task, rng, self.loss)
@@ -101,11 +108,11 @@ class Canary:
 
 
 def _table(
-    shared: dict[str, Any], is_own: np.ndarray[Any, Any], role: str, reward: Numbers, of: np.ndarray[Any, Any] | None
+    shared: pl.DataFrame, is_own: np.ndarray[Any, Any], role: str, reward: Numbers, of: np.ndarray[Any, Any] | None
 ) -> pl.DataFrame:
     own = pl.Series(is_own)
-    return pl.DataFrame({**shared, "reward": reward}).with_columns(
-        pl.col("time").dt.cast_time_unit("us"),
+    return shared.with_columns(
+        pl.Series("reward", reward),
         answer=pl.int_range(len(reward), dtype=pl.Int64, eager=True),
         challenger=pl.when(own).then(pl.lit("shop/4")),
         role=pl.when(own).then(pl.lit(role)).otherwise(pl.lit("champion")),

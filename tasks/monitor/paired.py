@@ -53,23 +53,18 @@ def differences(scored: pl.DataFrame, challenger: str) -> pl.DataFrame:
             own.filter(pl.col("role") == CHALLENGER),
         ]
     ).sort("answer")
-    in_place = [
-        (day, time, task, difference, answers)
-        for (task, day), rows in free.group_by("task", "day", maintain_order=True)
-        for time, difference, answers in _in_turn(
-            rows.select("time", pl.col("challenger").is_not_null(), "reward").iter_rows()
-        )
-    ]
-    found = pl.concat([paired, pl.DataFrame(in_place, schema=dict(_SCHEMA), orient="row")])
+    in_turn = _in_turn(free.select("day", "time", "task", pl.col("challenger").is_not_null(), "reward").iter_rows())
+    found = pl.concat([paired, pl.DataFrame(list(in_turn), schema=dict(_SCHEMA), orient="row")])
     return found.sort("time", maintain_order=True)
 
 
-def _in_turn(rows: Iterable[tuple[object, bool, float]]) -> Iterator[tuple[object, float, int]]:
-    """Yield the differences of the means of answers as they came, each with its time and the challenger's answers."""
-    total, count = [0.0, 0.0], [0, 0]
-    for time, is_challengers, reward in rows:
+def _in_turn(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """Yield the differences of answers as they came, by the columns of the result."""
+    begun: dict[tuple[Any, Any], tuple[list[float], list[int]]] = {}
+    for day, time, task, is_challengers, reward in rows:
+        total, count = begun.setdefault((task, day), ([0.0, 0.0], [0, 0]))
         total[is_challengers] += reward
         count[is_challengers] += 1
         if all(count):
-            yield time, total[1] / count[1] - total[0] / count[0], count[1]
-            total, count = [0.0, 0.0], [0, 0]
+            yield day, time, task, total[1] / count[1] - total[0] / count[0], count[1]
+            del begun[task, day]

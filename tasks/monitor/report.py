@@ -14,7 +14,7 @@ import polars as pl
 from schemas.config.monitor import MonitorConfig
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.monitor.drift import ALL, Drift
-from tasks.monitor.trials import Trial, trial_sentence
+from tasks.monitor.trials import ChallengerTrial, trial_sentence
 from tasks.report.page import page_template
 
 REPORT_PAGE: Final = "report.html"
@@ -32,7 +32,7 @@ class Page:
     daily: pl.DataFrame
     """The metrics by task and day."""
     drift: Drift
-    trials: tuple[Trial, ...]
+    trials: tuple[ChallengerTrial, ...]
     config: MonitorConfig
 
 
@@ -154,7 +154,7 @@ def markdown(page: Page) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _of_trial(trial: Trial) -> str:
+def _of_trial(trial: ChallengerTrial) -> str:
     header = ["task", "differences", "answers", "challenger less champion", "at least", "at most", ""]
     rows = [
         [

@@ -42,7 +42,7 @@ from tasks.monitor.scoring import (
 )
 from tasks.monitor.scrubbing import Scrub, scrubbed
 from tasks.monitor.serving_cost import serving_cost
-from tasks.monitor.trials import Trial, find_trials
+from tasks.monitor.trials import ChallengerTrial, find_trials
 from tasks.report.canvas import write_figures
 
 ANSWERS_FILE: Final = "answers.parquet"
@@ -214,7 +214,7 @@ def _tested(champion: ServingChampion, logged: pl.DataFrame, scrub: Scrub, map_c
 
 def _trials(
     answers: pl.DataFrame, champion: ServingChampion, tolerance: float, scrub: Scrub, map_chunks: MapChunks
-) -> tuple[Trial, ...]:
+) -> tuple[ChallengerTrial, ...]:
     """Compare the challengers with the champion, all scored by what every reference of these answers to a task knows.
 
     Who corrects an answer corrects a wrong one, so that the answers with a reference are no sample of all. Of a shadow

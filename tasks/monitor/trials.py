@@ -47,7 +47,7 @@ class TrialSeries:
 
 
 @dataclass(frozen=True)
-class Trial:
+class ChallengerTrial:
     """A challenger beside the champion."""
 
     challenger: str
@@ -94,11 +94,11 @@ class Trial:
         """Return the trial as JSON-compatible values."""
         from pydantic import TypeAdapter
 
-        written: dict[str, Any] = TypeAdapter(Trial).dump_python(self, mode="json")
+        written: dict[str, Any] = TypeAdapter(ChallengerTrial).dump_python(self, mode="json")
         return {"verdict": self.verdict, "reason": self.reason(), **written}
 
 
-def find_trials(scored: pl.DataFrame, tolerance: float) -> tuple[Trial, ...]:
+def find_trials(scored: pl.DataFrame, tolerance: float) -> tuple[ChallengerTrial, ...]:
     """Compare each challenger with the champion.
 
     Args:
@@ -109,19 +109,20 @@ def find_trials(scored: pl.DataFrame, tolerance: float) -> tuple[Trial, ...]:
     return tuple(_trial(scored, name, tolerance) for name in sorted(names, key=_by_number))
 
 
-def _trial(scored: pl.DataFrame, challenger: str, tolerance: float) -> Trial:
+def _trial(scored: pl.DataFrame, challenger: str, tolerance: float) -> ChallengerTrial:
     own, found = scored.filter(pl.col("challenger") == challenger), differences(scored, challenger)
-    tasks = [task for task in TASK_NAMES if task in set(found["task"])]
+    asked = set(found["task"].unique())
+    tasks = [task for task in TASK_NAMES if task in asked]
     series = [_series(ALL, found, tolerance, ERROR / 2)] if tasks else []
     of_task = ERROR / 2 / len(TASK_NAMES)
     series += [_series(task, found.filter(pl.col("task") == task), tolerance, of_task) for task in tasks]
-    return Trial(
+    return ChallengerTrial(
         challenger=challenger,
         answers=own.height,
         shadows=own.filter(pl.col("role") == "shadow").height,
         reward=float(own["reward"].to_numpy().mean()),
-        first_day=min(own["day"]),
-        last_day=max(own["day"]),
+        first_day=min(own["day"].unique()),
+        last_day=max(own["day"].unique()),
         tolerance=tolerance,
         series=tuple(series),
     )
@@ -165,7 +166,7 @@ def _rounded(count: int) -> int:
     return int(float(f"{count:.2g}"))
 
 
-def trial_sentence(trials: Sequence[Trial]) -> str:
+def trial_sentence(trials: Sequence[ChallengerTrial]) -> str:
     """State how sure the verdicts are; empty without trials."""
     if not trials:
         return ""

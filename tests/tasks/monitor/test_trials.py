@@ -10,7 +10,7 @@ import pytest
 
 from schemas.tasks import TASK_NAMES
 from tasks.monitor.mean_bounds import DailyValues, mean_bounds
-from tasks.monitor.trials import ERROR, Trial, find_trials
+from tasks.monitor.trials import ERROR, ChallengerTrial, find_trials
 
 FIRST: Final = date(2026, 3, 1)
 TOLERANCE: Final = 0.02
@@ -51,7 +51,7 @@ def of_tasks(differences: dict[str, float], days: int, each: int = 100) -> pl.Da
     return pl.concat(parts)
 
 
-def trial(scored: pl.DataFrame) -> Trial:
+def trial(scored: pl.DataFrame) -> ChallengerTrial:
     (found,) = find_trials(scored, TOLERANCE)
     return found
 
