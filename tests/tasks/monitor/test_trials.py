@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from schemas.tasks import TASK_NAMES
-from tasks.monitor.mean_bounds import DailyValues, mean_bounds
+from tasks.monitor.mean_bounds import DailyValues, mean_bounds, values_needed
+from tasks.monitor.paired import differences
 from tasks.monitor.trials import ERROR, ChallengerTrial, find_trials
 
 FIRST: Final = date(2026, 3, 1)
@@ -112,8 +113,10 @@ def test_needed_answers_are_the_challengers_where_several_make_one_difference() 
     found = trial(mixed)
     assert found.shadows == 0
     assert found.series[0].answers / found.series[0].differences == pytest.approx(9, abs=1)
-    needed = found.series[0].needed
-    assert needed is None or needed > 100
+    values = differences(mixed, "shop/4")["difference"].to_numpy()
+    more = values_needed(DailyValues(values, np.array([0])), -TOLERANCE, ERROR / 2)
+    assert more is not None
+    assert found.series[0].needed == pytest.approx(9 * more, rel=0.1)
 
 
 def test_one_that_has_nothing_beside_it_is_undecided() -> None:
