@@ -8,6 +8,7 @@ from prefect.runtime import flow_run
 
 from flows.runtime.console import say
 from flows.runtime.events import DRIFT_EVENT, send_drift
+from flows.runtime.logs_to_monitor import logs_to_monitor
 from flows.runtime.reschedule import reschedule_on_interrupt
 from flows.runtime.stores import open_recorder
 from flows.stages.changed_keys import warn_of_changed_keys
@@ -34,17 +35,14 @@ def monitor(config: Config, logs: Path | None = None) -> Monitored:
 
     Args:
         config: The run's configuration.
-        logs: A file of logs or a folder of them; `monitor.logs` where not given.
+        logs: A file of logs or a folder of them; where not given, `monitor.logs`, or else what the gateway wrote.
 
     Raises:
-        InputError: There is no champion, its evaluation is lost, or the logs cannot be read.
+        InputError: There are no logs, no champion, its evaluation is lost, or the logs cannot be read.
     """
     # Does not lock the state folder: a retraining holds it for days while it waits for its training.
     with reschedule_on_interrupt(SECONDS_TO_REST):
-        given = logs or config.monitor.logs
-        if given is None:
-            raise InputError("no logs are given; name a file or folder of them, or set monitor.logs")
-        files = log_files(given)
+        files = log_files(logs_to_monitor(config, logs))
         recorder, tags = open_recorder(config), {"model": config.promote.model_name, "config_digest": config.digest()}
         with recorder.pipeline(_run_name(), tags, alone=False) as run:
             warn_of_changed_keys(config)

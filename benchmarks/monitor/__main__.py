@@ -1,11 +1,13 @@
-"""Monitoring: false alarms without drift, days until a drop is found, and time for a million answers.
+"""Monitoring: false alarms without drift, days until a drop is found, trials, and time for a million answers.
 
 Simulated months of 1,000 requests a day go through the deciding function, with the default configuration (one false
 alarm in ten years), including the fixed floor. Limits: without drift at most one month in 20 has an alarm, seen at once
 and daily through a moving window (the first alarm of each year); a drop of .10 in the mean reward a
 week after a promotion, and on its very day, is found within 3 days in 95 % of the simulations, where the evaluation had
 240 prompts a task. Of 17 prompts a task, as the source project had them, the shares are shown without a limit. The
-daily intervals' coverage has a limit of 94 %, of each task by itself. A million rows through `tucano monitor` take
+daily intervals' coverage has a limit of 94 %, of each task by itself. Of trials of a challenger, looked at daily for
+30 days, at most the stated 5 % end in "must go" where it is not worse by more than the tolerance, and in "may grow"
+where it is, at the border itself too. A million rows through `tucano monitor` take
 under 3 minutes, start included.
 """
 
@@ -22,7 +24,9 @@ from scipy.stats import t as student
 from benchmarks.harness import Report, map_in_processes, run_benchmark
 from benchmarks.monitor.logs import ASKED, LIMIT, ROWS, measured
 from benchmarks.monitor.months import DAYS, GRID, MEANS, Month, shares
+from benchmarks.monitor.trials import LOOKS, TOLERANCE, Canary
 from tasks.monitor.mean_error import interval
+from tasks.monitor.trials import ERROR
 
 SEED: Final = 20_261
 PROCESSES: Final = 2
@@ -53,6 +57,10 @@ DROPS: Final[Mapping[str, tuple[Month, bool]]] = {
     "240 prompts, .05 after a week": (Month(240, drop=0.05, drop_day=7, days=21), False),
 }
 """Months with a drop, and whether the limit holds for them."""
+SHARES: Final = {"a shadow of all": None, "5 % of the requests": 0.05, "half of the requests": 0.5}
+"""Trials, each with the challenger's share."""
+HARMLESS: Final = {"as good": 0.0, "worse by the tolerance": TOLERANCE}
+"""True losses at which a trial must not end in "must go"; the second is one at which it must not end in "may grow"."""
 SHOWN_DAYS: Final = (1, 2, 3, 5)
 SIZES: Final = (5, 10, 30, 170)
 INTERVALS: Final = 20_000
@@ -64,6 +72,8 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--months", type=int, default=2_000, help="without drift, of each kind")
     parser.add_argument("--years", type=int, default=3, help="of daily runs, of each kind")
     parser.add_argument("--drops", type=int, default=500, help="of each kind")
+    parser.add_argument("--trials", type=int, default=500, help="whose findings would be wrong, of each kind")
+    parser.add_argument("--found", type=int, default=100, help="trials whose findings would be right, of each kind")
     parser.add_argument("--rows", type=int, default=ROWS, help="of the logs")
     parser.add_argument("--asked", type=int, default=ASKED, help="how often each different answer is in the logs")
     parser.add_argument("--processes", type=int, default=PROCESSES, help="at once")
@@ -134,6 +144,46 @@ def _simulated(what: str, month: Month, count: int, stream: int, options: Namesp
     return list(map_in_processes(month.alarm, streams, options.processes, what, chunk=20))
 
 
+def _trials(report: Report, options: Namespace) -> None:
+    """Measure how often trials end in a wrong finding, and when in the right one."""
+    _wrong_findings(report, options)
+    _right_findings(report, options)
+
+
+def _wrong_findings(report: Report, options: Namespace) -> None:
+    rows = []
+    for number, (kind, share) in enumerate(SHARES.items()):
+        for place, (loss, value) in enumerate(HARMLESS.items()):
+            name, stream = f"{kind}, {loss}", 300 + 10 * number + place
+            streams = [(SEED, stream, each) for each in range(options.trials)]
+            work = Canary(share, value).at_the_end
+            last = list(map_in_processes(work, streams, options.processes, name, chunk=5))
+            worse, no_worse = (sum(getattr(each, what) for each in last) for what in ("worse", "no_worse"))
+            is_border = value == TOLERANCE
+            rows.append((name, f"{len(last):,}", str(worse), str(no_worse) if is_border else "-"))
+            for what, count in {"must go": worse, "may grow": no_worse if is_border else 0}.items():
+                report.limit(count <= ERROR * len(last), f"{name}: {count} of {len(last)} {what}, limit {ERROR:.0%}")
+    columns = ("challenger, its true mean", "trials", "ever shown worse", "ever shown no worse")
+    report.table(f"Wrong findings in {LOOKS[-1]} daily looks at 1,000 requests a day", columns, rows)
+
+
+def _right_findings(report: Report, options: Namespace) -> None:
+    rows = []
+    found = {
+        "may grow, as good": (Canary(None, 0.0), Canary(0.05, 0.0), Canary(0.5, 0.0)),
+        "must go, worse by .10": (Canary(None, 0.1), Canary(0.05, 0.1), Canary(0.5, 0.1)),
+        "must go, one task by .20": (Canary(None, 0.2, "churn"), Canary(0.05, 0.2, "churn"), Canary(0.5, 0.2, "churn")),
+    }
+    for number, (what, canaries) in enumerate(found.items()):
+        for place, (kind, canary) in enumerate(zip(SHARES, canaries, strict=True)):
+            streams = [(SEED, 400 + 10 * number + place, each) for each in range(options.found)]
+            looks = list(map_in_processes(canary.by_look, streams, options.processes, f"{what}, {kind}", chunk=5))
+            right = [[each.worse if canary.loss else each.no_worse for each in trial] for trial in looks]
+            rows.append((f"{what}, {kind}", *(f"{100 * share:.0f} %" for share in np.mean(right, axis=0))))
+    columns = ("finding, challenger", *(f"{days} d" for days in LOOKS))
+    report.table(f"Right findings, of {options.found:,} trials each", columns, rows)
+
+
 def _intervals(report: Report, _: Namespace) -> None:
     rows = []
     rng = np.random.default_rng(SEED)
@@ -177,6 +227,7 @@ PARTS: Final[Mapping[str, Callable[[Report, Namespace], None]]] = {
     "false": _false_alarms,
     "runs": _daily_runs,
     "drop": _drops,
+    "trials": _trials,
     "intervals": _intervals,
     "time": _time,
 }

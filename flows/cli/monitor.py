@@ -9,9 +9,9 @@ import typer
 from flows.cli.options import Json, Overrides, Profile, emit
 from flows.cli.output_folder import new_folder
 from flows.runtime.console import say
+from flows.runtime.logs_to_monitor import logs_to_monitor
 from flows.runtime.session import BYTES_NEEDED, session
 from schemas.config.profiles import load_config
-from schemas.errors import InputError
 from tasks.monitor.logs import log_files
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 def monitor(
     logs: Annotated[
         Path | None,
-        typer.Argument(help="Logs as .jsonl or .parquet, or a folder of them; monitor.logs where not given."),
+        typer.Argument(
+            help="Logs as .jsonl or .parquet, or a folder of them; if not given, monitor.logs, or what `serve` wrote."
+        ),
     ] = None,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
@@ -32,9 +34,7 @@ def monitor(
 ) -> None:
     """Score production logs, and say whether the champion keeps its promise; exit code 3 where it does not."""
     config = load_config(profile, overrides)
-    given = logs or config.monitor.logs
-    if given is None:
-        raise InputError("no logs are given; name a file or folder of them, or add --set monitor.logs=PATH")
+    given = logs_to_monitor(config, logs)
     files = log_files(given)
     count = len(files.files)
     say(f"monitoring {count} file{'' if count == 1 else 's'} of logs, state in {config.state.root}")

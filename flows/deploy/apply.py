@@ -116,8 +116,8 @@ def _idle(config: Config, names: set[str]) -> list[str]:
     warnings = []
     if "monitor/monitor" in names and config.monitor.logs is None:
         warnings.append(
-            "deployment monitor/monitor has no logs to look at and would fail each day; name them with "
-            "--set monitor.logs=FOLDER, or pause it on its page"
+            "deployment monitor/monitor fails each day until `tucano serve` has written logs into its state folder; "
+            "name others with --set monitor.logs=FOLDER, or pause it on its page"
         )
     if "training/train" in names and config.workers.training is None:
         warnings.append(

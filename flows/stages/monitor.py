@@ -195,6 +195,7 @@ def _figures(folder: Path) -> Mapping[str, Any]:
         "left out": sum(logs["left_out"].values()),
         **{f"mean reward {row['task']}": round(row["mean"], 3) for row in last},
         "drift": "; ".join(found["drift"]["reasons"]) or "none",
+        **{trial["challenger"]: trial["verdict"] for trial in found["trials"]},
     }
 
 

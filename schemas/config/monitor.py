@@ -12,7 +12,8 @@ class MonitorConfig(Section):
     """Comparison of a served model's answers with its evaluation."""
 
     logs: Path | None = None
-    """A file of logs, or a folder whose `.jsonl` and `.parquet` files are all read; the deployed flow needs it."""
+    """A file of logs, or a folder whose `.jsonl` and `.parquet` files are all read; `logs` in the state folder where
+    not set, into which `tucano serve` writes."""
     days: int = Field(default=35, ge=1, le=120)
     """Days to monitor, back from the newest answer; older answers are counted and left out."""
     time_zone: str = "America/Sao_Paulo"
@@ -26,7 +27,7 @@ class MonitorConfig(Section):
     day is monitored once; for daily runs, each over the last `days`, that is known by simulation only. The floor's
     false alarms are as rare by themselves, so that both together come twice as often, at most."""
     tolerance: float = Field(default=0.02, ge=0, lt=1)
-    """A loss of mean reward that does not count as drift."""
+    """A loss of mean reward that does not count: as drift, and as a challenger's difference from the champion."""
     workers: int = Field(default=2, ge=1, le=64)
     """Processes that score."""
 

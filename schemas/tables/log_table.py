@@ -48,6 +48,8 @@ class ProductionLogs(pa.DataFrameModel):  # type: ignore[misc]
     reference: str = pa.Field(nullable=True)
     reward: float = pa.Field(nullable=True, in_range={"min_value": 0, "max_value": 1})
     rating: int = pa.Field(nullable=True, in_range={"min_value": 1, "max_value": 5})
+    role: str = pa.Field(nullable=True)
+    shadow_of: str = pa.Field(nullable=True, str_length={"min_value": 1})
 
     class Config:
         """Exactly these columns."""

@@ -1,6 +1,5 @@
 """Production logs: a file or a folder of files, read as one table of the monitored days."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -8,10 +7,12 @@ from pathlib import Path
 from typing import Final
 
 import polars as pl
-from polars.exceptions import PolarsError
 
 from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
+from tasks.monitor.feedback import FEEDBACK_FOLDER, FEEDBACK_SUFFIX, FeedbackCounts, read_feedback, with_feedback
+from tasks.monitor.log_file import LogFile, find_log_file
+from tasks.monitor.trial_answers import SHADOW, is_on_trial, trial_answers
 
 KINDS: Final = (".jsonl", ".parquet")
 """Suffixes of log files."""
@@ -24,22 +25,12 @@ TWICE: Final = "delivered twice"
 TOO_OLD: Final = "older than the days that are looked at"
 EARLIER: Final = "from before the champion was promoted"
 OF_OTHERS: Final = "of another model than the champion"
+ON_TRIAL: Final = "of a challenger, which is compared with the champion apart"
+OWN_SHADOW: Final = "by the champion as its own shadow"
 HALF_WRITTEN: Final = "written only in part when the logs were read"
 
 _FILE: Final = "file"
 _ROW: Final = "row"
-_BLOCK: Final = 1 << 16
-
-
-@dataclass(frozen=True)
-class LogFile:
-    """Log file, up to its size when it was found."""
-
-    path: Path
-    size: int
-    """Bytes that count: later appended ones do not."""
-    half_written: bool = False
-    """Whether an incomplete line follows."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +43,13 @@ class LogFiles:
     """In name order."""
     empty: int = 0
     """Number of empty files in the folder."""
+    feedback: tuple[LogFile, ...] = ()
+    """Files of the folder's feedback, in name order, without empty ones."""
 
     @property
     def bytes(self) -> int:
         """Return the number of bytes to read."""
-        return sum(file.size for file in self.files)
+        return sum(file.size for file in (*self.files, *self.feedback))
 
     def digests(self) -> dict[str, str]:
         """Return the sha256 of each file's counted bytes, by its name.
@@ -64,7 +57,8 @@ class LogFiles:
         Raises:
             InputError: A file cannot be read.
         """
-        return {file.path.name: _digest(file) for file in self.files}
+        said = {f"{FEEDBACK_FOLDER}/{file.path.name}": file.digest() for file in self.feedback}
+        return {file.path.name: file.digest() for file in self.files} | said
 
 
 @dataclass(frozen=True)
@@ -73,7 +67,7 @@ class Logs:
 
     table: pl.DataFrame
     """`day` (of the configured zone), `time` (UTC), `task`, `prompt`, `completion`, `reference` (JSON or null),
-    `model_version`, `latency_ms` and `cost`, by time."""
+    `model_version`, `latency_ms`, `cost` and `rating`, by time."""
     files: int
     """Files that were read."""
     rows: int
@@ -84,6 +78,11 @@ class Logs:
     """Answers with further model names."""
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Number of excluded rows, by reason."""
+    trials: pl.DataFrame = field(default_factory=pl.DataFrame)
+    """Answers of the challengers and the champion's beside them (`tasks.monitor.trial_answers`), of all days since its
+    promotion; no row without a challenger."""
+    feedback: FeedbackCounts = field(default_factory=FeedbackCounts)
+    """What became known later."""
 
 
 def log_files(path: Path) -> LogFiles:
@@ -95,13 +94,13 @@ def log_files(path: Path) -> LogFiles:
     if path.is_dir():
         # A name that begins with a dot is a writer's temporary file.
         logs = (file for file in path.iterdir() if file.suffix in KINDS and not file.name.startswith("."))
-        found = [_as_found(file) for file in sorted(logs) if file.is_file()]
+        found = [find_log_file(file) for file in sorted(logs) if file.is_file()]
         if not found:
             raise InputError(f"the folder of logs {path} holds no {' and no '.join(KINDS)} file; give another")
         filled = tuple(file for file in found if file.size or file.half_written)
         if not any(file.size for file in filled):
             raise InputError(f"all {len(found)} files of the folder of logs {path} are empty; give another")
-        return LogFiles(path, filled, len(found) - len(filled))
+        return LogFiles(path, filled, len(found) - len(filled), _feedback_files(path / FEEDBACK_FOLDER))
     if not path.is_file():
         raise InputError(f"the logs {path} do not exist; give a file of logs, or a folder of them")
     if path.suffix not in KINDS:
@@ -109,48 +108,11 @@ def log_files(path: Path) -> LogFiles:
     return LogFiles(path, (LogFile(path, path.stat().st_size),))
 
 
-def _as_found(path: Path) -> LogFile:
-    size = path.stat().st_size
-    if path.suffix == ".parquet":
-        return LogFile(path, 0 if size and _has_no_row(path) else size)
-    try:
-        whole = _end_of_last_line(path, size)
-    except OSError as error:
-        raise InputError(f"the log {path} cannot be read: {error.strerror}") from None
-    return LogFile(path, whole, half_written=whole < size)
-
-
-def _has_no_row(path: Path) -> bool:
-    try:
-        return not pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
-    except (OSError, PolarsError):
-        # The reader reports its faults.
-        return False
-
-
-def _end_of_last_line(path: Path, size: int) -> int:
-    with path.open("rb") as file:
-        end = size
-        while end:
-            begin = max(0, end - _BLOCK)
-            file.seek(begin)
-            last = file.read(end - begin).rfind(b"\n")
-            if last >= 0:
-                return begin + last + 1
-            end = begin
-    return 0
-
-
-def _digest(log: LogFile) -> str:
-    digest, left = hashlib.sha256(), log.size
-    try:
-        with log.path.open("rb") as file:
-            while left and (block := file.read(min(left, _BLOCK))):
-                digest.update(block)
-                left -= len(block)
-    except OSError as error:
-        raise InputError(f"the log {log.path} cannot be read: {error.strerror}") from None
-    return digest.hexdigest()
+def _feedback_files(folder: Path) -> tuple[LogFile, ...]:
+    if not folder.is_dir():
+        return ()
+    found = [find_log_file(file) for file in sorted(folder.glob(f"[!.]*{FEEDBACK_SUFFIX}")) if file.is_file()]
+    return tuple(file for file in found if file.size)
 
 
 def read_logs(
@@ -165,7 +127,8 @@ def read_logs(
 
     A request that occurs twice, equal in all else, was delivered twice, and counts once. Answers from before the
     champion's promotion are not its own. Neither are those that name another model; and if any row names the champion,
-    those that name none are excluded too.
+    those that name none are excluded too. The answers of challengers are kept apart. Feedback is joined to the answers
+    before any is excluded.
 
     Args:
         found: The log files as found.
@@ -176,8 +139,8 @@ def read_logs(
         now: The present, with its zone.
 
     Raises:
-        InputError: A file is no log or was changed meanwhile, a row's time is in the future, or two different rows have
-            one `request_id`.
+        InputError: A file is no log or no feedback, or was changed meanwhile, a row's time is in the future, or two
+            different rows have one `request_id`.
     """
     # Imports pandera.
     from schemas.tables.log_table import read_production_logs
@@ -185,8 +148,9 @@ def read_logs(
     parts = []
     for number, file in enumerate(found.files):
         if file.size:
-            part = read_production_logs(file.path, file.size).drop("reward", "rating", "prompt_id")
+            part = read_production_logs(file.path, file.size).drop("reward", "prompt_id")
             parts.append(part.with_columns(pl.lit(number).alias(_FILE)).with_row_index(_ROW, offset=1))
+    feedback = read_feedback(found.feedback, now, CLOCK_SKEW)
     if found.digests() != digests:
         raise InputError(
             f"the logs {found.path} were changed while they were read; run the same command again when nobody "
@@ -201,24 +165,37 @@ def read_logs(
     table = _once(table, files)
     left_out = {HALF_WRITTEN: half_written, TWICE: every - table.height}
     day = pl.col("time").dt.convert_time_zone(config.time_zone).dt.date()
-    table = table.with_columns(day.alias("day")).drop("request_id", _FILE, _ROW)
+    table = table.with_columns(day.alias("day")).drop(_FILE, _ROW)
+    table, joined = with_feedback(table, feedback)
     recent = table.filter(pl.col("day") > pl.col("day").max() - timedelta(days=config.days))
     left_out[TOO_OLD] = table.height - recent.height
-    own = recent if promoted_at is None else recent.filter(pl.col("time") >= promoted_at)
+    own = recent.filter(_since(promoted_at))
     left_out[EARLIER] = recent.height - own.height
     models = own["model_version"].value_counts(sort=True).sort("count", "model_version", descending=[True, False])
-    is_named = pl.col("model_version").is_in(list(champion))
+    is_named = pl.col("model_version").is_in(list(champion)).fill_null(value=False)
     counts = is_named if own.select(is_named.any()).item() else pl.col("model_version").is_null()
-    kept = own.filter(counts)
-    left_out[OF_OTHERS] = own.height - kept.height
+    on_trial = is_on_trial(champion)
+    # To count an answer and its repetition would be to count one thing twice.
+    is_shadow = pl.col("role").eq_missing(SHADOW)
+    kept = own.filter(counts & ~is_shadow)
+    left_out[ON_TRIAL] = own.filter(on_trial).height
+    left_out[OWN_SHADOW] = own.filter(counts & is_shadow).height
+    left_out[OF_OTHERS] = own.filter(~counts & ~on_trial).height
+    trials = trial_answers(table.filter(_since(promoted_at)), champion)
     return Logs(
-        kept.sort("time", maintain_order=True),
+        kept.drop("request_id", "role", "shadow_of").sort("time", maintain_order=True),
         len(parts),
         rows,
         dict(models.head(MOST_NAMES).rows()),
         int(models["count"].slice(MOST_NAMES).sum()),
         {why: count for why, count in left_out.items() if count},
+        trials,
+        joined,
     )
+
+
+def _since(time: datetime | None) -> pl.Expr:
+    return pl.lit(value=True) if time is None else pl.col("time") >= time
 
 
 def _refuse_the_future(table: pl.DataFrame, files: Sequence[Path], now: datetime) -> None:

@@ -14,6 +14,7 @@ import polars as pl
 from schemas.config.monitor import MonitorConfig
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.monitor.drift import ALL, Drift
+from tasks.monitor.trials import ChallengerTrial, trial_sentence
 from tasks.report.page import page_template
 
 REPORT_PAGE: Final = "report.html"
@@ -31,6 +32,7 @@ class Page:
     daily: pl.DataFrame
     """The metrics by task and day."""
     drift: Drift
+    trials: tuple[ChallengerTrial, ...]
     config: MonitorConfig
 
 
@@ -142,11 +144,48 @@ def markdown(page: Page) -> str:
         _bullets(page.drift.reasons()),
         f"The last day, {page.document['logs']['last_day']}:",
         _table(header, rows),
+        ratings_sentence(page.document["ratings"]),
+        *(_of_trial(trial) for trial in page.trials),
+        trial_sentence(page.trials),
         cost_sentence(page.document["serving"]),
         rate_sentence(page),
         "\n".join([read_sentence(page), "", _bullets(page.document["notes"])]),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _of_trial(trial: ChallengerTrial) -> str:
+    header = ["task", "differences", "answers", "challenger less champion", "at least", "at most", ""]
+    rows = [
+        [
+            x.name,
+            f"{x.differences:,}",
+            f"{x.answers:,}",
+            *(f"{each:+.3f}" for each in (x.mean, x.low, x.high)),
+            x.finding,
+        ]
+        for x in trial.series
+    ]
+    return "\n\n".join([f"{trial.reason()}.", *([_table(header, rows)] if rows else [])])
+
+
+def ratings_sentence(ratings: Mapping[str, Any]) -> str:
+    """State the mean rating of each task; empty without any."""
+    if not ratings:
+        return ""
+    said = (f"{task} {each['mean']:.2f} of {each['answers']:,} answers" for task, each in ratings.items())
+    return f"Ratings from 1 to 5, on average: {'; '.join(said)}."
+
+
+def feedback_sentence(feedback: Mapping[str, int]) -> str:
+    """State what feedback was read; empty without any."""
+    if not feedback["lines"]:
+        return ""
+    unknown = f"; {feedback['unknown']:,} requests in it are not in the logs" if feedback["unknown"] else ""
+    return (
+        f"{feedback['lines']:,} lines of feedback gave {feedback['references']:,} answers a reference and "
+        f"{feedback['ratings']:,} a rating{unknown}."
+    )
 
 
 def rate_sentence(page: Page) -> str:
@@ -169,8 +208,9 @@ def read_sentence(page: Page) -> str:
     left_out = "".join(f"; {count:,} left out, {why}" for why, count in logs["left_out"].items())
     return (
         f"{logs['answers']:,} answers of {logs['first_day']} to {logs['last_day']}, from {logs['rows']:,} rows of "
-        f"{logs['files']} file{'' if logs['files'] == 1 else 's'}{empty}{left_out}."
-    )
+        f"{logs['files']} file{'' if logs['files'] == 1 else 's'}{empty}{left_out}. "
+        f"{feedback_sentence(logs['feedback'])}"
+    ).rstrip()
 
 
 def write_page(page: Page, drawn: Mapping[str, str], folder: Path) -> None:
@@ -181,6 +221,8 @@ def write_page(page: Page, drawn: Mapping[str, str], folder: Path) -> None:
         headline=headline(page),
         lines=lines(page),
         reasons=page.drift.reasons(),
+        ratings=ratings_sentence(page.document["ratings"]),
+        sure=trial_sentence(page.trials),
         cost=cost_sentence(page.document["serving"]),
         rate=rate_sentence(page),
         read=read_sentence(page),

@@ -24,6 +24,7 @@ from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import joint_version, reward_versions
 from tasks.monitor.daily import daily_figures
 from tasks.monitor.drift import Drift, find_drift
+from tasks.monitor.feedback import ratings_of
 from tasks.monitor.figures import draw
 from tasks.monitor.known_parts import KnownParts, known_parts
 from tasks.monitor.logs import LogFiles, Logs, read_logs
@@ -41,6 +42,7 @@ from tasks.monitor.scoring import (
 )
 from tasks.monitor.scrubbing import Scrub, scrubbed
 from tasks.monitor.serving_cost import serving_cost
+from tasks.monitor.trials import ChallengerTrial, find_trials
 from tasks.report.canvas import write_figures
 
 ANSWERS_FILE: Final = "answers.parquet"
@@ -163,6 +165,8 @@ def run(
     drift = find_drift(count_rewards(answers, [task for task in TASK_NAMES if task in answered]), baselines, config)
     cost = serving_cost(answers, prices)
     clock.lap("figures and drift")
+    trials = _trials(logs.trials, champion, config.tolerance, scrub, map_chunks)
+    clock.lap("compare the challengers")
     document = {
         "champion": {"model": champion.model, "version": champion.version, "alias": champion.alias},
         "rewards": {
@@ -175,10 +179,12 @@ def run(
         "logs": _of_logs(files, logs, answers, left_out, scrub),
         "baselines": {task: asdict(each) for task, each in baselines.items()},
         "drift": drift.document(),
+        "trials": [trial.document() for trial in trials],
+        "ratings": ratings_of(answers),
         "serving": asdict(cost),
         "notes": _notes({task: known[task] for task in TASK_NAMES if task in answered}, champion, broken),
     }
-    _write(answers, daily, drift, document, config, output)
+    _write(answers, Page(document, daily, drift, trials, config), output)
     clock.lap("write and draw")
     return Monitoring(drift, clock.laps)
 
@@ -206,6 +212,25 @@ def _tested(champion: ServingChampion, logged: pl.DataFrame, scrub: Scrub, map_c
     return tested
 
 
+def _trials(
+    answers: pl.DataFrame, champion: ServingChampion, tolerance: float, scrub: Scrub, map_chunks: MapChunks
+) -> tuple[ChallengerTrial, ...]:
+    """Compare the challengers with the champion, all scored by what every reference of these answers to a task knows.
+
+    Who corrects an answer corrects a wrong one, so that the answers with a reference are no sample of all. Of a shadow
+    nobody knows more than of the champion's answer to the same request, so its reference counts for both.
+    """
+    if not answers.height:
+        return ()
+    known = answers.filter(pl.col("challenger").is_null()).select(pl.col("answer"), same="reference")
+    of_request = answers.join(known, left_on="shadow_of", right_on="answer", how="left", maintain_order="left")
+    answers = scrubbed(of_request.with_columns(pl.coalesce("reference", "same").alias("reference")).drop("same"), scrub)
+    answers, _ = without_broken_queries(answers, champion.spec, champion.store, map_chunks)
+    answers, _ = kept_where(answers, champion.spec, champion.store)
+    references = {task: parts.by_each for task, parts in known_parts(answers).items() if parts.by_each}
+    return find_trials(scored(answers, Rewards(champion.spec, champion.store, references), map_chunks), tolerance)
+
+
 def _of_logs(
     files: LogFiles, logs: Logs, answers: pl.DataFrame, left_out: Mapping[str, int], scrub: Scrub
 ) -> dict[str, Any]:
@@ -223,6 +248,7 @@ def _of_logs(
         "last_day": str(answers["day"].max()),
         "model_versions": dict(models),
         "of_other_model_versions": logs.models_beside,
+        "feedback": asdict(logs.feedback),
     }
 
 
@@ -264,24 +290,16 @@ def _changed_rewards(champion: ServingChampion, tasks: Iterable[TaskName]) -> li
     return [task for task, now in reward_versions(tasks).items() if champion.reward_versions.get(task) != now]
 
 
-def _write(
-    answers: pl.DataFrame,
-    daily: pl.DataFrame,
-    drift: Drift,
-    document: Mapping[str, Any],
-    config: MonitorConfig,
-    output: Path,
-) -> None:
+def _write(answers: pl.DataFrame, page: Page, output: Path) -> None:
     columns = {**COLUMNS, "time": answers.schema["time"]}
     with open_parquet(output / ANSWERS_FILE, columns) as table:  # type: ignore[arg-type]
         table.add(answers)
-    with open_parquet(output / DAILY_FILE, dict(daily.schema)) as table:  # type: ignore[arg-type]
-        table.add(daily)
-    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+    with open_parquet(output / DAILY_FILE, dict(page.daily.schema)) as table:  # type: ignore[arg-type]
+        table.add(page.daily)
+    text = json.dumps(page.document, indent=1, ensure_ascii=False, allow_nan=False)
     (output / DRIFT_FILE).write_text(text + "\n", encoding="utf-8")
-    drawn = draw(daily, drift, config.floor)
+    drawn = draw(page.daily, page.drift, page.config.floor)
     write_figures(drawn, output)
-    page = Page(document, daily, drift, config)
     (output / REPORT_TEXT).write_text(markdown(page), encoding="utf-8")
     write_page(page, drawn, output)
 

@@ -18,7 +18,7 @@ from prefect.events.schemas.automations import AutomationCore
 
 from flows.monitor import monitor
 from flows.runtime.events import DRIFT_EVENT
-from flows.stages.monitor import Monitored, _scrubbed
+from flows.stages.monitor import Monitored, scrubbed_texts
 from schemas.config.config import Config
 from schemas.errors import InputError
 from tasks.lineage.store.artifacts import ArtifactStore
@@ -206,6 +206,11 @@ def test_what_is_wanting_is_said(world: World, tmp_path: Path) -> None:
         run(world, logs, world.config("promote.model_name=another"))
     with pytest.raises(InputError, match=r"no logs are given.*monitor\.logs"):
         monitor(world.config())
+    served = world.root / "logs"
+    served.mkdir()
+    with pytest.raises(InputError, match=r"folder of logs .*/logs holds no"):
+        monitor(world.config())
+    served.rmdir()
     broken = write_log(tmp_path / "broken.jsonl", [answer(), {"task": "push"}])
     before = {record.sha256 for record in ArtifactStore(world.root / "artifacts").records("monitoring")}
     with pytest.raises(InputError, match="line 2: prompt is missing"):
@@ -226,5 +231,5 @@ def test_a_champion_whose_answers_are_lost_is_named(world: World, tmp_path: Path
 
 def test_scrubbing_leaves_what_it_is_given(world: World) -> None:
     texts = pl.Series("t", [f"meu CPF é {CPF}", "nada"])
-    assert _scrubbed(texts).to_list() == ["meu CPF é [CPF]", "nada"]
+    assert scrubbed_texts(texts).to_list() == ["meu CPF é [CPF]", "nada"]
     assert texts.to_list() == [f"meu CPF é {CPF}", "nada"]

@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flows.runtime.console import print_table, say
-from tasks.monitor.report import cost_sentence
+from tasks.monitor.report import cost_sentence, feedback_sentence, ratings_sentence
 
 if TYPE_CHECKING:
     from flows.stages.monitor import Monitored
 
 HEADER = ("task", "answers", "mean", "95 %", "promised", "valid", "p50 / p95 ms", "cost", "evidence")
+
+TRIAL_HEADER = ("task", "answers", "difference", "bounds", "finding", "answers needed")
 
 
 def print_monitoring(monitored: "Monitored", last_days: Sequence[Mapping[str, Any]]) -> None:
@@ -26,6 +28,11 @@ def print_monitoring(monitored: "Monitored", last_days: Sequence[Mapping[str, An
         say(f"left out: {count:,} {why}")
     for note in found["notes"]:
         say(f"note: {note}")
+    for sentence in (feedback_sentence(logs["feedback"]), ratings_sentence(found["ratings"])):
+        if sentence:
+            say(sentence)
+    for trial in found["trials"]:
+        _print_trial(trial)
     _print_cost(found["serving"])
     if monitored.seconds:
         say("seconds: " + ", ".join(f"{step} {seconds:.1f}" for step, seconds in monitored.seconds.items()))
@@ -46,6 +53,23 @@ def _row(day: Mapping[str, Any], series: Mapping[str, Any] | None) -> tuple[str,
         "-" if day["cost_per_analysis"] is None else f"${day['cost_per_analysis']:.5f}",
         f"{series['evidence'][-1]:.2g}" if series else "-",
     )
+
+
+def _print_trial(trial: Mapping[str, Any]) -> None:
+    rows = [
+        (
+            each["name"],
+            f"{each['answers']:,}",
+            f"{each['mean']:+.3f}",
+            f"{each['low']:+.3f} to {each['high']:+.3f}",
+            each["finding"],
+            "-" if each["needed"] is None else f"{each['needed']:,}",
+        )
+        for each in trial["series"]
+    ]
+    if rows:
+        print_table(f"{trial['challenger']} less the champion", TRIAL_HEADER, rows)
+    say(f"{trial['verdict']}: {trial['reason']}")
 
 
 def _print_cost(serving: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,11 @@ def test_drift_ends_with_3_and_leaves_a_report_without_the_answers(
 ) -> None:
     root = shared_world(tmp_path_factory.getbasetemp()).root
     now = datetime.now(UTC)
-    lines = [answer(time=(now - timedelta(hours=hour)).isoformat(), completion=GARBAGE) for hour in range(200)]
+    times = [(now - timedelta(hours=hour)).isoformat() for hour in range(200)]
+    own: dict[str, Any] = {"model_version": "tucano2-commerce/1", "role": "champion", "rating": 2}
+    shadow: dict[str, Any] = {"model_version": "tucano2-commerce/2", "role": "shadow"}
+    lines = [answer(time=time, request_id=f"a{number}", completion=GARBAGE, **own) for number, time in enumerate(times)]
+    lines += [answer(time=time, shadow_of=f"a{number}", **shadow) for number, time in enumerate(times)]
     logs = write_log(tmp_path / "log.jsonl", lines)
     report = tmp_path / "report"
     place = ("--set", f"state.root={root}", "--set", "monitor.workers=1")
@@ -39,8 +44,20 @@ def test_drift_ends_with_3_and_leaves_a_report_without_the_answers(
         "figures",
     }
     assert "push" in ended.stderr
+    # A verdict on a challenger is no exit code.
+    assert [trial["verdict"] for trial in document["trials"]] == ["may grow"]
+    assert "may grow: tucano2-commerce/2, 200 answers since" in ended.stderr
+    assert "Ratings from 1 to 5, on average: push 2.00 of 200 answers." in ended.stderr
     assert f"report: {report / 'report.html'}" in ended.stderr
     assert max(len(line) for line in ended.stderr.splitlines() if "│" in line) <= 100
+
+
+def test_without_arguments_the_gateways_logs_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".tucano" / "logs" / "feedback").mkdir(parents=True)
+    ended = in_this_process("monitor")
+    assert ended.returncode == 2
+    assert "the folder of logs .tucano/logs holds no .jsonl" in ended.stderr
 
 
 @pytest.mark.parametrize(

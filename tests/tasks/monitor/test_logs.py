@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
 from schemas.tables.log_table import read_production_logs
+from tasks.monitor.log_file import LogFile
 from tasks.monitor.logs import (
     EARLIER,
     HALF_WRITTEN,
@@ -19,7 +20,6 @@ from tasks.monitor.logs import (
     OF_OTHERS,
     TOO_OLD,
     TWICE,
-    LogFile,
     LogFiles,
     Logs,
     log_files,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.stages.monitor import _scrubbed as scrub
+from flows.stages.monitor import scrubbed_texts as scrub
 from tasks.monitor.scrubbing import scrubbed, scrubbed_references
 
 CPF = "529.982.247-25"

@@ -9,13 +9,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from flows.stages.monitor import _scrubbed
+from flows.stages.monitor import scrubbed_texts
 from schemas.config.evaluate import CostConfig
 from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
 from schemas.tasks import TaskName
 from tasks.commerce.registry import joint_version, reward_versions
-from tasks.monitor.logs import EARLIER, OF_OTHERS, log_files
+from tasks.monitor.logs import EARLIER, OF_OTHERS, ON_TRIAL, LogFiles, log_files
 from tasks.monitor.stage import (
     ANSWERS_FILE,
     COLUMNS,
@@ -85,16 +85,19 @@ def champion(folder: Path) -> ServingChampion:
 
 
 def look(folder: Path, lines: Sequence[dict[str, Any]], who: ServingChampion | None = None, **config: Any) -> Looked:
+    return look_at(folder, log_files(write_log(folder / "log.jsonl", lines)), who, **config)
+
+
+def look_at(folder: Path, files: LogFiles, who: ServingChampion | None = None, **config: Any) -> Looked:
     output = folder / "out"
     output.mkdir()
-    files = log_files(write_log(folder / "log.jsonl", lines))
     monitoring = run(
         files,
         files.digests(),
         MonitorConfig(**config),
         CostConfig(),
         who or champion(folder),
-        scrub=_scrubbed,
+        scrub=scrubbed_texts,
         map_chunks=here,
         now=NOW,
         output=output,
@@ -355,3 +358,82 @@ def test_monitoring_runs_nothing_that_is_not_in_its_key(tmp_path: Path) -> None:
         look(tmp_path, days_of(3))
     assert "tasks.monitor.drift" in ran
     assert outside_key(ran, "flows.stages.monitor") == []
+
+
+def requests(count: int, completion: str, role: str = "shadow", **values: Any) -> list[dict[str, Any]]:
+    """Return requests that the champion answers well, and a challenger as given."""
+    found = []
+    for number in range(count):
+        days_ago = 3 - number * 3 / count
+        shared: dict[str, Any] = {"days_ago": days_ago, "prompt": PUSH_PROMPT.replace("20%", f"{number % 60 + 10}%")}
+        own: dict[str, Any] = {"request_id": f"a{number}", "model_version": "tucano2-commerce/3", "role": "champion"}
+        other = {"request_id": f"b{number}", "model_version": "tucano2-commerce/4", "role": role, **values}
+        if role == "shadow":
+            other["shadow_of"] = own["request_id"]
+        good, given = (text.replace("20%", f"{number % 60 + 10}%") for text in (PUSH, completion))
+        found += [answer(**shared, **own, completion=good), answer(**shared, **other, completion=given)]
+    return found
+
+
+@pytest.mark.parametrize("role", ["shadow", "challenger"])
+def test_a_challenger_that_answers_worse_must_go_and_is_no_drift_of_the_champions(tmp_path: Path, role: str) -> None:
+    looked = look(tmp_path, requests(240, GARBAGE, role))
+    assert not looked.monitoring.drift.found
+    (trial,) = looked.found["trials"]
+    assert (trial["challenger"], trial["verdict"]) == ("tucano2-commerce/4", "must go")
+    assert (trial["answers"], trial["shadows"]) == (240, 240 if role == "shadow" else 0)
+    assert trial["series"][0]["mean"] < -0.1
+    assert looked.found["logs"]["left_out"] == {ON_TRIAL: 240}
+    for name in (REPORT_TEXT, "report.html"):
+        text = (looked.folder / name).read_text(encoding="utf-8")
+        assert "tucano2-commerce/4, 240 answers since" in text
+        assert "must go: worse than the champion" in text
+        assert "each wrong with a chance of 5% at most" in text
+
+
+def test_a_challenger_that_answers_as_the_champion_may_grow(tmp_path: Path) -> None:
+    (trial,) = look(tmp_path, requests(400, PUSH)).found["trials"]
+    assert trial["verdict"] == "may grow"
+    assert trial["series"][0]["mean"] == 0.0
+
+
+def test_a_shadow_is_scored_by_what_is_known_of_its_request(tmp_path: Path) -> None:
+    # Only with the reference another product is worse than the right one.
+    wrong = PUSH.replace("Vaso de cerâmica", "Tapete")
+    for name, reference in (("with", REFERENCE), ("without", None)):
+        folder = tmp_path / name
+        folder.mkdir()
+        lines = requests(120, wrong)
+        for line in lines[::2]:
+            line["reference"] = reference and {**reference, "offer": line["prompt"].rpartition("Oferta: ")[2]}
+        (trial,) = look(folder, lines).found["trials"]
+        assert (trial["series"][0]["mean"] < -0.05) is (name == "with")
+
+
+def test_answers_that_were_corrected_are_not_scored_otherwise_than_the_rest(tmp_path: Path) -> None:
+    # Who corrects an answer corrects a wrong one: with its reference it would be worth less beside the challenger's.
+    lines = requests(120, PUSH)
+    for line in lines[::20]:
+        line["completion"] = PUSH.replace("Vaso de cerâmica", "Tapete")
+        line["reference"] = REFERENCE
+    (trial,) = look(tmp_path, lines).found["trials"]
+    without = tmp_path / "without"
+    without.mkdir()
+    (other,) = look(without, [{**line, "reference": None} for line in lines]).found["trials"]
+    assert trial["series"] == other["series"]
+
+
+def test_feedback_and_ratings_are_in_the_report(tmp_path: Path) -> None:
+    (tmp_path / "logs" / "feedback").mkdir(parents=True)
+    request = f"push-{'a' * 32}"
+    write_log(tmp_path / "logs" / "a.jsonl", [answer(request_id=request), answer(rating=2)])
+    said = {"request_id": request, "time": NOW.isoformat(), "rating": 5, "reference": {**REFERENCE, "note": CPF}}
+    write_log(tmp_path / "logs" / "feedback" / "a.jsonl", [said, said | {"request_id": f"push-{'b' * 32}"}])
+    looked = look_at(tmp_path, log_files(tmp_path / "logs"))
+    assert looked.found["ratings"] == {"push": {"mean": 3.5, "answers": 2}}
+    assert CPF not in repr(looked.answers.to_dicts())
+    assert looked.found["logs"]["feedback"]["references"] == 1
+    for name in (REPORT_TEXT, "report.html"):
+        text = (looked.folder / name).read_text(encoding="utf-8")
+        assert "Ratings from 1 to 5, on average: push 3.50 of 2 answers." in text
+        assert "2 lines of feedback gave 1 answers a reference and 1 a rating; 1 requests in it are not" in text

@@ -1,0 +1,106 @@
+"""Feedback: what became known of answers after they were logged, joined to them by their request ids.
+
+The newest line counts, of references and of ratings each: who corrects a reference, or a rating, says so later. So does
+a reference that the log has already: it was known when the answer was given, and the feedback came after it.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import polars as pl
+
+from schemas.documents import Feedback
+from schemas.errors import InputError
+from schemas.json_lines import stream_json_lines
+from tasks.monitor.log_file import LogFile
+
+FEEDBACK_FOLDER: Final = "feedback"
+"""Folder beside the logs with the files of feedback."""
+FEEDBACK_SUFFIX: Final = ".jsonl"
+_KNOWN: Final[Mapping[str, Any]] = {"reference": pl.String, "rating": pl.Int64}
+_COLUMNS: Final[Mapping[str, Any]] = {
+    "request_id": pl.String,
+    "task": pl.String,
+    "time": pl.Datetime("us", "UTC"),
+    **_KNOWN,
+}
+
+
+@dataclass(frozen=True)
+class FeedbackCounts:
+    """Numbers of what was read."""
+
+    lines: int = 0
+    references: int = 0
+    """Answers whose reference is from feedback."""
+    ratings: int = 0
+    """Answers whose rating is from feedback."""
+    unknown: int = 0
+    """Requests that the logs do not have."""
+
+
+def read_feedback(files: Sequence[LogFile], now: datetime, skew: timedelta) -> pl.DataFrame:
+    """Read files of feedback, in their order.
+
+    Args:
+        files: JSON Lines.
+        now: The present, with its zone.
+        skew: Tolerated lead of another machine's clock.
+
+    Returns:
+        `request_id`, `task`, `time` (UTC), `reference` (JSON or null) and `rating` (or null).
+
+    Raises:
+        InputError: A file cannot be read, a line is no feedback, or its time is yet to come.
+    """
+    rows = []
+    for file in files:
+        said = tuple(stream_json_lines(file.path, Feedback, "feedback", file.size))
+        for number, each in enumerate(said, start=1):
+            if each.time > now + skew:
+                raise InputError(
+                    f"feedback {file.path}: line {number} is of {each.time.astimezone(UTC):%Y-%m-%d %H:%M} UTC, which "
+                    "is yet to come; correct the clock of the machine that wrote it, or this one's, and the line"
+                )
+            # Written as the logs' references are, so that equal ones are scored once.
+            reference = None if each.reference is None else json.dumps(each.reference, sort_keys=True)
+            rows.append((each.request_id, each.task, each.time.astimezone(UTC), reference, each.rating))
+    return pl.DataFrame(rows, schema=dict(_COLUMNS), orient="row")
+
+
+def with_feedback(answers: pl.DataFrame, feedback: pl.DataFrame) -> tuple[pl.DataFrame, FeedbackCounts]:
+    """Return answers with the references and ratings of feedback in the place of their own.
+
+    Args:
+        answers: `request_id`, `task`, `reference`, `rating` and other columns; an identity occurs once.
+        feedback: As `read_feedback` returns it.
+    """
+    if not feedback.height:
+        return answers, FeedbackCounts()
+    on = ["request_id", "task"]
+    ordered = feedback.sort("time", maintain_order=True)
+    newest = ordered.group_by(on, maintain_order=True).agg(pl.col(*_KNOWN).drop_nulls().last())
+    said = answers.select(on).join(newest, on=on, how="left", maintain_order="left")
+    joined = answers.with_columns(
+        pl.when(said[name].is_not_null()).then(said[name]).otherwise(pl.col(name)).alias(name) for name in _KNOWN
+    )
+    counts = FeedbackCounts(
+        lines=feedback.height,
+        references=said["reference"].count(),
+        ratings=said["rating"].count(),
+        unknown=newest.join(answers.select(on), on=on, how="anti").height,
+    )
+    return joined, counts
+
+
+def ratings_of(answers: pl.DataFrame) -> dict[str, dict[str, float]]:
+    """Return the mean rating and the number of ratings by task, of tasks with any.
+
+    Args:
+        answers: `task` and `rating` (1 to 5, or null).
+    """
+    rated = answers.filter(pl.col("rating").is_not_null()).group_by("task").agg(pl.col("rating").mean(), pl.len())
+    return {task: {"mean": mean, "answers": count} for task, mean, count in rated.sort("task").iter_rows()}
