@@ -20,7 +20,7 @@ class PublishedBase(NamedTuple):
     """A hub's model, whose weights a base has as they are."""
 
     name: str
-    commit: str
+    commit: str | None
 
 
 def published_base(base: Path) -> PublishedBase | None:

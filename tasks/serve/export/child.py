@@ -14,11 +14,10 @@ from schemas.store.files import read_store
 from schemas.tables.prompts import TEST_FILE, PromptRow, read_prompts
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.child import Channel, as_child
-from tasks.policy.load import load_tokenizer
 from tasks.policy.merge_child import CHECK_FILE
 from tasks.serve.export.adapter import BASE_FOLDER, name_base, write_adapter_folder, write_base
 from tasks.serve.export.gguf_file import PRECISIONS, write_gguf
-from tasks.serve.export.modelfile import modelfile
+from tasks.serve.export.modelfile import write_modelfile
 from tasks.serve.export.original import ask_original, load_exact, placed, some_of
 from tasks.serve.export.proof import ExportProof, Version, prove_adapter, prove_folder, prove_gguf
 from tasks.serve.package import write_decoding
@@ -78,43 +77,52 @@ def main(request_file: Path, channel: Channel) -> None:
     if request.format == "peft":
         found = _export_adapters(request, rows, databases, channel.progress)
     else:
-        own = load_exact(request.weights)
-        some = some_of(rows)
-        original = ask_original(own, request.weights, some, databases, request.max_tokens, channel.progress)
-        del own
-        version = Version(request.weights, original, channel.progress)
-        proofs = _export_model(request, version)
-        rewards = original.rewards_of(original.answers)
-        found = Proofs(rewards={proof.name: rewards for proof in proofs}, proofs=proofs)
+        found = _export_model(request, some_of(rows), databases, channel.progress)
     write_whole(request.proofs, found.model_dump_json())
 
 
-def _export_model(request: ExportRequest, version: Version) -> list[ExportProof]:
+def _export_model(
+    request: ExportRequest, rows: Sequence[PromptRow], databases: Databases | None, progress: Progress
+) -> Proofs:
     decoding = Decoding(request.temperature, request.max_tokens)
+    parts = 1 + (len(PRECISIONS) if request.format == "gguf" else 1)
+    own = load_exact(request.weights)
+    first = _part(progress, 0, parts)
+    original = ask_original(own, request.weights, rows, databases, request.max_tokens, first)
+    del own
     if request.format == "safetensors":
-        left_out = shutil.ignore_patterns(CHECK_FILE)
-        shutil.copytree(
-            request.weights, request.output, ignore=left_out, copy_function=shutil.copyfile, dirs_exist_ok=True
-        )
-        write_decoding(request.output, decoding)
-        return [prove_folder(version, request.output)]
-    proofs = []
-    tokenizer = load_tokenizer(request.weights)
-    for precision in PRECISIONS:
-        file = request.output / f"{request.name}-{precision}.gguf"
-        beside = request.output / f"{MODELFILE}-{precision}"
-        write_gguf(request.weights, file, precision, name=request.name)
-        context = load_context(request.weights)
-        beside.write_text(modelfile(file.name, tokenizer, decoding, context), encoding="utf-8")
-        proofs.append(prove_gguf(version, file, beside, precision))
-    return proofs
+        write_folder(request.weights, request.output, decoding)
+        version = Version(request.weights, original, _part(progress, 1, parts))
+        proofs = [prove_folder(version, request.output)]
+    else:
+        proofs = []
+        for number, precision in enumerate(PRECISIONS, start=1):
+            file = request.output / f"{request.name}-{precision}.gguf"
+            beside = request.output / f"{MODELFILE}-{precision}"
+            write_gguf(request.weights, file, precision, name=request.name)
+            write_modelfile(request.weights, beside, file.name, decoding)
+            version = Version(request.weights, original, _part(progress, number, parts))
+            proofs.append(prove_gguf(version, file, beside, precision))
+    rewards = original.rewards_of(original.answers)
+    return Proofs(rewards={proof.name: rewards for proof in proofs}, proofs=proofs)
 
 
-def load_context(model: Path) -> int:
-    """Return how many tokens a model reads at most."""
-    from transformers import AutoConfig
+def _part(progress: Progress, number: int, parts: int) -> Progress:
+    """Return the progress of one of several passes over the same prompts."""
+    return lambda done, total, text: progress(number * total + done, parts * total, text)
 
-    return int(AutoConfig.from_pretrained(model).max_position_embeddings)
+
+def write_folder(weights: Path, output: Path, decoding: Decoding) -> None:
+    """Copy a model folder, with the decoding that was evaluated.
+
+    Args:
+        weights: The model, as the store has it.
+        output: New or empty folder.
+        decoding: The decoding.
+    """
+    left_out = shutil.ignore_patterns(CHECK_FILE)
+    shutil.copytree(weights, output, ignore=left_out, copy_function=shutil.copyfile, dirs_exist_ok=True)
+    write_decoding(output, decoding)
 
 
 def _export_adapters(
@@ -127,7 +135,8 @@ def _export_adapters(
         base = request.output / BASE_FOLDER
         write_base(request.weights, base)
     proofs, rewards = [], {}
-    for task, adapter in request.adapters.items():
+    parts = 2 * len(request.adapters)
+    for number, (task, adapter) in enumerate(request.adapters.items()):
         folder = request.output / task
         write_adapter_folder(adapter, request.weights, folder)
         name_base(folder, str(base), None)
@@ -135,9 +144,11 @@ def _export_adapters(
         if not some:
             raise InputError(f"the dataset {request.dataset} has no test prompt of {task}, so its adapter is unproven")
         own = placed(PeftModel.from_pretrained(load_exact(request.weights), adapter).eval())
-        original = ask_original(own, request.weights, some, databases, request.max_tokens, progress)
+        first = _part(progress, 2 * number, parts)
+        original = ask_original(own, request.weights, some, databases, request.max_tokens, first)
         del own
-        proof = prove_adapter(Version(request.weights, original, progress), folder, adapter, task or ".")
+        version = Version(request.weights, original, _part(progress, 2 * number + 1, parts))
+        proof = prove_adapter(version, folder, adapter, task or ".")
         proofs.append(proof)
         rewards[proof.name] = original.rewards_of(original.answers)
     return Proofs(rewards=rewards, proofs=proofs)

@@ -4,7 +4,6 @@ transformers rebuilds Qwen's tokenizer of every file of a Qwen, whatever pre-tok
 is rebuilt here from the file's words alone, by the rules that llama.cpp has for them.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -124,7 +123,10 @@ def _pieces(vocabulary: Vocabulary) -> Any:
     numbers = _numbers(vocabulary)
     ordinary = {token for token, kind in zip(vocabulary.tokens, vocabulary.types, strict=True) if kind == NORMAL}
     pairs = (
-        (token[:place], token[place:]) for token in ordinary for place in range(1, len(token)) if token[:place] in ordinary
+        (token[:place], token[place:])
+        for token in ordinary
+        for place in range(1, len(token))
+        if token[:place] in ordinary
     )
     merges = sorted(
         (pair for pair in pairs if pair[1] in ordinary),
@@ -132,11 +134,11 @@ def _pieces(vocabulary: Vocabulary) -> Any:
     )
     unknown = None if vocabulary.unknown is None else vocabulary.tokens[vocabulary.unknown]
     backend = Tokenizer(models.BPE(numbers, merges, unk_token=unknown, fuse_unk=True, byte_fallback=True))
-    blanks: list[Any] = [normalizers.Replace(" ", BLANK)]
-    backend.normalizer = normalizers.Sequence([normalizers.Prepend(BLANK), *blanks] if vocabulary.adds_blank else blanks)
+    first: list[Any] = [normalizers.Prepend(BLANK)] if vocabulary.adds_blank else []
+    backend.normalizer = normalizers.Sequence([*first, normalizers.Replace(" ", BLANK)])
     backend.decoder = decoders.Sequence([decoders.Replace(BLANK, " "), decoders.ByteFallback(), decoders.Fuse()])
     return backend
 
 
-def _numbers(vocabulary: Vocabulary) -> Mapping[str, int]:
+def _numbers(vocabulary: Vocabulary) -> dict[str, int]:
     return {token: number for number, token in enumerate(vocabulary.tokens)}

@@ -5,11 +5,13 @@ said.
 """
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jinja2 import TemplateError
 
 from schemas.errors import InputError
+from tasks.policy.load import load_tokenizer
 from tasks.policy.published import ANSWER, QUESTION, TURN
 from tasks.serve.served_model import Decoding
 
@@ -25,31 +27,34 @@ END: Final = "{{ end }}"
 _TEMPLATE: Final = re.compile(r'^TEMPLATE """(.*?)"""$', re.DOTALL | re.MULTILINE)
 
 
-def modelfile(gguf: str, tokenizer: "PreTrainedTokenizerBase", decoding: Decoding, context: int) -> str:
-    """Return the text of a Modelfile.
+def write_modelfile(model: Path, output: Path, gguf: str, decoding: Decoding) -> None:
+    """Write a Modelfile.
 
     Args:
+        model: Folder of the model.
+        output: The file.
         gguf: Name of the GGUF file, in the same folder.
-        tokenizer: The model's tokenizer.
         decoding: The evaluated decoding.
-        context: Tokens that the model reads at most.
 
     Raises:
         InputError: The chat template cannot be said in Ollama's language.
     """
+    from transformers import AutoConfig
+
+    tokenizer = load_tokenizer(model)
     lines = [
         f"FROM ./{gguf}",
         f'TEMPLATE """{_template(tokenizer)}"""',
         f'PARAMETER stop "{tokenizer.eos_token}"',
         f"PARAMETER temperature {decoding.temperature}",
         f"PARAMETER num_predict {decoding.max_tokens}",
-        f"PARAMETER num_ctx {context}",
+        f"PARAMETER num_ctx {AutoConfig.from_pretrained(model).max_position_embeddings}",
         "PARAMETER top_k 0",
         "PARAMETER top_p 1.0",
         "PARAMETER min_p 0.0",
         "PARAMETER repeat_penalty 1.0",
     ]
-    return "\n".join(lines) + "\n"
+    output.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def written_prompt(text: str, system: str, prompt: str) -> str:

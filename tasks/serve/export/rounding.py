@@ -44,10 +44,12 @@ def rounded(weights: "torch.Tensor", precision: Precision) -> "torch.Tensor":
         return weights
     if precision == "F16" or weights.shape[-1] % BLOCK:
         return weights.half().float()
-    blocks = weights.unflatten(-1, (-1, BLOCK))
+    blocks = _blocks(weights)
     scales = blocks.abs().amax(dim=-1, keepdim=True) / STEPS
-    steps = torch.where(scales > 0, blocks / scales, 0.0).round()
-    return (steps * scales.half().float()).flatten(-2)
+    # A half is rounded away from zero, as C's `roundf` does.
+    steps = torch.where(scales > 0, blocks * (1 / scales), 0.0)
+    steps = torch.copysign((steps.abs() + 0.5).floor(), steps)
+    return (steps * scales.half().float()).reshape(weights.shape)
 
 
 def tolerance(weights: "torch.Tensor", precision: Precision | None) -> "torch.Tensor":
@@ -64,5 +66,10 @@ def tolerance(weights: "torch.Tensor", precision: Precision | None) -> "torch.Te
     if precision == "F16" or weights.shape[-1] % BLOCK:
         # Half of the last of ten binary digits, and of the smallest number.
         return weights.abs() * 2.0**-11 + 2.0**-25
-    scales = weights.unflatten(-1, (-1, BLOCK)).abs().amax(dim=-1, keepdim=True) / STEPS
-    return (scales * HALF_STEP).expand(*scales.shape[:-1], BLOCK).flatten(-2) + 2.0**-25
+    blocks = _blocks(weights)
+    scales = blocks.abs().amax(dim=-1, keepdim=True) / STEPS
+    return (scales * HALF_STEP).expand_as(blocks).reshape(weights.shape) + 2.0**-25
+
+
+def _blocks(weights: "torch.Tensor") -> "torch.Tensor":
+    return weights.reshape(*weights.shape[:-1], -1, BLOCK)

@@ -85,6 +85,9 @@ def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> Vocabulary
         raise InputError(f"the tokenizer is {bpe.get('type')} or has no EOS token, which GGUF cannot hold; {_REMEDY}")
     if len(tokenizer) > rows:
         raise InputError(f"the tokenizer has {len(tokenizer)} tokens, and the model {rows}; give the model's own")
+    template = str(tokenizer.chat_template)
+    if tokenizer.bos_token_id is None and "bos_token" in template:
+        raise InputError(f"the chat template writes a BOS token, and the tokenizer has none; {_REMEDY}")
     merges = [tuple(merge) if isinstance(merge, list) else tuple(merge.split(" ")) for merge in bpe["merges"]]
     pieces = bool(bpe.get("byte_fallback"))
     tokens, types = _tokens(tokenizer, rows, pieces=pieces)
@@ -101,7 +104,7 @@ def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> Vocabulary
         unknown=tokenizer.unk_token_id,
         adds_begin=False,
         adds_blank=pieces and _adds_blank(rules),
-        chat_template=str(tokenizer.chat_template),
+        chat_template=template,
     )
 
 
