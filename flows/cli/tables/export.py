@@ -12,12 +12,11 @@ def print_export(document: Mapping[str, Any], folder: Path) -> None:
     files = document["files"]
     print_table(
         f"Version {document['version']} of {document['model']}, read back by {files[0]['read_by']}",
-        ("file", "MB", "tensors", "answers equal", "log-prob. apart", "format's noise", "reward lost (95 %)"),
+        ("file", "MB", "answers equal", "nats apart", "format's noise", "reward lost, 95 % interval"),
         [
             (
                 _label(file["name"]),
                 f"{file['bytes'] / 1e6:.1f}",
-                str(file["tensors"]),
                 f"{file['equal']} of {file['prompts']}" + (f" + {file['tied']} ties" if file["tied"] else ""),
                 f"{file['difference']:.1e}",
                 f"{file['noise']:.1e}",

@@ -12,7 +12,7 @@ from tasks.serve.export.gguf_reader import REMEDY, SHAPE
 from tasks.serve.export.greedy import Thought
 from tasks.serve.export.original import Original
 from tasks.serve.export.rounding import tolerance
-from tasks.serve.export.vocabulary import Vocabulary
+from tasks.serve.export.vocabulary import GgufVocabulary
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -27,7 +27,7 @@ TIE: Final = 1e-4
 
 
 @dataclass(frozen=True)
-class Agreement:
+class AnswerAgreement:
     """Answers of an export beside the version's."""
 
     equal: int
@@ -71,7 +71,7 @@ def require_same_tokens(name: str, original: Original, tokenizer: "PreTrainedTok
             raise GateRefused(f"{name} says answer {number} with other words of the same tokens; {OTHER_FORMAT}")
 
 
-def require_same_vocabulary(name: str, own: Vocabulary, found: Vocabulary) -> None:
+def require_same_vocabulary(name: str, own: GgufVocabulary, found: GgufVocabulary) -> None:
     """Require the version's special tokens, tokens, types and merges.
 
     Raises:
@@ -90,13 +90,14 @@ def require_same_vocabulary(name: str, own: Vocabulary, found: Vocabulary) -> No
             raise GateRefused(f"{name} has {of_found} as its {what}, and the version {of_own}; {REMEDY}")
     if found.adds_begin != own.adds_begin:
         raise GateRefused(f"{name} has readers write a BOS token before each prompt, and training wrote none; {REMEDY}")
-    parts = ("token", own.tokens, found.tokens), ("type of token", own.types, found.types)
-    for what, of_own, of_found in (
-        *parts,
+    sequences: tuple[tuple[str, Sequence[Any], Sequence[Any]], ...] = (
+        ("token", own.tokens, found.tokens),
+        ("type of token", own.types, found.types),
         ("merge", own.merges, found.merges),
         ("score", own.scores, found.scores),
-    ):
-        place = parting(of_own, of_found)
+    )
+    for what, mine, its in sequences:
+        place = parting(mine, its)
         if place is not None:
             raise GateRefused(f"{name} has another {what} at {place} than the version's tokenizer; {REMEDY}")
 
@@ -157,7 +158,7 @@ def require_same_weights(name: str, source: Path, model: Any, precision: Precisi
     return len(compared)
 
 
-def compare_answers(original: Original, answers: Sequence[Sequence[int]]) -> Agreement:
+def compare_answers(original: Original, answers: Sequence[Sequence[int]]) -> AnswerAgreement:
     """Count the answers that are equal, and those that part where the version itself has no choice."""
     equal = tied = 0
     for own, found, thought in zip(original.answers, answers, original.thoughts, strict=True):
@@ -166,10 +167,10 @@ def compare_answers(original: Original, answers: Sequence[Sequence[int]]) -> Agr
             equal += 1
         elif place < len(own) and thought.gaps[place] <= TIE:
             tied += 1
-    return Agreement(equal, tied)
+    return AnswerAgreement(equal, tied)
 
 
-def require_same_answers(name: str, agreement: Agreement, answers: int) -> None:
+def require_same_answers(name: str, agreement: AnswerAgreement, answers: int) -> None:
     """Require that all answers are equal, but those that part at a tie.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from schemas.errors import InputError
 from tasks.policy.load import load_tokenizer
-from tasks.serve.export.vocabulary import Vocabulary, vocabulary_of
+from tasks.serve.export.vocabulary import GgufVocabulary, vocabulary_of
 
 if TYPE_CHECKING:
     import torch
@@ -96,7 +96,7 @@ def _add_shape(writer: Any, config: Any, precision: Precision) -> None:
     writer.add_quantization_version(GGML_QUANT_VERSION)
 
 
-def _add_vocabulary(writer: Any, vocabulary: Vocabulary) -> None:
+def _add_vocabulary(writer: Any, vocabulary: GgufVocabulary) -> None:
     writer.add_tokenizer_model(vocabulary.model)
     writer.add_tokenizer_pre(vocabulary.pre)
     writer.add_token_list(list(vocabulary.tokens))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from schemas.errors import GateRefused
-from tasks.serve.export.vocabulary import BLANK, CONTROL, NORMAL, SPLITS, USER_DEFINED, Vocabulary
+from tasks.serve.export.vocabulary import BLANK, CONTROL, NORMAL, SPLITS, USER_DEFINED, GgufVocabulary
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -51,7 +51,7 @@ def unreadable(file: Path, error: Exception) -> GateRefused:
     return GateRefused(f"{file.name} cannot be read back ({type(error).__name__}: {line}); {REMEDY}")
 
 
-def read_vocabulary(file: Path) -> Vocabulary:
+def read_vocabulary(file: Path) -> GgufVocabulary:
     """Read a file's vocabulary.
 
     Raises:
@@ -61,7 +61,7 @@ def read_vocabulary(file: Path) -> Vocabulary:
 
     try:
         values = _values(GGUFReader(file))
-        return Vocabulary(
+        return GgufVocabulary(
             model=values["tokenizer.ggml.model"],
             pre=values["tokenizer.ggml.pre"],
             tokens=values["tokenizer.ggml.tokens"],
@@ -85,7 +85,7 @@ def _values(reader: Any) -> dict[str, Any]:
     return {name: field.contents() for name, field in reader.fields.items()}
 
 
-def as_tokenizer(vocabulary: Vocabulary) -> "PreTrainedTokenizerBase":
+def as_tokenizer(vocabulary: GgufVocabulary) -> "PreTrainedTokenizerBase":
     """Return a tokenizer that reads texts as llama.cpp does with a file's vocabulary, without a token before them."""
     from tokenizers import AddedToken
     from transformers import PreTrainedTokenizerFast
@@ -104,7 +104,7 @@ def as_tokenizer(vocabulary: Vocabulary) -> "PreTrainedTokenizerBase":
     return cast("PreTrainedTokenizerBase", tokenizer)
 
 
-def _byte_level(vocabulary: Vocabulary) -> Any:
+def _byte_level(vocabulary: GgufVocabulary) -> Any:
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
     merges = [cast("tuple[str, str]", tuple(merge.split(" "))) for merge in vocabulary.merges]
@@ -116,7 +116,7 @@ def _byte_level(vocabulary: Vocabulary) -> Any:
     return backend
 
 
-def _pieces(vocabulary: Vocabulary) -> Any:
+def _pieces(vocabulary: GgufVocabulary) -> Any:
     """Merge as SentencePiece does: of all neighbours whose union is a token, those whose union scores highest."""
     from tokenizers import Tokenizer, decoders, models, normalizers
 
@@ -140,5 +140,5 @@ def _pieces(vocabulary: Vocabulary) -> Any:
     return backend
 
 
-def _numbers(vocabulary: Vocabulary) -> dict[str, int]:
+def _numbers(vocabulary: GgufVocabulary) -> dict[str, int]:
     return {token: number for number, token in enumerate(vocabulary.tokens)}

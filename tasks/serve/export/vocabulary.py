@@ -40,7 +40,7 @@ _REMEDY: Final = "export it with --format safetensors"
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class GgufVocabulary:
     """All that a GGUF file knows of a tokenizer."""
 
     model: Literal["gpt2", "llama"]
@@ -66,7 +66,7 @@ class Vocabulary:
     chat_template: str
 
 
-def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> Vocabulary:
+def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> GgufVocabulary:
     """Return a tokenizer's vocabulary.
 
     No token is written before a prompt: what training read is what the chat template writes, whatever a tokenizer adds
@@ -91,7 +91,7 @@ def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> Vocabulary
     merges = [tuple(merge) if isinstance(merge, list) else tuple(merge.split(" ")) for merge in bpe["merges"]]
     pieces = bool(bpe.get("byte_fallback"))
     tokens, types = _tokens(tokenizer, rows, pieces=pieces)
-    return Vocabulary(
+    return GgufVocabulary(
         model="llama" if pieces else "gpt2",
         pre="default" if pieces else _pre_tokenizer(rules),
         tokens=tokens,

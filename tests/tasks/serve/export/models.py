@@ -34,9 +34,9 @@ def save_model(folder: Path, *, tied: bool = True, pieces: bool = False) -> Path
     import torch
     from transformers import Qwen3ForCausalLM
 
-    from tasks.stand_in.model import build_model, build_tokenizer
+    from tasks.stand_in.model import build_model
 
-    tokenizer = _pieces() if pieces else build_tokenizer([TEXT] * 50, SMALL.vocabulary_size)
+    tokenizer = small_tokenizer(pieces=pieces)
     model = build_model(SMALL, tokenizer, 3)
     model.config.tie_word_embeddings = tied
     torch.manual_seed(4)
@@ -44,12 +44,18 @@ def save_model(folder: Path, *, tied: bool = True, pieces: bool = False) -> Path
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             # As of a trained model: norms that differ from 1, and logits that are far apart.
-            parameter.copy_(
-                1 + 0.1 * torch.randn_like(parameter) if "norm" in name else 0.2 * torch.randn_like(parameter)
-            )
+            drawn = torch.randn_like(parameter)
+            parameter.copy_(1 + 0.1 * drawn if "norm" in name else 0.2 * drawn)
     model.to(torch.bfloat16).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def small_tokenizer(*, pieces: bool) -> Any:
+    """Return a tokenizer of one sentence, with a chat template: SentencePiece's, or a byte-level one."""
+    from tasks.stand_in.model import build_tokenizer
+
+    return _pieces() if pieces else build_tokenizer([TEXT] * 50, SMALL.vocabulary_size)
 
 
 def version_of(weights: Path, rows: Sequence[PromptRow] = ROWS) -> Version:

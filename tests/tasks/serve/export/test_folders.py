@@ -71,8 +71,12 @@ FAULTS: Sequence[tuple[str, Fault, str]] = (
     ("EOS", _json("generation_config.json", eos_token_id=0), "ends an answer with token 0, and the version with 2"),
     ("token", _token, "reads prompt 1 of 14 as other tokens"),
     ("swapped tensors", _tensors(_swap), r"has no model.layers.0.self_attn.k_proj.weight with the version's numbers"),
-    ("dtype", _tensors(lambda all: all.update({n: w.float() for n, w in all.items()})), "numbers in torch.bfloat16"),
-    ("lost", _tensors(lambda all: all.pop("model.norm.weight")), "has no model.norm.weight with"),
+    (
+        "dtype",
+        _tensors(lambda found: found.update({n: w.float() for n, w in found.items()})),
+        "numbers in torch.bfloat16",
+    ),
+    ("lost", _tensors(lambda found: found.pop("model.norm.weight")), "has no model.norm.weight with"),
     ("rotation", _json("config.json", rope_parameters={"rope_theta": 5e5, "rope_type": "default"}), "has rope_theta"),
     ("norms", _json("config.json", rms_norm_eps=1e-3), "has rms_norm_eps 0.001, and the version 1e-06"),
 )
@@ -123,7 +127,7 @@ ADAPTER_FAULTS: Sequence[tuple[str, Fault, str]] = (
     ("template", _template, "writes prompt 1 of 14 otherwise"),
     (
         "lost",
-        _tensors(lambda all: all.pop(min(all)), "adapter_model.safetensors"),
+        _tensors(lambda found: found.pop(min(found)), "adapter_model.safetensors"),
         "has no base_model.model.model.layers.0",
     ),
     ("another base", lambda folder: _tensors(_swap)(folder / "base"), "nats a token from the version"),

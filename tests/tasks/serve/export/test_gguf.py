@@ -67,9 +67,8 @@ def _set(name: str, value: Any) -> Change:
 
 
 def _template(values: Values, _: Values) -> None:
-    values["tokenizer.chat_template"] = values["tokenizer.chat_template"].replace(
-        "'<|im_end|>' + '\\n'", "'<|im_end|>'"
-    )
+    name = "tokenizer.chat_template"
+    values[name] = values[name].replace("'<|im_end|>' + '\\n'", "'<|im_end|>'")
 
 
 def _swapped(_: Values, tensors: Values) -> None:
