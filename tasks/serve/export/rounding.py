@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 STEPS: Final = 127
 """Steps of a block's largest number in Q8_0."""
 HALF_STEP: Final = 0.57
-"""Most that Q8_0 changes a number, in steps: half of one, and what the scale itself loses in half precision, which is
-at most 127 times 2 ** -11 of a step."""
+"""Most that Q8_0 changes a number, in steps: half of one, and 127 times what the scale loses in half precision, at most
+2 ** -11 of it."""
+SMALLEST_HALF: Final = 2.0**-25
+"""Half of the smallest number in half precision: what every number may lose there."""
 
 
 def round_weights(model: Any, source: Path, precision: Precision) -> None:
@@ -64,11 +66,11 @@ def tolerance(weights: "torch.Tensor", precision: Precision | None) -> "torch.Te
     if precision is None or weights.ndim == 1:
         return torch.zeros_like(weights)
     if precision == "F16" or weights.shape[-1] % BLOCK:
-        # Half of the last of ten binary digits, and of the smallest number.
-        return weights.abs() * 2.0**-11 + 2.0**-25
+        # Half of the last of ten binary digits.
+        return weights.abs() * 2.0**-11 + SMALLEST_HALF
     blocks = _blocks(weights)
     scales = blocks.abs().amax(dim=-1, keepdim=True) / STEPS
-    return (scales * HALF_STEP).expand_as(blocks).reshape(weights.shape) + 2.0**-25
+    return (scales * HALF_STEP).expand_as(blocks).reshape(weights.shape) + STEPS * SMALLEST_HALF
 
 
 def _blocks(weights: "torch.Tensor") -> "torch.Tensor":

@@ -1,6 +1,12 @@
 """`tucano export`: a version as files for other programs; what cannot be exported is refused, and leaves nothing."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +14,8 @@ import pytest
 
 from schemas.errors import GateRefused
 from tests.flows.command import Ended, in_this_process
-from tests.flows.promotable import Promotable, make_promotable, store_of
+from tests.flows.promotable import Promotable, commit, make_promotable, store_of
+from tests.small_base import save_base
 
 pytestmark = pytest.mark.integration
 MODEL = "tucano2-commerce"
@@ -36,6 +43,13 @@ def _document(ended: Ended) -> dict[str, Any]:
 
 def _names(folder: Path) -> set[str]:
     return {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
+
+
+def wait_until(holds: Callable[[], bool], *, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_a_version_is_exported_as_gguf_with_a_modelfile_for_each(shop: Promotable, tmp_path: Path) -> None:
@@ -67,6 +81,33 @@ def test_an_adapter_is_found_by_peft_with_its_base(shop: Promotable, tmp_path: P
     model = AutoPeftModelForCausalLM.from_pretrained(tmp_path / "out")
     assert model.peft_config["default"].base_model_name_or_path == str(tmp_path / "out" / "base")
     assert "published.json" not in _names(tmp_path / "out" / "base")
+
+
+def test_an_adapter_of_a_hubs_model_names_it_with_its_commit(shop: Promotable, tmp_path: Path) -> None:
+    def published(folder: Path) -> None:
+        save_base(folder)
+        origin = {"name": "Polygl0t/Tucano2", "revision": None, "commit": "c0ffee"}
+        (folder / "published.json").write_text(json.dumps(origin), encoding="utf-8")
+
+    world = replace(shop, root=tmp_path / "state", base=commit(tmp_path / "state", "base", published))
+    world = replace(world, dataset=make_promotable(world.root).dataset)
+    world.register(world.policy(1), world.evaluation("promote"), "promote", MODEL)
+    _document(_export(world, "1", "--format", "peft", "--out", tmp_path / "out", "--json"))
+    named = json.loads((tmp_path / "out" / "adapter_config.json").read_text(encoding="utf-8"))
+    assert (named["base_model_name_or_path"], named["revision"]) == ("Polygl0t/Tucano2", "c0ffee")
+    assert not (tmp_path / "out" / "base").exists()
+
+
+def test_an_interrupted_export_leaves_nothing(shop: Promotable, tmp_path: Path) -> None:
+    command = ["export", "1", "--format", "gguf", "--out", str(tmp_path / "out"), "--set", f"state.root={shop.root}"]
+    with subprocess.Popen([sys.executable, "-m", "flows", *command], stderr=subprocess.PIPE, text=True) as running:
+        wait_until(lambda: next(tmp_path.glob(".out-*/*.gguf"), None) is not None, seconds=120)
+        running.send_signal(signal.SIGTERM)
+        _, said = running.communicate(timeout=120)
+    assert running.returncode == 4
+    assert said.splitlines()[-1].startswith(f"tucano: interrupted, and nothing is in {tmp_path / 'out'}; run the same")
+    assert list(tmp_path.iterdir()) == []
+    assert list(shop.root.glob("work/export*")) == []
 
 
 def test_an_adapter_without_prompts_of_its_task_is_refused(shop: Promotable, tmp_path: Path) -> None:
