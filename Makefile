@@ -21,8 +21,9 @@ TRAINER ?= $(BIN)/python
 UNSLOTH := .venv-unsloth
 VLLM := .venv-vllm
 ADAPTERS := .venv-adapters
+LLAMA := .venv-llama
 
-.PHONY: setup retrain stand-in fluency test test-fast test-deployed test-unsloth test-vllm test-serve test-adapters lint ui docs bench bench-docs gpu-check clean constraints
+.PHONY: setup retrain stand-in fluency test test-fast test-deployed test-unsloth test-vllm test-serve test-adapters test-llama lint ui docs bench bench-docs gpu-check clean constraints
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
@@ -45,7 +46,7 @@ test: $(READY)  ## Run every test.
 	$(BIN)/python -m pytest $(IN_PROCESSES)
 
 test-fast: $(READY)  ## Run the tests of seconds, which train nothing and need no server or child process.
-	$(BIN)/python -m pytest -m "not slow and not integration and not e2e and not deployed and not unsloth and not vllm and not adapters" $(IN_PROCESSES)
+	$(BIN)/python -m pytest -m "not slow and not integration and not e2e and not deployed and not unsloth and not vllm and not adapters and not llama" $(IN_PROCESSES)
 
 test-deployed: $(READY)  ## Deploy, kill and promote on real servers, also on PostgreSQL where it is installed; some 15 minutes each.
 	$(BIN)/python -m pytest -m deployed --timeout=3600 tests/e2e/test_deployment.py tests/e2e/test_remote_inference.py
@@ -84,6 +85,15 @@ $(ADAPTERS)/.ready: $(READY) constraints/adapters.txt
 	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > $(ADAPTERS)/laptop.path
 	mv $(ADAPTERS)/laptop.path "$$($(ADAPTERS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/laptop.pth"
 	$(BIN)/python -m pip --python $(ADAPTERS)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/adapters.txt
+	touch $@
+
+test-llama: $(READY) $(LLAMA)/.ready  ## Have real llama.cpp read exported GGUF files, and print its figures.
+	$(BIN)/python -m pytest -m llama -rP tests/contracts/llama
+
+$(LLAMA)/.ready: $(READY) constraints/llama.txt
+	rm -rf $(LLAMA)
+	$(BIN)/python -m venv --without-pip $(LLAMA)
+	$(BIN)/python -m pip --python $(LLAMA)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/llama.txt
 	touch $@
 
 lint: $(READY)  ## Ruff, mypy and import-linter.

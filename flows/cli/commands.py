@@ -23,6 +23,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     ),
     "ask": "Ask the champion, on this machine: one prompt, a file of them, or what you type.",
     "serve": "Serve the champion over HTTP: OpenAI's API, and a path for each task; a new one takes over by itself.",
+    "export": "Export a version for other programs, proven by reading it back; exit code 3 where it differs.",
     "monitor": "Score production logs, and say whether the champion keeps its promise; exit code 3 where it does not.",
     "lineage": "Walk from a model, a run, an artifact or a row to all that it came from and led to.",
     "doctor": "Say what a run with this profile needs, and what of it is missing here. Nothing is changed.",

@@ -1,5 +1,6 @@
 """Weights of a registered version, found in the artifact store for questions and for serving."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from flows.runtime.stores import existing_store, open_registry
@@ -10,7 +11,7 @@ from schemas.errors import InputError
 from schemas.tables.prompts import SPLITS, PromptRow, read_prompts
 from tasks.lineage.mlflow.registry import PolicyVersion
 from tasks.lineage.store.artifacts import ArtifactStore
-from tasks.serve.served_model import ServedModel, evaluated_decoding
+from tasks.serve.served_model import Decoding, ServedModel, evaluated_decoding
 
 
 def find_served_model(config: Config, number: str | None, *, base: bool) -> tuple[ServedModel, Path]:
@@ -25,28 +26,73 @@ def find_served_model(config: Config, number: str | None, *, base: bool) -> tupl
         InputError: There is no such version, no champion, or a part of it is lost or damaged.
     """
     store = existing_store(config, "no model is there that could answer")
-    version = _version(config, number)
+    parts = version_parts(config, store, number, instead="ask one that is registered with --version {}")
+    merged = None if base else parts.merged
+    weights = merged or parts.base
+    verified_record(store, weights, parts.what)
+    served = ServedModel(
+        name=f"the base of version {parts.number}" if base else f"version {parts.number}",
+        number=parts.number,
+        version_name=f"{config.promote.model_name}/{parts.number}",
+        weights=store.path(weights),
+        policy=None if base or merged else store.path(parts.policy.sha256),
+        decoding=parts.decoding,
+        batch_size=config.evaluate.batch_size,
+        seed=config.seed,
+        store=parts.store,
+    )
+    return served, parts.dataset
+
+
+@dataclass(frozen=True)
+class VersionParts:
+    """Artifacts that a version is made of."""
+
+    number: str
+    """Its number in the registry."""
+    what: str
+    """The version in a sentence."""
+    policy: ArtifactRecord
+    base: str
+    """The sha256 of its base, which is not verified."""
+    merged: str | None
+    """The sha256 of the merged model, which is not verified; None where there is none."""
+    dataset: Path
+    """Folder of its dataset."""
+    store: Path | None
+    """Folder of the store that its prompts are about; None where it is gone."""
+    decoding: Decoding
+    """How its answers were drawn when it was evaluated."""
+
+
+def version_parts(config: Config, store: ArtifactStore, number: str | None, *, instead: str) -> VersionParts:
+    """Find what a version is made of.
+
+    Args:
+        config: The configuration.
+        store: The artifact store.
+        number: The version's number in the registry; None for the champion.
+        instead: Remedy where there is no champion, with braces for the number of a version that is registered.
+
+    Raises:
+        InputError: There is no such version, no champion, or its policy or evaluation is lost or damaged.
+    """
+    version = _version(config, number, instead)
     what = f"version {version.version} of {config.promote.model_name}"
     evaluation = verified_record(store, version.evaluation, what)
     policy = verified_record(store, version.policy, what)
-    merged = None if base else _merged(store, policy)
-    weights = merged or policy.inputs["base"]
-    verified_record(store, weights, what)
     shop = evaluation.inputs.get("prompts")
-    # A record of long ago has no configuration.
-    evaluated = evaluation.config or config.model_dump(mode="json")
-    served = ServedModel(
-        name=f"the base of version {version.version}" if base else f"version {version.version}",
+    return VersionParts(
         number=version.version,
-        version_name=f"{config.promote.model_name}/{version.version}",
-        weights=store.path(weights),
-        policy=None if base or merged else store.path(policy.sha256),
-        decoding=evaluated_decoding(evaluated),
-        batch_size=config.evaluate.batch_size,
-        seed=config.seed,
+        what=what,
+        policy=policy,
+        base=policy.inputs["base"],
+        merged=_merged(store, policy),
+        dataset=store.path(policy.inputs["dataset"]),
         store=store.path(shop) / "store" if shop is not None and store.is_whole(shop) else None,
+        # A record of long ago has no configuration.
+        decoding=evaluated_decoding(evaluation.config or config.model_dump(mode="json")),
     )
-    return served, store.path(policy.inputs["dataset"])
 
 
 def find_prompt(dataset: Path, beginning: str) -> PromptRow:
@@ -63,7 +109,7 @@ def find_prompt(dataset: Path, beginning: str) -> PromptRow:
     return found[0]
 
 
-def _version(config: Config, number: str | None) -> PolicyVersion:
+def _version(config: Config, number: str | None, instead: str) -> PolicyVersion:
     names, registry = config.promote, open_registry(config)
     if number is not None:
         return registry.version(names.model_name, number)
@@ -71,8 +117,8 @@ def _version(config: Config, number: str | None) -> PolicyVersion:
     if champion is None:
         newest = registry.version(names.model_name, None)
         raise InputError(
-            f"no version of {names.model_name} is `{names.alias}` yet: the gate held what was trained; ask one that is "
-            f"registered with --version {newest.version}, or promote one with `tucano promote VERSION`"
+            f"no version of {names.model_name} is `{names.alias}` yet: the gate held what was trained; "
+            f"{instead.format(newest.version)}, or promote one with `tucano promote VERSION`"
         )
     return champion
 

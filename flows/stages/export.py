@@ -1,0 +1,140 @@
+"""Export of a registered version as a folder of files that other programs read: written, read back and compared."""
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from flows.runtime.session import work_folder
+from flows.runtime.stores import existing_store
+from flows.stages.registered_version import verified_record
+from flows.stages.served_model import VersionParts, version_parts
+from schemas.config.config import Config
+from schemas.errors import GateRefused, InputError, Interrupted
+from schemas.progress import Progress
+from tasks.evaluate.stats.resampling import mean_interval
+from tasks.lineage.store.artifacts import ArtifactStore
+from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
+from tasks.policy.child import run_child
+from tasks.policy.merge_child import MergeRequest
+from tasks.serve.export.adapter import BASE_FOLDER, PublishedBase, name_base, published_base
+from tasks.serve.export.child import ExportFormat, ExportRequest, Proofs
+from tasks.serve.export.proof import ExportProof
+
+MERGED: Final = "merged"
+
+
+def export_version(
+    config: Config, number: str | None, kind: ExportFormat, draft: Path, goal: Path, progress: Progress
+) -> dict[str, Any]:
+    """Write a version to a folder, and prove it.
+
+    Args:
+        config: The configuration, whose state folder has the version.
+        number: The version's number in the registry; None for the champion.
+        kind: The format.
+        draft: Empty folder that is filled.
+        goal: Where it will be.
+        progress: Called with the progress.
+
+    Returns:
+        The command's document: the version, its format, and a proof of each file.
+
+    Raises:
+        InputError: There is no such version, or it cannot be had in this format.
+        GateRefused: What was written is not the version.
+    """
+    store = existing_store(config, "no model is there that could be exported")
+    parts = version_parts(config, store, number, instead="export one that is registered with `tucano export {}`")
+    adapters = _adapters(store, parts, kind)
+    with _work(config) as work:
+        weights = _weights(config, store, parts, kind, work, progress)
+        published = published_base(weights) if kind == "peft" else None
+        request = ExportRequest(
+            format=kind,
+            name=f"{config.promote.model_name}-{parts.number}",
+            weights=weights,
+            adapters=adapters if kind == "peft" else {},
+            base_on_hub=published is not None,
+            dataset=parts.dataset,
+            store=parts.store,
+            temperature=parts.decoding.temperature,
+            max_tokens=parts.decoding.max_tokens,
+            output=draft,
+            proofs=work / "proofs.json",
+        )
+        run_child("tasks.serve.export.child", request, work, interpreter=None, progress=progress)
+        found = Proofs.model_validate_json(request.proofs.read_text(encoding="utf-8"))
+    for task in request.adapters:
+        # The proof read the base where it was then.
+        name_base(draft / task, *(published or PublishedBase(str(goal.resolve() / BASE_FOLDER), None)))
+    return {
+        "model": config.promote.model_name,
+        "version": parts.number,
+        "format": kind,
+        "files": [_proven(config, proof, found.rewards[proof.name], draft) for proof in found.proofs],
+    }
+
+
+def _adapters(store: ArtifactStore, parts: VersionParts, kind: ExportFormat) -> dict[str, Path]:
+    policy = store.path(parts.policy.sha256)
+    if (policy / ADAPTER_FOLDER).is_dir():
+        return {"": policy / ADAPTER_FOLDER}
+    adapters = {folder.name: folder for folder in sorted((policy / TASK_ADAPTERS_FOLDER).iterdir())}
+    if kind != "peft":
+        raise InputError(
+            f"{parts.what} has an adapter for each of {', '.join(adapters)}, which are no one model; export it with "
+            "--format peft"
+        )
+    return adapters
+
+
+@contextmanager
+def _work(config: Config) -> Iterator[Path]:
+    """Provide a folder for child processes; only a fault of ours leaves it, for its log."""
+    folder = work_folder(config, f"export-{os.getpid()}")
+    try:
+        yield folder
+    except (InputError, GateRefused, Interrupted, KeyboardInterrupt):
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder)
+
+
+def _weights(
+    config: Config, store: ArtifactStore, parts: VersionParts, kind: ExportFormat, work: Path, progress: Progress
+) -> Path:
+    """Return the folder of the weights that are exported: the base's, or the merged model's, made here if need be."""
+    if kind != "peft" and parts.merged is not None:
+        verified_record(store, parts.merged, parts.what)
+        return store.path(parts.merged)
+    verified_record(store, parts.base, parts.what)
+    base = store.path(parts.base)
+    if kind == "peft":
+        return base
+    adapter = store.path(parts.policy.sha256) / ADAPTER_FOLDER
+    request = MergeRequest(base=base, adapter=adapter, dataset=parts.dataset, output=work / MERGED)
+    run_child("tasks.policy.merge_child", request, work, interpreter=config.train.interpreter, progress=progress)
+    return request.output
+
+
+def _proven(config: Config, proof: ExportProof, own: list[float | None], draft: Path) -> Mapping[str, Any]:
+    """Return a file's proof, with the reward that the format costs and its interval."""
+    pairs = [(mine, its) for mine, its in zip(own, proof.rewards, strict=True) if mine is not None and its is not None]
+    lost = np.array([[mine - its] for mine, its in pairs])
+    interval = mean_interval(lost, config.evaluate.resamples, np.random.default_rng(config.seed)) if pairs else None
+    path = draft / proof.name
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    return {
+        **proof.model_dump(exclude={"rewards"}),
+        "bytes": sum(file.stat().st_size for file in files),
+        "scored": len(pairs),
+        "reward": float(np.mean([its for _, its in pairs])) if pairs else None,
+        "reward_lost": float(lost.mean()) if pairs else None,
+        "lost_low": interval.low if interval else None,
+        "lost_high": interval.high if interval else None,
+    }

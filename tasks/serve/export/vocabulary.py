@@ -1,0 +1,182 @@
+"""Vocabulary of a tokenizer in GGUF's terms: tokens with types, merges or scores, special tokens, chat template.
+
+GGUF has no pre-tokenizer, only the name of one that llama.cpp knows, so a tokenizer that splits texts by other rules
+cannot be written. Two families can: byte-level BPE (Qwen's, and the stand-in's), and SentencePiece's BPE with bytes for
+unknown characters (Tucano2's).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from schemas.errors import InputError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+NORMAL: Final = 1
+UNKNOWN: Final = 2
+CONTROL: Final = 3
+USER_DEFINED: Final = 4
+UNUSED: Final = 5
+BYTE: Final = 6
+"""Types of tokens, by GGUF's numbers."""
+BLANK: Final = "\u2581"
+"""SentencePiece's sign for a blank."""
+WORDS: Final = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+QWEN_WORDS: Final = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+SPLITS: Final[Mapping[str, tuple[str, ...]]] = {
+    "gpt-2": (WORDS,),
+    "smollm": (r"\p{N}", WORDS),
+    "qwen2": (QWEN_WORDS,),
+}
+"""Expressions that split a text, one after the other, by the name that llama.cpp knows a pre-tokenizer by."""
+NORMALIZERS: Final = frozenset({"NFC"})
+"""Normalizers that a byte-level tokenizer may have: llama.cpp reads the text as it is, which ours is already."""
+_REMEDY: Final = "export it with --format safetensors"
+
+
+@dataclass(frozen=True)
+class GgufVocabulary:
+    """All that a GGUF file knows of a tokenizer."""
+
+    model: Literal["gpt2", "llama"]
+    """Byte-level BPE, or SentencePiece's."""
+    pre: str
+    """Name of the pre-tokenizer; "default" for SentencePiece's, which has none."""
+    tokens: Sequence[str]
+    """Each row's of the embeddings."""
+    types: Sequence[int]
+    merges: Sequence[str]
+    """Pairs with a blank between them, the first ones first; empty for SentencePiece's."""
+    scores: Sequence[float]
+    """Each token's, the highest merged first; empty for byte-level BPE."""
+    end: int
+    """End of a turn."""
+    begin: int | None
+    pad: int | None
+    unknown: int | None
+    adds_begin: bool
+    """Whether a reader writes the token `begin` before each prompt."""
+    adds_blank: bool
+    """Whether a reader writes a blank before each text between control tokens."""
+    chat_template: str
+
+
+def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> GgufVocabulary:
+    """Return a tokenizer's vocabulary.
+
+    No token is written before a prompt: what training read is what the chat template writes, whatever a tokenizer adds
+    to other texts.
+
+    Args:
+        tokenizer: The tokenizer.
+        rows: Rows of the embeddings, which may be more than tokens.
+
+    Raises:
+        InputError: GGUF cannot describe it, or it has more tokens than the model.
+    """
+    rules = _rules(tokenizer)
+    bpe = rules["model"]
+    if bpe.get("type") != "BPE" or tokenizer.eos_token_id is None:
+        raise InputError(f"the tokenizer is {bpe.get('type')} or has no EOS token, which GGUF cannot hold; {_REMEDY}")
+    if len(tokenizer) > rows:
+        raise InputError(f"the tokenizer has {len(tokenizer)} tokens, and the model {rows}; give the model's own")
+    template = str(tokenizer.chat_template)
+    if tokenizer.bos_token_id is None and "bos_token" in template:
+        raise InputError(f"the chat template writes a BOS token, and the tokenizer has none; {_REMEDY}")
+    merges = [tuple(merge) if isinstance(merge, list) else tuple(merge.split(" ")) for merge in bpe["merges"]]
+    pieces = bool(bpe.get("byte_fallback"))
+    tokens, types = _tokens(tokenizer, rows, pieces=pieces)
+    return GgufVocabulary(
+        model="llama" if pieces else "gpt2",
+        pre="default" if pieces else _pre_tokenizer(rules),
+        tokens=tokens,
+        types=types,
+        merges=() if pieces else [" ".join(merge) for merge in merges],
+        scores=_scores(tokens, merges) if pieces else (),
+        end=_number(tokenizer.eos_token_id),
+        begin=tokenizer.bos_token_id,
+        pad=tokenizer.pad_token_id,
+        unknown=tokenizer.unk_token_id,
+        adds_begin=False,
+        adds_blank=pieces and _adds_blank(rules),
+        chat_template=template,
+    )
+
+
+def _rules(tokenizer: "PreTrainedTokenizerBase") -> dict[str, Any]:
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        raise InputError(f"the tokenizer {type(tokenizer).__name__} has no tokenizer.json, which is read; {_REMEDY}")
+    rules: dict[str, Any] = json.loads(backend.to_str())
+    return rules
+
+
+def _number(token: Any) -> int:
+    return int(token)
+
+
+def _tokens(tokenizer: "PreTrainedTokenizerBase", rows: int, *, pieces: bool) -> tuple[list[str], list[int]]:
+    texts = {number: text for text, number in tokenizer.get_vocab().items()}
+    added = tokenizer.added_tokens_decoder
+    tokens = [texts.get(number, f"[PAD{number}]") for number in range(rows)]
+    types: list[int] = []
+    for number, text in enumerate(tokens):
+        if number not in texts:
+            types.append(UNUSED)
+        elif pieces and number == tokenizer.unk_token_id:
+            types.append(UNKNOWN)
+        elif number in added:
+            types.append(CONTROL if added[number].special else USER_DEFINED)
+        else:
+            types.append(BYTE if pieces and len(text) == 6 and text.startswith("<0x") else NORMAL)
+    return tokens, types
+
+
+def _scores(tokens: Sequence[str], merges: Sequence[tuple[str, ...]]) -> list[float]:
+    """Return scores that merge in the order of the merges: SentencePiece merges the pair whose token scores highest."""
+    ranks: dict[str, int] = {}
+    for rank, pair in enumerate(merges):
+        ranks.setdefault("".join(pair), rank)
+    return [-float(ranks.get(token, len(merges))) for token in tokens]
+
+
+def _steps(part: Mapping[str, Any] | None, inner: str) -> list[dict[str, Any]]:
+    if part is None:
+        return []
+    return list(part[inner]) if part["type"] == "Sequence" else [dict(part)]
+
+
+def _pre_tokenizer(rules: Mapping[str, Any]) -> str:
+    normalizers = {step["type"] for step in _steps(rules["normalizer"], "normalizers")}
+    steps = _steps(rules["pre_tokenizer"], "pretokenizers")
+    found: list[str] = []
+    for step in steps:
+        if step["type"] == "Digits" and step["individual_digits"]:
+            found.append(r"\p{N}")
+        elif step["type"] == "Split" and step["behavior"] == "Isolated" and not step["invert"]:
+            found.append(step["pattern"].get("Regex", ""))
+        elif step["type"] == "ByteLevel" and not step["add_prefix_space"]:
+            found += [WORDS] if step["use_regex"] else []
+        else:
+            found.append("")
+    name = next((name for name, expressions in SPLITS.items() if tuple(found) == expressions), None)
+    if name is None or not normalizers <= NORMALIZERS or not any(step["type"] == "ByteLevel" for step in steps):
+        kinds = ", ".join([*sorted(normalizers), *(step["type"] for step in steps)])
+        raise InputError(f"the tokenizer splits texts by rules that GGUF has no name for ({kinds}); {_REMEDY}")
+    return name
+
+
+def _adds_blank(rules: Mapping[str, Any]) -> bool:
+    """Return whether each text between control tokens begins with a blank; "first" is where a control token begins."""
+    for step in _steps(rules["normalizer"], "normalizers"):
+        if step["type"] == "Prepend":
+            return True
+        if step["type"] != "Replace":
+            raise InputError(f"the tokenizer normalizes texts by {step['type']}, which GGUF has not; {_REMEDY}")
+    schemes = [step.get("prepend_scheme") for step in _steps(rules["pre_tokenizer"], "pretokenizers")]
+    return "always" in schemes

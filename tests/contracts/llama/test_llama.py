@@ -1,0 +1,130 @@
+"""Real llama.cpp reads an exported GGUF file as the version: its prompts, tokens, answers and log-probabilities.
+
+`make test-llama` makes the environment of llama.cpp and runs this. The files are the shipped stand-in's, which was
+trained, and, token by token, that of a model with SentencePiece's tokenizer, as Tucano2 has it.
+"""
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from schemas.progress import silent
+from schemas.source import REPOSITORY
+from schemas.tables.prompts import read_prompts
+from tasks.policy.load import load_tokenizer
+from tasks.policy.stand_in import shipped
+from tasks.serve.export.checks import parting
+from tasks.serve.export.gguf_file import PRECISIONS, Precision, write_gguf
+from tasks.serve.export.original import PROMPTS, Original, ask_original, load_exact
+from tests.flows.command import in_this_process
+from tests.tasks.serve.export.models import save_model, version_of
+
+pytestmark = [pytest.mark.llama, pytest.mark.timeout(1800)]
+
+INTERPRETER = REPOSITORY / ".venv-llama" / "bin" / "python"
+LONGEST = 128
+MOST_APART = {"F16": 1e-3, "Q8_0": 1.5e-2}
+"""Root mean square difference of log-probabilities in nats, four times what was measured: llama.cpp also rounds what a
+layer hands on, to half precision or to 8 bits."""
+NEAR = 5e-3
+"""Answers in half precision may part where the version's two best tokens are so near in log-probability."""
+
+
+@contextmanager
+def _served(file: Path) -> Iterator[httpx.Client]:
+    """Serve a file by llama.cpp while the block runs."""
+    command = [str(INTERPRETER), "-m", "tests.contracts.llama.child", str(file)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=REPOSITORY
+    ) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        try:
+            with httpx.Client(base_url=child.stdout.readline().strip(), timeout=600) as client:
+                yield client
+        finally:
+            child.stdin.close()
+            child.kill()
+
+
+def _asked(client: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    answer = client.post(path, json=body)
+    answer.raise_for_status()
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def _require_same_prompts(client: httpx.Client, original: Original) -> int:
+    """Require that the server writes and reads every prompt as training did; return how many tokens were compared."""
+    compared = 0
+    for conversation, text in zip(original.conversations, original.texts, strict=True):
+        assert _asked(client, "/apply-template", {"messages": conversation})["prompt"] == text
+        own = original.tokenizer.encode(text, add_special_tokens=False)
+        # As it reads the prompts of chats, where it would add a BOS token.
+        found = _asked(client, "/tokenize", {"content": text, "add_special": True, "parse_special": True})["tokens"]
+        assert found == own, text
+        compared += len(own)
+    return compared
+
+
+@pytest.fixture(scope="module")
+def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Original:
+    """The shipped stand-in's answers to 200 prompts of a simulated store."""
+    folder = tmp_path_factory.mktemp("shop") / "prompts"
+    ended = in_this_process(
+        "synthesize", "--source", "simulated", "--count", str(PROMPTS), "--seed", "5", "--out", folder
+    )
+    assert ended.returncode == 0, ended.stderr
+    rows = read_prompts(folder / "prompts.parquet")
+    return ask_original(load_exact(shipped()), shipped(), rows, None, LONGEST, silent)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_the_stand_in_answers_as_here(precision: Precision, stand_in: Original, tmp_path: Path) -> None:
+    file = tmp_path / "stand-in.gguf"
+    write_gguf(shipped(), file, precision, name="stand-in")
+    equal, near, squares = 0, 0, []
+    with _served(file) as client:
+        tokens = _require_same_prompts(client, stand_in)
+        for text, own, thought in zip(stand_in.texts, stand_in.answers, stand_in.thoughts, strict=False):
+            request = {"prompt": text, "n_predict": LONGEST, "temperature": 0, "n_probs": 1, "return_tokens": True}
+            found = _asked(client, "/completion", {**request, "cache_prompt": False})
+            answer: Sequence[int] = found["tokens"]
+            place = parting(own, answer)
+            # Of a turn's end, the server says only that it came.
+            if place is None or (answer == own[:-1] and found["stop_type"] == "eos"):
+                equal += 1
+            elif place < len(own) and thought.gaps[place] <= NEAR:
+                near += 1
+            likely = [token["logprob"] for token in found["completion_probabilities"][:place]]
+            squares += [(mine - its) ** 2 for mine, its in zip(thought.log_probabilities, likely, strict=False)]
+    apart = sqrt(sum(squares) / len(squares))
+    print(
+        f"{precision}: {tokens} prompt tokens equal; {equal} of {len(stand_in.answers)} greedy answers equal, and "
+        f"{near} part where two tokens are within {NEAR} nats; {len(squares)} tokens' log-probabilities "
+        f"are {apart:.1e} apart"
+    )
+    assert apart <= MOST_APART[precision]
+    if precision == "F16":
+        assert equal + near == len(stand_in.answers)
+
+
+@pytest.mark.parametrize("pieces", [False, True])
+def test_both_families_of_tokenizers_are_read_token_by_token(*, pieces: bool, tmp_path: Path) -> None:
+    weights = save_model(tmp_path / "model", pieces=pieces)
+    version = version_of(weights)
+    write_gguf(weights, tmp_path / "m.gguf", "F16", name="m")
+    with _served(tmp_path / "m.gguf") as client:
+        tokens = _require_same_prompts(client, version.original)
+        answers = [
+            _asked(client, "/completion", {"prompt": text, "n_predict": 4, "temperature": 0, "return_tokens": True})
+            for text in version.original.texts[:4]
+        ]
+    print(f"{load_tokenizer(weights).__class__.__name__}: {tokens} prompt tokens equal")
+    assert [found["tokens"][:2] for found in answers] == [own[:2] for own in version.original.answers[:4]]

@@ -1,0 +1,175 @@
+"""`tucano export`: a version as files for other programs; what cannot be exported is refused, and leaves nothing."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.errors import GateRefused
+from tests.flows.command import Ended, in_this_process
+from tests.flows.promotable import Promotable, commit, make_promotable, store_of
+from tests.small_base import save_base
+
+pytestmark = pytest.mark.integration
+MODEL = "tucano2-commerce"
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Promotable:
+    """A state folder with a version of one adapter, another with one for each task, and no champion."""
+    world = make_promotable(tmp_path_factory.mktemp("made") / "state")
+    for number, tasks in enumerate(((), ("push", "churn")), start=1):
+        world.register(world.policy(number, tasks), world.evaluation("promote", str(number)), "promote", MODEL)
+    return world
+
+
+def _export(shop: Promotable, *arguments: str | Path) -> Ended:
+    length = "train.max_completion_tokens=16"
+    return in_this_process("export", *arguments, "--set", f"state.root={shop.root}", "--set", length)
+
+
+def _document(ended: Ended) -> dict[str, Any]:
+    assert ended.returncode == 0, ended.stderr
+    document: dict[str, Any] = json.loads(ended.stdout)
+    return document
+
+
+def _names(folder: Path) -> set[str]:
+    return {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
+
+
+def wait_until(holds: Callable[[], bool], *, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_version_is_exported_as_gguf_with_a_modelfile_for_each(shop: Promotable, tmp_path: Path) -> None:
+    document = _document(_export(shop, "1", "--format", "gguf", "--out", tmp_path / "out", "--json"))
+    files = [f"{MODEL}-1-{precision}.gguf" for precision in ("F16", "Q8_0")]
+    assert _names(tmp_path / "out") == {*files, "Modelfile-F16", "Modelfile-Q8_0", "proof.json"}
+    assert [file["name"] for file in document["files"]] == files
+    assert document["files"][0]["equal"] == document["files"][0]["prompts"] == 1
+    assert document == {**json.loads((tmp_path / "out" / "proof.json").read_text()), "folder": str(tmp_path / "out")}
+    assert str(tmp_path) not in (tmp_path / "out" / "proof.json").read_text()
+    assert list(shop.root.glob("work/export*")) == []
+
+
+def test_merged_weights_are_exported_with_the_evaluated_decoding(shop: Promotable, tmp_path: Path) -> None:
+    ended = _export(shop, "1", "--format", "safetensors", "--out", tmp_path / "out")
+    assert ended.returncode == 0, ended.stderr
+    assert {"model.safetensors", "config.json", "tokenizer.json", "proof.json"} <= _names(tmp_path / "out")
+    assert "merge.json" not in _names(tmp_path / "out")
+    assert json.loads((tmp_path / "out" / "generation_config.json").read_text())["max_new_tokens"] == 16
+    assert "Version 1 of tucano2-commerce, read back by transformers" in ended.stderr
+    assert "1 of 1" in ended.stderr
+    assert max(map(len, ended.stderr.splitlines())) <= max(100, len(f"exported: {tmp_path / 'out'}") + 30)
+
+
+def test_an_adapter_is_found_by_peft_with_its_base(shop: Promotable, tmp_path: Path) -> None:
+    from peft import AutoPeftModelForCausalLM
+
+    _document(_export(shop, "1", "--format", "peft", "--out", tmp_path / "out", "--json"))
+    model = AutoPeftModelForCausalLM.from_pretrained(tmp_path / "out")
+    assert model.peft_config["default"].base_model_name_or_path == str(tmp_path / "out" / "base")
+    assert "published.json" not in _names(tmp_path / "out" / "base")
+
+
+def test_an_adapter_of_a_hubs_model_names_it_with_its_commit(shop: Promotable, tmp_path: Path) -> None:
+    def published(folder: Path) -> None:
+        save_base(folder)
+        origin = {"name": "Polygl0t/Tucano2", "revision": None, "commit": "c0ffee"}
+        (folder / "published.json").write_text(json.dumps(origin), encoding="utf-8")
+
+    world = replace(shop, root=tmp_path / "state", base=commit(tmp_path / "state", "base", published))
+    world = replace(world, dataset=make_promotable(world.root).dataset)
+    world.register(world.policy(1), world.evaluation("promote"), "promote", MODEL)
+    _document(_export(world, "1", "--format", "peft", "--out", tmp_path / "out", "--json"))
+    named = json.loads((tmp_path / "out" / "adapter_config.json").read_text(encoding="utf-8"))
+    assert (named["base_model_name_or_path"], named["revision"]) == ("Polygl0t/Tucano2", "c0ffee")
+    assert not (tmp_path / "out" / "base").exists()
+
+
+def test_an_interrupted_export_leaves_nothing(shop: Promotable, tmp_path: Path) -> None:
+    command = ["export", "1", "--format", "gguf", "--out", str(tmp_path / "out"), "--set", f"state.root={shop.root}"]
+    with subprocess.Popen([sys.executable, "-m", "flows", *command], stderr=subprocess.PIPE, text=True) as running:
+        wait_until(lambda: next(tmp_path.glob(".out-*/*.gguf"), None) is not None, seconds=120)
+        running.send_signal(signal.SIGTERM)
+        _, said = running.communicate(timeout=120)
+    assert running.returncode == 4
+    assert said.splitlines()[-1].startswith(f"tucano: interrupted, and nothing is in {tmp_path / 'out'}; run the same")
+    assert list(tmp_path.iterdir()) == []
+    assert list(shop.root.glob("work/export*")) == []
+
+
+def test_an_adapter_without_prompts_of_its_task_is_refused(shop: Promotable, tmp_path: Path) -> None:
+    ended = _export(shop, "2", "--format", "peft", "--out", tmp_path / "out")
+    assert ended.returncode == 2
+    assert "has no test prompt of churn, so its adapter is unproven" in ended.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_differs_is_refused_with_exit_code_3_and_nothing_is_left(
+    shop: Promotable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flows.stages import export
+
+    def refuse(_: str, __: Any, work: Path, **___: Any) -> str:
+        work.mkdir(parents=True)
+        (work / "child.log").touch()
+        raise GateRefused("the file is not the version; nothing is exported")
+
+    monkeypatch.setattr(export, "run_child", refuse)
+    ended = _export(shop, "1", "--format", "gguf", "--out", tmp_path / "out")
+    assert (ended.returncode, ended.stderr.strip()) == (3, "tucano: the file is not the version; nothing is exported")
+    assert list(tmp_path.glob(".out-*")) == []
+    assert not (tmp_path / "out").exists()
+    assert list(shop.root.glob("work/export*")) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("champion", "--format", "gguf"), "export one that is registered with `tucano export 2`, or promote one"),
+        (("9", "--format", "gguf"), "has no version 9; it has 2, 1"),
+        (("2", "--format", "gguf"), "has an adapter for each of churn, push, which are no one model; export it with"),
+        (("2", "--format", "safetensors"), "--format peft"),
+        (("1", "--format", "onnx"), "onnx"),
+    ],
+)
+def test_what_cannot_be_exported_is_refused(
+    shop: Promotable, arguments: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    ended = _export(shop, *arguments, "--out", tmp_path / "new" / "out")
+    assert ended.returncode == 2
+    assert said in ended.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_with_files_is_not_overwritten(shop: Promotable, tmp_path: Path) -> None:
+    (tmp_path / "mine").touch()
+    ended = _export(shop, "1", "--format", "gguf", "--out", tmp_path)
+    assert ended.returncode == 2
+    assert f"{tmp_path} exists and is no empty folder" in ended.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["mine"]
+
+
+def test_a_damaged_version_is_not_exported(shop: Promotable, tmp_path: Path) -> None:
+    (weights,) = store_of(shop.root).path(shop.base.sha256).glob("*.safetensors")
+    whole = weights.read_bytes()
+    try:
+        weights.chmod(0o644)
+        weights.write_bytes(whole[:-1])
+        ended = _export(shop, "1", "--format", "peft", "--out", tmp_path / "out")
+    finally:
+        weights.write_bytes(whole)
+    assert ended.returncode == 2
+    assert "version 1 of tucano2-commerce is lost or damaged" in ended.stderr

@@ -1,0 +1,88 @@
+"""A tokenizer is described in GGUF's terms, or refused with the format that holds it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tokenizers import normalizers, pre_tokenizers
+
+from schemas.errors import InputError
+from tasks.serve.export.gguf_reader import as_tokenizer
+from tasks.serve.export.original import PROBES
+from tasks.serve.export.vocabulary import BYTE, CONTROL, NORMAL, SPLITS, UNKNOWN, UNUSED, USER_DEFINED, vocabulary_of
+from tests.tasks.serve.export.models import small_tokenizer
+
+ROWS = 520
+
+
+def _split(*expressions: str) -> Any:
+    from tokenizers import Regex
+
+    splits = [pre_tokenizers.Split(Regex(expression), "isolated") for expression in expressions]
+    return pre_tokenizers.Sequence([*splits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_a_byte_level_tokenizer_is_read_back_with_its_own_splits(name: str) -> None:
+    tokenizer: Any = small_tokenizer(pieces=False)
+    tokenizer.backend_tokenizer.pre_tokenizer = _split(*SPLITS[name])
+    found = vocabulary_of(tokenizer, ROWS)
+    assert (found.model, found.pre) == ("gpt2", name)
+    read = as_tokenizer(found)
+    for probe in PROBES:
+        text = f"<|im_start|>{probe}<|im_end|>"
+        assert read.encode(text, add_special_tokens=False) == tokenizer.encode(text, add_special_tokens=False)
+
+
+@pytest.mark.parametrize(
+    ("splits", "name"),
+    [
+        ([pre_tokenizers.ByteLevel(add_prefix_space=False)], "gpt-2"),
+        ([pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)], "smollm"),
+    ],
+)
+def test_the_librarys_own_splits_have_names(splits: list[Any], name: str) -> None:
+    tokenizer: Any = small_tokenizer(pieces=False)
+    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(splits)
+    assert vocabulary_of(tokenizer, ROWS).pre == name
+
+
+def test_sentencepieces_tokens_have_their_types_and_merge_by_score() -> None:
+    tokenizer = small_tokenizer(pieces=True)
+    found = vocabulary_of(tokenizer, ROWS)
+    kinds = dict(zip(found.tokens, found.types, strict=True))
+    assert (kinds["<|unk|>"], kinds["<|im_end|>"], kinds["<0x41>"]) == (UNKNOWN, CONTROL, BYTE)
+    assert (kinds["<think>"], kinds["a"], kinds["[PAD519]"]) == (USER_DEFINED, NORMAL, UNUSED)
+    assert not (found.adds_begin or found.adds_blank)
+    read = as_tokenizer(found)
+    for probe in PROBES:
+        text = f"<|im_start|>user\n{probe}<|im_end|>"
+        assert read.encode(text, add_special_tokens=False) == tokenizer.encode(text, add_special_tokens=False)
+
+
+def _lower(tokenizer: Any) -> None:
+    tokenizer.backend_tokenizer.normalizer = normalizers.Lowercase()
+
+
+def _words(tokenizer: Any) -> None:
+    tokenizer.backend_tokenizer.pre_tokenizer = _split(r"\w+")
+
+
+def _begins(tokenizer: Any) -> None:
+    tokenizer.chat_template = "{{ bos_token }}" + tokenizer.chat_template
+
+
+@pytest.mark.parametrize(
+    ("change", "rows", "said"),
+    [
+        (_lower, ROWS, r"rules that GGUF has no name for \(Lowercase, Digits, ByteLevel\); export it with --format"),
+        (_words, ROWS, r"rules that GGUF has no name for \(Split, ByteLevel\)"),
+        (_begins, ROWS, "the chat template writes a BOS token, and the tokenizer has none"),
+        (lambda _: None, 100, r"the tokenizer has \d+ tokens, and the model 100"),
+    ],
+)
+def test_what_gguf_cannot_say_is_refused(change: Callable[[Any], None], rows: int, said: str) -> None:
+    tokenizer: Any = small_tokenizer(pieces=False)
+    change(tokenizer)
+    with pytest.raises(InputError, match=said):
+        vocabulary_of(tokenizer, rows)
