@@ -1,16 +1,10 @@
 """`tucano serve` as people run it: real engines are killed and switched under requests, and none is lost."""
 
-import json
 import signal
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 import httpx
 import psutil
@@ -19,11 +13,10 @@ import pytest
 from tests.flows.command import in_a_process
 from tests.flows.promotable import Promotable, make_promotable, store_of
 from tests.gateway import wait_for
+from tests.serving import SECONDS, Served, free_port, serving
 
 pytestmark = pytest.mark.integration
 MODEL = "tucano2-commerce"
-SECONDS = 120
-"""Longest wait for anything: a limit of hanging, not of speed."""
 
 
 @pytest.fixture(scope="module")
@@ -39,39 +32,6 @@ def _promote(shop: Promotable, version: str) -> None:
     shop.registry.promote(MODEL, "champion", "previous", version, promotion="0" * 64)
 
 
-@dataclass
-class Served:
-    """A running `tucano serve`."""
-
-    process: "subprocess.Popen[str]"
-    url: str
-    logs: Path
-    said: list[str] = field(default_factory=list)
-
-    def ask(self, review: str = "Chegou quebrado") -> httpx.Response:
-        return httpx.post(f"{self.url}/v1/tasks/sentiment", json={"review": review}, timeout=SECONDS)
-
-    def logged(self) -> dict[str, dict[str, Any]]:
-        lines = [line for file in self.logs.glob("*.jsonl") for line in file.read_text().splitlines()]
-        return {line["request_id"]: line for line in map(json.loads, lines)}
-
-    @property
-    def gateway(self) -> psutil.Process:
-        (gateway,) = psutil.Process(self.process.pid).children()
-        return gateway
-
-    @property
-    def engine(self) -> psutil.Process:
-        """The process that draws: the youngest of the gateway's."""
-        return max(self.gateway.children(recursive=True), key=lambda process: process.create_time())
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def _arguments(shop: Promotable, port: int, *more: str) -> list[str]:
     settings = [f"state.root={shop.root}", f"serve.port={port}", "serve.golden_prompts=0", "serve.follow_seconds=0.2"]
     return ["serve", *(part for setting in (*settings, *more) for part in ("--set", setting))]
@@ -79,26 +39,13 @@ def _arguments(shop: Promotable, port: int, *more: str) -> list[str]:
 
 @contextmanager
 def _serving(shop: Promotable, *more: str) -> Iterator[Served]:
-    port = _free_port()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "flows", *_arguments(shop, port, *more)], stderr=subprocess.PIPE, text=True
-    )
-    served = Served(process, f"http://127.0.0.1:{port}", shop.root / "logs")
-    assert process.stderr is not None
-    listener = threading.Thread(target=served.said.extend, args=[process.stderr])
-    listener.start()
-    try:
-        wait_for(lambda: any("answers at" in line for line in served.said) or process.poll() is not None, SECONDS)
-        assert process.poll() is None, served.said
+    port = free_port()
+    with serving(shop.root, port, _arguments(shop, port, *more)) as served:
         yield served
-    finally:
-        process.terminate()
-        process.wait(SECONDS)
-        listener.join()
 
 
 def test_without_a_champion_or_a_free_port_it_does_not_start(shop: Promotable) -> None:
-    ended = in_a_process(*_arguments(shop, _free_port()))
+    ended = in_a_process(*_arguments(shop, free_port()))
     assert ended.returncode == 2
     assert "no version of tucano2-commerce is `champion` yet" in ended.stderr
     with socket.socket() as taken:
@@ -109,7 +56,7 @@ def test_without_a_champion_or_a_free_port_it_does_not_start(shop: Promotable) -
 
 
 def test_other_machines_are_not_served_without_tokens(shop: Promotable) -> None:
-    open_to_all = in_a_process(*_arguments(shop, _free_port(), "serve.host='0.0.0.0'"))
+    open_to_all = in_a_process(*_arguments(shop, free_port(), "serve.host='0.0.0.0'"))
     assert open_to_all.returncode == 2
     assert "token_variable" in open_to_all.stderr
 
