@@ -23,8 +23,9 @@ LONG = chat([{"role": "user", "content": "oi"}])
 class Client:
     """A client of the application that may hang up."""
 
-    def __init__(self, app: FastAPI) -> None:
+    def __init__(self, app: FastAPI, drawing: Drawing) -> None:
         self.app = app
+        self.drawing = drawing
 
     def post(self, *bodies: bytes, hangs_up_at: int = 0) -> list[dict[str, Any]]:
         """Return what the application sent to a client that hangs up when so many rows are drawn."""
@@ -62,7 +63,7 @@ def client(loaded: LoadedModels) -> Iterator[Client]:
     drawing = Drawing(loaded, lambda: None)
     app = engine_app(loaded, drawing)
     app.state.loaded = loaded
-    yield Client(app)
+    yield Client(app, drawing)
     drawing.close()
 
 
@@ -78,8 +79,10 @@ def test_a_client_that_hangs_up_frees_its_row(client: Client, loaded: LoadedMode
     engine.join = lambda row: (begun.append(row), join(row))
     client.post(json.dumps(LONG | {"stream": stream}).encode(), hangs_up_at=1)
     deadline = time.monotonic() + PATIENCE
-    while _rows(loaded) and time.monotonic() < deadline:
+    while _rows(loaded) and client.drawing.error is None and time.monotonic() < deadline:
         time.sleep(0.001)
+    assert _rows(loaded) == []
+    assert client.drawing.error is None
     assert 0 < len(begun[0].drawn) < MAX_TOKENS
     assert not begun[0].ended
 
