@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
+from tasks.policy.continuous import DrawnRow
 from tasks.serve.local_engine.app import MOST_BYTES, engine_app
 from tasks.serve.local_engine.drawing import Drawing
 from tasks.serve.local_engine.loaded import LoadedModels
@@ -73,10 +74,15 @@ def _rows(loaded: LoadedModels) -> list[Any]:
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_client_that_hangs_up_frees_its_row(client: Client, loaded: LoadedModels, stream: bool) -> None:
-    begun: list[Any] = []
+    begun: list[DrawnRow] = []
     engine: Any = loaded.models[0].engine
     join = engine.join
-    engine.join = lambda row: (begun.append(row), join(row))
+
+    def recorded(row: DrawnRow) -> None:
+        begun.append(row)
+        join(row)
+
+    engine.join = recorded
     client.post(json.dumps(LONG | {"stream": stream}).encode(), hangs_up_at=1)
     deadline = time.monotonic() + PATIENCE
     while _rows(loaded) and client.drawing.error is None and time.monotonic() < deadline:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tasks.policy.continuous import DrawnRow
 from tasks.policy.generate import as_messages, generate
 from tasks.serve.local_engine.asked import AskedAnswer, Heard, ready
 from tasks.serve.local_engine.chat import ChatRequest, ChatTurn
@@ -51,7 +52,12 @@ def test_more_than_the_most_wait_and_are_drawn_in_their_order(asker: Asker, poli
     joined: list[Any] = []
     engine: Any = asker.loaded.models[0].engine
     join = engine.join
-    engine.join = lambda row: (joined.append((row, len(engine.rows))), join(row))
+
+    def recorded(row: DrawnRow) -> None:
+        joined.append((row, len(engine.rows)))
+        join(row)
+
+    engine.join = recorded
     asked = [asker.ask(text) for text in texts]
     answers = dict(asker.next() for _ in texts)
     assert [row for row, _ in joined] == [each.row for each in asked]
