@@ -14,10 +14,10 @@ from tasks.serve.local_engine.app import MOST_BYTES, engine_app
 from tasks.serve.local_engine.drawing import Drawing
 from tasks.serve.local_engine.loaded import LoadedModels
 from tests.tasks.serve.local_engine.conftest import MAX_TOKENS
-from tests.tasks.serve.local_engine.running import chat
+from tests.tasks.serve.local_engine.running import ENDLESS, chat
 
 PATIENCE = 60
-LONG = chat([{"role": "user", "content": "oi"}])
+LONG = chat([{"role": "user", "content": "oi"}], structured_outputs={"grammar": ENDLESS})
 """A request whose answer takes the longest."""
 
 

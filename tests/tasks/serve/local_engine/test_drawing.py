@@ -9,10 +9,11 @@ import pytest
 from tasks.policy.continuous import DrawnRow
 from tasks.policy.generate import as_messages, generate
 from tasks.serve.local_engine.asked import AskedAnswer, Heard, ready
-from tasks.serve.local_engine.chat import ChatRequest, ChatTurn
+from tasks.serve.local_engine.chat import ChatRequest, ChatTurn, GuidedBy
 from tasks.serve.local_engine.drawing import Drawing
 from tasks.serve.local_engine.loaded import LoadedModels
 from tests.tasks.serve.local_engine.conftest import ROWS
+from tests.tasks.serve.local_engine.running import ENDLESS
 
 PATIENCE = 120
 LONG = 1_000
@@ -30,7 +31,13 @@ class Asker:
     def ask(self, text: str, max_tokens: int = 8, *, stream: bool = False) -> AskedAnswer:
         turns = [ChatTurn(role="system", content="Seja breve."), ChatTurn(role="user", content=text)]
         chat = ChatRequest(
-            model="champion", messages=turns, temperature=0.7, max_tokens=max_tokens, stream=stream, seed=len(text)
+            model="champion",
+            messages=turns,
+            temperature=0.7,
+            max_tokens=max_tokens,
+            stream=stream,
+            seed=len(text),
+            structured_outputs=GuidedBy(grammar=ENDLESS) if max_tokens == LONG else None,
         )
         asked = ready(chat, self.loaded, lambda news: self.heard.put((text, news)))
         self.drawing.ask(asked)
