@@ -79,8 +79,6 @@ class Drawing:
             if asked.gone:
                 del self._drawn[row]
                 _engine_of(asked).leave(row)
-        if any(asked.gone for asked in self._waiting):
-            self._waiting = deque(asked for asked in self._waiting if not asked.gone)
 
     def _admit(self) -> None:
         computed = 0

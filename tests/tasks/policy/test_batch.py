@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tasks.policy import batch
-from tasks.policy.batch import host_memory, sequence_bytes, sequences_at_once
+from tasks.policy.batch import host_memory, longest_sequence, sequence_bytes, sequences_at_once
 from tasks.policy.load import load_policy
 from tasks.train.sizing.decoder_shape import KNOWN_SHAPES, DecoderShape
 
@@ -40,6 +40,18 @@ def test_as_many_are_generated_at_once_as_fit_and_never_more_than_are_asked_for(
         memory = int((weights + sequences * each) / batch.HOST_SHARE)
         monkeypatch.setattr(batch, "host_memory", lambda memory=memory: memory)
         assert sequences_at_once(model, 100, 100, most) == at_once
+
+
+def test_of_the_longest_sequence_as_many_fit_as_were_asked_for_and_the_model_can_read_it(
+    model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = sum(weight.nbytes for weight in model.parameters())
+    for tokens, sequences, longest in ((100, 3, 100), (1, 64, 1), (10**6, 3, model.config.max_position_embeddings)):
+        memory = int((weights + sequences * sequence_bytes(model, tokens, 0)) / batch.HOST_SHARE) + 1
+        monkeypatch.setattr(batch, "host_memory", lambda memory=memory: memory)
+        assert longest_sequence(model, sequences) == longest
+    monkeypatch.setattr(batch, "host_memory", lambda: weights)
+    assert longest_sequence(model, 3) == 0
 
 
 def test_a_container_has_the_memory_that_it_may_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

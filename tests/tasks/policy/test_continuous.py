@@ -65,8 +65,8 @@ def _choice(prompt: Sequence[int]) -> Sampled:
     return Sampled(keys_of([prompt], SEED), temperature=0.5 + len(prompt) / 20)
 
 
-def _row(prompt: tuple[int, ...]) -> DrawnRow:
-    return DrawnRow(prompt, _choice(prompt), MOST)
+def _row(prompt: tuple[int, ...], most: int = MOST) -> DrawnRow:
+    return DrawnRow(prompt, _choice(prompt), most)
 
 
 def _empty(engine: ContinuousEngine) -> None:
@@ -75,7 +75,7 @@ def _empty(engine: ContinuousEngine) -> None:
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.one_of(st.just("step"), st.integers(0, 8), st.sampled_from(["leave 0", "leave 1", "leave 3"]))))
+@given(st.lists(st.one_of(st.just("step"), st.integers(0, 17), st.sampled_from(["leave 0", "leave 1", "leave 3"]))))
 def test_a_row_is_drawn_as_if_it_were_alone_whoever_joins_and_leaves(
     engine: ContinuousEngine, prompts: list[tuple[int, ...]], alone: list[list[int]], acts: list[Any]
 ) -> None:
@@ -89,15 +89,18 @@ def test_a_row_is_drawn_as_if_it_were_alone_whoever_joins_and_leaves(
             engine.step()
             assert all(len(row.drawn) == count + 1 for row, count in before)
         elif isinstance(act, int) and len(engine.rows) < ROWS:
-            begun.append((act, _row(prompts[act])))
+            # Every second one is a single token, and ends as it joins.
+            number, most = act // 2, (MOST, 1)[act % 2]
+            begun.append((number, _row(prompts[number], most)))
             engine.join(begun[-1][1])
+            assert begun[-1][1].ended == (begun[-1][1] not in engine.rows)
         elif isinstance(act, str) and (place := int(act[-1])) < len(engine.rows):
             left.append((engine.rows[place], len(engine.rows[place].drawn)))
             engine.leave(left[-1][0])
     assert engine.rows == []
     gone = {id(row): count for row, count in left}
     for number, row in begun:
-        assert row.drawn == alone[number][: gone.get(id(row), MOST)]
+        assert row.drawn == alone[number][: gone.get(id(row), row.most)]
         assert row.ended == (id(row) not in gone)
 
 

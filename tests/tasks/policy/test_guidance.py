@@ -16,7 +16,7 @@ from tasks.commerce.sql_qa.query_text import candidates, form
 from tasks.commerce.text.json_fields import is_boolean, is_share, is_text
 from tasks.commerce.text.parser import parse_object
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
-from tasks.policy.guidance import Grammars, GuidedLogits
+from tasks.policy.guidance import STARTED, Grammars, GuidedLogits
 from tasks.stand_in.model import StandInShape, build_model, build_tokenizer
 
 SMALL = StandInShape(vocabulary_size=512, hidden_size=32, layers=1, heads=2, key_value_heads=1, feed_forward_size=32)
@@ -165,6 +165,16 @@ def test_a_tokenizer_without_some_bytes_is_refused() -> None:
     tokenizer.decoder = decoders.ByteLevel()
     with pytest.raises(InputError, match="a token for every byte"):
         Grammars(PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>"), len(vocabulary))
+
+
+def test_grammars_of_strangers_are_not_kept_for_ever(policy: tuple[Any, Any]) -> None:
+    _, tokenizer = policy
+    grammars = Grammars(tokenizer, len(tokenizer))
+    first = grammars.allowed([grammars.start(AB)])
+    for number in range(2 * STARTED):
+        grammars.start(f"start: A\nA: /{'a' * number}b/")
+    assert len(grammars._started) == STARTED
+    assert torch.equal(grammars.allowed([grammars.start(AB)]), first)
 
 
 def test_guidance_names_the_tasks_that_it_guides() -> None:

@@ -17,6 +17,8 @@ from tasks.serve.local_engine.request import LocalEngineRequest
 
 MODULE = "tasks.serve.local_engine.child"
 PATIENCE = 240
+ENDLESS = "start: A\nA: /[a-z]{9000}/"
+"""Grammar of an answer that reaches any limit of tokens: an untrained model may end its turn anywhere."""
 
 
 @dataclass

@@ -9,22 +9,24 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
+from tasks.policy.continuous import DrawnRow
 from tasks.serve.local_engine.app import MOST_BYTES, engine_app
 from tasks.serve.local_engine.drawing import Drawing
 from tasks.serve.local_engine.loaded import LoadedModels
 from tests.tasks.serve.local_engine.conftest import MAX_TOKENS
-from tests.tasks.serve.local_engine.running import chat
+from tests.tasks.serve.local_engine.running import ENDLESS, chat
 
 PATIENCE = 60
-LONG = chat([{"role": "user", "content": "oi"}])
+LONG = chat([{"role": "user", "content": "oi"}], structured_outputs={"grammar": ENDLESS})
 """A request whose answer takes the longest."""
 
 
 class Client:
     """A client of the application that may hang up."""
 
-    def __init__(self, app: FastAPI) -> None:
+    def __init__(self, app: FastAPI, drawing: Drawing) -> None:
         self.app = app
+        self.drawing = drawing
 
     def post(self, *bodies: bytes, hangs_up_at: int = 0) -> list[dict[str, Any]]:
         """Return what the application sent to a client that hangs up when so many rows are drawn."""
@@ -62,7 +64,7 @@ def client(loaded: LoadedModels) -> Iterator[Client]:
     drawing = Drawing(loaded, lambda: None)
     app = engine_app(loaded, drawing)
     app.state.loaded = loaded
-    yield Client(app)
+    yield Client(app, drawing)
     drawing.close()
 
 
@@ -72,14 +74,21 @@ def _rows(loaded: LoadedModels) -> list[Any]:
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_client_that_hangs_up_frees_its_row(client: Client, loaded: LoadedModels, stream: bool) -> None:
-    begun: list[Any] = []
+    begun: list[DrawnRow] = []
     engine: Any = loaded.models[0].engine
     join = engine.join
-    engine.join = lambda row: (begun.append(row), join(row))
+
+    def recorded(row: DrawnRow) -> None:
+        begun.append(row)
+        join(row)
+
+    engine.join = recorded
     client.post(json.dumps(LONG | {"stream": stream}).encode(), hangs_up_at=1)
     deadline = time.monotonic() + PATIENCE
-    while _rows(loaded) and time.monotonic() < deadline:
+    while _rows(loaded) and client.drawing.error is None and time.monotonic() < deadline:
         time.sleep(0.001)
+    assert _rows(loaded) == []
+    assert client.drawing.error is None
     assert 0 < len(begun[0].drawn) < MAX_TOKENS
     assert not begun[0].ended
 

@@ -14,7 +14,8 @@ from tests.tasks.serve.local_engine.conftest import MAX_TOKENS
 
 def _ready(loaded: LoadedModels, *texts: str, **changes: Any) -> AskedAnswer:
     turns = [ChatTurn(role="user" if number else "system", content=text) for number, text in enumerate(texts)]
-    chat = ChatRequest(**({"model": "champion", "messages": turns, "temperature": 0.7} | changes))
+    fields: dict[str, Any] = {"model": "champion", "messages": turns, "temperature": 0.7}
+    chat = ChatRequest(**(fields | changes))
     return ready(chat, loaded, lambda _: None)
 
 

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from tasks.policy.continuous import DrawnRow
 from tasks.policy.generate import as_messages, generate
 from tasks.serve.local_engine.asked import AskedAnswer, Heard, ready
-from tasks.serve.local_engine.chat import ChatRequest, ChatTurn
+from tasks.serve.local_engine.chat import ChatRequest, ChatTurn, GuidedBy
 from tasks.serve.local_engine.drawing import Drawing
 from tasks.serve.local_engine.loaded import LoadedModels
 from tests.tasks.serve.local_engine.conftest import ROWS
+from tests.tasks.serve.local_engine.running import ENDLESS
 
 PATIENCE = 120
 LONG = 1_000
@@ -29,7 +31,13 @@ class Asker:
     def ask(self, text: str, max_tokens: int = 8, *, stream: bool = False) -> AskedAnswer:
         turns = [ChatTurn(role="system", content="Seja breve."), ChatTurn(role="user", content=text)]
         chat = ChatRequest(
-            model="champion", messages=turns, temperature=0.7, max_tokens=max_tokens, stream=stream, seed=len(text)
+            model="champion",
+            messages=turns,
+            temperature=0.7,
+            max_tokens=max_tokens,
+            stream=stream,
+            seed=len(text),
+            structured_outputs=GuidedBy(grammar=ENDLESS) if max_tokens == LONG else None,
         )
         asked = ready(chat, self.loaded, lambda news: self.heard.put((text, news)))
         self.drawing.ask(asked)
@@ -48,10 +56,19 @@ def asker(loaded: LoadedModels) -> Iterator[Asker]:
 
 def test_more_than_the_most_wait_and_are_drawn_in_their_order(asker: Asker, policy: tuple[Any, Any]) -> None:
     texts = [f"o pedido{' e' * number}" for number in range(4 * ROWS)]
-    for text in texts:
-        asker.ask(text)
+    joined: list[Any] = []
+    engine: Any = asker.loaded.models[0].engine
+    join = engine.join
+
+    def recorded(row: DrawnRow) -> None:
+        joined.append((row, len(engine.rows)))
+        join(row)
+
+    engine.join = recorded
+    asked = [asker.ask(text) for text in texts]
     answers = dict(asker.next() for _ in texts)
-    assert list(answers) == texts
+    assert [row for row, _ in joined] == [each.row for each in asked]
+    assert max(before for _, before in joined) == ROWS - 1
     for text in texts:
         (alone,) = generate(
             *policy,
@@ -67,7 +84,8 @@ def test_more_than_the_most_wait_and_are_drawn_in_their_order(asker: Asker, poli
 def test_a_short_answer_does_not_wait_for_a_long_one_that_was_asked_before(asker: Asker) -> None:
     asker.ask("longa", LONG)
     asker.ask("curta", 3)
-    assert asker.next()[0] == "curta"
+    text, news = asker.next()
+    assert (text, news.refused) == ("curta", None)
 
 
 def test_an_answer_that_nobody_waits_for_gives_its_place_away(asker: Asker) -> None:
@@ -76,7 +94,8 @@ def test_an_answer_that_nobody_waits_for_gives_its_place_away(asker: Asker) -> N
     for asked in rows:
         asked.gone = True
     asker.ask("curta", 3)
-    assert asker.next()[0] == "curta"
+    text, news = asker.next()
+    assert (text, news.refused) == ("curta", None)
     assert all(len(asked.row.drawn) < LONG and not asked.row.ended for asked in rows)
     assert asker.heard.empty()
 
