@@ -12,7 +12,7 @@ def print_export(document: Mapping[str, Any], folder: Path) -> None:
     files = document["files"]
     print_table(
         f"Version {document['version']} of {document['model']}, read back by {files[0]['read_by']}",
-        ("file", "MB", "answers equal", "nats apart", "format's noise", "reward lost, 95 % interval"),
+        ("file", "MB", "answers equal", "nats apart", "noise", "reward lost, 95 % interval"),
         [
             (
                 _label(file["name"]),

@@ -25,7 +25,6 @@ from tasks.serve.served_model import Decoding
 
 ExportFormat = Literal["safetensors", "gguf", "peft"]
 MODELFILE: Final = "Modelfile"
-PROOFS_FILE: Final = "proofs.json"
 
 
 class ExportRequest(BaseModel):
