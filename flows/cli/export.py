@@ -14,7 +14,6 @@ from schemas.config.profiles import load_config
 from schemas.disk import write_whole
 
 PROOF_FILE = "proof.json"
-CHAMPION = "champion"
 
 
 def export(
@@ -36,7 +35,7 @@ def export(
         # Torch, transformers and MLflow take seconds to import, and a mistake above none.
         from flows.stages.export import export_version  # noqa: PLC0415
 
-        number = None if version == CHAMPION else version
+        number = None if version == config.promote.alias else version
         document = export_version(config, number, kind, draft, out, progress)
         write_whole(draft / PROOF_FILE, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     emit({**document, "folder": str(out)}, as_json=as_json)

@@ -51,6 +51,7 @@ def export_version(
     store = existing_store(config, "no model is there that could be exported")
     parts = version_parts(config, store, number, instead="export one that is registered with `tucano export {}`")
     adapters = _adapters(store, parts, kind)
+    verified_record(store, parts.policy.inputs["dataset"], parts.what)
     with _work(config) as work:
         weights = _weights(config, store, parts, kind, work, progress)
         published = published_base(weights) if kind == "peft" else None

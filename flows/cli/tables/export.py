@@ -12,7 +12,7 @@ def print_export(document: Mapping[str, Any], folder: Path) -> None:
     files = document["files"]
     print_table(
         f"Version {document['version']} of {document['model']}, read back by {files[0]['read_by']}",
-        ("file", "MB", "answers equal", "nats apart", "format's noise", "reward lost, 95 % interval"),
+        ("file", "MB", "answers equal", "nats apart", "noise", "reward lost, 95 % interval"),
         [
             (
                 _label(file["name"]),
@@ -26,6 +26,8 @@ def print_export(document: Mapping[str, Any], folder: Path) -> None:
         ],
     )
     say(f"exported: {folder}")
+    if document["format"] == "gguf" and files[0]["modelfile"] is None:
+        say("no Modelfile: Ollama has a tokenizer of its own for this model, which reads the prompts as other tokens")
     say(f"use it: {_use(document, folder)}")
 
 
@@ -46,5 +48,8 @@ def _use(document: Mapping[str, Any], folder: Path) -> str:
     if document["format"] == "safetensors":
         return f"vllm serve {folder}"
     if document["format"] == "gguf":
-        return f"ollama create {document['model']} -f {folder / 'Modelfile-Q8_0'}"
+        last = document["files"][-1]
+        if last["modelfile"] is None:
+            return f"llama-server --jinja -m {folder / last['name']}"
+        return f"ollama create {document['model']} -f {folder / last['modelfile']}"
     return f"AutoPeftModelForCausalLM.from_pretrained({str(folder)!r}) of PEFT"

@@ -71,6 +71,15 @@ def require_same_tokens(name: str, original: Original, tokenizer: "PreTrainedTok
             raise GateRefused(f"{name} says answer {number} with other words of the same tokens; {OTHER_FORMAT}")
 
 
+def has_same_tokens(original: Original, tokenizer: "PreTrainedTokenizerBase") -> bool:
+    """Return whether a tokenizer reads every prompt as the same tokens."""
+    own, other = (
+        [each.encode(text, add_special_tokens=False) for text in original.texts]
+        for each in (original.tokenizer, tokenizer)
+    )
+    return own == other
+
+
 def require_same_vocabulary(name: str, own: GgufVocabulary, found: GgufVocabulary) -> None:
     """Require the version's special tokens, tokens, types and merges.
 

@@ -19,13 +19,12 @@ from tasks.serve.export.adapter import BASE_FOLDER, name_base, write_adapter_fol
 from tasks.serve.export.gguf_file import PRECISIONS, write_gguf
 from tasks.serve.export.modelfile import write_modelfile
 from tasks.serve.export.original import ask_original, load_exact, placed, some_of
-from tasks.serve.export.proof import ExportProof, Version, prove_adapter, prove_folder, prove_gguf
+from tasks.serve.export.proof import ExportProof, Version, ollama_reads, prove_adapter, prove_folder, prove_gguf
 from tasks.serve.package import write_decoding
 from tasks.serve.served_model import Decoding
 
 ExportFormat = Literal["safetensors", "gguf", "peft"]
 MODELFILE: Final = "Modelfile"
-PROOFS_FILE: Final = "proofs.json"
 
 
 class ExportRequest(BaseModel):
@@ -98,10 +97,12 @@ def _export_model(
         proofs = []
         for number, precision in enumerate(PRECISIONS, start=1):
             file = request.output / f"{request.name}-{precision}.gguf"
-            beside = request.output / f"{MODELFILE}-{precision}"
             write_gguf(request.weights, file, precision, name=request.name)
-            write_modelfile(request.weights, beside, file.name, decoding)
             version = Version(request.weights, original, _part(progress, number, parts))
+            beside = None
+            if ollama_reads(version, file):
+                beside = request.output / f"{MODELFILE}-{precision}"
+                write_modelfile(request.weights, beside, file.name, decoding)
             proofs.append(prove_gguf(version, file, beside, precision))
     rewards = original.rewards_of(original.answers)
     return Proofs(rewards={proof.name: rewards for proof in proofs}, proofs=proofs)

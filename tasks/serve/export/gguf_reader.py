@@ -4,6 +4,7 @@ transformers rebuilds Qwen's tokenizer of every file of a Qwen, whatever pre-tok
 is rebuilt here from the file's words alone, by the rules that llama.cpp has for them.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -102,6 +103,18 @@ def as_tokenizer(vocabulary: GgufVocabulary) -> "PreTrainedTokenizerBase":
     )
     tokenizer.chat_template = vocabulary.chat_template
     return cast("PreTrainedTokenizerBase", tokenizer)
+
+
+def as_ollama_reads(vocabulary: GgufVocabulary, family: str) -> GgufVocabulary:
+    """Return a vocabulary as Ollama reads it: it has an engine of its own for Qwen3, with Qwen's tokenizer.
+
+    That engine takes tokens and merges from the file, and neither its kind of tokenizer nor its pre-tokenizer.
+
+    Args:
+        vocabulary: The file's.
+        family: Its model type.
+    """
+    return replace(vocabulary, model="gpt2", pre="qwen2") if family == "qwen3" else vocabulary
 
 
 def _byte_level(vocabulary: GgufVocabulary) -> Any:

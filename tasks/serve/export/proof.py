@@ -10,7 +10,7 @@ from schemas.errors import GateRefused
 from schemas.progress import Progress
 from tasks.serve.export import checks
 from tasks.serve.export.gguf_file import Precision, tensors_of
-from tasks.serve.export.gguf_reader import REMEDY, as_tokenizer, load_gguf, read_vocabulary, unreadable
+from tasks.serve.export.gguf_reader import REMEDY, as_ollama_reads, as_tokenizer, load_gguf, read_vocabulary, unreadable
 from tasks.serve.export.modelfile import written_prompt
 from tasks.serve.export.original import Original, load_exact, placed, rendered
 from tasks.serve.export.rounding import round_weights
@@ -31,6 +31,8 @@ class ExportProof(BaseModel):
     """Name of the file in the exported folder; a dot for the folder itself."""
     read_by: str
     """Program that read it back."""
+    modelfile: str | None = None
+    """Name of the Modelfile beside a GGUF file; None without one."""
     tensors: int
     """Tensors whose every number was compared."""
     prompts: int
@@ -64,8 +66,20 @@ def rounding_noise(version: Version, precision: Precision) -> float:
     return checks.difference(version.original.thoughts, version.original.thoughts_of(model))
 
 
-def prove_gguf(version: Version, file: Path, modelfile: Path, precision: Precision) -> ExportProof:
-    """Prove a GGUF file and the Modelfile beside it.
+def ollama_reads(version: Version, file: Path) -> bool:
+    """Return whether Ollama would read a GGUF file's prompts as the same tokens."""
+    vocabulary = as_ollama_reads(read_vocabulary(file), _config(version.weights).model_type)
+    return checks.has_same_tokens(version.original, as_tokenizer(vocabulary))
+
+
+def prove_gguf(version: Version, file: Path, modelfile: Path | None, precision: Precision) -> ExportProof:
+    """Prove a GGUF file, and the Modelfile beside it.
+
+    Args:
+        version: The version.
+        file: The GGUF file.
+        modelfile: The Modelfile; None without one.
+        precision: The file's type of matrices.
 
     Raises:
         GateRefused: It is not the version.
@@ -80,13 +94,15 @@ def prove_gguf(version: Version, file: Path, modelfile: Path, precision: Precisi
     except Exception as error:
         raise unreadable(file, error) from error
     _require_tokenizer(name, original, tokenizer)
-    text = modelfile.read_text(encoding="utf-8")
-    by_ollama = [written_prompt(text, system["content"], user["content"]) for system, user in original.conversations]
-    checks.require_same_prompts(modelfile.name, original, by_ollama)
+    if modelfile is not None:
+        text = modelfile.read_text(encoding="utf-8")
+        asked = [(system["content"], user["content"]) for system, user in original.conversations]
+        checks.require_same_prompts(modelfile.name, original, [written_prompt(text, *each) for each in asked])
     checks.require_same_shape(name, _config(version.weights), model.config)
     tensors = checks.require_same_weights(name, version.weights, model, precision)
     noise = rounding_noise(version, precision)
-    return _answer(version, name, model, GGUF_READER, tensors, noise, must_equal=precision == "F16")
+    found = _answer(version, name, model, GGUF_READER, tensors, noise, must_equal=precision == "F16")
+    return found.model_copy(update={"modelfile": modelfile.name if modelfile is not None else None})
 
 
 def prove_folder(version: Version, folder: Path) -> ExportProof:

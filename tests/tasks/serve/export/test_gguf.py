@@ -13,7 +13,7 @@ from tasks.serve.export.gguf_file import PRECISIONS, Precision, write_gguf
 from tasks.serve.export.gguf_reader import as_tokenizer, read_vocabulary
 from tasks.serve.export.modelfile import write_modelfile
 from tasks.serve.export.original import Original
-from tasks.serve.export.proof import Version, prove_gguf
+from tasks.serve.export.proof import Version, ollama_reads, prove_gguf
 from tasks.serve.export.vocabulary import CONTROL, NORMAL
 from tasks.serve.served_model import Decoding
 from tests.tasks.serve.export.faulty import Change, with_fault
@@ -43,7 +43,10 @@ def whole(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_model_of_either_family_is_proven(precision: Precision, *, pieces: bool, tied: bool, tmp_path: Path) -> None:
     weights = save_model(tmp_path / "model", tied=tied, pieces=pieces)
     version = version_of(weights, ROWS[:4])
-    found = prove_gguf(version, *_export(weights, tmp_path, precision), precision)
+    file, beside = _export(weights, tmp_path, precision)
+    # Ollama reads each Qwen3 with Qwen's tokenizer.
+    assert ollama_reads(version, file) == (not pieces)
+    found = prove_gguf(version, file, None if pieces else beside, precision)
     assert (found.prompts, found.tensors) == (4, 2 * 11 + (2 if tied else 3))
     assert found.difference <= max(1.1 * found.noise, 1e-5)
     if precision == "F16":
@@ -51,6 +54,7 @@ def test_a_model_of_either_family_is_proven(precision: Precision, *, pieces: boo
         assert found.noise < 1e-5
     else:
         assert found.noise > 1e-3
+    assert found.modelfile == (None if pieces else beside.name)
     assert read_vocabulary(tmp_path / f"m-{precision}.gguf").model == ("llama" if pieces else "gpt2")
 
 
