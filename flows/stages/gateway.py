@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,6 @@ from typing import Any, Final
 
 import polars as pl
 import uvicorn
-from tasks.serve.local_engine.request import LocalEngineRequest
 
 from flows.runtime.console import say
 from flows.runtime.session import work_folder
@@ -25,27 +24,25 @@ from schemas.config.config import Config
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
-from schemas.store.files import read_store
 from schemas.tables.prompts import TEST_FILE, read_prompts
-from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.curate.scrub import scrub
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
 from tasks.lineage.store.artifacts import ArtifactDamaged
 from tasks.monitor.scrubbing import scrubbed_references
-from tasks.policy.adapters import adapter_for
 from tasks.policy.child import ChildProcess, run_child
-from tasks.serve.deployment import Deployment
+from tasks.serve.deployed_version import DeployedVersion
 from tasks.serve.engines.client import EngineClient
 from tasks.serve.engines.process import EngineProcess, RunEngine
 from tasks.serve.engines.vllm import run_vllm, vllm_command
 from tasks.serve.following import follow
 from tasks.serve.gateway.answer_log import DailyFile
-from tasks.serve.gateway.answering import Answering
+from tasks.serve.gateway.answering import AnswerService
 from tasks.serve.gateway.app import build_app
 from tasks.serve.gateway.connections import impatient
 from tasks.serve.gateway.limits import read_tokens
 from tasks.serve.gateway.metrics import Metrics
 from tasks.serve.golden import GoldenPrompt, check_golden, chosen
+from tasks.serve.local_engine.request import LocalEngineRequest
 from tasks.serve.served_model import ServedModel
 
 LOGS_FOLDER: Final = "logs"
@@ -94,7 +91,7 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
         deployment = await deploy(model, dataset)
         challenger = await _challenger(config, deploy)
         metrics = Metrics()
-        answering = Answering(
+        answering = AnswerService(
             deployment,
             serve,
             challenger=challenger,
@@ -111,6 +108,8 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
             metrics=metrics,
             feedback=feedback,
             scrub_reference=_scrubbed_reference,
+            logs=folder,
+            language=config.evaluate.language,
         )
         following = asyncio.create_task(_follow(config, number, answering, metrics, deploy))
         try:
@@ -142,7 +141,7 @@ async def _listen(config: Config, app: Any, listening: socket.socket, model: Ser
         )
     )
     address = f"http://{serve.host}:{serve.port}"
-    say(f"{model.version_name} answers at {address}/v1, its page is {address}/docs")
+    say(f"{model.version_name} answers at {address}/v1; its last day is on {address}, its API on {address}/docs")
     say(f"answers are logged in {logs_folder(config)}; Ctrl-C ends it")
     # Uvicorn raises the signal again once all requests ended, and the engine is yet to be ended.
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -150,7 +149,7 @@ async def _listen(config: Config, app: Any, listening: socket.socket, model: Ser
     await server.serve(sockets=[listening])
 
 
-async def _deploy(config: Config, sockets: Path, model: ServedModel, dataset: Path) -> Deployment:
+async def _deploy(config: Config, sockets: Path, model: ServedModel, dataset: Path) -> DeployedVersion:
     """Start a version's engine, and compare its golden answers.
 
     Raises:
@@ -160,15 +159,17 @@ async def _deploy(config: Config, sockets: Path, model: ServedModel, dataset: Pa
     connections = serve.concurrency
     if serve.engine_url is not None:
         client = EngineClient(serve.engine_url, connections=connections)
-        deployment = Deployment(model, client, None)
+        deployment = DeployedVersion(model, client, None)
         if not await client.is_healthy():
             await deployment.retire()
             raise InputError(f"no engine answers at serve.engine_url {serve.engine_url}; start it, or correct the URL")
     else:
         address = Path(tempfile.mkdtemp(dir=sockets)) / "engine"
-        client = EngineClient(ON_THE_SOCKET, socket=address, connections=connections)
+        client = EngineClient(
+            ON_THE_SOCKET, socket=address, connections=connections, takes_seed=serve.engine == "local"
+        )
         process = EngineProcess(model.name, _engine(config, model, address), client)
-        deployment = Deployment(model, client, process)
+        deployment = DeployedVersion(model, client, process)
         try:
             await process.start()
         except BaseException:
@@ -182,14 +183,12 @@ async def _deploy(config: Config, sockets: Path, model: ServedModel, dataset: Pa
     return deployment
 
 
-async def _check(config: Config, deployment: Deployment, dataset: Path) -> None:
+async def _check(config: Config, deployment: DeployedVersion, dataset: Path) -> None:
     serve = config.serve
     if not serve.golden_prompts:
         return
     golden = await asyncio.to_thread(_golden, config, deployment.model, dataset)
-    store = deployment.model.store
-    databases = Databases.from_store(read_store(store)) if store is not None else None
-    check = await check_golden(deployment, golden, databases, tolerance=serve.golden_tolerance)
+    check = await check_golden(deployment, golden, tolerance=serve.golden_tolerance)
     if check is not None:
         say(f"{deployment.model.version_name}: {check}")
 
@@ -202,7 +201,10 @@ def _golden(config: Config, model: ServedModel, dataset: Path) -> list[GoldenPro
         answers = answers_of(store, evaluation, version)
         store.verify(answers.sha256)
     except ArtifactDamaged as error:
-        raise InputError(f"the answers of {model.name} at its evaluation are lost: {error}") from None
+        raise InputError(
+            f"the answers of {model.name} at its evaluation are lost ({error}); bring them back from a backup of the "
+            "state folder, or serve it unchecked with --set serve.golden_prompts=0"
+        ) from None
     first: dict[str, Rollout] = {}
     for rollout in stream_json_lines(store.path(answers.sha256) / ROLLOUTS_FILE, Rollout, "answers"):
         first.setdefault(rollout.prompt_id, rollout)
@@ -212,16 +214,13 @@ def _golden(config: Config, model: ServedModel, dataset: Path) -> list[GoldenPro
 def _engine(config: Config, model: ServedModel, address: Path) -> RunEngine:
     """Return what runs a version's engine on a socket."""
     folder = work_folder(config, f"serve-{model.number}")
-    adapters: Mapping[str, Path] = {}
-    if model.policy is not None:
-        adapters = {task: adapter_for(model.policy, task) for task in config.synthesize.counts}
     serve = config.serve
-    if serve.engine == "vllm":
-        command = vllm_command(serve.vllm, model.weights, adapters, address, serve.vllm_arguments)
-        return partial(run_vllm, command, folder / "vllm.log")
+    if serve.engine == "vllm" and serve.vllm_interpreter is not None:
+        command = vllm_command(serve.vllm_interpreter, model.weights, model.adapters, address, serve.vllm_arguments)
+        return partial(run_vllm, command, address, folder / "vllm.log")
     request = LocalEngineRequest(
         weights=model.weights,
-        adapters=adapters,
+        adapters=model.adapters,
         socket=address,
         rows=serve.concurrency,
         max_tokens=model.decoding.max_tokens,
@@ -234,13 +233,13 @@ def _engine(config: Config, model: ServedModel, address: Path) -> RunEngine:
     return run
 
 
-async def _challenger(config: Config, deploy: Callable[[ServedModel, Path], Any]) -> Deployment | None:
+async def _challenger(config: Config, deploy: Callable[[ServedModel, Path], Any]) -> DeployedVersion | None:
     """Start the version that is tried beside the champion, if one is named."""
     tried = config.serve.challenger
     if tried is None:
         return None
     model, dataset = await asyncio.to_thread(find_served_model, config, tried.version, base=False)
-    deployment: Deployment = await deploy(model, dataset)
+    deployment: DeployedVersion = await deploy(model, dataset)
     say(f"{model.version_name} " + ("answers in its shadow" if tried.shadow else f"answers {tried.share:.0%} of it"))
     return deployment
 
@@ -248,7 +247,7 @@ async def _challenger(config: Config, deploy: Callable[[ServedModel, Path], Any]
 async def _follow(
     config: Config,
     number: str | None,
-    answering: Answering,
+    answering: AnswerService,
     metrics: Metrics,
     deploy: Callable[[ServedModel, Path], Any],
 ) -> None:
@@ -261,9 +260,9 @@ async def _follow(
         champion = open_registry(config).holder(names.model_name, names.alias)
         return None if champion is None else champion.version
 
-    async def deploy_number(found: str) -> Deployment:
+    async def deploy_number(found: str) -> DeployedVersion:
         model, dataset = await asyncio.to_thread(find_served_model, config, found, base=False)
-        deployment: Deployment = await deploy(model, dataset)
+        deployment: DeployedVersion = await deploy(model, dataset)
         return deployment
 
     def report(outcome: str, version: str, sentence: str) -> None:

@@ -1,5 +1,5 @@
-# The worker of the pool `cpu`: all but training. Built from the root of the repository. All that outlives a container is
-# in the volume /state: models, artifacts, and what stages returned, which is where commands look for it too.
+# The worker of the pool `cpu`, all but training, and the gateway. Built from the root of the repository. All that outlives
+# a container is in the volume /state: models, artifacts, and what stages returned, which is where commands look for it too.
 FROM python:3.11-slim-bookworm
 
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
@@ -16,7 +16,8 @@ RUN apt-get update \
     && apt-get install --yes --no-install-recommends curl \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 1000 --create-home tucano \
-    && install --directory --owner tucano /state
+    # The gateway mounts over both in a volume that it cannot write.
+    && install --directory --owner tucano /state /state/logs /state/work
 
 WORKDIR /app
 # The libraries first: they change less often than the code. The profile's `train.interpreter` is /opt/trainer/bin/python

@@ -11,6 +11,7 @@ resource "google_project_service" "used" {
       "storage.googleapis.com",
     ],
     var.vertex ? ["aiplatform.googleapis.com", "servicenetworking.googleapis.com"] : [],
+    local.on_run ? ["run.googleapis.com"] : [],
   ))
 
   service            = each.value

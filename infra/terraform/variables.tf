@@ -49,3 +49,27 @@ variable "operators" {
   type        = set(string)
   default     = []
 }
+
+variable "engine" {
+  description = "Keep an L4 that answers by vLLM, for the gateway of the small machine or of Cloud Run."
+  type        = bool
+  default     = false
+}
+
+variable "gateway_version" {
+  description = "Number of the version that a gateway on Cloud Run serves; no such gateway where not set."
+  type        = string
+  default     = null
+}
+
+variable "gateway_profile" {
+  description = "The profile that this version was trained with."
+  type        = string
+  default     = "l4"
+}
+
+variable "callers" {
+  description = "Who may call the gateway on Cloud Run, such as serviceAccount:shop@PROJECT.iam.gserviceaccount.com."
+  type        = set(string)
+  default     = []
+}

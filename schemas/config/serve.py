@@ -1,6 +1,7 @@
 """Configuration of serving: the engine, the limits of requests, the log, and how a new champion takes over."""
 
 import re
+from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -35,11 +36,11 @@ class ServeConfig(Section):
     """NAME of the environment variable that holds the bearer tokens, with a comma between two; anybody is answered
     where it is not set."""
     engine: Engine = "local"
-    """`local` draws on this machine's CPU; `vllm` starts `vllm serve`."""
-    vllm: str = Field(default="vllm", min_length=1)
-    """vLLM's command, in an environment of its own."""
+    """`local` draws on this machine's CPU; `vllm` starts vLLM's server."""
+    vllm_interpreter: Path | None = None
+    """The Python of vLLM's environment, which is its own: vLLM and Prefect need different versions of fastapi."""
     vllm_arguments: tuple[str, ...] = ()
-    """Further arguments of `vllm serve`, such as `--gpu-memory-utilization=0.9`."""
+    """Further arguments of vLLM's server, such as `--gpu-memory-utilization=0.9`."""
     engine_url: str | None = None
     """Base URL of an engine that runs elsewhere, such as `http://10.0.0.7:8000/v1`, and serves the champion's weights
     by the name `champion`; it takes the place of `engine`. A new champion is not loaded there by the gateway."""
@@ -100,6 +101,15 @@ class ServeConfig(Section):
             raise ValueError(
                 f"host {self.host!r} is reached by other machines, and token_variable is not set; set it to the NAME "
                 "of the variable that holds the tokens, or host to '127.0.0.1'"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _vllm_has_its_environment(self) -> Self:
+        if self.engine == "vllm" and self.engine_url is None and self.vllm_interpreter is None:
+            raise ValueError(
+                "engine is 'vllm', and vllm_interpreter is not set; set it to the bin/python of an environment that "
+                "has vLLM, or engine to 'local'"
             )
         return self
 

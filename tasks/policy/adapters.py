@@ -45,6 +45,18 @@ def adapter_for(policy: Path, task: TaskName) -> Path:
     )
 
 
+def adapters_of(policy: Path) -> dict[str, Path]:
+    """Return the folders of a policy's adapters by name: `adapter` for all tasks, or the names of the tasks.
+
+    Args:
+        policy: Folder of the policy.
+    """
+    one_for_all = policy / ADAPTER_FOLDER
+    if one_for_all.is_dir():
+        return {ADAPTER_FOLDER: one_for_all}
+    return {folder.name: folder for folder in sorted((policy / TASK_ADAPTERS_FOLDER).iterdir())}
+
+
 def switch_adapter(model: "PeftModel", adapter: Path) -> None:
     """Switch a policy to another adapter of the same training, keeping its base in memory.
 

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from schemas.errors import TucanoError
-from tasks.serve.deployment import Deployment
-from tasks.serve.gateway.answering import Answering
+from tasks.serve.deployed_version import DeployedVersion
+from tasks.serve.gateway.answering import AnswerService
 from tasks.serve.gateway.metrics import Metrics
 
 Outcome = Literal["switched", "refused"]
@@ -15,7 +15,7 @@ Outcome = Literal["switched", "refused"]
 
 Find = Callable[[], str | None]
 """Returns the number of the registry's champion; None where there is none. Blocks."""
-Deploy = Callable[[str], Awaitable[Deployment]]
+Deploy = Callable[[str], Awaitable[DeployedVersion]]
 """Loads a version, and checks it; raises `TucanoError` where it is not to serve."""
 Report = Callable[[Outcome, str, str], None]
 """Told the outcome, the version's number, and a sentence. Blocks."""
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 async def follow(
-    answering: Answering,
+    answering: AnswerService,
     serving: str,
     find: Find,
     deploy: Deploy,

@@ -6,15 +6,17 @@ A wrong template, a wrong tokenizer or damaged weights would serve otherwise: ev
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
 
 from schemas.documents import Rollout
 from schemas.errors import GateRefused
+from schemas.store.files import read_store
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import as_messages
-from tasks.serve.deployment import Deployment
+from tasks.serve.deployed_version import DeployedVersion
 from tasks.serve.engines.client import EngineQuestion, EngineRefused, EngineUnavailable
 
 
@@ -63,43 +65,47 @@ def chosen(rows: Sequence[PromptRow], rollouts: Mapping[str, Rollout], count: in
 
 
 async def check_golden(
-    deployment: Deployment, golden: Sequence[GoldenPrompt], databases: Databases | None, *, tolerance: float
+    deployment: DeployedVersion, golden: Sequence[GoldenPrompt], *, tolerance: float
 ) -> GoldenCheck | None:
     """Let an engine answer golden prompts; None without any.
 
     Args:
-        deployment: The version, whose engine answers.
+        deployment: The version, whose engine answers; without its store, queries are not compared.
         golden: The prompts.
-        databases: Copies of the evaluation's store; None for none, and then queries are not compared.
         tolerance: Most by which the mean reward may be below the promised one.
 
     Raises:
         GateRefused: It is below by more, or the engine does not answer.
     """
-    asked = [each for each in golden if databases is not None or each.row.task != "sql_qa"]
+    model = deployment.model
+    asked = [each for each in golden if model.store is not None or each.row.task != "sql_qa"]
     if not asked:
         return None
-    decoding, seed = deployment.model.decoding, deployment.model.seed
     questions = [
         EngineQuestion(
-            deployment.name_of(each.row.task),
-            as_messages(each.row.system, each.row.prompt),
-            decoding.temperature,
-            decoding.max_tokens,
-            seed,
-            "",
+            model=model.name_of(each.row.task),
+            messages=as_messages(each.row.system, each.row.prompt),
+            temperature=model.decoding.temperature,
+            max_tokens=model.decoding.max_tokens,
+            seed=model.seed if deployment.client.takes_seed else None,
+            grammar="",
         )
         for each in asked
     ]
     try:
         answers = await asyncio.gather(*map(deployment.client.complete, questions))
     except (EngineUnavailable, EngineRefused) as error:
-        raise GateRefused(f"{deployment.model.name} does not answer its golden prompts: {error}") from None
-    texts = [answer.text for answer in answers]
+        raise GateRefused(f"{model.name} does not answer its golden prompts: {error}") from None
+    # Not in the event loop, which answers requests meanwhile.
+    check = await asyncio.to_thread(_compare, asked, [answer.text for answer in answers], model.store)
+    if check.found < check.promised - tolerance:
+        raise GateRefused(f"{model.name} does not answer as it was evaluated: {check}")
+    return check
+
+
+def _compare(asked: Sequence[GoldenPrompt], texts: Sequence[str], store: Path | None) -> GoldenCheck:
+    databases = Databases.from_store(read_store(store)) if store is not None else None
     promised = [score_rollout(each.rollout, databases).reward for each in asked]
     found = [score_rollout(each.row.answered(text), databases).reward for each, text in zip(asked, texts, strict=True)]
     equal = sum(each.rollout.completion == text for each, text in zip(asked, texts, strict=True))
-    check = GoldenCheck(len(asked), equal, fmean(promised), fmean(found))
-    if check.found < check.promised - tolerance:
-        raise GateRefused(f"{deployment.model.name} does not answer as it was evaluated: {check}")
-    return check
+    return GoldenCheck(len(asked), equal, fmean(promised), fmean(found))

@@ -2,8 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+from schemas.tasks import TaskName
+from tasks.policy.adapters import ADAPTER_FOLDER, adapters_of
+
+CHAMPION: Final = "champion"
+"""Name by which an engine serves the weights."""
 
 
 @dataclass(frozen=True)
@@ -41,3 +48,14 @@ class ServedModel:
     """Decides every sampled token: the same prompt has the same answer."""
     store: Path | None
     """Folder of the store that queries are checked on; None without one."""
+
+    @cached_property
+    def adapters(self) -> dict[str, Path]:
+        """Adapters that are loaded beside the weights, by name; empty where nothing is."""
+        return {} if self.policy is None else adapters_of(self.policy)
+
+    def name_of(self, task: TaskName) -> str:
+        """Return the name by which an engine of this model answers a task: the weights', or an adapter's."""
+        if self.policy is None:
+            return CHAMPION
+        return ADAPTER_FOLDER if ADAPTER_FOLDER in self.adapters else task

@@ -110,8 +110,8 @@ def test_every_secret_of_the_servers_comes_from_the_environment_and_is_asked_for
     assert set(re.findall(r"^#(\w+)=", example, re.MULTILINE)) == optional
     for service in compose()["services"].values():
         for name, value in service.get("environment", {}).items():
-            if re.search("PASSWORD|SECRET|AUTH", name):
-                assert re.fullmatch(r"\$\{\w+(:\?[^}]+)?\}", value), name
+            if re.search("PASSWORD|SECRET|AUTH|TOKENS", name):
+                assert re.fullmatch(r"\$\{\w+(:\?[^}]+|:-)?\}", value), name
 
 
 def test_the_links_on_prefects_pages_lead_to_where_peoples_browsers_find_the_servers() -> None:

@@ -1,39 +1,21 @@
 """The scripts of the containers, against a server that stands for Prefect's and Google's."""
 
 import base64
-import json
 import os
 import shutil
-import signal
-import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from schemas.source import REPOSITORY
+from tests.infra.cloud import COMMANDS, Cloud, environment, finish, operating_system, start
 
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.skipif(shutil.which("curl") is None, reason="no curl on this machine"),
 ]
 
-SCRIPTS = REPOSITORY / "infra" / "docker"
-GROUP = "projects/p/zones/z/instanceGroupManagers/tucano-l4"
-# Through prctl's PR_SET_CHILD_SUBREAPER a process inherits orphans, as the first process of a container does.
-AS_FIRST = "import ctypes, os, sys; ctypes.CDLL(None).prctl(36, 1, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])"
-# It ends as Prefect's does: by sending itself a SIGINT.
-WORKER = """#!/usr/bin/env bash
-trap 'echo "worker ended" >>"$LOG"; exit 0' INT
-trap 'kill -INT $$' TERM
-echo "worker $*" >>"$LOG"
-while true; do sleep 0.05 & wait $!; done
-"""
 # Its run lives in a session of its own, and needs a moment to save its work once the worker is gone.
 WORKER_WITH_A_RUN = """#!/usr/bin/env bash
 worker=$$
@@ -43,148 +25,6 @@ trap 'echo "worker ended" >>"$LOG"; exit 0' TERM
 echo "worker $*" >>"$LOG"
 while true; do sleep 0.05 & wait $!; done
 """
-
-
-@dataclass
-class Cloud:
-    """What Prefect's server and Google's services are asked and answer."""
-
-    log: Path
-    runs: list[int | None]
-    """How many runs are counted, look by look; None: no answer. The last is the answer from then on."""
-    under_way: list[int] = field(default_factory=lambda: [0])
-    """The same where only those under way are asked for."""
-    machines: int = 0
-    """How many the instance group has."""
-    preempted: str = "FALSE"
-    refusals: int = 0
-    """Resizes that fail first."""
-    asked: list[dict[str, Any]] = field(default_factory=list)
-    authorization: list[str | None] = field(default_factory=list)
-    resized: threading.Event = field(default_factory=threading.Event)
-    address: str = ""
-
-    def lines(self) -> list[str]:
-        return self.log.read_text(encoding="utf-8").splitlines() if self.log.exists() else []
-
-    def answer(self, method: str, path: str, body: bytes) -> tuple[int, object]:
-        if path.startswith("/computeMetadata/v1/instance/"):
-            return 200, self.metadata(path.removeprefix("/computeMetadata/v1/instance/"))
-        if (method, path) == ("GET", f"/compute/{GROUP}"):
-            return 200, {"currentActions": {"none": self.machines}}
-        if path.endswith(":access"):
-            return self.secret(path.removeprefix("/secrets/").removesuffix(":access"))
-        if path == "/api/flow_runs/count":
-            self.asked.append(json.loads(body))
-            states = self.asked[-1]["flow_runs"]["state"]["type"]["any_"]
-            counts = self.runs if "SCHEDULED" in states else self.under_way
-            count = counts.pop(0) if len(counts) > 1 else counts[0]
-            return (503, {}) if count is None else (200, count)
-        assert (method, path.rpartition("=")[0]) == ("POST", f"/compute/{GROUP}/resize?size")
-        return self.resize(path.rpartition("=")[2])
-
-    def metadata(self, name: str) -> object:
-        known = {
-            "preempted": self.preempted,
-            "service-accounts/default/token": {"access_token": "token"},
-            "attributes/tucano-group": GROUP,
-        }
-        return known.get(name, f"registry/{name}")
-
-    def secret(self, name: str) -> tuple[int, object]:
-        if "missing" in name:
-            return 403, {}
-        return 200, {"payload": {"data": base64.b64encode(f"value of {name}".encode()).decode()}}
-
-    def resize(self, size: str) -> tuple[int, object]:
-        if self.refusals:
-            self.refusals -= 1
-            return 503, {}
-        with self.log.open("a", encoding="utf-8") as log:
-            log.write(f"size {size}\n")
-        self.resized.set()
-        return 200, {}
-
-
-@pytest.fixture
-def cloud(tmp_path: Path) -> Iterator[Cloud]:
-    cloud = Cloud(tmp_path / "log", [0])
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.reply("GET")
-
-        def do_POST(self) -> None:
-            self.reply("POST")
-
-        def reply(self, method: str) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            cloud.authorization.append(self.headers.get("Authorization"))
-            status, answer = cloud.answer(method, self.path, body)
-            # The metadata server's values are plain text.
-            content = (answer if isinstance(answer, str) else json.dumps(answer)).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    cloud.address = f"127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield cloud
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def environment(cloud: Cloud, worker: str = WORKER) -> dict[str, str]:
-    folder = cloud.log.parent / "bin"
-    folder.mkdir(exist_ok=True)
-    prefect = folder / "prefect"
-    prefect.write_text(worker, encoding="utf-8")
-    prefect.chmod(0o755)
-    return {
-        "PATH": f"{folder}:{os.environ['PATH']}",
-        "LOG": str(cloud.log),
-        "NO_PROXY": "*",
-        "PREFECT_API_URL": f"http://{cloud.address}/api",
-        "PREFECT_API_AUTH_STRING": "ana:secret",
-        "GCE_METADATA_HOST": cloud.address,
-        "SECRET_MANAGER_URL": f"http://{cloud.address}/secrets",
-        "L4_COMPUTE_URL": f"http://{cloud.address}/compute",
-        "L4_GROUP": GROUP,
-        "L4_SECONDS_BETWEEN_LOOKS": "0.05",
-        "L4_LOOKS_WITHOUT_RUNS": "3",
-        "L4_LOOKS_WITHOUT_ANSWER": "4",
-        "L4_LOOKS_TO_GO": "3",
-        "L4_LOOKS_TO_START": "3",
-        "L4_LOOKS_OF_REST": "4",
-    }
-
-
-def start(script: str, *arguments: str, variables: dict[str, str]) -> "subprocess.Popen[str]":
-    """Start a script that inherits the orphans of what it starts, as the first process of a container does."""
-    return subprocess.Popen(
-        [sys.executable, "-c", AS_FIRST, str(SCRIPTS / script), *arguments],
-        env=variables,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-
-
-def finish(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
-    try:
-        out, err = process.communicate(timeout=60)
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-    return process.returncode, out, err
 
 
 def test_the_l4_goes_once_no_run_has_waited_for_long_and_its_worker_has_gone_before(cloud: Cloud) -> None:
@@ -288,31 +128,11 @@ def test_while_google_has_no_l4_to_give_the_small_machine_goes_on_asking_for_one
     assert set(sizes) == {"size 1"}
 
 
-# What Container-Optimized OS has, as far as the script asks for it; the command that STUB_FAILS names never succeeds.
-COMMANDS = """#!/usr/bin/env bash
-name=${0##*/}
-echo "$name $1" >>"$LOG"
-if [[ "$name $1" == "$STUB_FAILS" ]]; then exit 1; fi
-case "$name $1" in
-    nvidia-smi*) echo "$STUB_DRIVER" ;;
-    "docker wait") echo "$STUB_EXIT" ;;
-esac
-"""
-
-
 def started(
     cloud: Cloud, fails: str = "", driver: str = "580.95.05", ends_with: str = "0"
 ) -> tuple[int, list[str], str]:
     """Start the L4's machine, and give the exit code, the commands that it ran, and what it log."""
-    variables = environment(cloud)
-    folder, home = Path(variables["PATH"].partition(":")[0]), cloud.log.parent / "home"
-    (home / "bin").mkdir(parents=True)
-    stubs = [folder / name for name in ("cos-extensions", "docker", "docker-credential-gcr", "mount", "sleep")]
-    for stub in (*stubs, home / "bin" / "nvidia-smi"):
-        stub.write_text(COMMANDS, encoding="utf-8")
-        stub.chmod(0o755)
-    variables |= {"L4_DRIVER": str(home), "L4_HOME": str(home), "STUB_FAILS": fails}
-    variables |= {"STUB_DRIVER": driver, "STUB_EXIT": ends_with}
+    variables = operating_system(cloud, driver) | {"STUB_FAILS": fails, "STUB_EXIT": ends_with}
     script = REPOSITORY / "infra" / "terraform" / "scripts" / "l4-startup.sh"
     code, _, log = finish(start(str(script), variables=variables))
     return code, cloud.lines(), log
@@ -411,7 +231,10 @@ def test_mlflows_worker_is_no_administrator_and_has_the_password_of_the_last_sta
     folder = tmp_path / "bin"
     folder.mkdir()
     server = folder / "mlflow"
-    server.write_text('#!/usr/bin/env bash\necho "${MLFLOW_WORKER_PASSWORD-none} $*"\n', encoding="utf-8")
+    server.write_text(
+        '#!/usr/bin/env bash\necho "${MLFLOW_WORKER_PASSWORD-none} ${MLFLOW_GATEWAY_PASSWORD-none} $*"\n',
+        encoding="utf-8",
+    )
     server.chmod(0o755)
     address = f"sqlite:///{tmp_path / 'mlflow.db'}"
     # Late: every process that collects tests would wait for it.
@@ -430,10 +253,18 @@ def test_mlflows_worker_is_no_administrator_and_has_the_password_of_the_last_sta
     code, out, log = finish(start("mlflow-server.sh", variables=variables))
     assert code == 0, log
     # The server itself has no use for it.
-    assert out.startswith("none server --app-name basic-auth")
+    assert out.startswith("none none server --app-name basic-auth")
     assert not store.authenticate_user("worker", "the first password")
     assert store.authenticate_user("worker", "the second password")
     assert not store.get_user("worker").is_admin
+    assert not store.has_user("gateway")
+    # Where something serves here, it has a user of its own.
+    code, out, log = finish(
+        start("mlflow-server.sh", variables=variables | {"MLFLOW_GATEWAY_PASSWORD": "to read with"})
+    )
+    assert (code, out[:10]) == (0, "none none "), log
+    assert store.authenticate_user("gateway", "to read with")
+    assert not store.get_user("gateway").is_admin
 
 
 @pytest.mark.parametrize("missing", ["L4_GROUP", "PREFECT_API_URL"])

@@ -51,7 +51,7 @@ def granted() -> dict[str, set[str]]:
     for kind in kinds:
         on = kind.removeprefix("google_").removesuffix("_iam_member")
         for name, body in blocks("resource", kind).items():
-            who = re.findall(r"google_service_account\.(\w+)\.member\b|var\.(operators)\b", str(body))
+            who = re.findall(r"google_service_account\.(\w+)\.member\b|var\.(operators|callers)\b", str(body))
             what = re.findall(rf"roles/[\w.]+|{CUSTOM_ROLE}\.\w+", str(body))
             assert who, (kind, name)
             assert what, (kind, name)
@@ -71,10 +71,15 @@ def test_terraform_files_are_formatted() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_the_bucket_is_closed_versioned_and_never_loses_what_is_live() -> None:
-    bucket = blocks("resource", "google_storage_bucket")["state"]
+@pytest.mark.parametrize("name", ["state", "serving"])
+def test_a_bucket_is_closed(name: str) -> None:
+    bucket = blocks("resource", "google_storage_bucket")[name]
     assert bucket["uniform_bucket_level_access"] is True
     assert unquoted(bucket["public_access_prevention"]) == "enforced"
+
+
+def test_the_bucket_of_the_state_is_versioned_and_never_loses_what_is_live() -> None:
+    bucket = blocks("resource", "google_storage_bucket")["state"]
     assert bucket["versioning"][0]["enabled"] is True
     rules = bucket["lifecycle_rule"]
     deleting = [rule for rule in rules if unquoted(rule["action"][0]["type"]) == "Delete"]
@@ -96,6 +101,17 @@ def test_accounts_have_the_roles_that_they_use_and_no_keys() -> None:
             "roles/artifactregistry.reader on artifact_registry_repository",
             "roles/secretmanager.secretAccessor on secret_manager_secret",
         },
+        # None of them has a role on the bucket of the state, as the test of serving shows.
+        "engine": {
+            "roles/storage.objectViewer on storage_bucket",
+            "roles/logging.logWriter on project",
+            "roles/artifactregistry.reader on artifact_registry_repository",
+        },
+        "gateway": {
+            "roles/storage.objectUser on storage_bucket",
+            "roles/secretmanager.secretAccessor on secret_manager_secret",
+        },
+        "callers": {"roles/run.invoker on cloud_run_v2_service"},
         "operators": {
             "roles/compute.osAdminLogin on project",
             "roles/compute.viewer on project",
@@ -172,10 +188,15 @@ def test_start_up_scripts_read_only_what_terraform_sets() -> None:
     read = set(re.findall(r"attribute (tucano-[\w-]+)", script))
     assert read == {unquoted(name) for name in metadata if unquoted(name).startswith("tucano-")}
     assert f'--env {PAGES_VARIABLE}="$mlflow_pages"' in script
+    engine = blocks("resource", "google_compute_instance")["engine"]["metadata"]
+    script = (TERRAFORM / "scripts" / "engine-startup.sh").read_text(encoding="utf-8")
+    read = set(re.findall(r"attribute (tucano-[\w-]+)", script))
+    assert read == {unquoted(name) for name in engine if unquoted(name).startswith("tucano-")}
     assert unquoted(blocks("variable", "")["mlflow_pages"]["default"]) == "http://localhost:5000"
 
 
 APIS = {
+    "google_cloud_run": "run",
     "google_artifact_registry_repository": "artifactregistry",
     "google_compute": "compute",
     "google_project_iam_custom_role": "iam",

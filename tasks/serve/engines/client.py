@@ -16,8 +16,6 @@ LONGEST_REPLY: Final = 1_000_000
 """Bytes of a reply, with all its metadata."""
 SECONDS_TO_CONNECT: Final = 5.0
 HEALTH_SECONDS: Final = 5.0
-CHAMPION: Final = "champion"
-"""Name by which an engine serves the version's weights; an adapter of one task has the task's name."""
 
 FinishReason = Literal["stop", "length"]
 
@@ -55,30 +53,38 @@ class EngineAnswer:
     finish_reason: FinishReason
 
 
-class _Usage(BaseModel):
+class _EngineUsage(BaseModel):
     prompt_tokens: Annotated[int, Field(ge=0)] = 0
     completion_tokens: Annotated[int, Field(ge=0)] = 0
 
 
-class _Message(BaseModel):
+class _EngineMessage(BaseModel):
     content: str | None = None
 
 
-class _Choice(BaseModel):
-    message: _Message = _Message()
-    delta: _Message = _Message()
+class _EngineChoice(BaseModel):
+    message: _EngineMessage = _EngineMessage()
+    delta: _EngineMessage = _EngineMessage()
     finish_reason: str | None = None
 
 
 class _Reply(BaseModel):
-    choices: list[_Choice] = []
-    usage: _Usage | None = None
+    choices: list[_EngineChoice] = []
+    usage: _EngineUsage | None = None
 
 
 class EngineClient:
     """Engine at an address, or at a Unix socket of this machine."""
 
-    def __init__(self, url: str, *, socket: Path | None = None, key: str | None = None, connections: int) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        socket: Path | None = None,
+        key: str | None = None,
+        connections: int,
+        takes_seed: bool = False,
+    ) -> None:
         """Prepare the connections; none is made yet.
 
         Args:
@@ -86,7 +92,10 @@ class EngineClient:
             socket: The Unix socket that it is reached by, if any.
             key: Its bearer token, if it asks for one.
             connections: Most requests at once.
+            takes_seed: Whether a request may have a seed: vLLM's build for CPUs ends at one.
         """
+        self.takes_seed: Final = takes_seed
+        """Whether a request may have a seed."""
         # No compression: a small reply could expand without limit.
         headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {key}"} if key else {})
         # The health of an engine is asked while all its places are taken.
@@ -128,7 +137,7 @@ class EngineClient:
         reply = _parsed(body)
         if not reply.choices:
             raise EngineUnavailable("a reply without an answer")
-        choice, usage = reply.choices[0], reply.usage or _Usage()
+        choice, usage = reply.choices[0], reply.usage or _EngineUsage()
         return EngineAnswer(
             choice.message.content or "", usage.completion_tokens, usage.prompt_tokens, _finish(choice.finish_reason)
         )
@@ -143,7 +152,7 @@ class EngineClient:
         body = _body(question) | {"stream": True, "stream_options": {"include_usage": True}}
         pieces: list[str] = []
         finish: FinishReason | None = None
-        usage = _Usage()
+        usage = _EngineUsage()
         try:
             async with self._http.stream("POST", "chat/completions", json=body) as response:
                 if not response.is_success:

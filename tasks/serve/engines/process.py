@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from schemas.errors import TucanoError
+from schemas.errors import Interrupted, TucanoError
 from tasks.policy.child import ChildProcess, end_group
 from tasks.serve.engines.client import EngineClient
 
@@ -75,6 +75,9 @@ class EngineProcess:
             if self._child is not None:
                 await asyncio.to_thread(end_group, self._child, SECONDS_TO_END)
             await asyncio.wait([self._ended], timeout=SECONDS_BETWEEN_LOOKS)
+        if self._ended is not None:
+            # An engine that is asked to end may say that it did not end well, which nobody needs to know.
+            self._ended.exception()
         await asyncio.to_thread(self._thread.shutdown)
 
     async def _watch(self, ended: "asyncio.Future[object]") -> None:
@@ -83,7 +86,7 @@ class EngineProcess:
         while True:
             await asyncio.wait([ended])
             self.ready.clear()
-            _log.warning("the engine of %s ended: %s; it is started again", self._name, _failure(ended, self._name))
+            _log.warning("%s; it is started again", _failure(ended, self._name))
             began = time.monotonic()
             ended = self._begin()
             if await self._answers(ended):
@@ -114,6 +117,8 @@ class EngineProcess:
 
 def _failure(ended: "asyncio.Future[object]", name: str) -> TucanoError:
     error = ended.exception()
+    if isinstance(error, Interrupted):
+        return TucanoError(f"the engine of {name} was killed")
     if isinstance(error, TucanoError):
         return error
     if error is not None:

@@ -12,10 +12,11 @@ from typing import Final
 
 from schemas.config.serve import ServeConfig
 from schemas.tables.prompts import PromptRow, content_id
+from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.usable import CheckedAnswer
 from tasks.policy.generate import as_messages
-from tasks.serve.deployment import Deployment
+from tasks.serve.deployed_version import DeployedVersion
 from tasks.serve.engines.client import EngineAnswer, EngineClient, EngineQuestion, EngineRefused, EngineUnavailable
 from tasks.serve.gateway.admission import Admission
 from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable, Role, ServedAnswer
@@ -35,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Question:
+class ShopQuestion:
     """What a client asks."""
 
     row: PromptRow
@@ -72,28 +73,28 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Routed:
     """Where a question goes."""
 
     client: EngineClient
     question: EngineQuestion
     role: Role
     version: str
-    deployment: Deployment
+    deployment: DeployedVersion
     """The version that reads the answer."""
     shadow_of: str | None = None
     """The champion's request that a shadow answers too."""
 
 
-class Answering:
+class AnswerService:
     """The part of the gateway that all ways of asking share."""
 
     def __init__(
         self,
-        deployment: Deployment,
+        deployment: DeployedVersion,
         config: ServeConfig,
         *,
-        challenger: Deployment | None = None,
+        challenger: DeployedVersion | None = None,
         log: DailyFile,
         scrub: Scrub,
         metrics: Metrics,
@@ -128,7 +129,7 @@ class Answering:
         """Requests that are answered or wait."""
         return self._admission.inside
 
-    async def answer(self, question: Question) -> Answered:
+    async def answer(self, question: ShopQuestion) -> Answered:
         """Answer a question.
 
         Raises:
@@ -148,7 +149,7 @@ class Answering:
                 except EngineUnavailable as error:
                     await _before_another_try(asked, error)
 
-    async def stream(self, question: Question) -> AsyncIterator[str | Answered]:
+    async def stream(self, question: ShopQuestion) -> AsyncIterator[str | Answered]:
         """Answer a question piece by piece; the last one is the whole answer, which is logged by then.
 
         Raises:
@@ -177,7 +178,7 @@ class Answering:
                         ) from None
                     await _before_another_try(asked, error)
 
-    def _route(self, question: Question) -> _Asked:
+    def _route(self, question: ShopQuestion) -> _Routed:
         """Return who answers: a version, or the larger model where the task is refused."""
         task = question.row.task
         if task not in self._config.refuse:
@@ -195,7 +196,7 @@ class Answering:
         other = replace(asked.question, model=name, seed=None, grammar="")
         return replace(asked, client=self._larger, question=other, version=name)
 
-    def _is_challengers(self, question: Question) -> bool:
+    def _is_challengers(self, question: ShopQuestion) -> bool:
         config = self._config.challenger
         if config is None or config.shadow:
             return False
@@ -203,7 +204,7 @@ class Answering:
         digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return int.from_bytes(digest, "big") < config.share * 2**64
 
-    def _shadow(self, question: Question, request_id: str) -> None:
+    def _shadow(self, question: ShopQuestion, request_id: str) -> None:
         """Let the challenger answer too, for the log alone, unless it is behind already."""
         config = self._config.challenger
         if config is None or not config.shadow or self.challenger is None:
@@ -215,7 +216,7 @@ class Answering:
         self._shadows.add(task)
         task.add_done_callback(self._shadows.discard)
 
-    async def _answer_unseen(self, question: Question, request_id: str, challenger: Deployment) -> None:
+    async def _answer_unseen(self, question: ShopQuestion, request_id: str, challenger: DeployedVersion) -> None:
         asked = replace(_asked(question, challenger, "shadow"), shadow_of=request_id)
         began, arrived = time.monotonic(), datetime.now(UTC)
         try:
@@ -228,7 +229,7 @@ class Answering:
             self._metrics.shadows_left_out.inc()
 
     async def _finish(
-        self, question: Question, asked: _Asked, answer: EngineAnswer, began: float, arrived: datetime
+        self, question: ShopQuestion, asked: _Routed, answer: EngineAnswer, began: float, arrived: datetime
     ) -> Answered:
         """Read the answer, and log it."""
         task = question.row.task
@@ -243,13 +244,24 @@ class Answering:
             guided=bool(asked.question.grammar),
             milliseconds=(time.monotonic() - began) * 1000,
         )
-        self._log_line(question.row, asked, answered, arrived)
-        self._count(question.row, asked, answered)
+        form = self._form_of_some(question.row, answer.text)
+        self._log_line(question.row, asked, answered, arrived, form)
+        self._count(task, asked, answered, form)
         if asked.role == "champion":
             self._shadow(question, answered.request_id)
         return answered
 
-    def _log_line(self, row: PromptRow, asked: _Asked, answered: Answered, arrived: datetime) -> None:
+    def _form_of_some(self, row: PromptRow, completion: str) -> float | None:
+        """Return the reward of a sampled answer's form, which needs no reference; None for the others."""
+        self._form_due += self._config.form_share
+        if self._form_due < 1:
+            return None
+        self._form_due -= 1
+        return score_rollout(row.answered(completion), None, "v4.2").reward
+
+    def _log_line(
+        self, row: PromptRow, asked: _Routed, answered: Answered, arrived: datetime, form: float | None
+    ) -> None:
         prompt = self._scrub(row.prompt)
         line = ServedAnswer(
             request_id=answered.request_id,
@@ -261,6 +273,7 @@ class Answering:
             time=arrived,
             model_version=asked.version,
             latency_ms=round(answered.milliseconds, 1),
+            reward=form,
             role=asked.role,
             shadow_of=asked.shadow_of,
             valid=answered.fault is None,
@@ -282,43 +295,47 @@ class Answering:
         else:
             self._says_unlogged = False
 
-    def _count(self, row: PromptRow, asked: _Asked, answered: Answered) -> None:
-        labels, metrics = (row.task, asked.version, asked.role), self._metrics
+    def _count(self, task: TaskName, asked: _Routed, answered: Answered, form: float | None) -> None:
+        labels, metrics = (task, asked.version, asked.role), self._metrics
         metrics.answers.labels(*labels).inc()
         if answered.fault is None:
             metrics.valid.labels(*labels).inc()
         metrics.tokens.labels(*labels).inc(answered.answer.tokens)
         metrics.seconds.labels(*labels).observe(answered.milliseconds / 1000)
-        self._form_due += self._config.form_share
-        if self._form_due >= 1:
-            self._form_due -= 1
-            # Not against the reference: in production there is none, and this reward reads none.
-            scored = score_rollout(row.answered(answered.answer.text), None, "v4.2")
-            metrics.form.labels(*labels).observe(scored.reward)
+        if form is not None:
+            metrics.form.labels(*labels).observe(form)
 
 
-def _asked(question: Question, deployment: Deployment, role: Role) -> _Asked:
+def _asked(question: ShopQuestion, deployment: DeployedVersion, role: Role) -> _Routed:
     """Return a version's question to its engine, in the decoding of its evaluation where the request has none."""
     row, decoding = question.row, deployment.model.decoding
     temperature = decoding.temperature if question.temperature is None else question.temperature
     asked = EngineQuestion(
-        model=deployment.name_of(row.task),
+        model=deployment.model.name_of(row.task),
         messages=as_messages(row.system, row.prompt),
         temperature=max(temperature, LOWEST_TEMPERATURE),
         max_tokens=min(question.max_tokens or decoding.max_tokens, decoding.max_tokens),
-        seed=deployment.model.seed if question.seed is None else question.seed,
+        seed=_seed(question, deployment),
         grammar=TASKS[row.task].grammar if question.guided else "",
     )
     # Monitoring compares with the evaluation what was drawn as there.
     version = f"{deployment.model.version_name}{OWN_DECODING if question.has_own_decoding else ''}"
-    return _Asked(deployment.client, asked, role, version, deployment)
+    return _Routed(deployment.client, asked, role, version, deployment)
+
+
+def _seed(question: ShopQuestion, deployment: DeployedVersion) -> int | None:
+    if deployment.client.takes_seed:
+        return deployment.model.seed if question.seed is None else question.seed
+    if question.seed is not None:
+        raise RequestRefused(422, "no_seed", "this engine takes no seed; leave it out")
+    return None
 
 
 def _refusal(error: EngineRefused) -> RequestRefused:
     return RequestRefused(422, "engine_refused", str(error))
 
 
-async def _before_another_try(asked: _Asked, error: EngineUnavailable) -> None:
+async def _before_another_try(asked: _Routed, error: EngineUnavailable) -> None:
     """Wait before the same question is asked again: its answer is the same, and the deadline ends all tries."""
     _log.warning("the engine of %s does not answer (%s); the request is sent again", asked.version, error)
     await asyncio.sleep(SECONDS_BEFORE_ANOTHER_TRY)

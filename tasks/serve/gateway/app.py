@@ -1,20 +1,23 @@
 """HTTP application of the gateway: OpenAI's API, a typed path for each task, feedback, health and metrics."""
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, FastAPI, Header, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 from fastapi.telemetry import TelemetryConfig
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
+from schemas.config.evaluate import Language
 from schemas.config.serve import LOOPBACK, ServeConfig
 from schemas.documents import Feedback
 from schemas.errors import InputError
@@ -22,11 +25,12 @@ from schemas.faults import first_fault, shown_place
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
 from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable
-from tasks.serve.gateway.answering import Answered, Answering, Question
+from tasks.serve.gateway.answering import Answered, AnswerService, ShopQuestion
+from tasks.serve.gateway.dashboard import last_day, write_dashboard
 from tasks.serve.gateway.errors import RequestRefused
 from tasks.serve.gateway.limits import RequestLimits
 from tasks.serve.gateway.metrics import Metrics
-from tasks.serve.gateway.requests import ChatRequest, TaskAnswer
+from tasks.serve.gateway.requests import ChatCompletionRequest, TaskReply
 from tasks.serve.questions import typed_row
 
 DESCRIPTION: Final = """Answers of a shop's own model. Each task has a path that takes what a shop has and returns the
@@ -53,7 +57,7 @@ class FeedbackRequest(BaseModel):
 
 
 def build_app(
-    answering: Answering,
+    answering: AnswerService,
     config: ServeConfig,
     model_name: str,
     *,
@@ -61,6 +65,8 @@ def build_app(
     metrics: Metrics,
     feedback: DailyFile,
     scrub_reference: ScrubReference,
+    logs: Path,
+    language: Language,
 ) -> FastAPI:
     """Return the application.
 
@@ -72,12 +78,15 @@ def build_app(
         metrics: Shown at `/metrics`.
         feedback: Takes what became known.
         scrub_reference: Applied to a reference before it is written.
+        logs: Folder of the log, of which a page shows the last day.
+        language: Of that page, unless the request names another.
     """
     app = FastAPI(title=model_name, description=DESCRIPTION, version="1", redoc_url=None, telemetry=NO_TELEMETRY)
     app.include_router(_tasks(answering, config))
     app.include_router(_openai(answering, config, model_name))
     app.include_router(_feedback(feedback, scrub_reference))
     app.include_router(_health(answering, metrics))
+    app.include_router(_page(answering, model_name, logs, language))
     _refuse_in_one_form(app, metrics)
     if config.is_on_loopback:
         # A page of the web whose name is made to lead here must not ask from a browser.
@@ -88,7 +97,7 @@ def build_app(
     return app
 
 
-def _tasks(answering: Answering, config: ServeConfig) -> APIRouter:
+def _tasks(answering: AnswerService, config: ServeConfig) -> APIRouter:
     router = APIRouter(tags=["tasks"])
     for name in TASK_NAMES:
         router.add_api_route(
@@ -101,20 +110,20 @@ def _tasks(answering: Answering, config: ServeConfig) -> APIRouter:
     return router
 
 
-def _task_endpoint(name: TaskName, answering: Answering, config: ServeConfig) -> Callable[..., Any]:
+def _task_endpoint(name: TaskName, answering: AnswerService, config: ServeConfig) -> Callable[..., Any]:
     task = TASKS[name]
 
-    async def answer(inputs: Any, guided: bool | None = None, key: Key = None) -> TaskAnswer:
+    async def answer(inputs: Any, guided: bool | None = None, key: Key = None) -> TaskReply:
         is_guided = task.answers_in_json and (config.guided if guided is None else guided)
-        question = Question(typed_row(name, inputs), is_guided, key=key)
-        return TaskAnswer.of(name, await answering.answer(question))
+        question = ShopQuestion(typed_row(name, inputs), is_guided, key=key)
+        return TaskReply.of(name, await answering.answer(question))
 
     # FastAPI reads the type of a body from the annotation.
     answer.__annotations__["inputs"] = task.inputs
     return answer
 
 
-def _openai(answering: Answering, config: ServeConfig, model_name: str) -> APIRouter:
+def _openai(answering: AnswerService, config: ServeConfig, model_name: str) -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["OpenAI"])
     names = (model_name, "champion")
 
@@ -127,7 +136,7 @@ def _openai(answering: Answering, config: ServeConfig, model_name: str) -> APIRo
         }
 
     @router.post("/chat/completions", response_model=None)
-    async def chat(request: ChatRequest) -> Response:
+    async def chat(request: ChatCompletionRequest) -> Response:
         try:
             question = request.question(names, guided=config.guided)
         except InputError as error:
@@ -218,7 +227,7 @@ def _feedback(feedback: DailyFile, scrub_reference: ScrubReference) -> APIRouter
     return router
 
 
-def _health(answering: Answering, metrics: Metrics) -> APIRouter:
+def _health(answering: AnswerService, metrics: Metrics) -> APIRouter:
     router = APIRouter(tags=["operation"])
 
     @router.get("/healthz")
@@ -239,6 +248,25 @@ def _health(answering: Answering, metrics: Metrics) -> APIRouter:
         if deployment.process is not None:
             metrics.engine_starts.labels(deployment.model.version_name).set(deployment.process.starts)
         return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+    return router
+
+
+def _page(answering: AnswerService, model_name: str, logs: Path, spoken: Language) -> APIRouter:
+    router = APIRouter(tags=["operation"])
+
+    @router.get("/", response_class=HTMLResponse)
+    async def show_last_day(language: Language = spoken) -> HTMLResponse:
+        day = await asyncio.to_thread(last_day, logs, datetime.now(UTC))
+        serving = answering.deployment
+        page = write_dashboard(
+            day,
+            model=model_name,
+            version=serving.model.version_name,
+            ready=serving.is_ready,
+            language=language,
+        )
+        return HTMLResponse(page)
 
     return router
 

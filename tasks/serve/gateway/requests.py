@@ -8,7 +8,7 @@ from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.inputs import LONGEST_TEXT
 from tasks.commerce.registry import TASKS
-from tasks.serve.gateway.answering import Answered, Question
+from tasks.serve.gateway.answering import Answered, ShopQuestion
 from tasks.serve.questions import asked_row
 
 LONGEST_MESSAGE: Final = 4 * LONGEST_TEXT
@@ -28,7 +28,7 @@ class ChatMessage(_Request):
     content: Annotated[str, Field(max_length=LONGEST_MESSAGE)]
 
 
-class StreamOptions(_Request):
+class StreamSettings(_Request):
     """Options of a stream."""
 
     include_usage: bool = False
@@ -40,7 +40,7 @@ class ResponseFormat(_Request):
     type: Literal["text", "json_object"]
 
 
-class ChatRequest(_Request):
+class ChatCompletionRequest(_Request):
     """Request to `/v1/chat/completions`: one question, with or without its system prompt."""
 
     model: Annotated[str, Field(max_length=200)]
@@ -51,7 +51,7 @@ class ChatRequest(_Request):
     max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
     seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
     stream: bool = False
-    stream_options: StreamOptions | None = None
+    stream_options: StreamSettings | None = None
     response_format: ResponseFormat | None = None
     n: Literal[1] = 1
     user: Annotated[str, Field(max_length=200)] | None = None
@@ -64,7 +64,7 @@ class ChatRequest(_Request):
             raise ValueError("messages must be one user message, after at most one system message")
         return self
 
-    def question(self, names: tuple[str, ...], *, guided: bool) -> Question:
+    def question(self, names: tuple[str, ...], *, guided: bool) -> ShopQuestion:
         """Return what is asked.
 
         Args:
@@ -78,7 +78,7 @@ class ChatRequest(_Request):
         task = self._task(names, system)
         if self.response_format is not None:
             guided = self.response_format.type == "json_object"
-        return Question(
+        return ShopQuestion(
             row=asked_row(task, system or TASKS[task].system, self.messages[-1].content),
             guided=guided and TASKS[task].answers_in_json,
             temperature=self.temperature,
@@ -102,7 +102,7 @@ class ChatRequest(_Request):
         )
 
 
-class TaskAnswer(BaseModel):
+class TaskReply(BaseModel):
     """Answer of `/v1/tasks/{task}`."""
 
     request_id: str

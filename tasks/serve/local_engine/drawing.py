@@ -17,6 +17,7 @@ from tasks.serve.local_engine.refusal import RefusedRequest
 
 PROMPT_TOKENS: Final = 512
 """Tokens of prompts computed between two steps, beyond which others wait: so long those that are drawn stand still."""
+SECONDS_TO_END: Final = 5
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -41,11 +42,6 @@ class Drawing:
         self._thread = threading.Thread(target=self._run, name="drawing", daemon=True)
         self._thread.start()
 
-    @property
-    def drawn(self) -> int:
-        """Answers that are drawn now."""
-        return len(self._drawn)
-
     def ask(self, answer: AskedAnswer) -> None:
         """Have an answer drawn as soon as there is room."""
         self._inbox.put(answer)
@@ -53,10 +49,10 @@ class Drawing:
             self._refuse_all()
 
     def close(self) -> None:
-        """End it; what is still drawn is given up."""
+        """End it; what is still drawn is given up. A whole answer of transformers is not waited for."""
         self._closed = True
         self._inbox.put(None)
-        self._thread.join()
+        self._thread.join(SECONDS_TO_END)
 
     def _run(self) -> None:
         try:

@@ -10,7 +10,8 @@ from tasks.policy.batch import longest_sequence
 from tasks.policy.continuous import ContinuousEngine
 from tasks.policy.load import load_policy, load_tokenizer
 from tasks.policy.unpacked import engine_draws
-from tasks.serve.local_engine.request import CHAMPION, LocalEngineRequest
+from tasks.serve.local_engine.request import LocalEngineRequest
+from tasks.serve.served_model import CHAMPION
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -2,12 +2,8 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
-
-CHAMPION: Final = "champion"
-"""Name of the weights without an adapter of `LocalEngineRequest`."""
 
 
 class LocalEngineRequest(BaseModel):

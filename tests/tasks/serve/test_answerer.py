@@ -18,6 +18,8 @@ from tests.small_base import save_base
 def served(tmp_path_factory: pytest.TempPathFactory) -> ServedModel:
     return ServedModel(
         name="version 1",
+        number="1",
+        version_name="shop/1",
         weights=save_base(tmp_path_factory.mktemp("base")),
         policy=None,
         decoding=Decoding(temperature=0.1, max_tokens=8),

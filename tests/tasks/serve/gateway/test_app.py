@@ -89,6 +89,15 @@ def test_an_answer_with_its_own_decoding_is_not_logged_as_the_evaluated_version(
     assert 0 < gateway.engine.requests[-1]["temperature"] < 0.001
 
 
+def test_a_seed_is_refused_where_the_engine_would_end_at_it(tmp_path: Path) -> None:
+    sent = {"model": "shop/sentiment", "messages": [{"role": "user", "content": "Ruim"}]}
+    with running(tmp_path, _engine, takes_seed=False) as gateway:
+        assert gateway.http.post("/v1/chat/completions", json=sent).is_success
+        assert "seed" not in gateway.engine.requests[0]
+        refused = gateway.http.post("/v1/chat/completions", json=sent | {"seed": 1})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "no_seed")
+
+
 def _stream(*pieces: str, finish: str = "stop") -> Reply:
     chunks: list[dict[str, object]] = [
         {"choices": [{"delta": {"content": piece}, "finish_reason": None}]} for piece in pieces
@@ -351,3 +360,21 @@ def test_a_shadow_answers_every_request_for_the_log_alone(tmp_path: Path) -> Non
     assert {answer["version"] for answer in asked} == {"shop/1"}
     assert {line["model_version"] for line in shadows} == {"shop/2"}
     assert {line["shadow_of"] for line in shadows} == {answer["request_id"] for answer in asked}
+
+
+def test_the_page_shows_the_last_day_in_both_languages_and_no_text_of_anybody(tmp_path: Path) -> None:
+    with running(tmp_path, _engine, form_share=1.0) as gateway:
+        assert "Nothing was answered" in gateway.http.get("/").text
+        for _ in range(3):
+            gateway.ask("Palavras de uma cliente")
+        old = gateway.logged()[0] | {"time": "2020-01-01T00:00:00Z", "task": "push"}
+        (file,) = tmp_path.glob("*.jsonl")
+        with file.open("a") as log:
+            log.write(json.dumps(old) + "\n")
+        page, portuguese = gateway.http.get("/").text, gateway.http.get("/", params={"language": "pt"}).text
+    assert "sentiment</th><td>3</td><td>100 %</td>" in page
+    assert "shop/1</th>" in page
+    assert "push" not in page
+    assert "respostas" in portuguese
+    assert 'lang="pt-BR"' in portuguese
+    assert "Palavras" not in page

@@ -1,4 +1,4 @@
-"""Deployment: a version of the model with the engine that has its weights, and the requests that it answers now."""
+"""Version of the model with the engine that has its weights, and the requests that it answers now."""
 
 import asyncio
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.usable import CheckedAnswer
-from tasks.serve.engines.client import CHAMPION, EngineClient
+from tasks.serve.engines.client import EngineClient
 from tasks.serve.engines.process import EngineProcess
 from tasks.serve.served_model import ServedModel
 
 
-class Deployment:
+class DeployedVersion:
     """A version that answers requests."""
 
     def __init__(self, model: ServedModel, client: EngineClient, process: EngineProcess | None) -> None:
@@ -38,10 +38,6 @@ class Deployment:
     def is_ready(self) -> bool:
         """Whether its engine answers, as far as is known."""
         return self.process is None or self.process.ready.is_set()
-
-    def name_of(self, task: TaskName) -> str:
-        """Return the name by which its engine answers a task."""
-        return task if self.model.policy is not None else CHAMPION
 
     @contextmanager
     def answering(self) -> Iterator[None]:

@@ -1,0 +1,191 @@
+"""`tucano serve` as people run it: real engines are killed and switched under requests, and none is lost."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from tests.flows.command import in_a_process
+from tests.flows.promotable import Promotable, make_promotable, store_of
+from tests.gateway import wait_for
+
+pytestmark = pytest.mark.integration
+MODEL = "tucano2-commerce"
+SECONDS = 120
+"""Longest wait for anything: a limit of hanging, not of speed."""
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Promotable:
+    """A state folder with two versions, of which the first is the champion."""
+    world = make_promotable(tmp_path_factory.mktemp("made") / "state")
+    for seed in (1, 2):
+        world.register(world.policy(seed), world.evaluation("promote", str(seed)), "promote", MODEL)
+    return world
+
+
+def _promote(shop: Promotable, version: str) -> None:
+    shop.registry.promote(MODEL, "champion", "previous", version, promotion="0" * 64)
+
+
+@dataclass
+class Served:
+    """A running `tucano serve`."""
+
+    process: "subprocess.Popen[str]"
+    url: str
+    logs: Path
+    said: list[str] = field(default_factory=list)
+
+    def ask(self, review: str = "Chegou quebrado") -> httpx.Response:
+        return httpx.post(f"{self.url}/v1/tasks/sentiment", json={"review": review}, timeout=SECONDS)
+
+    def logged(self) -> dict[str, dict[str, Any]]:
+        lines = [line for file in self.logs.glob("*.jsonl") for line in file.read_text().splitlines()]
+        return {line["request_id"]: line for line in map(json.loads, lines)}
+
+    @property
+    def gateway(self) -> psutil.Process:
+        (gateway,) = psutil.Process(self.process.pid).children()
+        return gateway
+
+    @property
+    def engine(self) -> psutil.Process:
+        """The process that draws: the youngest of the gateway's."""
+        return max(self.gateway.children(recursive=True), key=lambda process: process.create_time())
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _arguments(shop: Promotable, port: int, *more: str) -> list[str]:
+    settings = [f"state.root={shop.root}", f"serve.port={port}", "serve.golden_prompts=0", "serve.follow_seconds=0.2"]
+    return ["serve", *(part for setting in (*settings, *more) for part in ("--set", setting))]
+
+
+@contextmanager
+def _serving(shop: Promotable, *more: str) -> Iterator[Served]:
+    port = _free_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "flows", *_arguments(shop, port, *more)], stderr=subprocess.PIPE, text=True
+    )
+    served = Served(process, f"http://127.0.0.1:{port}", shop.root / "logs")
+    assert process.stderr is not None
+    listener = threading.Thread(target=served.said.extend, args=[process.stderr])
+    listener.start()
+    try:
+        wait_for(lambda: any("answers at" in line for line in served.said) or process.poll() is not None, SECONDS)
+        assert process.poll() is None, served.said
+        yield served
+    finally:
+        process.terminate()
+        process.wait(SECONDS)
+        listener.join()
+
+
+def test_without_a_champion_or_a_free_port_it_does_not_start(shop: Promotable) -> None:
+    ended = in_a_process(*_arguments(shop, _free_port()))
+    assert ended.returncode == 2
+    assert "no version of tucano2-commerce is `champion` yet" in ended.stderr
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        ended = in_a_process(*_arguments(shop, taken.getsockname()[1]))
+    assert ended.returncode == 2
+    assert "--set serve.port=PORT" in ended.stderr
+
+
+def test_other_machines_are_not_served_without_tokens(shop: Promotable) -> None:
+    open_to_all = in_a_process(*_arguments(shop, _free_port(), "serve.host='0.0.0.0'"))
+    assert open_to_all.returncode == 2
+    assert "token_variable" in open_to_all.stderr
+
+
+def test_an_engine_and_a_gateway_that_are_killed_come_back_and_no_answer_is_lost(shop: Promotable) -> None:
+    _promote(shop, "1")
+    with _serving(shop) as served:
+        received = [served.ask().json()]
+        served.engine.kill()
+        received.append(served.ask().json())
+        gateway = served.gateway
+        gateway.kill()
+        gateway.wait(SECONDS)
+        received.append(served.ask().json())
+        assert received[0]["completion"] == received[1]["completion"] == received[2]["completion"]
+        logged = served.logged()
+        assert all(logged[answer["request_id"]]["model_version"] == answer["version"] for answer in received)
+        assert any("the engine of version 1 was killed" in line for line in served.said)
+        processes = [served.gateway, *served.gateway.children(recursive=True)]
+        served.process.send_signal(signal.SIGINT)
+        assert served.process.wait(SECONDS) == 0
+        _, alive = psutil.wait_procs(processes, SECONDS)
+        assert not alive
+
+
+def test_versions_switch_under_requests_and_each_is_answered_by_one_of_them(shop: Promotable) -> None:
+    _promote(shop, "1")
+    reviews = ("Chegou quebrado", "Amei, recomendo", "Nada a dizer")
+    received: list[httpx.Response] = []
+    asked: list[str] = []
+    stop = threading.Event()
+
+    def ask() -> None:
+        while not stop.is_set():
+            review = reviews[len(asked) % len(reviews)]
+            asked.append(review)
+            received.append(served.ask(review))
+
+    with _serving(shop) as served:
+        clients = [threading.Thread(target=ask) for _ in range(4)]
+        for client in clients:
+            client.start()
+        for version in ("2", "1", "2"):
+            _promote(shop, version)
+            serves = f"{MODEL}/{version}"
+            wait_for(lambda: httpx.get(f"{served.url}/readyz").json()["version"] == serves, SECONDS)  # noqa: B023
+            before = len(received)
+            wait_for(lambda: len(received) > before + 8, SECONDS)  # noqa: B023
+        stop.set()
+        for client in clients:
+            client.join()
+        logged = served.logged()
+        assert {response.status_code for response in received} == {200}
+        answers = [response.json() for response in received]
+        assert {answer["version"] for answer in answers} == {f"{MODEL}/1", f"{MODEL}/2"}
+        assert all(logged[answer["request_id"]]["model_version"] == answer["version"] for answer in answers)
+        # A mixture would be neither version's answer.
+        texts: dict[tuple[str, str], set[str]] = {}
+        for answer in answers:
+            prompt = logged[answer["request_id"]]["prompt"]
+            texts.setdefault((answer["version"], prompt), set()).add(answer["completion"])
+        assert len(texts) == 2 * len(reviews)
+        assert all(len(of_one) == 1 for of_one in texts.values())
+
+
+def test_a_champion_whose_weights_are_damaged_does_not_take_over(shop: Promotable) -> None:
+    _promote(shop, "1")
+    damaged = shop.policy(3)
+    version = shop.register(damaged, shop.evaluation("promote", "3"), "promote", MODEL)
+    weights = store_of(shop.root).path(damaged.sha256) / "adapter" / "adapter_model.safetensors"
+    weights.chmod(0o600)
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    with _serving(shop) as served:
+        _promote(shop, version)
+        wait_for(lambda: any(f"version {version} does not take over" in line for line in served.said), SECONDS)
+        assert served.ask().json()["version"] == f"{MODEL}/1"
+        assert 'tucano_switches_total{outcome="refused"} 1.0' in httpx.get(f"{served.url}/metrics").text

@@ -1,0 +1,213 @@
+"""The continuous engine: rows that come and go, each drawn as if it were alone."""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schemas.errors import InputError
+from tasks.commerce.registry import TASKS
+from tasks.policy.choice import Sampled, keys_of
+from tasks.policy.continuous import ContinuousEngine, DrawnRow
+from tasks.policy.engine import Engine
+from tasks.policy.generate import Completion, as_messages, generate, read_completion
+from tasks.policy.guidance import GuidedLogits, grammars_of
+from tasks.policy.load import load_policy, load_tokenizer
+from tasks.policy.stand_in import shipped
+from tests.task_prompts import task_prompts
+
+SEED = 5
+END = 2
+ENDS = {END, *range(8, 20)}
+"""So many that completions are of many lengths."""
+MOST = 14
+ROWS = 4
+
+
+@pytest.fixture(scope="module")
+def policy(base: Path) -> Any:
+    model = load_policy(base, None, four_bit=False)
+    for weight in model.parameters():
+        # Larger than at the start of a training, so that tokens depend on their prompts.
+        weight.data.mul_(3)
+    return model
+
+
+@pytest.fixture(scope="module")
+def prompts() -> list[tuple[int, ...]]:
+    """Prompts of many lengths; two of three begin with one of two turns, which are themselves alike."""
+    generator = random.Random(1)
+    turns: list[list[int]] = [[29, 30, 31, END], [29, 30, 32, 33, 34, END], []]
+    lengths = (1, 3, 17, 6, 30, 2, 9, 11, 5)
+    return [(*turns[n % 3], *(generator.randrange(20, 250) for _ in range(length))) for n, length in enumerate(lengths)]
+
+
+@pytest.fixture(scope="module")
+def alone(policy: Any, prompts: list[tuple[int, ...]]) -> list[list[int]]:
+    """What each prompt is answered alone, by the engine that training draws with."""
+    engine = Engine(policy)
+    return [engine.draw([prompt], _choice(prompt), most=MOST, ends=ENDS)[0] for prompt in prompts]
+
+
+@pytest.fixture(scope="module")
+def engine(policy: Any) -> ContinuousEngine:
+    return ContinuousEngine(policy, rows=ROWS, longest=60, ends=ENDS)
+
+
+def _choice(prompt: Sequence[int]) -> Sampled:
+    # Each prompt has its own temperature.
+    return Sampled(keys_of([prompt], SEED), temperature=0.5 + len(prompt) / 20)
+
+
+def _row(prompt: tuple[int, ...]) -> DrawnRow:
+    return DrawnRow(prompt, _choice(prompt), MOST)
+
+
+def _empty(engine: ContinuousEngine) -> None:
+    for row in list(engine.rows):
+        engine.leave(row)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.one_of(st.just("step"), st.integers(0, 8), st.sampled_from(["leave 0", "leave 1", "leave 3"]))))
+def test_a_row_is_drawn_as_if_it_were_alone_whoever_joins_and_leaves(
+    engine: ContinuousEngine, prompts: list[tuple[int, ...]], alone: list[list[int]], acts: list[Any]
+) -> None:
+    """Red for a moved row with another's keys, a mask one token off, shared noise, or a place that is not freed."""
+    _empty(engine)
+    begun: list[tuple[int, DrawnRow]] = []
+    left: list[tuple[DrawnRow, int]] = []
+    for act in [*acts, *["step"] * MOST]:
+        if act == "step":
+            before = [(row, len(row.drawn)) for row in engine.rows]
+            engine.step()
+            assert all(len(row.drawn) == count + 1 for row, count in before)
+        elif isinstance(act, int) and len(engine.rows) < ROWS:
+            begun.append((act, _row(prompts[act])))
+            engine.join(begun[-1][1])
+        elif isinstance(act, str) and (place := int(act[-1])) < len(engine.rows):
+            left.append((engine.rows[place], len(engine.rows[place].drawn)))
+            engine.leave(left[-1][0])
+    assert engine.rows == []
+    gone = {id(row): count for row, count in left}
+    for number, row in begun:
+        assert row.drawn == alone[number][: gone.get(id(row), MOST)]
+        assert row.ended == (id(row) not in gone)
+
+
+@pytest.mark.slow
+def test_answers_of_all_tasks_in_random_order_are_those_of_generate(tmp_path: Path) -> None:
+    """The shipped stand-in, prompts as shops send them, every second one guided, at two temperatures and seeds."""
+    folder = shipped()
+    model, tokenizer = load_policy(folder, None, four_bit=False), load_tokenizer(folder)
+    asked = [
+        _Question(
+            as_messages(row.system, row.prompt),
+            TASKS[row.task].grammar if number // 6 % 2 else "",
+            (0.1, 0.9)[number % 5 // 3],
+            number % 7,
+        )
+        for number, row in enumerate(task_prompts(3, tmp_path))
+    ]
+    wanted = [question.by_generate(model, tokenizer) for question in asked]
+    assert len({completion.text for completion in wanted}) > 9
+    for rows in (3, 16):
+        engine = ContinuousEngine(model, rows=rows, longest=700, ends={tokenizer.eos_token_id})
+        order = list(range(len(asked)))
+        generator = random.Random(rows)
+        generator.shuffle(order)
+        begun: dict[int, DrawnRow] = {}
+        while order or engine.rows:
+            while order and len(engine.rows) < rows and generator.random() < 0.6:
+                number = order.pop()
+                begun[number] = asked[number].as_row(model, tokenizer)
+                engine.join(begun[number])
+            engine.step()
+        assert [read_completion(begun[number].drawn, tokenizer) for number in range(len(asked))] == wanted
+
+
+@dataclass
+class _Question:
+    conversation: list[dict[str, str]]
+    grammar: str
+    temperature: float
+    seed: int
+
+    def by_generate(self, model: Any, tokenizer: Any) -> Completion:
+        (completion,) = generate(
+            model,
+            tokenizer,
+            [self.conversation],
+            temperature=self.temperature,
+            max_tokens=60,
+            batch_size=1,
+            seed=self.seed,
+            grammars=[self.grammar],
+        )
+        return completion
+
+    def as_row(self, model: Any, tokenizer: Any) -> DrawnRow:
+        text = tokenizer.apply_chat_template(self.conversation, tokenize=False, add_generation_prompt=True)
+        prompt = tuple(tokenizer.encode(text, add_special_tokens=False))
+        known = grammars_of(tokenizer, model.get_output_embeddings().weight.shape[0])
+        guide = GuidedLogits(known, [self.grammar]) if self.grammar else None
+        return DrawnRow(prompt, Sampled(keys_of([prompt], self.seed), temperature=self.temperature, guide=guide), 60)
+
+
+def test_a_first_turn_is_computed_once_and_the_rest_of_a_prompt_once(
+    policy: Any, prompts: list[tuple[int, ...]]
+) -> None:
+    engine = ContinuousEngine(policy, rows=ROWS, longest=60, ends={END})
+    computed: list[int] = []
+    engine.model.model.layers[0].register_forward_hook(lambda _, given, __: computed.append(given[0].shape[1]))
+    for prompt in (prompts[0], prompts[3], prompts[1], prompts[0]):
+        engine.join(_row(prompt))
+    assert computed == [4, 1, 6, 6, 3, 1]
+
+
+def test_a_row_beyond_the_most_or_longer_than_the_longest_is_refused(
+    engine: ContinuousEngine, prompts: list[tuple[int, ...]]
+) -> None:
+    _empty(engine)
+    with pytest.raises(ValueError, match="no room"):
+        engine.join(_row(tuple(range(20, 67))))
+    for prompt in prompts[1 : ROWS + 1]:
+        engine.join(_row(prompt))
+    with pytest.raises(ValueError, match="no room"):
+        engine.join(_row(prompts[0]))
+
+
+def test_a_row_whose_choice_fails_leaves_and_the_others_go_on(
+    engine: ContinuousEngine, prompts: list[tuple[int, ...]], alone: list[list[int]]
+) -> None:
+    _empty(engine)
+    rows = [_row(prompts[2]), _row(prompts[4]), _row(prompts[7])]
+    rows[0].choice = _failing_after(3, rows[0].choice)
+    for row in rows:
+        engine.join(row)
+    for _ in range(MOST):
+        engine.step()
+    assert rows[0].fault == "guided decoding stopped"
+    assert rows[0].ended
+    assert rows[0].drawn == alone[2][:3]
+    assert [row.drawn for row in rows[1:]] == [alone[4], alone[7]]
+    assert [row.fault for row in rows[1:]] == [None, None]
+
+
+def _failing_after(count: int, choice: Any) -> Any:
+    called: list[Callable[..., Any]] = []
+
+    def fail(logits: torch.Tensor, last: torch.Tensor) -> torch.Tensor:
+        called.append(choice)
+        if len(called) > count:
+            raise InputError("guided decoding stopped")
+        chosen: torch.Tensor = choice(logits, last)
+        return chosen
+
+    return fail
