@@ -6,8 +6,12 @@ from typing import Final
 from schemas.config.config import Config
 from schemas.errors import InputError
 
-LOGS_FOLDER: Final = "logs"
-"""Folder of the state folder with the gateway's logs."""
+_LOGS_FOLDER: Final = "logs"
+
+
+def served_logs(config: Config) -> Path:
+    """Return the folder of the state folder with the gateway's logs."""
+    return config.state.root.resolve() / _LOGS_FOLDER
 
 
 def logs_to_monitor(config: Config, given: Path | None) -> Path:
@@ -23,7 +27,7 @@ def logs_to_monitor(config: Config, given: Path | None) -> Path:
     named = given or config.monitor.logs
     if named is not None:
         return named
-    served = config.state.root / LOGS_FOLDER
+    served = served_logs(config)
     if not served.is_dir():
         raise InputError(
             f"no logs are given, and `tucano serve` has written none into {served}; name a file or folder of them, or "

@@ -17,6 +17,7 @@ import polars as pl
 import uvicorn
 
 from flows.runtime.console import say
+from flows.runtime.logs_to_monitor import served_logs
 from flows.runtime.session import work_folder
 from flows.runtime.stores import existing_store, open_registry
 from flows.stages.registered_version import answers_of, verified_record
@@ -29,6 +30,7 @@ from schemas.tables.prompts import TEST_FILE, read_prompts
 from tasks.curate.scrub import scrub
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
 from tasks.lineage.store.artifacts import ArtifactDamaged
+from tasks.monitor.feedback import FEEDBACK_FOLDER
 from tasks.monitor.scrubbing import scrubbed_references
 from tasks.policy.child import ChildProcess, run_child
 from tasks.serve.deployed_version import DeployedVersion
@@ -46,9 +48,6 @@ from tasks.serve.golden import GoldenPrompt, check_golden, chosen
 from tasks.serve.local_engine.request import LocalEngineRequest
 from tasks.serve.served_model import ServedModel
 
-LOGS_FOLDER: Final = "logs"
-"""Folder of the state folder with the served answers, which `tucano monitor` reads."""
-FEEDBACK_FOLDER: Final = "feedback"
 LOCAL_ENGINE: Final = "tasks.serve.local_engine.child"
 ON_THE_SOCKET: Final = "http://engine/v1"
 """Base URL of an engine on a Unix socket, of which the host says nothing."""
@@ -56,11 +55,6 @@ MORE_CONNECTIONS: Final = 64
 """Connections beyond those that wait or are answered: health, metrics, and refusals."""
 
 _log = logging.getLogger(__name__)
-
-
-def logs_folder(config: Config) -> Path:
-    """Return the folder of the served answers."""
-    return config.state.root.resolve() / LOGS_FOLDER
 
 
 def run_gateway(config: Config, number: str | None, listening: socket.socket) -> None:
@@ -82,7 +76,7 @@ def run_gateway(config: Config, number: str | None, listening: socket.socket) ->
 async def _serve(config: Config, number: str | None, listening: socket.socket) -> None:
     serve = config.serve
     tokens = read_tokens(serve.token_variable)
-    folder = logs_folder(config)
+    folder = served_logs(config)
     log = DailyFile(folder, days=serve.log_days)
     feedback = DailyFile(folder / FEEDBACK_FOLDER, days=serve.log_days)
     # A socket's path has at most 107 bytes.
@@ -143,7 +137,7 @@ async def _listen(config: Config, app: Any, listening: socket.socket, model: Ser
     )
     address = f"http://{serve.host}:{serve.port}"
     say(f"{model.version_name} answers at {address}/v1; its last day is on {address}, its API on {address}/docs")
-    say(f"answers are logged in {logs_folder(config)}; Ctrl-C ends it")
+    say(f"answers are logged in {served_logs(config)}; Ctrl-C ends it")
     # Uvicorn raises the signal again once all requests ended, and the engine is yet to be ended.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)

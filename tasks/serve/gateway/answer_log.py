@@ -26,8 +26,6 @@ class ServedAnswer(LoggedAnswer):
 
     role: Role
     """What answered; nobody received the answer of a shadow."""
-    shadow_of: str | None = None
-    """The request of the champion that a shadow answered too; None elsewhere."""
     valid: bool
     """Whether a shop's program can use the answer."""
     fault: str | None
