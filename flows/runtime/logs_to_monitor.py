@@ -11,7 +11,7 @@ _LOGS_FOLDER: Final = "logs"
 
 def served_logs(config: Config) -> Path:
     """Return the folder of the state folder with the gateway's logs."""
-    return config.state.root.resolve() / _LOGS_FOLDER
+    return config.state.root / _LOGS_FOLDER
 
 
 def logs_to_monitor(config: Config, given: Path | None) -> Path:
