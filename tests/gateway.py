@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import orjson
 import uvicorn
 
 from schemas.config.serve import ServeConfig
@@ -104,7 +105,7 @@ def running(
             tokens=tokens,
             metrics=metrics,
             feedback=feedback,
-            scrub_reference=lambda reference: reference,
+            scrub_reference=lambda reference: orjson.loads(orjson.dumps(reference)),
         )
         with listening(app) as port, httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as http:
             yield Gateway(http, port, engine, answering, folder)
