@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import orjson
 import uvicorn
 
 from schemas.config.serve import ServeConfig
@@ -104,7 +105,7 @@ def running(
             tokens=tokens,
             metrics=metrics,
             feedback=feedback,
-            scrub_reference=lambda reference: reference,
+            scrub_reference=lambda reference: orjson.loads(orjson.dumps(reference)),
             logs=folder,
             language="en",
         )

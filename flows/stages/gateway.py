@@ -125,12 +125,12 @@ async def _listen(config: Config, app: Any, listening: socket.socket, model: Ser
     server = uvicorn.Server(
         uvicorn.Config(
             app,
-            http=impatient(serve.seconds_to_send),
+            http=impatient(serve.seconds_to_send, serve.concurrency + serve.queue + MORE_CONNECTIONS),
+            ws="none",
             log_level="warning",
             access_log=False,
             lifespan="off",
             server_header=False,
-            limit_concurrency=serve.concurrency + serve.queue + MORE_CONNECTIONS,
             timeout_graceful_shutdown=int(serve.deadline_seconds) + 1,
             timeout_keep_alive=int(serve.seconds_to_send) + 1,
         )

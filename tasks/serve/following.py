@@ -45,6 +45,7 @@ async def follow(
         seconds: Time between two looks.
     """
     refused: str | None = None
+    unloaded: str | None = None
     is_away = False
     retiring: set[asyncio.Task[None]] = set()
     try:
@@ -68,7 +69,12 @@ async def follow(
                 refused = number
                 _log.error("version %s does not take over: %s; version %s goes on", number, error, serving)
                 metrics.switches.labels("refused").inc()
-                await asyncio.to_thread(report, "refused", number, str(error))
+                await _tell(report, "refused", number, str(error))
+                continue
+            except Exception as error:  # noqa: BLE001 - a full disk or a registry that went away may come back
+                if number != unloaded:
+                    _log.error("version %s cannot be loaded now (%r); version %s goes on", number, error, serving)
+                unloaded = number
                 continue
             old, answering.deployment = answering.deployment, new
             _log.warning("version %s takes over from version %s", number, serving)
@@ -78,6 +84,13 @@ async def follow(
             task = asyncio.create_task(old.retire())
             retiring.add(task)
             task.add_done_callback(retiring.discard)
-            await asyncio.to_thread(report, "switched", number, sentence)
+            await _tell(report, "switched", number, sentence)
     finally:
         await asyncio.gather(*retiring)
+
+
+async def _tell(report: Report, outcome: Outcome, number: str, sentence: str) -> None:
+    try:
+        await asyncio.to_thread(report, outcome, number, sentence)
+    except Exception as error:  # noqa: BLE001 - whoever is told may be away, and the following goes on
+        _log.warning("nobody could be told that version %s was %s (%s)", number, outcome, type(error).__name__)

@@ -54,8 +54,8 @@ class EngineAnswer:
 
 
 class _EngineUsage(BaseModel):
-    prompt_tokens: Annotated[int, Field(ge=0)] = 0
-    completion_tokens: Annotated[int, Field(ge=0)] = 0
+    prompt_tokens: Annotated[int, Field(ge=0, le=LONGEST_REPLY)] = 0
+    completion_tokens: Annotated[int, Field(ge=0, le=LONGEST_REPLY)] = 0
 
 
 class _EngineMessage(BaseModel):
@@ -157,15 +157,11 @@ class EngineClient:
             async with self._http.stream("POST", "chat/completions", json=body) as response:
                 if not response.is_success:
                     _raise_for(response, await _read(response))
-                length = 0
-                async for line in response.aiter_lines():
-                    length += len(line)
-                    if length > LONGEST_REPLY:
-                        raise EngineUnavailable("a reply without an end")
-                    data = line.removeprefix("data:").strip()
-                    if not line.startswith("data:") or data == "[DONE]":
+                async for line in _lines(response):
+                    data = line.removeprefix(b"data:").strip()
+                    if not line.startswith(b"data:") or data == b"[DONE]":
                         continue
-                    reply = _parsed(data.encode())
+                    reply = _parsed(data)
                     usage = reply.usage or usage
                     for choice in reply.choices:
                         if choice.delta.content:
@@ -192,6 +188,19 @@ def _body(question: EngineQuestion) -> dict[str, Any]:
     if question.grammar:
         body["structured_outputs"] = {"grammar": question.grammar}
     return body
+
+
+async def _lines(response: httpx.Response) -> AsyncIterator[bytes]:
+    """Yield the lines of a reply; httpx's own end at any sign that Unicode calls a line's end, such as in a text."""
+    length, begun = 0, b""
+    async for piece in response.aiter_bytes():
+        length += len(piece)
+        if length > LONGEST_REPLY:
+            raise EngineUnavailable("a reply without an end")
+        *whole, begun = (begun + piece).split(b"\n")
+        for line in whole:
+            yield line
+    yield begun
 
 
 async def _read(response: httpx.Response) -> bytes:

@@ -15,6 +15,8 @@ from tasks.serve.engines.client import EngineClient
 SECONDS_BETWEEN_LOOKS: Final = 0.1
 SECONDS_TO_END: Final = 10.0
 """Time for the answers under way when an engine ends."""
+SECONDS_OF_SILENCE: Final = 60.0
+LOOKS_IN_SILENCE: Final = 12
 FIRST_WAIT: Final = 1.0
 LONGEST_WAIT: Final = 15.0
 """Seconds before an engine that never answered is started again, doubled each time."""
@@ -28,14 +30,18 @@ _log = logging.getLogger(__name__)
 class EngineProcess:
     """An engine of this machine."""
 
-    def __init__(self, name: str, run: RunEngine, client: EngineClient) -> None:
+    def __init__(
+        self, name: str, run: RunEngine, client: EngineClient, *, seconds_of_silence: float = SECONDS_OF_SILENCE
+    ) -> None:
         """Describe an engine, which does not run yet.
 
         Args:
             name: Name for the log, such as `version 3`.
             run: Runs it.
             client: Reaches it.
+            seconds_of_silence: Time without any answer about its health after which it is killed and started again.
         """
+        self._seconds_of_silence = seconds_of_silence
         self._name, self._run, self._client = name, run, client
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="engine")
         self._child: ChildProcess | None = None
@@ -84,7 +90,7 @@ class EngineProcess:
         """Start the engine again whenever it ends."""
         wait = FIRST_WAIT
         while True:
-            await asyncio.wait([ended])
+            await self._end_or_silence(ended)
             self.ready.clear()
             _log.warning("%s; it is started again", _failure(ended, self._name))
             began = time.monotonic()
@@ -95,6 +101,18 @@ class EngineProcess:
             else:
                 await asyncio.sleep(wait)
                 wait = min(2 * wait, LONGEST_WAIT)
+
+    async def _end_or_silence(self, ended: "asyncio.Future[object]") -> None:
+        """Wait until the engine ends, or kill it where it is silent: one that hangs would not end by itself."""
+        heard = time.monotonic()
+        while not ended.done():
+            await asyncio.wait([ended], timeout=self._seconds_of_silence / LOOKS_IN_SILENCE)
+            if await self._client.is_healthy():
+                heard = time.monotonic()
+            elif time.monotonic() - heard > self._seconds_of_silence and self._child is not None:
+                _log.warning("the engine of %s has not answered for %.0f s", self._name, time.monotonic() - heard)
+                await asyncio.to_thread(end_group, self._child, 0)
+                await asyncio.wait([ended])
 
     def _begin(self) -> "asyncio.Future[object]":
         self.starts += 1
@@ -122,5 +140,8 @@ def _failure(ended: "asyncio.Future[object]", name: str) -> TucanoError:
     if isinstance(error, TucanoError):
         return error
     if error is not None:
-        raise error
+        # Such as a full disk, on which no request to it can be written.
+        failure = TucanoError(f"the engine of {name} cannot be started: {error!r}")
+        failure.__cause__ = error
+        return failure
     return TucanoError(f"the engine of {name} ended by itself")

@@ -94,10 +94,10 @@ class DailyFile:
         self._lock.release()
 
     def _of_day(self, day: date) -> int:
-        if self._file is None or day != self._day:
+        path = self._folder / f"{day:%Y-%m-%d}{SUFFIX}"
+        if self._file is None or day != self._day or not _is_at(path, self._file):
             self._forget_file()
             self._remove_before(day - timedelta(days=self._days))
-            path = self._folder / f"{day:%Y-%m-%d}{SUFFIX}"
             self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
             self._day = day
             _cut_unfinished_line(self._file)
@@ -116,6 +116,14 @@ class DailyFile:
         if self._file is not None:
             os.close(self._file)
             self._file = None
+
+
+def _is_at(path: Path, file: int) -> bool:
+    """Return whether an open file is still the one at its path: a line in a removed one would be lost."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file))
+    except FileNotFoundError:
+        return False
 
 
 def _cut_unfinished_line(file: int) -> None:

@@ -158,27 +158,33 @@ class AnswerService:
             RequestRefused: It is not answered, or its answer cannot be logged; pieces may have been given before.
         """
         began, arrived = time.monotonic(), datetime.now(UTC)
-        async with self._admission.place():
-            given = False
-            while True:
-                asked = self._route(question)
-                try:
-                    with asked.deployment.answering():
-                        await asked.deployment.wait_until_ready()
-                        async for piece in asked.client.stream(asked.question):
-                            if isinstance(piece, EngineAnswer):
-                                yield await self._finish(question, asked, piece, began, arrived)
-                                return
-                            given = True
-                            yield piece
-                except EngineRefused as error:
-                    raise _refusal(error) from None
-                except EngineUnavailable as error:
-                    if given:
-                        raise RequestRefused(
-                            503, "engine_ended", "the engine ended; ask again", retry_after=1
-                        ) from None
-                    await _before_another_try(asked, error)
+        given = is_logged = False
+        try:
+            async with self._admission.place():
+                while True:
+                    asked = self._route(question)
+                    try:
+                        with asked.deployment.answering():
+                            await asked.deployment.wait_until_ready()
+                            async for piece in asked.client.stream(asked.question):
+                                if isinstance(piece, EngineAnswer):
+                                    answered = await self._finish(question, asked, piece, began, arrived)
+                                    is_logged = True
+                                    yield answered
+                                    return
+                                given = True
+                                yield piece
+                    except EngineRefused as error:
+                        raise _refusal(error) from None
+                    except EngineUnavailable as error:
+                        if given:
+                            raise RequestRefused(
+                                503, "engine_ended", "the engine ended; ask again", retry_after=1
+                            ) from None
+                        await _before_another_try(asked, error)
+        finally:
+            if given and not is_logged:
+                self._metrics.cut_off.inc()
 
     def _route(self, question: ShopQuestion) -> _Routed:
         """Return who answers: a version, or the larger model where the task is refused."""

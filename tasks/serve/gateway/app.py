@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
 
+import orjson
 from fastapi import APIRouter, FastAPI, Header, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 from fastapi.telemetry import TelemetryConfig
 from prometheus_client import CONTENT_TYPE_LATEST
-from pydantic import BaseModel, Field, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
@@ -50,11 +51,24 @@ ScrubReference = Callable[[dict[str, Any]], dict[str, Any]]
 class FeedbackRequest(BaseModel):
     """What became known of an answer."""
 
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
     request_id: str
     """The request, as its answer named it."""
     reference: dict[str, JsonValue] | None = None
     """The right answer, or the known part of it."""
     rating: Annotated[int, Field(ge=1, le=5)] | None = None
+
+    @field_validator("reference")
+    @classmethod
+    def _can_be_written(cls, reference: dict[str, JsonValue] | None) -> dict[str, JsonValue] | None:
+        try:
+            orjson.dumps(reference)
+        except orjson.JSONEncodeError:
+            raise ValueError(
+                "it holds a text that is no Unicode, a number beyond 64 bits, or too many levels"
+            ) from None
+        return reference
 
 
 def build_app(
@@ -94,7 +108,11 @@ def build_app(
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, "[::1]"])
     app.add_middleware(OwnTime, histogram=metrics.own_seconds)
     app.add_middleware(
-        RequestLimits, tokens=tokens, body_bytes=config.body_bytes, seconds_to_send=config.seconds_to_send
+        RequestLimits,
+        tokens=tokens,
+        body_bytes=config.body_bytes,
+        seconds_to_send=config.seconds_to_send,
+        refused=metrics.refused,
     )
     return app
 

@@ -36,6 +36,9 @@ class RequestRefused(Exception):
         headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
         if self.status == 401:
             headers["WWW-Authenticate"] = "Bearer"
+        if self.status == 400:
+            # Where a request ends is not sure, nor that what follows it is another one.
+            headers["Connection"] = "close"
         kind = KINDS.get(self.status, "server_error" if self.status >= 500 else "invalid_request_error")
         error = {"message": self.message, "type": kind, "code": self.code, "param": None}
         return JSONResponse({"error": error}, self.status, headers=headers)

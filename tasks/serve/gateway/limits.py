@@ -11,11 +11,13 @@ import os
 from collections.abc import Sequence
 from typing import Final
 
+from prometheus_client import Counter
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from schemas.errors import InputError
 from tasks.serve.gateway.errors import RequestRefused
+from tasks.serve.gateway.leaving import answer_while_connected
 
 OPEN_PATHS: Final = frozenset({"/healthz", "/readyz", "/docs", "/openapi.json"})
 """Paths that need no token: they tell nothing of anybody."""
@@ -31,7 +33,7 @@ def read_tokens(variable: str | None) -> tuple[bytes, ...]:
     """
     if variable is None:
         return ()
-    tokens = tuple(token.strip().encode() for token in os.environ.get(variable, "").split(",") if token.strip())
+    tokens = tuple(token.strip() for token in os.environb.get(variable.encode(), b"").split(b",") if token.strip())
     if not tokens:
         raise InputError(
             f"the environment variable {variable} holds no token; set it, as serve.token_variable names it"
@@ -47,7 +49,9 @@ def read_tokens(variable: str | None) -> tuple[bytes, ...]:
 class RequestLimits:
     """Refuses requests without a token, and bodies that are too large or come too slowly."""
 
-    def __init__(self, app: ASGIApp, *, tokens: Sequence[bytes], body_bytes: int, seconds_to_send: float) -> None:
+    def __init__(
+        self, app: ASGIApp, *, tokens: Sequence[bytes], body_bytes: int, seconds_to_send: float, refused: Counter
+    ) -> None:
         """Guard an application.
 
         Args:
@@ -55,8 +59,9 @@ class RequestLimits:
             tokens: Those that are accepted; without any, everybody is answered.
             body_bytes: Largest body.
             seconds_to_send: Longest time that a body takes to arrive.
+            refused: Counts the refusals by their codes.
         """
-        self._app, self._tokens = app, tuple(tokens)
+        self._app, self._tokens, self._refused = app, tuple(tokens), refused
         self._body_bytes, self._seconds_to_send = body_bytes, seconds_to_send
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -70,20 +75,16 @@ class RequestLimits:
                 self._check_token(headers.get("authorization", ""))
             body = await self._read(headers, receive)
         except RequestRefused as refused:
+            self._refused.labels(refused.code).inc()
             await refused.response()(scope, receive, send)
             return
-        if body is None:
-            return
-        messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-        async def receive_again() -> Message:
-            return messages.pop() if messages else await receive()
-
-        await self._app(scope, receive_again, send)
+        if body is not None:
+            await answer_while_connected(self._app, scope, body, receive, send)
 
     def _check_token(self, authorization: str) -> None:
         kind, _, given = authorization.partition(" ")
-        offered = given.strip().encode("utf-8", "surrogatepass")
+        # The bytes that were sent: a header is read as Latin-1, whatever its writer meant.
+        offered = given.encode("latin-1").strip()
         if kind.lower() == "basic":
             # A browser asks a person for a name and a password: the password is the token.
             try:
@@ -97,6 +98,9 @@ class RequestLimits:
 
     async def _read(self, headers: Headers, receive: Receive) -> bytes | None:
         """Return the body; None where the client hung up."""
+        if "transfer-encoding" in headers and "content-length" in headers:
+            # A proxy before this one may believe the other of the two, and take the rest for another request.
+            raise RequestRefused(400, "two_lengths", "the request says its length in two ways; send one")
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length[:20]) > self._body_bytes:
             raise self._too_large()

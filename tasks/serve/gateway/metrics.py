@@ -39,6 +39,10 @@ class Metrics:
         self.refused = Counter(
             "tucano_refused_requests", "Requests that were not answered.", ["code"], registry=self._registry
         )
+        self.cut_off = Counter(
+            "tucano_streams_cut_off", "Streams that ended within their answer, which is in no log.",
+            registry=self._registry,
+        )  # fmt: skip
         self.unlogged = Counter("tucano_unlogged_answers", "Answers that could not be logged.", registry=self._registry)
         self.shadows_left_out = Counter(
             "tucano_shadows_left_out", "Requests that the shadow did not answer.", registry=self._registry

@@ -19,6 +19,8 @@ class _Serving:
     deployment: DeployedVersion
     champion: str | None = "1"
     is_away: bool = False
+    disk_is_full: bool = False
+    nobody_listens: bool = False
     damaged: frozenset[str] = frozenset()
     looks: int = 0
     deployed: list[str] = field(default_factory=list)
@@ -33,9 +35,16 @@ class _Serving:
 
     async def deploy(self, number: str) -> DeployedVersion:
         self.deployed.append(number)
+        if self.disk_is_full:
+            raise OSError(28, "No space left on device")
         if number in self.damaged:
             raise GateRefused("it does not answer as it was evaluated")
         return _deployment(number)
+
+    def report(self, outcome: str, number: str, sentence: str) -> None:
+        self.reports.append((outcome, number))
+        if self.nobody_listens:
+            raise ConnectionError("no route to a server of events")
 
     async def wait(self, holds: Callable[[], bool]) -> None:
         async with asyncio.timeout(20):
@@ -59,7 +68,7 @@ def _followed(serving: _Serving, steps: Callable[[_Serving], object]) -> None:
                 "1",
                 serving.find,
                 serving.deploy,
-                lambda outcome, number, sentence: serving.reports.append((outcome, number)),
+                serving.report,
                 serving.metrics,
                 seconds=0.005,
             )
@@ -136,5 +145,27 @@ def test_a_registry_that_is_away_or_empty_changes_nothing() -> None:
         assert serving.deployment.model.number == "1"
         serving.champion = "2"
         await serving.wait(lambda: serving.deployment.model.number == "2")
+
+    _followed(_Serving(_deployment("1")), steps)
+
+
+def test_a_version_that_cannot_be_loaded_for_a_while_takes_over_later_and_is_not_refused() -> None:
+    async def steps(serving: _Serving) -> None:
+        serving.disk_is_full, serving.champion = True, "2"
+        await serving.wait(lambda: len(serving.deployed) > 1)
+        assert serving.deployment.model.number == "1"
+        serving.disk_is_full = False
+        await serving.wait(lambda: serving.deployment.model.number == "2")
+        assert serving.reports == [("switched", "2")]
+
+    _followed(_Serving(_deployment("1")), steps)
+
+
+def test_the_following_goes_on_where_nobody_can_be_told() -> None:
+    async def steps(serving: _Serving) -> None:
+        serving.nobody_listens, serving.champion = True, "2"
+        await serving.wait(lambda: serving.deployment.model.number == "2")
+        serving.champion = "3"
+        await serving.wait(lambda: serving.deployment.model.number == "3")
 
     _followed(_Serving(_deployment("1")), steps)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ SERVER = """
 import sys
 from http.server import BaseHTTPRequestHandler
 from socketserver import UnixStreamServer
+from functools import partial
 from pathlib import Path
 Path(sys.argv[1]).unlink(missing_ok=True)
 class Handler(BaseHTTPRequestHandler):
@@ -87,3 +89,54 @@ def test_an_engine_is_ended_while_it_loads(tmp_path: Path) -> None:
             await engine.stop()
 
     asyncio.run(ends())
+
+
+def test_an_engine_that_hangs_is_killed_and_comes_back(tmp_path: Path) -> None:
+    async def lives() -> None:
+        client = EngineClient("http://engine/v1", socket=tmp_path / "socket", connections=2)
+        client.is_healthy = partial(_soon_healthy, client)  # type: ignore[method-assign]
+        engine = EngineProcess("version 1", _runs(tmp_path / "socket"), client, seconds_of_silence=0.5)
+        await engine.start()
+        first = engine.pid
+        assert first is not None
+        os.kill(first, signal.SIGSTOP)
+        async with asyncio.timeout(30):
+            while engine.pid in {first, None} or not engine.ready.is_set():
+                await asyncio.sleep(0.02)
+        await engine.stop()
+
+    asyncio.run(lives())
+
+
+async def _soon_healthy(client: EngineClient) -> bool:
+    """Ask as the client does, but wait for less than its seconds."""
+    try:
+        async with asyncio.timeout(0.3):
+            return await EngineClient.is_healthy(client)
+    except TimeoutError:
+        return False
+
+
+def test_an_engine_that_cannot_be_started_for_a_while_comes_back(tmp_path: Path) -> None:
+    runs, calls = _runs(tmp_path / "socket"), 0
+
+    def run(started: Callable[[ChildProcess], object]) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise OSError(28, "No space left on device")
+        runs(started)
+
+    async def lives() -> None:
+        engine = EngineProcess(
+            "version 1", run, EngineClient("http://engine/v1", socket=tmp_path / "socket", connections=2)
+        )
+        await engine.start()
+        assert engine.pid is not None
+        os.kill(engine.pid, signal.SIGKILL)
+        async with asyncio.timeout(20):
+            while engine.starts < 3 or not engine.ready.is_set():
+                await asyncio.sleep(0.02)
+        await engine.stop()
+
+    asyncio.run(lives())

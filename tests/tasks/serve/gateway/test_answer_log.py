@@ -1,6 +1,7 @@
 """The log keeps every whole line of a day in one file, and nothing of a line that could not be written."""
 
 import os
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -85,3 +86,24 @@ def test_only_its_owner_reads_the_log(tmp_path: Path) -> None:
     log.append(Line(number=1), NOW)
     log.close()
     assert (tmp_path / "2026-03-01.jsonl").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("moves", [False, True])
+def test_a_line_goes_into_the_days_file_also_where_that_was_removed_or_moved(tmp_path: Path, moves: bool) -> None:
+    log = DailyFile(tmp_path, days=9)
+    log.append(Line(number=1), NOW)
+    file = tmp_path / "2026-03-01.jsonl"
+    file.rename(tmp_path / "elsewhere") if moves else file.unlink()
+    log.append(Line(number=2), NOW)
+    log.close()
+    assert file.read_text() == '{"number":2}\n'
+
+
+def test_a_log_whose_folder_is_gone_takes_no_line(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    log = DailyFile(folder, days=9)
+    log.append(Line(number=1), NOW)
+    shutil.rmtree(folder)
+    with pytest.raises(LogUnwritable):
+        log.append(Line(number=2), NOW)
+    log.close()

@@ -1,9 +1,11 @@
 """Real HTTP to the gateway: what is answered, what is refused and how, and what is in the log by then."""
 
 import json
+import os
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from schemas.config.monitor import MonitorConfig
 from schemas.tasks import TASK_NAMES
 from tasks.commerce.registry import TASKS
 from tasks.monitor.logs import log_files, read_logs
+from tasks.serve.gateway.limits import read_tokens
 from tests.chat_server import Reply, says
 from tests.gateway import Gateway, running, wait_for
 
@@ -378,3 +381,57 @@ def test_the_page_shows_the_last_day_in_both_languages_and_no_text_of_anybody(tm
     assert "respostas" in portuguese
     assert 'lang="pt-BR"' in portuguese
     assert "Palavras" not in page
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        rb'"reference": {"polarity": "negative", "score": ' + b"9" * 30 + b"}",
+        rb'"reference": {"\ud800": 1}',
+        rb'"reference": {"polarity": "\ud800"}',
+        rb'"reference": ' + b'{"a":' * 260 + b"1" + b"}" * 260,
+        rb'"rating": 5, "stars": 5',
+    ],
+    ids=["large", "surrogate key", "surrogate", "deep", "unknown field"],
+)
+def test_feedback_that_cannot_be_kept_as_it_is_is_a_clients_mistake(gateway: Gateway, more: bytes) -> None:
+    identity = gateway.ask().json()["request_id"].encode()
+    content = b'{"request_id": "' + identity + b'", ' + more + b"}"
+    response = gateway.http.post("/v1/feedback", content=content, headers={"Content-Type": "application/json"})
+    assert (response.status_code, response.json()["error"]["code"]) == (422, "invalid_request")
+
+
+def test_a_request_with_two_lengths_is_refused_and_its_rest_is_no_request(gateway: Gateway) -> None:
+    smuggled = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    head = b"POST /v1/feedback HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", gateway.port), 20) as client:
+        client.sendall(head)
+        received = client.recv(4096)
+        with suppress(ConnectionError):
+            client.sendall(b"0\r\n\r\n" + smuggled)
+            while piece := client.recv(4096):
+                received += piece
+    assert received.count(b"HTTP/1.1 ") == 1
+    assert b"two_lengths" in received
+
+
+def test_a_token_may_have_any_letters_and_a_wrong_one_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(os.environb, b"TOKENS", "maçã-de-manhã-às-nove".encode() + b", \xff-no-text-at-all-here")
+    with running(tmp_path, _engine, tokens=read_tokens("TOKENS")) as gateway:
+        for token in ("maçã-de-manhã-às-nove".encode(), b"\xff-no-text-at-all-here"):
+            assert gateway.http.get("/v1/models", headers={b"Authorization": b"Bearer " + token}).status_code == 200
+        known = {b"Authorization": "Bearer maçã-de-manhã-às-nove".encode()}
+        assert gateway.http.get("/v1/models", headers={"Authorization": "Bearer maca"}).status_code == 401
+        assert 'tucano_refused_requests_total{code="no_token"} 1.0' in gateway.http.get("/metrics", headers=known).text
+
+
+def test_a_stream_keeps_the_signs_that_unicode_calls_the_end_of_a_line(tmp_path: Path) -> None:
+    text = "um\u2028dois\x85três\x0bquatro"
+    chunk = {"choices": [{"delta": {"content": text}, "finish_reason": "stop"}]}
+    reply = Reply(f"data: {json.dumps(chunk, ensure_ascii=False)}\n\ndata: [DONE]\n\n".encode())
+    sent = {"model": "shop/push", "messages": [{"role": "user", "content": "Produto: fone"}], "stream": True}
+    with running(tmp_path, lambda message, number: reply, deadline_seconds=2) as gateway:
+        assert gateway.http.post("/v1/chat/completions", json=sent).status_code == 200
+        assert gateway.engine.texts == ["Produto: fone"]
