@@ -73,3 +73,11 @@ def name_base(adapter: Path, name: str, commit: str | None) -> None:
     own = json.loads(file.read_text(encoding="utf-8"))
     named = own | {"base_model_name_or_path": name, "revision": commit}
     file.write_text(json.dumps(named, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def base_of(adapter: Path) -> str | None:
+    """Return the base that an adapter names: a hub's name or a folder; None for none."""
+    named: str | None = json.loads((adapter / ADAPTER_CONFIG).read_text(encoding="utf-8")).get(
+        "base_model_name_or_path"
+    )
+    return named

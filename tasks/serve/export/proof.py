@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from schemas.errors import GateRefused
 from schemas.progress import Progress
 from tasks.serve.export import checks
+from tasks.serve.export.adapter import base_of
 from tasks.serve.export.gguf_file import Precision, tensors_of
 from tasks.serve.export.gguf_reader import REMEDY, as_ollama_reads, as_tokenizer, load_gguf, read_vocabulary, unreadable
 from tasks.serve.export.modelfile import written_prompt
@@ -146,6 +147,10 @@ def prove_adapter(version: Version, adapter: Path, own: Path, name: str) -> Expo
     from transformers import AutoTokenizer
 
     _require_equal_tensors(name, own, adapter)
+    base = base_of(adapter)
+    if base is None or not (adapter / base).is_dir():
+        # PEFT would look for it on the hub.
+        raise GateRefused(f"{name} names as its base {base!r}, which is no folder here; {REMEDY}")
     try:
         import torch
 

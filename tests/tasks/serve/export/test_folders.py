@@ -121,8 +121,8 @@ def _without_base(folder: Path) -> None:
 
 
 ADAPTER_FAULTS: Sequence[tuple[str, Fault, str]] = (
-    ("no base", _without_base, "cannot be read back"),
-    ("base not named", _json("adapter_config.json", base_model_name_or_path=None), "cannot be read back"),
+    ("no base", _without_base, "which is no folder here"),
+    ("base not named", _json("adapter_config.json", base_model_name_or_path=None), "names as its base None"),
     ("scale", _json("adapter_config.json", lora_alpha=9), "nats a token from the version"),
     ("template", _template, "writes prompt 1 of 14 otherwise"),
     (
