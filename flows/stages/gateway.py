@@ -74,6 +74,7 @@ def run_gateway(config: Config, number: str | None, listening: socket.socket) ->
 
 
 async def _serve(config: Config, number: str | None, listening: socket.socket) -> None:
+    asyncio.get_running_loop().set_exception_handler(_report_unless_given_up)
     serve = config.serve
     tokens = read_tokens(serve.token_variable)
     folder = served_logs(config)
@@ -118,6 +119,12 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
                 await challenger.retire()
             feedback.close()
             log.close()
+
+
+def _report_unless_given_up(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Report an error of a callback, but not AnyIO's at an engine's socket that had news of a request just given up."""
+    if not isinstance(context.get("exception"), asyncio.InvalidStateError):
+        loop.default_exception_handler(context)
 
 
 async def _listen(config: Config, app: Any, listening: socket.socket, model: ServedModel) -> None:

@@ -17,6 +17,7 @@ SECONDS_TO_END: Final = 10.0
 """Time for the answers under way when an engine ends."""
 SECONDS_OF_SILENCE: Final = 60.0
 LOOKS_IN_SILENCE: Final = 12
+"""Looks at the health of an engine that answers, in the time after which a silent one is killed."""
 FIRST_WAIT: Final = 1.0
 LONGEST_WAIT: Final = 15.0
 """Seconds before an engine that never answered is started again, doubled each time."""
