@@ -339,6 +339,7 @@ def _feedback(write: Writer) -> Attack:
     )
     more: Any = write.random.choice(
         (
+            {"rating": 5},
             {"rating": 10**40},
             {"rating": 5, planted: 1},
             {"reference": {"polarity": "\ud800"}},

@@ -21,6 +21,7 @@ from benchmarks.hostile.attacks import PLANTED
 from schemas.config.monitor import MonitorConfig
 from schemas.documents import LoggedAnswer
 from schemas.json_lines import stream_json_lines
+from schemas.tasks import TASK_NAMES
 from tasks.monitor.logs import log_files, read_logs
 
 TOKEN: Final = "hostile-Benchmark-token-1"  # noqa: S105 - of a gateway that lives for minutes
@@ -32,7 +33,7 @@ TRACES: Final = re.compile(r"Traceback|Exception|Task was destroyed|never retrie
 _SERIES: Final = re.compile(r"^([a-z_]+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
 _LABEL: Final = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"')
 _KNOWN_LABELS: Final = {
-    "task": re.compile(r"sentiment|churn|push|extraction|sql_qa|insights|[a-z_]{3,20}"),
+    "task": re.compile("|".join(TASK_NAMES)),
     "version": re.compile(r"tucano2-commerce/\d+(\+own-decoding)?"),
     "role": re.compile(r"champion"),
     "code": re.compile(r"[a-z_]{3,20}"),
@@ -66,7 +67,8 @@ class Gateway:
     def megabytes(self) -> tuple[float, float]:
         """Return the resident memory of the gateway, and that of its engine."""
         (gateway,) = psutil.Process(self.process.pid).children()
-        engine = max(gateway.children(recursive=True), key=lambda process: process.memory_info().rss)
+        # The youngest draws; an older one only has its libraries.
+        engine = max(gateway.children(recursive=True), key=lambda process: process.create_time())
         return gateway.memory_info().rss / 1e6, engine.memory_info().rss / 1e6
 
     def logged(self) -> set[str | None]:
