@@ -188,7 +188,7 @@ def test_children_that_are_expected_are_forked_from_what_loads_already(
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5")
     before = _servers()
     expect_children()
-    expected = _servers() - before
+    expected = _started_since(before)
     assert len(expected) == 1
     assert _run("work", tmp_path)
     assert _servers() - before == expected
@@ -199,13 +199,13 @@ def test_variables_that_the_owner_adds_meanwhile_start_no_second_server(monkeypa
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
     before = _servers()
     expect_children()
-    expected = _servers() - before
+    expected = _started_since(before)
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     expect_children()
     assert _servers() - before == expected
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4")
     expect_children()
-    assert _servers() - before - expected
+    assert _started_since(before | expected)
 
 
 def test_what_loads_for_expected_children_ends_with_its_owner() -> None:
@@ -227,6 +227,13 @@ def test_what_loads_for_expected_children_ends_with_its_owner() -> None:
 def _servers() -> set[int]:
     own = psutil.Process().children()
     return {process.pid for process in own if is_alive(process.pid) and "tasks.policy.fork_server" in process.cmdline()}
+
+
+def _started_since(before: set[int]) -> set[int]:
+    """Wait for a server: a process has no command line yet at the end of the call that starts it."""
+    while not (started := _servers() - before):
+        time.sleep(0.05)
+    return started
 
 
 def _child_of(folder: Path) -> int:

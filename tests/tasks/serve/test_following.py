@@ -101,7 +101,7 @@ def test_requests_under_way_end_on_the_old_version() -> None:
             await serving.look_again()
             assert not retired.is_set()
         await asyncio.wait_for(retired.wait(), 10)
-        assert serving.reports == [("switched", "2")]
+        await serving.wait(lambda: serving.reports == [("switched", "2")])
 
     _followed(_Serving(old), steps)
 
@@ -156,7 +156,7 @@ def test_a_version_that_cannot_be_loaded_for_a_while_takes_over_later_and_is_not
         assert serving.deployment.model.number == "1"
         serving.disk_is_full = False
         await serving.wait(lambda: serving.deployment.model.number == "2")
-        assert serving.reports == [("switched", "2")]
+        await serving.wait(lambda: serving.reports == [("switched", "2")])
 
     _followed(_Serving(_deployment("1")), steps)
 
