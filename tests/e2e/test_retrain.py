@@ -9,6 +9,7 @@ import shlex
 import shutil
 from pathlib import Path
 
+import httpx
 import pytest
 from filelock import FileLock
 
@@ -17,6 +18,7 @@ from flows.runtime.session import LOCK_FILE, mlflow_store, prefect_folder
 from schemas.config.profiles import load_config
 from schemas.progress import silent
 from schemas.source import PACKAGES, REPOSITORY
+from schemas.tables.prompts import TEST_FILE, read_prompts
 from tasks.audit.sheet import Row, is_scored, read_rows, write_rows
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.policy.adapters import ADAPTER_FOLDER
@@ -25,6 +27,7 @@ from tasks.train.request import TrainRequest
 from tasks.train.summaries import SUMMARY_FILE
 from tests.docs.test_quickstart import ASK, DOCS, commands
 from tests.flows.command import in_this_process
+from tests.serving import SECONDS, free_port, serving
 from tests.small_pipeline import PROFILE, VERDICT_CODES, Ended, Pipeline, retrain, skipped
 from tests.source_records import outside_key, used_by_children
 
@@ -154,6 +157,34 @@ def test_every_question_of_the_quickstart_is_answered(pipeline: Pipeline, line: 
     (answer,) = json.loads(ended.stdout)["answers"]
     assert answer["task"] == line.split()[2]
     assert answer["tokens"] <= load_config(str(PROFILE)).train.max_completion_tokens
+
+
+def test_a_champion_is_served_with_its_own_answers_and_monitored_by_its_log(pipeline: Pipeline, tmp_path: Path) -> None:
+    root = tmp_path / "state"
+    shutil.copytree(pipeline.root, root)
+    state = ("--profile", PROFILE, "--set", f"state.root={root}")
+    decision = pipeline.resumed.document["decision"]
+    if decision["verdict"] != "promote":
+        # As chance would have it.
+        promoted = in_this_process("promote", decision["version"], "--force", "to be served", *state)
+        assert promoted.returncode == 0, promoted.stderr
+    dataset = pipeline.resumed.document["stages"]["curate"]["sha256"]
+    rows = read_prompts(root / "artifacts" / "dataset" / dataset / "content" / TEST_FILE)
+    port = free_port()
+    with serving(root, port, ["serve", *map(str, state), "--set", f"serve.port={port}"]) as served:
+        assert any("20 golden answers are those of the evaluation" in line for line in served.said)
+        for row in rows:
+            messages = [{"role": "system", "content": row.system}, {"role": "user", "content": row.prompt}]
+            sent = {"model": f"champion/{row.task}", "messages": messages, "response_format": {"type": "text"}}
+            answer = httpx.post(f"{served.url}/v1/chat/completions", json=sent, timeout=SECONDS)
+            assert answer.is_success, answer.text
+            known = {"request_id": answer.json()["id"], "reference": dict(row.reference)}
+            assert httpx.post(f"{served.url}/v1/feedback", json=known, timeout=SECONDS).is_success
+    monitored = in_this_process("monitor", *state, "--json")
+    assert monitored.returncode in {0, 3}, monitored.stderr
+    found = json.loads(monitored.stdout)
+    assert found["logs"]["answers"] == len(rows)
+    assert found["logs"]["feedback"]["references"] == len(rows)
 
 
 def test_every_rollout_of_the_training_can_be_found_by_its_prompt_and_step(pipeline: Pipeline) -> None:
