@@ -115,7 +115,9 @@ def _compare(
     ratios = []
     settings = (f"serve.engine_url='{engine}'", "serve.guided=false", "serve.concurrency=128", "serve.queue=1000")
     with gateway(folder, state, *settings) as served:
-        load(engine, bodies, clients=8, seconds=3)
+        # What is loaded or compiled at the first requests is no part of the load.
+        for url in (engine, served):
+            load(url, bodies, clients=8, seconds=15)
         for clients in progress(options.clients, f"load on {what}"):
             alone = load(engine, bodies, clients=clients, seconds=options.seconds)
             through = load(served, bodies, clients=clients, seconds=options.seconds)

@@ -117,6 +117,8 @@ def load(url: str, bodies: Sequence[dict[str, Any]], *, clients: int, seconds: f
             (total,) = [row for row in csv.DictReader(file) if row["Name"] == "Aggregated"]
         rate = float(total["Requests/s"])
         requests = int(total["Request Count"])
+        if not requests:
+            raise InputError(f"no request to {url} was answered in {seconds:g} s; measure longer with --seconds")
         return Load(
             requests=requests,
             failed=int(total["Failure Count"]),
