@@ -1,7 +1,6 @@
 """A running `tucano serve`, as people start it."""
 
 import json
-import socket
 import subprocess
 import sys
 import threading
@@ -47,12 +46,6 @@ class Served:
     def engine(self) -> psutil.Process:
         """The process that draws: the youngest of the gateway's."""
         return max(self.gateway.children(recursive=True), key=lambda process: process.create_time())
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager

@@ -33,11 +33,12 @@ from tasks.lineage.store.artifacts import ArtifactDamaged
 from tasks.monitor.feedback import FEEDBACK_FOLDER
 from tasks.monitor.scrubbing import scrubbed_references
 from tasks.policy.child import ChildProcess, run_child
+from tasks.policy.endpoint import authorization
 from tasks.serve.deployed_version import DeployedVersion
 from tasks.serve.engines.client import EngineClient
 from tasks.serve.engines.process import EngineProcess, RunEngine
 from tasks.serve.engines.vllm import run_vllm, vllm_command
-from tasks.serve.following import follow
+from tasks.serve.following import Deploy, follow
 from tasks.serve.gateway.answer_log import DailyFile
 from tasks.serve.gateway.answering import AnswerService
 from tasks.serve.gateway.app import build_app
@@ -76,15 +77,14 @@ def run_gateway(config: Config, number: str | None, listening: socket.socket) ->
 async def _serve(config: Config, number: str | None, listening: socket.socket) -> None:
     asyncio.get_running_loop().set_exception_handler(_report_unless_given_up)
     serve = config.serve
-    tokens = read_tokens(serve.token_variable)
+    tokens, larger = read_tokens(serve.token_variable), _larger(config)
     folder = served_logs(config)
     log = DailyFile(folder, days=serve.log_days)
     feedback = DailyFile(folder / FEEDBACK_FOLDER, days=serve.log_days)
     # A socket's path has at most 107 bytes.
     with tempfile.TemporaryDirectory(prefix="tucano-") as sockets:
-        model, dataset = await asyncio.to_thread(find_served_model, config, number, base=False)
         deploy = partial(_deploy, config, Path(sockets))
-        deployment = await deploy(model, dataset)
+        deployment = await deploy(number)
         challenger = await _challenger(config, deploy)
         metrics = Metrics()
         answering = AnswerService(
@@ -94,7 +94,7 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
             log=log,
             scrub=_scrubbed,
             metrics=metrics,
-            larger=_larger(config),
+            larger=larger,
         )
         app = build_app(
             answering,
@@ -109,7 +109,7 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
         )
         following = asyncio.create_task(_follow(config, number, answering, metrics, deploy))
         try:
-            await _listen(config, app, listening, model)
+            await _listen(config, app, listening, deployment.model)
         finally:
             following.cancel()
             with suppress(asyncio.CancelledError):
@@ -151,34 +151,29 @@ async def _listen(config: Config, app: Any, listening: socket.socket, model: Ser
     await server.serve(sockets=[listening])
 
 
-async def _deploy(config: Config, sockets: Path, model: ServedModel, dataset: Path) -> DeployedVersion:
-    """Start a version's engine, and compare its golden answers.
+async def _deploy(config: Config, sockets: Path, number: str | None) -> DeployedVersion:
+    """Start a version's engine, and compare its golden answers; the champion's where no number is given.
 
     Raises:
-        TucanoError: The engine does not answer, or answers otherwise than at the evaluation.
+        TucanoError: There is no such version, or its engine does not answer, or otherwise than at the evaluation.
     """
     serve = config.serve
-    connections = serve.concurrency
+    model, dataset = await asyncio.to_thread(find_served_model, config, number, base=False)
     if serve.engine_url is not None:
-        client = EngineClient(serve.engine_url, connections=connections)
+        client, process = EngineClient(serve.engine_url, connections=serve.concurrency), None
         # It serves the whole model by one name, whatever ours is made of.
-        deployment = DeployedVersion(replace(model, policy=None), client, None)
-        if not await client.is_healthy():
-            await deployment.retire()
-            raise InputError(f"no engine answers at serve.engine_url {serve.engine_url}; start it, or correct the URL")
+        model = replace(model, policy=None)
     else:
         address = Path(tempfile.mkdtemp(dir=sockets)) / "engine"
-        client = EngineClient(
-            ON_THE_SOCKET, socket=address, connections=connections, takes_seed=serve.engine == "local"
-        )
+        takes_seed = serve.engine == "local"
+        client = EngineClient(ON_THE_SOCKET, socket=address, connections=serve.concurrency, takes_seed=takes_seed)
         process = EngineProcess(model.name, _engine(config, model, address), client)
-        deployment = DeployedVersion(model, client, process)
-        try:
-            await process.start()
-        except BaseException:
-            await deployment.retire()
-            raise
+    deployment = DeployedVersion(model, client, process)
     try:
+        if process is not None:
+            await process.start()
+        elif not await client.is_healthy():
+            raise InputError(f"no engine answers at serve.engine_url {serve.engine_url}; start it, or correct the URL")
         await _check(config, deployment, dataset)
     except BaseException:
         await deployment.retire()
@@ -236,14 +231,16 @@ def _engine(config: Config, model: ServedModel, address: Path) -> RunEngine:
     return run
 
 
-async def _challenger(config: Config, deploy: Callable[[ServedModel, Path], Any]) -> DeployedVersion | None:
+async def _challenger(config: Config, deploy: Deploy) -> DeployedVersion | None:
     """Start the version that is tried beside the champion, if one is named."""
     tried = config.serve.challenger
     if tried is None:
         return None
-    model, dataset = await asyncio.to_thread(find_served_model, config, tried.version, base=False)
-    deployment: DeployedVersion = await deploy(model, dataset)
-    say(f"{model.version_name} " + ("answers in its shadow" if tried.shadow else f"answers {tried.share:.0%} of it"))
+    deployment = await deploy(tried.version)
+    say(
+        f"{deployment.model.version_name} "
+        + ("answers in its shadow" if tried.shadow else f"answers {tried.share:.0%} of it")
+    )
     return deployment
 
 
@@ -252,7 +249,7 @@ async def _follow(
     number: str | None,
     answering: AnswerService,
     metrics: Metrics,
-    deploy: Callable[[ServedModel, Path], Any],
+    deploy: Deploy,
 ) -> None:
     """Follow the registry's champion, unless a version was named or somebody else runs the engine."""
     if number is not None or config.serve.engine_url is not None:
@@ -262,11 +259,6 @@ async def _follow(
     def find() -> str | None:
         champion = open_registry(config).holder(names.model_name, names.alias)
         return None if champion is None else champion.version
-
-    async def deploy_number(found: str) -> DeployedVersion:
-        model, dataset = await asyncio.to_thread(find_served_model, config, found, base=False)
-        deployment: DeployedVersion = await deploy(model, dataset)
-        return deployment
 
     def report(outcome: str, version: str, sentence: str) -> None:
         if "PREFECT_API_URL" not in os.environ:
@@ -279,7 +271,7 @@ async def _follow(
         answering,
         answering.deployment.model.number,
         find,
-        deploy_number,
+        deploy,
         report,
         metrics,
         seconds=config.serve.follow_seconds,
@@ -290,13 +282,8 @@ def _larger(config: Config) -> EngineClient | None:
     endpoint = config.serve.larger
     if endpoint is None:
         return None
-    key = None
-    if endpoint.key_variable is not None and not (key := os.environ.get(endpoint.key_variable)):
-        raise InputError(
-            f"the environment variable {endpoint.key_variable} is not set; set it to the key of serve.larger, as "
-            "serve.larger.key_variable names it"
-        )
-    return EngineClient(endpoint.url, key=key, connections=endpoint.concurrency)
+    headers = authorization(endpoint.key_variable, "serve.larger")
+    return EngineClient(endpoint.url, headers=headers, connections=endpoint.concurrency)
 
 
 def _scrubbed(text: str) -> str:

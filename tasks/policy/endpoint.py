@@ -139,7 +139,7 @@ class Endpoint:
         self._otherwise = otherwise
         self._fields = {**body, "model": config.model, "temperature": temperature, "max_tokens": max_tokens}
         # No compression: a small response could expand without limit in memory.
-        headers = {"Accept-Encoding": "identity", **_authorization(config.key_variable, section)}
+        headers = {"Accept-Encoding": "identity", **authorization(config.key_variable, section)}
         self._client = httpx.AsyncClient(headers=headers, timeout=config.timeout_seconds)
         self._runner = asyncio.Runner()
         backoff = wait_exponential_jitter(initial=FIRST_WAIT_SECONDS, max=MAX_WAIT_SECONDS, jitter=FIRST_WAIT_SECONDS)
@@ -278,7 +278,16 @@ def _read_reply(content: bytes, seconds: float) -> Reply:
     )
 
 
-def _authorization(key_variable: str | None, section: str) -> dict[str, str]:
+def authorization(key_variable: str | None, section: str) -> dict[str, str]:
+    """Return the header with an endpoint's key; none where it needs no key.
+
+    Args:
+        key_variable: NAME of the environment variable that holds it.
+        section: The endpoint's section of the configuration, for the message.
+
+    Raises:
+        InputError: The variable is not set, or holds a value that no header can carry.
+    """
     if key_variable is None:
         return {}
     key = os.environ.get(key_variable, "").strip()

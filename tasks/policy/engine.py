@@ -176,10 +176,7 @@ class KeysAndValues:
         self, keys: torch.Tensor, values: torch.Tensor, layer: int, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Keep a layer's new keys and values of a prompt, (1, heads, tokens, size), and return all of the prompt."""
-        own = [kept[self.reads, :, : self.length + keys.shape[2]] for kept in self._prompts[layer]]
-        for kept, new in zip(own, (keys, values), strict=True):
-            kept[:, self.length :] = new[0]
-        return own[0].unsqueeze(0), own[1].unsqueeze(0)
+        return extended(self._prompts[layer], self.reads, self.length, keys, values)
 
     def copy_prompt(self, source: int, length: int) -> None:
         """Begin the prompt that is computed with so many tokens of another one."""
@@ -253,6 +250,24 @@ class KeysAndValues:
         groups, heads, _, size = values.shape
         by_lane = values.view(groups, heads, self._row_at.shape[1], -1, size)
         return by_lane.transpose(1, 2).flatten(0, 1)[self._place_of]
+
+
+def extended(
+    pair: tuple[torch.Tensor, torch.Tensor], row: int, length: int, keys: torch.Tensor, values: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Keep a prompt's new keys and values behind those that are kept, and return all of the prompt.
+
+    Args:
+        pair: Kept keys and values of a layer, (rows, heads, tokens, size) each.
+        row: The prompt's row.
+        length: Tokens of it that are kept.
+        keys: Of the new tokens, (1, heads, tokens, size).
+        values: As the keys.
+    """
+    own = [kept[row, :, : length + keys.shape[2]] for kept in pair]
+    for kept, new in zip(own, (keys, values), strict=True):
+        kept[:, length:] = new[0]
+    return own[0].unsqueeze(0), own[1].unsqueeze(0)
 
 
 def without(places: Sequence[int], count: int) -> list[int]:

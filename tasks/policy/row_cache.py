@@ -10,6 +10,8 @@ from typing import Any, Final
 import numpy as np
 import torch
 
+from tasks.policy.engine import extended
+
 TURN_TOKENS: Final = 8_192
 """Most tokens of first turns that are kept for further prompts."""
 
@@ -75,10 +77,7 @@ class RowCache:
         self, keys: torch.Tensor, values: torch.Tensor, layer: int, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Keep a layer's new keys and values of a prompt, (1, heads, tokens, size), and return all of the prompt."""
-        own = [kept[len(self.lengths), :, : self.length + keys.shape[2]] for kept in self._kept[layer]]
-        for kept, new in zip(own, (keys, values), strict=True):
-            kept[:, self.length :] = new[0]
-        return own[0].unsqueeze(0), own[1].unsqueeze(0)
+        return extended(self._kept[layer], len(self.lengths), self.length, keys, values)
 
     def begin_step(self) -> torch.Tensor:
         """Make room for a token of each row, and return the tokens' positions, (rows,)."""

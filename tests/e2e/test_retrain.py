@@ -27,7 +27,8 @@ from tasks.train.request import TrainRequest
 from tasks.train.summaries import SUMMARY_FILE
 from tests.docs.test_quickstart import ASK, DOCS, commands
 from tests.flows.command import in_this_process
-from tests.serving import SECONDS, free_port, serving
+from tests.house import free_port
+from tests.serving import SECONDS, serving
 from tests.small_pipeline import PROFILE, VERDICT_CODES, Ended, Pipeline, retrain, skipped
 from tests.source_records import outside_key, used_by_children
 

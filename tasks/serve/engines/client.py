@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal
 
 import httpx
@@ -81,7 +82,7 @@ class EngineClient:
         url: str,
         *,
         socket: Path | None = None,
-        key: str | None = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
         connections: int,
         takes_seed: bool = False,
     ) -> None:
@@ -90,14 +91,14 @@ class EngineClient:
         Args:
             url: Base URL up to `/v1`.
             socket: The Unix socket that it is reached by, if any.
-            key: Its bearer token, if it asks for one.
+            headers: Of each request, such as a bearer token.
             connections: Most requests at once.
             takes_seed: Whether a request may have a seed: vLLM's build for CPUs ends at one.
         """
         self.takes_seed: Final = takes_seed
         """Whether a request may have a seed."""
         # No compression: a small reply could expand without limit.
-        headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {key}"} if key else {})
+        headers = {"Accept-Encoding": "identity", **headers}
         # The health of an engine is asked while all its places are taken.
         limits = httpx.Limits(max_connections=connections + 2, max_keepalive_connections=connections + 2)
         transport = httpx.AsyncHTTPTransport(uds=str(socket) if socket else None, limits=limits, retries=0)

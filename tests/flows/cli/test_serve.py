@@ -13,7 +13,8 @@ import pytest
 from tests.flows.command import in_a_process
 from tests.flows.promotable import Promotable, make_promotable, store_of
 from tests.gateway import wait_for
-from tests.serving import SECONDS, Served, free_port, serving
+from tests.house import free_port
+from tests.serving import SECONDS, Served, serving
 
 pytestmark = pytest.mark.integration
 MODEL = "tucano2-commerce"
