@@ -49,7 +49,7 @@ test-fast: $(READY)  ## Run the tests of seconds, which train nothing and need n
 	$(BIN)/python -m pytest -m "not slow and not integration and not e2e and not deployed and not unsloth and not vllm and not adapters and not llama" $(IN_PROCESSES)
 
 test-deployed: $(READY)  ## Deploy, kill and promote on real servers, also on PostgreSQL where it is installed; some 15 minutes each.
-	$(BIN)/python -m pytest -m deployed --timeout=3600 tests/e2e/test_deployment.py tests/e2e/test_remote_inference.py
+	$(BIN)/python -m pytest -m deployed --timeout=3600 tests/e2e/test_deployment.py tests/e2e/test_remote_inference.py tests/e2e/test_loop.py
 
 test-unsloth: $(UNSLOTH)/.ready  ## Run the contract with the real Unsloth, which needs no GPU, and print its figures.
 	$(BIN)/python -m pytest -m unsloth -rP tests/contracts/unsloth

@@ -15,7 +15,7 @@ from flows.stages.changed_keys import warn_of_changed_keys
 from flows.stages.monitor import STAGE, Monitored, monitor_logs
 from schemas.config.config import Config
 from schemas.errors import InputError
-from tasks.monitor.logs import log_files
+from schemas.tables.log_file import log_files
 from tasks.monitor.sent_alarms import SentAlarms, alarms_of
 
 SECONDS_TO_REST: Final = 60.0

@@ -25,6 +25,7 @@ from flows.stages.child_pool import ChildPool, do_all, pool_of
 from flows.stages.curate import curate
 from flows.stages.evaluate import evaluate
 from flows.stages.promote import promote, read_decision
+from flows.stages.prompts_from_logs import release_served_prompts
 from flows.stages.remote_training import train_remotely
 from flows.stages.rungs import Made, Makers, rung_makers
 from flows.stages.runner import FRESH_FOLDER, StageResult
@@ -183,6 +184,7 @@ def _concluded(
     champion = holder.version if holder else None
     _show(config, stages, decision, champion)
     shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
+    release_served_prompts(config)
     if all(stage.reused for stage in stages.values()):
         why = "no data, configuration or code has changed since an earlier run, so nothing was made again"
         say(why)

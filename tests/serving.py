@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,9 +49,12 @@ class Served:
 
 
 @contextmanager
-def serving(root: Path, port: int, arguments: Sequence[str]) -> Iterator[Served]:
-    """Run `tucano serve` on a state folder until the block ends."""
-    process = subprocess.Popen([sys.executable, "-m", "flows", *arguments], stderr=subprocess.PIPE, text=True)
+def serving(
+    root: Path, port: int, arguments: Sequence[str], environment: Mapping[str, str] | None = None
+) -> Iterator[Served]:
+    """Run `tucano serve` on a state folder until the block ends, in another environment where one is given."""
+    command = [sys.executable, "-m", "flows", *arguments]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
     served = Served(process, f"http://127.0.0.1:{port}", root / "logs")
     assert process.stderr is not None
     listener = threading.Thread(target=served.said.extend, args=[process.stderr])

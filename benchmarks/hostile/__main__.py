@@ -23,9 +23,10 @@ from statistics import quantiles
 from typing import Final
 
 from benchmarks.harness import Report, run_benchmark
-from benchmarks.hostile.attacks import COUNTS, MODEL, attacks
+from benchmarks.hostile.attacks import COUNTS, attacks
 from benchmarks.hostile.besieged import TOKEN, Gateway, GoodClient, besieged, strange_labels, total
 from benchmarks.hostile.clients import Fate, Siege
+from benchmarks.hostile.writer import MODEL
 
 STATE: Final = Path(".tucano") / "benchmark-hostile"
 SEED: Final = 1

@@ -17,12 +17,13 @@ from typing import Final
 import httpx
 import psutil
 
-from benchmarks.hostile.attacks import PLANTED
+from benchmarks.hostile.writer import PLANTED
 from schemas.config.monitor import MonitorConfig
 from schemas.documents import LoggedAnswer
 from schemas.json_lines import stream_json_lines
+from schemas.tables.log_file import log_files
 from schemas.tasks import TASK_NAMES
-from tasks.monitor.logs import log_files, read_logs
+from tasks.monitor.logs import read_logs
 
 TOKEN: Final = "hostile-Benchmark-token-1"  # noqa: S105 - of a gateway that lives for minutes
 VARIABLE: Final = "BENCHMARK_TOKENS"

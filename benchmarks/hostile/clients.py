@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.hostile.attacks import Attack
+from benchmarks.hostile.writer import Attack
 
 CLIENTS: Final = 24
 """Attacks at once, beside the connections that are held."""

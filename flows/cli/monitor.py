@@ -12,7 +12,7 @@ from flows.runtime.console import say
 from flows.runtime.logs_to_monitor import logs_to_monitor
 from flows.runtime.session import BYTES_NEEDED, session
 from schemas.config.profiles import load_config
-from tasks.monitor.logs import log_files
+from schemas.tables.log_file import log_files
 
 if TYPE_CHECKING:
     from flows.stages.monitor import Monitored

@@ -14,7 +14,10 @@ from schemas.config.profiles import synthesize_config
 from schemas.errors import InputError
 from tasks.synthesize import stage
 from tasks.synthesize.mix import read_mix, split_count
+from tasks.synthesize.served_prompts import write_served_prompts
 
+SERVED_FILE = "served.parquet"
+"""File of the output with the prompts of `synthesize.logs`, which are among all prompts too."""
 REPORT_MIX = "extraction=40,sql_qa=40,insights=10,push=10"
 OPTIONS_OF_THEIR_OWN = {
     "source": "--source",
@@ -61,7 +64,11 @@ def synthesize(
     say(f"making {count} prompts from {store}, seed {seed}")
     started = time.monotonic()
     with new_folder(out) as draft, stage_progress("synthesize") as progress:
-        summary = stage.run(config, seed, draft, progress, state)
+        served = None
+        if config.logs is not None:
+            served = draft / SERVED_FILE
+            write_served_prompts(config.logs, config.counts, served)
+        summary = stage.run(config, seed, draft, progress, state, served)
     seconds = time.monotonic() - started
     print_synthesis(summary)
     say(f"prompts and store in {out}, in {seconds:.1f} s")

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import polars as pl
 import uvicorn
+import uvloop
 
 from flows.runtime.console import say
 from flows.runtime.logs_to_monitor import served_logs
@@ -26,11 +27,11 @@ from schemas.config.config import Config
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
+from schemas.tables.log_file import FEEDBACK_FOLDER
 from schemas.tables.prompts import TEST_FILE, read_prompts
 from tasks.curate.scrub import scrub
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
 from tasks.lineage.store.artifacts import ArtifactDamaged
-from tasks.monitor.feedback import FEEDBACK_FOLDER
 from tasks.monitor.scrubbing import scrubbed_references
 from tasks.policy.child import ChildProcess, run_child
 from tasks.policy.endpoint import authorization
@@ -71,11 +72,10 @@ def run_gateway(config: Config, number: str | None, listening: socket.socket) ->
         TucanoError: It cannot be served.
     """
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    asyncio.run(_serve(config, number, listening))
+    uvloop.run(_serve(config, number, listening))
 
 
 async def _serve(config: Config, number: str | None, listening: socket.socket) -> None:
-    asyncio.get_running_loop().set_exception_handler(_report_unless_given_up)
     serve = config.serve
     tokens, larger = read_tokens(serve.token_variable), _larger(config)
     folder = served_logs(config)
@@ -121,12 +121,6 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
             log.close()
 
 
-def _report_unless_given_up(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Report an error of a callback, but not AnyIO's at an engine's socket that had news of a request just given up."""
-    if not isinstance(context.get("exception"), asyncio.InvalidStateError):
-        loop.default_exception_handler(context)
-
-
 async def _listen(config: Config, app: Any, listening: socket.socket, model: ServedModel) -> None:
     serve = config.serve
     server = uvicorn.Server(
@@ -134,7 +128,8 @@ async def _listen(config: Config, app: Any, listening: socket.socket, model: Ser
             app,
             http=impatient(serve.seconds_to_send, serve.concurrency + serve.queue + MORE_CONNECTIONS),
             ws="none",
-            log_level="warning",
+            # A warning for each request that is no HTTP would let strangers fill the log.
+            log_level="error",
             access_log=False,
             lifespan="off",
             server_header=False,
@@ -167,7 +162,8 @@ async def _deploy(config: Config, sockets: Path, number: str | None) -> Deployed
         address = Path(tempfile.mkdtemp(dir=sockets)) / "engine"
         takes_seed = serve.engine == "local"
         client = EngineClient(ON_THE_SOCKET, socket=address, connections=serve.concurrency, takes_seed=takes_seed)
-        process = EngineProcess(model.name, _engine(config, model, address), client)
+        engine = _engine(config, model, address)
+        process = EngineProcess(model.name, engine, client, seconds_to_load=serve.seconds_to_load)
     deployment = DeployedVersion(model, client, process)
     try:
         if process is not None:

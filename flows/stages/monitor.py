@@ -19,6 +19,7 @@ from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted
 from schemas.progress import Progress
+from schemas.tables.log_file import LogFiles
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.past_versions import as_it_is_now, versions_of
 from tasks.curate.processes import in_processes
@@ -29,7 +30,6 @@ from tasks.evaluate.report.background import reward_identity
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.artifacts import ArtifactDamaged
 from tasks.monitor import stage as monitor_stage
-from tasks.monitor.logs import LogFiles
 from tasks.monitor.report import REPORT_PAGE
 from tasks.monitor.stage import DRIFT_FILE, REPORT_TEXT, ServingChampion, last_days, read_monitoring
 

@@ -7,6 +7,7 @@ from typing import Any
 from prefect import flow
 
 from flows.runtime.console import say
+from flows.stages.prompts_from_logs import served_prompts
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from schemas.config.config import Config, SynthesizeConfig
 from schemas.config.endpoint import HOW_IT_IS_REACHED
@@ -21,15 +22,16 @@ from tasks.synthesize import stage as synthesize_stage
 @flow(name="synthesize", flow_run_name="synthesize-seed{config.seed}", validate_parameters=False)
 def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> StageResult:
     """Make the store and the prompts."""
+    served = served_prompts(config, fresh=fresh)
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
-        synthesize_stage.run(config.synthesize, config.seed, output, progress, config.state.root)
+        synthesize_stage.run(config.synthesize, config.seed, output, progress, config.state.root, served)
 
     stage = Stage(
         name="synthesize",
         kind="prompts",
         sources=("tasks.synthesize.stage",),
-        config_digest=config_digest(config.seed, _key_inputs(config.synthesize)),
+        config_digest=config_digest(config.seed, _key_inputs(config.synthesize, served)),
         inputs={},
         work=work,
         summary=_figures,
@@ -41,9 +43,12 @@ def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> Sta
     return result
 
 
-def _key_inputs(config: SynthesizeConfig) -> dict[str, Any]:
-    """Return the settings that decide the prompts: Olist's files by content, an endpoint without its address."""
-    values = config.model_dump(mode="json", exclude={"olist_dir": True, "paraphrase": set(HOW_IT_IS_REACHED)})
+def _key_inputs(config: SynthesizeConfig, served: Path | None) -> dict[str, Any]:
+    """Return the settings that decide the prompts: files by content, an endpoint without its address."""
+    left_out = {"olist_dir": True, "logs": True, "paraphrase": set(HOW_IT_IS_REACHED)}
+    values = config.model_dump(mode="json", exclude=left_out)
+    if served is not None:
+        values["served_prompts"] = file_digests([served])
     if config.olist_dir is not None:
         values["olist_files"] = file_digests(sorted(config.olist_dir.glob("*.csv")))
     return values
@@ -54,4 +59,6 @@ def _figures(folder: Path) -> Mapping[str, Any]:
     figures: dict[str, Any] = {f"prompts {task}": count for task, count in summary.made.items()}
     if summary.paraphrases is not None:
         figures |= {f"paraphrases {task}": count for task, count in summary.paraphrases.made.items()}
+    if summary.served is not None:
+        figures |= {f"served prompts {task}": count for task, count in summary.served.items()}
     return figures | {f"warning {number}": text for number, text in enumerate(summary.warnings, start=1)}

@@ -95,6 +95,10 @@ class SynthesizeConfig(Section):
     """Orders in a simulated store; where not set, one per prompt, but at least 1,500 and at most 100,000."""
     counts: dict[TaskName, int]
     """Prompts to make, by task; a source with too little data for a task makes fewer, and says so."""
+    logs: Path | None = None
+    """Folder of a served model's logs, such as the gateway's `logs` in the state folder: prompts whose right answer
+    became known are added, of each task the newest, at most as many as `counts` asks for; none where not set, and while
+    nothing was served."""
     sql_schema: Literal["whole", "needed"] = "whole"
     """Tables that a system prompt of SQL shows: `whole` shows the store's seven; `needed` those that the question's
     words name, with what joins them and one more, and all where no word names one."""

@@ -44,6 +44,8 @@ class ServeConfig(Section):
     engine_url: str | None = None
     """Base URL of an engine that runs elsewhere, such as `http://10.0.0.7:8000/v1`, and serves the champion's weights
     by the name `champion`; it takes the place of `engine`. A new champion is not loaded there by the gateway."""
+    seconds_to_load: float = Field(default=1800.0, gt=0, le=86_400)
+    """Longest time of an engine until it answers; then it is ended, and a new champion does not take over."""
     concurrency: int = Field(default=32, ge=1, le=1024)
     """Requests that the engine answers at once."""
     queue: int = Field(default=128, ge=0, le=10_000)

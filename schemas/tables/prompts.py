@@ -55,7 +55,7 @@ class PromptRow:
     prompt: str
     reference: Mapping[str, Any]
     source: str
-    """Its origin: a store, `simulated` or `olist`, or a shop's name for its own prompts."""
+    """Its origin: a store, `simulated` or `olist`, a served model's `logs`, or a shop's name for its own prompts."""
     customer_id: str | None
     """Olist's `customer_unique_id`: the person."""
     order_id: str | None

@@ -44,6 +44,8 @@ class PromptsSummary(Summary):
     """Prompts made, of every task, without paraphrases."""
     paraphrases: ParaphraseCounts | None
     """None without a paraphrasing model."""
+    served: dict[TaskName, int] | None = None
+    """Prompts added from a served model's logs, by task; None where no logs were given."""
     minority_floor: int
     """Fewest prompts of a task that are no minority."""
     minorities: dict[TaskName, int]

@@ -10,12 +10,10 @@ import polars as pl
 
 from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
-from tasks.monitor.feedback import FEEDBACK_FOLDER, FEEDBACK_SUFFIX, FeedbackCounts, read_feedback, with_feedback
-from tasks.monitor.log_file import LogFile, find_log_file
+from schemas.tables.feedback import FeedbackCounts, read_feedback, with_feedback
+from schemas.tables.log_file import LogFiles
 from tasks.monitor.trial_answers import SHADOW, is_on_trial, trial_answers
 
-KINDS: Final = (".jsonl", ".parquet")
-"""Suffixes of log files."""
 CLOCK_SKEW: Final = timedelta(minutes=5)
 """Tolerated lead of another machine's clock; later times are an error."""
 MOST_NAMES: Final = 20
@@ -31,34 +29,6 @@ HALF_WRITTEN: Final = "written only in part when the logs were read"
 
 _FILE: Final = "file"
 _ROW: Final = "row"
-
-
-@dataclass(frozen=True)
-class LogFiles:
-    """Log files as found."""
-
-    path: Path
-    """The given file or folder."""
-    files: tuple[LogFile, ...]
-    """In name order."""
-    empty: int = 0
-    """Number of empty files in the folder."""
-    feedback: tuple[LogFile, ...] = ()
-    """Files of the folder's feedback, in name order, without empty ones."""
-
-    @property
-    def bytes(self) -> int:
-        """Return the number of bytes to read."""
-        return sum(file.size for file in (*self.files, *self.feedback))
-
-    def digests(self) -> dict[str, str]:
-        """Return the sha256 of each file's counted bytes, by its name.
-
-        Raises:
-            InputError: A file cannot be read.
-        """
-        said = {f"{FEEDBACK_FOLDER}/{file.path.name}": file.digest() for file in self.feedback}
-        return {file.path.name: file.digest() for file in self.files} | said
 
 
 @dataclass(frozen=True)
@@ -83,36 +53,6 @@ class Logs:
     promotion; no row without a challenger."""
     feedback: FeedbackCounts = field(default_factory=FeedbackCounts)
     """What became known later."""
-
-
-def log_files(path: Path) -> LogFiles:
-    """Find the log files; those of a folder that are still being written are read up to their present end.
-
-    Raises:
-        InputError: There is no such file, or the folder holds no log.
-    """
-    if path.is_dir():
-        # A name that begins with a dot is a writer's temporary file.
-        logs = (file for file in path.iterdir() if file.suffix in KINDS and not file.name.startswith("."))
-        found = [find_log_file(file) for file in sorted(logs) if file.is_file()]
-        if not found:
-            raise InputError(f"the folder of logs {path} holds no {' and no '.join(KINDS)} file; give another")
-        filled = tuple(file for file in found if file.size or file.half_written)
-        if not any(file.size for file in filled):
-            raise InputError(f"all {len(found)} files of the folder of logs {path} are empty; give another")
-        return LogFiles(path, filled, len(found) - len(filled), _feedback_files(path / FEEDBACK_FOLDER))
-    if not path.is_file():
-        raise InputError(f"the logs {path} do not exist; give a file of logs, or a folder of them")
-    if path.suffix not in KINDS:
-        raise InputError(f"the logs {path} are neither {' nor '.join(KINDS)}; name the file for what it holds")
-    return LogFiles(path, (LogFile(path, path.stat().st_size),))
-
-
-def _feedback_files(folder: Path) -> tuple[LogFile, ...]:
-    if not folder.is_dir():
-        return ()
-    found = [find_log_file(file) for file in sorted(folder.glob(f"[!.]*{FEEDBACK_SUFFIX}")) if file.is_file()]
-    return tuple(file for file in found if file.size)
 
 
 def read_logs(
@@ -150,7 +90,7 @@ def read_logs(
         if file.size:
             part = read_production_logs(file.path, file.size).drop("reward", "prompt_id")
             parts.append(part.with_columns(pl.lit(number).alias(_FILE)).with_row_index(_ROW, offset=1))
-    feedback = read_feedback(found.feedback, now, CLOCK_SKEW)
+    feedback = read_feedback(found.feedback, now + CLOCK_SKEW)
     if found.digests() != digests:
         raise InputError(
             f"the logs {found.path} were changed while they were read; run the same command again when nobody "

@@ -19,15 +19,16 @@ from schemas.config.evaluate import CostConfig
 from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
 from schemas.progress import Progress, silent
+from schemas.tables.log_file import LogFiles
 from schemas.tables.parquet import open_parquet
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import joint_version, reward_versions
 from tasks.monitor.daily import daily_figures
 from tasks.monitor.drift import Drift, find_drift
-from tasks.monitor.feedback import ratings_of
 from tasks.monitor.figures import draw
 from tasks.monitor.known_parts import KnownParts, known_parts
-from tasks.monitor.logs import LogFiles, Logs, read_logs
+from tasks.monitor.logs import Logs, read_logs
+from tasks.monitor.ratings import ratings_of
 from tasks.monitor.report import Page, markdown, write_page
 from tasks.monitor.reward_counts import count_rewards
 from tasks.monitor.scoring import (

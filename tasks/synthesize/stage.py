@@ -13,7 +13,7 @@ from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.store.files import read_store, write_store
 from schemas.store.store import Store
-from schemas.tables.prompts import PromptRow, open_prompt_table
+from schemas.tables.prompts import PromptRow, PromptTableWriter, open_prompt_table, read_prompts
 from schemas.tables.prompts_summary import ParaphraseCounts, PromptsSummary, StoreSize
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
@@ -30,11 +30,19 @@ ANSWERS_FOLDER: Final = "paraphrases"
 """Folder of a paraphrasing model's answers, in the state folder."""
 
 
-def run(config: SynthesizeConfig, seed: int, output: Path, progress: Progress, state: Path) -> PromptsSummary:
+def run(
+    config: SynthesizeConfig,
+    seed: int,
+    output: Path,
+    progress: Progress,
+    state: Path,
+    served: Path | None = None,
+) -> PromptsSummary:
     """Write `store/`, `prompts.parquet` and `summary.json` into the output folder; equal inputs give equal bytes.
 
-    Prompts come task by task, by task name, each followed by its paraphrases, if any; few are in memory at once. A task
-    about which the store knows too little gets fewer prompts than requested; `summary.json` has the numbers.
+    Prompts come task by task, by task name, each followed by its paraphrases, if any; few are in memory at once. Those
+    of a served model's logs are the last. A task about which the store knows too little gets fewer prompts than
+    requested; `summary.json` has the numbers.
 
     Args:
         config: The source, its size, and the prompts to make by task.
@@ -42,6 +50,7 @@ def run(config: SynthesizeConfig, seed: int, output: Path, progress: Progress, s
         output: An empty folder.
         progress: Called with the prompts now and then.
         state: The state folder, which keeps a paraphrasing model's answers; unused without paraphrasing.
+        served: A table of prompts from a served model's logs; None for none.
 
     Returns:
         The content of `summary.json`.
@@ -69,6 +78,7 @@ def run(config: SynthesizeConfig, seed: int, output: Path, progress: Progress, s
                 made[task] += row.parent_id is None
                 if made.total() % ROWS_BETWEEN_REPORTS == 0:
                     progress(made.total(), sum(asked.values()), f"{task} prompts")
+        added = _add_served(served, asked, table)
     if not made.total():
         wanted = ", ".join(task for task, count in asked.items() if count)
         raise InputError(
@@ -77,9 +87,22 @@ def run(config: SynthesizeConfig, seed: int, output: Path, progress: Progress, s
         )
     progress(made.total(), sum(asked.values()), "prompts")
     paraphrases = None if paraphraser is None else paraphraser.tally.counts()
-    summary = _summary(config, seed, store, asked, made, paraphrases)
+    summary = _summary(config, seed, store, asked, made, paraphrases, added)
     summary.write(output)
     return summary
+
+
+def _add_served(
+    served: Path | None, asked: Mapping[TaskName, int], table: PromptTableWriter
+) -> dict[TaskName, int] | None:
+    """Add the prompts of a served model's logs, and return how many of each task."""
+    if served is None:
+        return None
+    added: Counter[TaskName] = Counter()
+    for row in read_prompts(served):
+        table.add(row)
+        added[row.task] += 1
+    return {task: added[task] for task in asked}
 
 
 def _read_or_simulate(config: SynthesizeConfig, seed: int, progress: Progress) -> Store:
@@ -108,8 +131,9 @@ def _summary(
     asked: Mapping[TaskName, int],
     made: Counter[TaskName],
     paraphrases: ParaphraseCounts | None,
+    served: Mapping[TaskName, int] | None,
 ) -> PromptsSummary:
-    added = Counter(paraphrases.made if paraphrases else {})
+    added = Counter(paraphrases.made if paraphrases else {}) + Counter(served or {})
     prompts = {task: made[task] + added[task] for task in asked}
     minorities = {
         task: prompts[task] for task, count in asked.items() if count and prompts[task] < config.minority_floor
@@ -121,6 +145,7 @@ def _summary(
         asked=dict(asked),
         made={task: made[task] for task in asked},
         paraphrases=paraphrases,
+        served=None if served is None else dict(served),
         minority_floor=config.minority_floor,
         minorities=minorities,
         warnings=_warnings(config, asked, made, minorities, paraphrases),

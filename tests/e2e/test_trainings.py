@@ -28,8 +28,7 @@ BEFORE = ["synthesize", "curate", "audit", "base"]
 TASKS = ["extraction", "push"]
 SMALL = [
     "synthesize.counts={extraction=40, push=32}",
-    # Enough for some completions that end and earn something, of which DPO makes its pairs, and too little for all.
-    "warm_start.steps=150",
+    "warm_start.steps=2",
     "train.max_steps=2",
     "train.alarms.patience=1",
     "train.alarms.max_ceiling_share=0.01",
@@ -40,7 +39,7 @@ STOPS = 'train.alarms.stop_on=["ceiling"]'
 STRUCK = (
     "train.max_steps=16",
     "train.iterations=2",
-    "train.prompts_per_step=8",
+    "train.prompts_per_step=4",
     "train.save_every=1",
     "train.patience=100",
     "train.entropy={adaptive=true, coefficient=0.001, target=8.0}",

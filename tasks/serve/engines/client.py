@@ -5,18 +5,23 @@ The engine is our own child, vLLM, or a server that somebody else runs; either w
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal
+from urllib.parse import urljoin
 
-import httpx
+import aiohttp
+import orjson
 from pydantic import BaseModel, Field, ValidationError
 
 LONGEST_REPLY: Final = 1_000_000
 """Bytes of a reply, with all its metadata."""
-SECONDS_TO_CONNECT: Final = 5.0
-HEALTH_SECONDS: Final = 5.0
+NO_DEADLINE: Final = aiohttp.ClientTimeout(total=None, sock_connect=5)
+"""How long an answer may take is the deadline of its request, which the caller keeps."""
+HEALTH_DEADLINE: Final = aiohttp.ClientTimeout(total=5)
 
 FinishReason = Literal["stop", "length"]
 
@@ -97,30 +102,53 @@ class EngineClient:
         """
         self.takes_seed: Final = takes_seed
         """Whether a request may have a seed."""
+        self._url, self._socket, self._connections = url.rstrip("/"), socket, connections
         # No compression: a small reply could expand without limit.
-        headers = {"Accept-Encoding": "identity", **headers}
-        # The health of an engine is asked while all its places are taken.
-        limits = httpx.Limits(max_connections=connections + 2, max_keepalive_connections=connections + 2)
-        transport = httpx.AsyncHTTPTransport(uds=str(socket) if socket else None, limits=limits, retries=0)
-        # How long an answer may take is the deadline of the request, which the caller keeps.
-        timeout = httpx.Timeout(None, connect=SECONDS_TO_CONNECT)
-        self._http = httpx.AsyncClient(base_url=url, transport=transport, headers=headers, timeout=timeout)
+        self._headers = {"Accept-Encoding": "identity", "Content-Type": "application/json", **headers}
+        self._opened: aiohttp.ClientSession | None = None
+
+    @property
+    def _http(self) -> aiohttp.ClientSession:
+        """The connections, which belong to the event loop that first asks."""
+        if self._opened is None:
+            # The health of an engine is asked while all its places are taken.
+            limit = self._connections + 2
+            connector = (
+                aiohttp.UnixConnector(str(self._socket), limit=limit)
+                if self._socket
+                else aiohttp.TCPConnector(limit=limit)
+            )
+            self._opened = aiohttp.ClientSession(
+                connector=connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers=self._headers,
+                auto_decompress=False,
+                timeout=NO_DEADLINE,
+            )
+        return self._opened
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._http.aclose()
+        if self._opened is not None:
+            await self._opened.close()
 
     async def is_healthy(self) -> bool:
         """Return whether the engine has loaded its weights and answers."""
         try:
             # vLLM's is at the root and needs no key; others have the list of their models.
-            health = self._http.base_url.copy_with(path="/health")
-            reply = await self._http.get(health, timeout=HEALTH_SECONDS)
-            if reply.status_code == httpx.codes.NOT_FOUND:
-                reply = await self._http.get("models", timeout=HEALTH_SECONDS)
-        except httpx.HTTPError:
+            status = await self._status(urljoin(self._url, "/health"))
+            if status == HTTPStatus.NOT_FOUND:
+                status = await self._status(f"{self._url}/models")
+        except (aiohttp.ClientError, TimeoutError):
             return False
-        return reply.is_success
+        return _is_success(status)
+
+    async def _status(self, url: str) -> int:
+        async with self._http.get(url, timeout=HEALTH_DEADLINE, allow_redirects=False) as response:
+            return response.status
+
+    def _ask(self, body: dict[str, Any]) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        return self._http.post(f"{self._url}/chat/completions", data=orjson.dumps(body), allow_redirects=False)
 
     async def complete(self, question: EngineQuestion) -> EngineAnswer:
         """Ask a question, and return the whole answer.
@@ -130,10 +158,10 @@ class EngineClient:
             EngineRefused: It refused the question.
         """
         try:
-            async with self._http.stream("POST", "chat/completions", json=_body(question)) as response:
+            async with self._ask(_body(question)) as response:
                 body = await _read(response)
-                _raise_for(response, body)
-        except httpx.HTTPError as error:
+                _raise_for(response.status, body)
+        except aiohttp.ClientError as error:
             raise EngineUnavailable(type(error).__name__) from None
         reply = _parsed(body)
         if not reply.choices:
@@ -155,9 +183,9 @@ class EngineClient:
         finish: FinishReason | None = None
         usage = _EngineUsage()
         try:
-            async with self._http.stream("POST", "chat/completions", json=body) as response:
-                if not response.is_success:
-                    _raise_for(response, await _read(response))
+            async with self._ask(body) as response:
+                if not _is_success(response.status):
+                    _raise_for(response.status, await _read(response))
                 async for line in _lines(response):
                     data = line.removeprefix(b"data:").strip()
                     if not line.startswith(b"data:") or data == b"[DONE]":
@@ -170,7 +198,7 @@ class EngineClient:
                             yield choice.delta.content
                         if choice.finish_reason is not None:
                             finish = _finish(choice.finish_reason)
-        except httpx.HTTPError as error:
+        except aiohttp.ClientError as error:
             raise EngineUnavailable(type(error).__name__) from None
         if finish is None:
             raise EngineUnavailable("an answer without its end")
@@ -191,10 +219,10 @@ def _body(question: EngineQuestion) -> dict[str, Any]:
     return body
 
 
-async def _lines(response: httpx.Response) -> AsyncIterator[bytes]:
-    """Yield the lines of a reply; httpx's own end at any sign that Unicode calls a line's end, such as in a text."""
+async def _lines(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """Yield the lines of a reply, of any length."""
     length, begun = 0, b""
-    async for piece in response.aiter_bytes():
+    async for piece in response.content.iter_any():
         length += len(piece)
         if length > LONGEST_REPLY:
             raise EngineUnavailable("a reply without an end")
@@ -204,21 +232,26 @@ async def _lines(response: httpx.Response) -> AsyncIterator[bytes]:
     yield begun
 
 
-async def _read(response: httpx.Response) -> bytes:
+async def _read(response: aiohttp.ClientResponse) -> bytes:
     body = bytearray()
-    async for piece in response.aiter_bytes():
+    async for piece in response.content.iter_any():
         body += piece
         if len(body) > LONGEST_REPLY:
             raise EngineUnavailable("a reply without an end")
     return bytes(body)
 
 
-def _raise_for(response: httpx.Response, body: bytes) -> None:
-    if response.is_success:
+def _is_success(status: int) -> bool:
+    return HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
+
+
+def _raise_for(status: int, body: bytes) -> None:
+    if _is_success(status):
         return
-    if response.is_client_error and response.status_code != httpx.codes.TOO_MANY_REQUESTS:
-        raise EngineRefused(_sentence(body) or f"the engine answered {response.status_code}")
-    raise EngineUnavailable(f"status {response.status_code}")
+    is_clients = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+    if is_clients and status != HTTPStatus.TOO_MANY_REQUESTS:
+        raise EngineRefused(_sentence(body) or f"the engine answered {status}")
+    raise EngineUnavailable(f"status {status}")
 
 
 def _sentence(body: bytes) -> str:

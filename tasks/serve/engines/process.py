@@ -32,7 +32,13 @@ class EngineProcess:
     """An engine of this machine."""
 
     def __init__(
-        self, name: str, run: RunEngine, client: EngineClient, *, seconds_of_silence: float = SECONDS_OF_SILENCE
+        self,
+        name: str,
+        run: RunEngine,
+        client: EngineClient,
+        *,
+        seconds_to_load: float,
+        seconds_of_silence: float = SECONDS_OF_SILENCE,
     ) -> None:
         """Describe an engine, which does not run yet.
 
@@ -40,9 +46,10 @@ class EngineProcess:
             name: Name for the log, such as `version 3`.
             run: Runs it.
             client: Reaches it.
+            seconds_to_load: Time after which an engine that never answered is ended.
             seconds_of_silence: Time without any answer about its health after which it is killed and started again.
         """
-        self._seconds_of_silence = seconds_of_silence
+        self._seconds_to_load, self._seconds_of_silence = seconds_to_load, seconds_of_silence
         self._name, self._run, self._client = name, run, client
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="engine")
         self._child: ChildProcess | None = None
@@ -62,12 +69,13 @@ class EngineProcess:
         """Start the engine, and return once it answers.
 
         Raises:
-            TucanoError: It ended before.
+            TucanoError: It ended before, or did not answer in time.
         """
         ended = self._begin()
-        if not await self._answers(ended):
+        failure = await self._failed_to_load(ended)
+        if failure is not None:
             await self.stop()
-            raise _failure(ended, self._name)
+            raise failure
         self._watching = asyncio.create_task(self._watch(ended))
 
     async def stop(self) -> None:
@@ -96,7 +104,7 @@ class EngineProcess:
             _log.warning("%s; it is started again", _failure(ended, self._name))
             began = time.monotonic()
             ended = self._begin()
-            if await self._answers(ended):
+            if await self._failed_to_load(ended) is None:
                 _log.warning("the engine of %s answers again after %.1f s", self._name, time.monotonic() - began)
                 wait = FIRST_WAIT
             else:
@@ -124,14 +132,22 @@ class EngineProcess:
     def _keep(self, child: ChildProcess) -> None:
         self._child = child
 
-    async def _answers(self, ended: "asyncio.Future[object]") -> bool:
-        """Wait until the engine answers; False where it ended."""
+    async def _failed_to_load(self, ended: "asyncio.Future[object]") -> TucanoError | None:
+        """Wait until the engine answers; return why it does not, where it ended or is ended for its slowness."""
+        began = time.monotonic()
         while not ended.done():
             if await self._client.is_healthy():
                 self.ready.set()
-                return True
+                return None
+            if time.monotonic() - began > self._seconds_to_load and self._child is not None:
+                await asyncio.to_thread(end_group, self._child, 0)
+                await asyncio.wait([ended])
+                return TucanoError(
+                    f"the engine of {self._name} did not answer within {self._seconds_to_load:g} seconds; raise "
+                    "serve.seconds_to_load if it needs longer to load"
+                )
             await asyncio.wait([ended], timeout=SECONDS_BETWEEN_LOOKS)
-        return False
+        return _failure(ended, self._name)
 
 
 def _failure(ended: "asyncio.Future[object]", name: str) -> TucanoError:

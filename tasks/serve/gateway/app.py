@@ -13,6 +13,7 @@ from fastapi import APIRouter, FastAPI, Header, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 from fastapi.telemetry import TelemetryConfig
+from fastapi_swagger import patch_fastapi
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 from starlette.exceptions import HTTPException
@@ -96,7 +97,17 @@ def build_app(
         logs: Folder of the log, of which a page shows the last day.
         language: Of that page, unless the request names another.
     """
-    app = FastAPI(title=model_name, description=DESCRIPTION, version="1", redoc_url=None, telemetry=NO_TELEMETRY)
+    app = FastAPI(
+        title=model_name,
+        description=DESCRIPTION,
+        version="1",
+        docs_url=None,
+        redoc_url=None,
+        swagger_ui_oauth2_redirect_url=None,
+        telemetry=NO_TELEMETRY,
+    )
+    # FastAPI's own page loads its scripts from somebody else's server.
+    patch_fastapi(app, redirect_from_root_to_docs=False, swagger_ui_parameters={"validatorUrl": None})
     app.include_router(_tasks(answering, config))
     app.include_router(_openai(answering, config, model_name))
     app.include_router(_feedback(feedback, scrub_reference))

@@ -19,7 +19,17 @@ from schemas.errors import InputError
 from tasks.serve.gateway.errors import RequestRefused
 from tasks.serve.gateway.leaving import answer_while_connected
 
-OPEN_PATHS: Final = frozenset({"/healthz", "/readyz", "/docs", "/openapi.json"})
+OPEN_PATHS: Final = frozenset(
+    {
+        "/healthz",
+        "/readyz",
+        "/docs",
+        "/openapi.json",
+        "/swagger/swagger-ui-bundle.js",
+        "/swagger/swagger-ui.css",
+        "/swagger/favicon-32x32.png",
+    }
+)
 """Paths that need no token: they tell nothing of anybody."""
 SHORTEST_TOKEN: Final = 16
 """Characters; a shorter one can be guessed."""

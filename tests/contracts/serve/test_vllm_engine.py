@@ -74,7 +74,8 @@ def _in_vllm(
         socket = folder / "engine"
         client = EngineClient("http://engine/v1", socket=socket, connections=8)
         command = vllm_command(INTERPRETER, base, adapters, socket, ON_A_CPU)
-        process = EngineProcess("version 1", partial(run_vllm, command, socket, folder / "vllm.log"), client)
+        run = partial(run_vllm, command, socket, folder / "vllm.log")
+        process = EngineProcess("version 1", run, client, seconds_to_load=600)
         await process.start()
         try:
             await test(client, process)

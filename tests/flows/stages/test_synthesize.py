@@ -11,9 +11,9 @@ from tests.summaries import PROMPTS_SUMMARY
 ENDPOINT = {"url": "http://127.0.0.1:8000/v1", "model": "tucano"}
 
 
-def decides(**values: object) -> str:
+def decides(served: Path | None = None, **values: object) -> str:
     config = SynthesizeConfig.model_validate({"counts": {"push": 3}, **values})
-    return json.dumps(_key_inputs(config), sort_keys=True)
+    return json.dumps(_key_inputs(config, served), sort_keys=True)
 
 
 def test_how_an_endpoint_is_reached_makes_nothing_again() -> None:
@@ -33,6 +33,14 @@ def test_olists_files_decide_and_their_folder_does_not(tmp_path: Path) -> None:
         (tmp_path / name / "olist_orders_dataset.csv").write_text(content)
     one, same, other = (decides(source="olist", olist_dir=tmp_path / name) for name in ("one", "same", "other"))
     assert one == same != other
+
+
+def test_the_prompts_of_logs_decide_and_the_folder_of_the_logs_does_not(tmp_path: Path) -> None:
+    table = tmp_path / "served.parquet"
+    table.write_bytes(b"one")
+    one, same = (decides(table, logs=tmp_path / folder) for folder in ("logs", "elsewhere"))
+    table.write_bytes(b"other")
+    assert one == same != decides(table, logs=tmp_path / "logs")
 
 
 def test_the_page_tells_counts_paraphrases_and_warnings(tmp_path: Path) -> None:

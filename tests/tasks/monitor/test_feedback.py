@@ -10,8 +10,10 @@ import pytest
 
 from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
-from tasks.monitor.feedback import FeedbackCounts, ratings_of
-from tasks.monitor.logs import Logs, log_files, read_logs
+from schemas.tables.feedback import FeedbackCounts
+from schemas.tables.log_file import log_files
+from tasks.monitor.logs import Logs, read_logs
+from tasks.monitor.ratings import ratings_of
 from tests.tasks.monitor.logged import NOW, answer, write_log
 
 CHAMPION = ("tucano2-commerce/3", "tucano2-commerce@champion")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
+from schemas.tables.log_file import LogFile, LogFiles, log_files
 from schemas.tables.log_table import read_production_logs
-from tasks.monitor.log_file import LogFile
 from tasks.monitor.logs import (
     EARLIER,
     HALF_WRITTEN,
@@ -20,9 +20,7 @@ from tasks.monitor.logs import (
     OF_OTHERS,
     TOO_OLD,
     TWICE,
-    LogFiles,
     Logs,
-    log_files,
     read_logs,
 )
 from tests.tasks.monitor.logged import NOW, answer, write_log

@@ -13,9 +13,10 @@ from flows.stages.monitor import scrubbed_texts
 from schemas.config.evaluate import CostConfig
 from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
+from schemas.tables.log_file import LogFiles, log_files
 from schemas.tasks import TaskName
 from tasks.commerce.registry import joint_version, reward_versions
-from tasks.monitor.logs import EARLIER, OF_OTHERS, ON_TRIAL, LogFiles, log_files
+from tasks.monitor.logs import EARLIER, OF_OTHERS, ON_TRIAL
 from tasks.monitor.stage import (
     ANSWERS_FILE,
     COLUMNS,

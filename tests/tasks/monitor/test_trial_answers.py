@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from schemas.config.monitor import MonitorConfig
-from tasks.monitor.logs import OF_OTHERS, ON_TRIAL, OWN_SHADOW, Logs, log_files, read_logs
+from schemas.tables.log_file import log_files
+from tasks.monitor.logs import OF_OTHERS, ON_TRIAL, OWN_SHADOW, Logs, read_logs
 from tasks.serve.gateway.answer_log import DailyFile, Role, ServedAnswer
 from tests.tasks.monitor.logged import NOW, answer, write_log
 

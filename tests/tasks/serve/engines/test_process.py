@@ -44,7 +44,7 @@ def _runs(socket: Path, program: str = SERVER) -> Callable[[Callable[[ChildProce
 
 def _engine(socket: Path, program: str = SERVER) -> EngineProcess:
     client = EngineClient("http://engine/v1", socket=socket, connections=2)
-    return EngineProcess("version 1", _runs(socket, program), client)
+    return EngineProcess("version 1", _runs(socket, program), client, seconds_to_load=60)
 
 
 def test_an_engine_that_is_killed_comes_back_by_itself(tmp_path: Path) -> None:
@@ -91,11 +91,26 @@ def test_an_engine_is_ended_while_it_loads(tmp_path: Path) -> None:
     asyncio.run(ends())
 
 
+def test_an_engine_that_hangs_while_it_loads_is_ended_with_a_sentence(tmp_path: Path) -> None:
+    async def hangs() -> None:
+        client = EngineClient("http://engine/v1", socket=tmp_path / "socket", connections=2)
+        runs = _runs(tmp_path / "socket", "import time; time.sleep(600)")
+        engine = EngineProcess("version 1", runs, client, seconds_to_load=0.5)
+        with pytest.raises(TucanoError, match=r"did not answer within 0\.5 seconds; raise serve\.seconds_to_load"):
+            await engine.start()
+        assert engine.pid is not None
+        with pytest.raises(ProcessLookupError):
+            os.kill(engine.pid, 0)
+
+    asyncio.run(hangs())
+
+
 def test_an_engine_that_hangs_is_killed_and_comes_back(tmp_path: Path) -> None:
     async def lives() -> None:
         client = EngineClient("http://engine/v1", socket=tmp_path / "socket", connections=2)
         client.is_healthy = partial(_soon_healthy, client)  # type: ignore[method-assign]
-        engine = EngineProcess("version 1", _runs(tmp_path / "socket"), client, seconds_of_silence=0.5)
+        runs = _runs(tmp_path / "socket")
+        engine = EngineProcess("version 1", runs, client, seconds_to_load=60, seconds_of_silence=0.5)
         await engine.start()
         first = engine.pid
         assert first is not None
@@ -128,9 +143,8 @@ def test_an_engine_that_cannot_be_started_for_a_while_comes_back(tmp_path: Path)
         runs(started)
 
     async def lives() -> None:
-        engine = EngineProcess(
-            "version 1", run, EngineClient("http://engine/v1", socket=tmp_path / "socket", connections=2)
-        )
+        client = EngineClient("http://engine/v1", socket=tmp_path / "socket", connections=2)
+        engine = EngineProcess("version 1", run, client, seconds_to_load=60)
         await engine.start()
         assert engine.pid is not None
         os.kill(engine.pid, signal.SIGKILL)

@@ -7,7 +7,7 @@ a reference that the log has already: it was known when the answer was given, an
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import polars as pl
@@ -15,11 +15,8 @@ import polars as pl
 from schemas.documents import Feedback
 from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
-from tasks.monitor.log_file import LogFile
+from schemas.tables.log_file import LogFile
 
-FEEDBACK_FOLDER: Final = "feedback"
-"""Folder beside the logs with the files of feedback."""
-FEEDBACK_SUFFIX: Final = ".jsonl"
 _KNOWN: Final[Mapping[str, Any]] = {"reference": pl.String, "rating": pl.Int64}
 _COLUMNS: Final[Mapping[str, Any]] = {
     "request_id": pl.String,
@@ -42,25 +39,24 @@ class FeedbackCounts:
     """Requests that the logs do not have."""
 
 
-def read_feedback(files: Sequence[LogFile], now: datetime, skew: timedelta) -> pl.DataFrame:
+def read_feedback(files: Sequence[LogFile], latest: datetime | None = None) -> pl.DataFrame:
     """Read files of feedback, in their order.
 
     Args:
         files: JSON Lines.
-        now: The present, with its zone.
-        skew: Tolerated lead of another machine's clock.
+        latest: Latest possible time, with its zone; any where None.
 
     Returns:
         `request_id`, `task`, `time` (UTC), `reference` (JSON or null) and `rating` (or null).
 
     Raises:
-        InputError: A file cannot be read, a line is no feedback, or its time is yet to come.
+        InputError: A file cannot be read, a line is no feedback, or its time is later.
     """
     rows = []
     for file in files:
         said = tuple(stream_json_lines(file.path, Feedback, "feedback", file.size))
         for number, each in enumerate(said, start=1):
-            if each.time > now + skew:
+            if latest is not None and each.time > latest:
                 raise InputError(
                     f"feedback {file.path}: line {number} is of {each.time.astimezone(UTC):%Y-%m-%d %H:%M} UTC, which "
                     "is yet to come; correct the clock of the machine that wrote it, or this one's, and the line"
@@ -94,13 +90,3 @@ def with_feedback(answers: pl.DataFrame, feedback: pl.DataFrame) -> tuple[pl.Dat
         unknown=newest.join(answers.select(on), on=on, how="anti").height,
     )
     return joined, counts
-
-
-def ratings_of(answers: pl.DataFrame) -> dict[str, dict[str, float]]:
-    """Return the mean rating and the number of ratings by task, of tasks with any.
-
-    Args:
-        answers: `task` and `rating` (1 to 5, or null).
-    """
-    rated = answers.filter(pl.col("rating").is_not_null()).group_by("task").agg(pl.col("rating").mean(), pl.len())
-    return {task: {"mean": mean, "answers": count} for task, mean, count in rated.sort("task").iter_rows()}
