@@ -184,7 +184,8 @@ def _concluded(
     champion = holder.version if holder else None
     _show(config, stages, decision, champion)
     shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
-    release_served_prompts(config)
+    if until == "promote":
+        release_served_prompts(config)
     if all(stage.reused for stage in stages.values()):
         why = "no data, configuration or code has changed since an earlier run, so nothing was made again"
         say(why)

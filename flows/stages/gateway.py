@@ -117,6 +117,8 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
             await answering.deployment.retire()
             if challenger is not None:
                 await challenger.retire()
+            if larger is not None:
+                await larger.close()
             feedback.close()
             log.close()
 

@@ -45,8 +45,9 @@ def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> Sta
 
 def _key_inputs(config: SynthesizeConfig, served: Path | None) -> dict[str, Any]:
     """Return the settings that decide the prompts: files by content, an endpoint without its address."""
-    left_out = {"olist_dir": True, "logs": True, "paraphrase": set(HOW_IT_IS_REACHED)}
-    values = config.model_dump(mode="json", exclude=left_out)
+    values = config.model_dump(
+        mode="json", exclude={"olist_dir": True, "logs": True, "paraphrase": set(HOW_IT_IS_REACHED)}
+    )
     if served is not None:
         values["served_prompts"] = file_digests([served])
     if config.olist_dir is not None:

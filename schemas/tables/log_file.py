@@ -80,20 +80,27 @@ def log_files(path: Path) -> LogFiles:
         InputError: There is no such file, or the folder holds no log.
     """
     if path.is_dir():
-        # A name that begins with a dot is a writer's temporary file.
-        logs = (file for file in path.iterdir() if file.suffix in KINDS and not file.name.startswith("."))
-        found = [find_log_file(file) for file in sorted(logs) if file.is_file()]
-        if not found:
+        found = files_of_folder(path)
+        count = found.empty + len(found.files)
+        if not count:
             raise InputError(f"the folder of logs {path} holds no {' and no '.join(KINDS)} file; give another")
-        filled = tuple(file for file in found if file.size or file.half_written)
-        if not any(file.size for file in filled):
-            raise InputError(f"all {len(found)} files of the folder of logs {path} are empty; give another")
-        return LogFiles(path, filled, len(found) - len(filled), _feedback_files(path / FEEDBACK_FOLDER))
+        if not any(file.size for file in found.files):
+            raise InputError(f"all {count} files of the folder of logs {path} are empty; give another")
+        return found
     if not path.is_file():
         raise InputError(f"the logs {path} do not exist; give a file of logs, or a folder of them")
     if path.suffix not in KINDS:
         raise InputError(f"the logs {path} are neither {' nor '.join(KINDS)}; name the file for what it holds")
     return LogFiles(path, (LogFile(path, path.stat().st_size),))
+
+
+def files_of_folder(folder: Path) -> LogFiles:
+    """Find the log files of a folder, of which there may be none yet; arguments and errors as of `log_files`."""
+    # A name that begins with a dot is a writer's temporary file.
+    logs = (file for file in folder.iterdir() if file.suffix in KINDS and not file.name.startswith("."))
+    found = [find_log_file(file) for file in sorted(logs) if file.is_file()]
+    filled = tuple(file for file in found if file.size or file.half_written)
+    return LogFiles(folder, filled, len(found) - len(filled), _feedback_files(folder / FEEDBACK_FOLDER))
 
 
 def _feedback_files(folder: Path) -> tuple[LogFile, ...]:
@@ -109,10 +116,10 @@ def find_log_file(path: Path) -> LogFile:
     Raises:
         InputError: It cannot be read.
     """
-    size = path.stat().st_size
-    if path.suffix == ".parquet":
-        return LogFile(path, 0 if size and _has_no_row(path) else size)
     try:
+        size = path.stat().st_size
+        if path.suffix == ".parquet":
+            return LogFile(path, 0 if size and _has_no_row(path) else size)
         whole = _end_of_last_line(path, size)
     except OSError as error:
         raise InputError(f"the log {path} cannot be read: {error.strerror}") from None

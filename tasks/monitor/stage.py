@@ -122,7 +122,7 @@ def run(
     """Monitor logs; write the scrubbed answers, the daily metrics, the drift, and the report.
 
     Args:
-        files: The logs (`tasks.monitor.logs.log_files`).
+        files: The logs (`schemas.tables.log_file.log_files`).
         digests: Their digests when found; changed files are refused.
         config: Definition of drift.
         prices: Of the serving machine, and of the API compared with it.

@@ -19,6 +19,9 @@ from tasks.policy.generate import as_messages
 from tasks.serve.deployed_version import DeployedVersion
 from tasks.serve.engines.client import EngineQuestion, EngineRefused, EngineUnavailable
 
+SECONDS_TO_ANSWER = 600.0
+"""Time for all golden prompts; an engine that hangs would keep a champion from being tried again."""
+
 
 @dataclass(frozen=True)
 class GoldenPrompt:
@@ -93,7 +96,10 @@ async def check_golden(
         for each in asked
     ]
     try:
-        answers = await asyncio.gather(*map(deployment.client.complete, questions))
+        async with asyncio.timeout(SECONDS_TO_ANSWER):
+            answers = await asyncio.gather(*map(deployment.client.complete, questions))
+    except TimeoutError:
+        raise GateRefused(f"{model.name} does not answer its golden prompts in {SECONDS_TO_ANSWER:g} seconds") from None
     except (EngineUnavailable, EngineRefused) as error:
         raise GateRefused(f"{model.name} does not answer its golden prompts: {error}") from None
     # Not in the event loop, which answers requests meanwhile.

@@ -1,14 +1,15 @@
 """Prompts of a served model's logs: what was asked, with the right answers that feedback gave later."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 import polars as pl
 
+from schemas.errors import InputError
 from schemas.tables.feedback import read_feedback, with_feedback
-from schemas.tables.log_file import KINDS, log_files
+from schemas.tables.log_file import files_of_folder
 from schemas.tables.prompts import PromptRow, content_id, open_prompt_table
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
@@ -21,8 +22,9 @@ SOURCE: Final = "logs"
 def write_served_prompts(folder: Path, most: Mapping[TaskName, int], table: Path) -> None:
     """Write a table of the prompts whose right answer is known, by task and identity; without any while none is.
 
-    A prompt that was asked several times counts once, with its newest reference. The log holds no system prompt, but an
-    identity that depends on it: what was asked with another than the task's own is left out.
+    A prompt that was asked several times counts once, with the reference of its newest answer. The log holds no system
+    prompt, but an identity that depends on it: what was asked with another than the task's own is left out. A log
+    without identities is taken as asked with it.
 
     Args:
         folder: Folder of the logs; it need not be there yet.
@@ -30,37 +32,50 @@ def write_served_prompts(folder: Path, most: Mapping[TaskName, int], table: Path
         table: The prompt table to write.
 
     Raises:
-        InputError: A file cannot be read, or is no log or no feedback.
+        InputError: The folder is none, or a file cannot be read, or is no log or no feedback.
     """
-    known = _known(folder)
+    newest: dict[TaskName, dict[str, PromptRow]] = {task: {} for task in TASK_NAMES}
+    for row in _known(folder):
+        of_task = newest[row.task]
+        if len(of_task) < most.get(row.task, 0):
+            of_task.setdefault(row.prompt, row)
     with open_prompt_table(table) as writer:
-        for task in TASK_NAMES:
-            asked = known.filter(pl.col("task") == task).to_dicts() if known is not None else []
-            rows = [row for each in asked if (row := _row(task, each)) is not None]
-            for row in sorted(rows[: most.get(task, 0)], key=lambda row: row.prompt_id):
+        for of_task in newest.values():
+            for row in sorted(of_task.values(), key=lambda row: row.prompt_id):
                 writer.add(row)
 
 
-def _known(folder: Path) -> pl.DataFrame | None:
-    """Return the answers with a reference, each prompt once, the newest first; None while nothing is logged."""
-    if not folder.is_dir() or not any(file.suffix in KINDS and file.stat().st_size for file in folder.iterdir()):
-        return None
+def _known(folder: Path) -> Iterator[PromptRow]:
+    """Yield the prompts of all answers with a reference, the newest first, and of equal times by content."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise InputError(f"synthesize.logs {folder} is no folder; name the folder of the logs")
     # Imports pandera.
     from schemas.tables.log_table import read_production_logs
 
-    found = log_files(folder)
-    answers = pl.concat(read_production_logs(file.path, file.size) for file in found.files if file.size)
-    answers, _ = with_feedback(answers, read_feedback(found.feedback))
-    known = answers.filter(pl.col("reference").is_not_null()).sort("time", descending=True, maintain_order=True)
-    return known.unique(["task", "prompt"], keep="first", maintain_order=True)
+    found = files_of_folder(folder)
+    tables = [read_production_logs(file.path, file.size) for file in found.files if file.size]
+    if not tables:
+        return
+    answers, _ = with_feedback(pl.concat(tables), read_feedback(found.feedback))
+    known = answers.filter(pl.col("reference").is_not_null())
+    ordered = known.sort("time", "task", "prompt", "reference", descending=[True, False, False, False])
+    for answer in ordered.iter_rows(named=True):
+        row = _row(answer)
+        if row is not None:
+            yield row
 
 
-def _row(task: TaskName, answer: Mapping[str, Any]) -> PromptRow | None:
+def _row(answer: Mapping[str, Any]) -> PromptRow | None:
     """Return an answer's prompt; None where its system prompt is unknown."""
-    prompt, reference = answer["prompt"], orjson.loads(answer["reference"])
+    task, prompt, reference = answer["task"], answer["prompt"], orjson.loads(answer["reference"])
     systems = [TASKS[task].system, *([shown_system(prompt)] if task == "sql_qa" else [])]
     for system in systems:
-        if answer["prompt_id"] in {None, content_id(task, system, prompt, {})}:
+        asked = content_id(task, system, prompt, {})
+        if answer["prompt_id"] in {None, asked}:
+            # The split holds a review's prompts out together: also a prompt whose reference is corrected later.
+            review = None if TASKS[task].asked_by_reference else asked
             identity = content_id(task, system, prompt, reference)
-            return PromptRow(identity, task, system, prompt, reference, SOURCE, None, None, None)
+            return PromptRow(identity, task, system, prompt, reference, SOURCE, None, None, review)
     return None

@@ -22,6 +22,10 @@ LONGEST_REPLY: Final = 1_000_000
 NO_DEADLINE: Final = aiohttp.ClientTimeout(total=None, sock_connect=5)
 """How long an answer may take is the deadline of its request, which the caller keeps."""
 HEALTH_DEADLINE: Final = aiohttp.ClientTimeout(total=5)
+SECONDS_TO_KEEP: Final = 4.0
+"""Time for which an idle connection is kept: servers of uvicorn close it after five seconds."""
+FAILURES: Final = (aiohttp.ClientError, RuntimeError)
+"""Whatever a broken reply raises: of one whose chunks are none, aiohttp says so by a RuntimeError."""
 
 FinishReason = Literal["stop", "length"]
 
@@ -114,9 +118,9 @@ class EngineClient:
             # The health of an engine is asked while all its places are taken.
             limit = self._connections + 2
             connector = (
-                aiohttp.UnixConnector(str(self._socket), limit=limit)
+                aiohttp.UnixConnector(str(self._socket), limit=limit, keepalive_timeout=SECONDS_TO_KEEP)
                 if self._socket
-                else aiohttp.TCPConnector(limit=limit)
+                else aiohttp.TCPConnector(limit=limit, keepalive_timeout=SECONDS_TO_KEEP)
             )
             self._opened = aiohttp.ClientSession(
                 connector=connector,
@@ -139,7 +143,7 @@ class EngineClient:
             status = await self._status(urljoin(self._url, "/health"))
             if status == HTTPStatus.NOT_FOUND:
                 status = await self._status(f"{self._url}/models")
-        except (aiohttp.ClientError, TimeoutError):
+        except (*FAILURES, TimeoutError):
             return False
         return _is_success(status)
 
@@ -161,7 +165,7 @@ class EngineClient:
             async with self._ask(_body(question)) as response:
                 body = await _read(response)
                 _raise_for(response.status, body)
-        except aiohttp.ClientError as error:
+        except FAILURES as error:
             raise EngineUnavailable(type(error).__name__) from None
         reply = _parsed(body)
         if not reply.choices:
@@ -198,7 +202,7 @@ class EngineClient:
                             yield choice.delta.content
                         if choice.finish_reason is not None:
                             finish = _finish(choice.finish_reason)
-        except aiohttp.ClientError as error:
+        except FAILURES as error:
             raise EngineUnavailable(type(error).__name__) from None
         if finish is None:
             raise EngineUnavailable("an answer without its end")

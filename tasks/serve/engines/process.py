@@ -104,10 +104,12 @@ class EngineProcess:
             _log.warning("%s; it is started again", _failure(ended, self._name))
             began = time.monotonic()
             ended = self._begin()
-            if await self._failed_to_load(ended) is None:
+            failure = await self._failed_to_load(ended)
+            if failure is None:
                 _log.warning("the engine of %s answers again after %.1f s", self._name, time.monotonic() - began)
                 wait = FIRST_WAIT
             else:
+                _log.warning("%s", failure)
                 await asyncio.sleep(wait)
                 wait = min(2 * wait, LONGEST_WAIT)
 

@@ -97,33 +97,25 @@ class DailyFile:
         path = self._folder / f"{day:%Y-%m-%d}{SUFFIX}"
         if self._file is None or day != self._day or not _is_at(path, self._file):
             self._forget_file()
-            self._remove_old(day)
+            self._remove_before(day - timedelta(days=self._days))
             self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
             self._day = day
             _cut_unfinished_line(self._file)
         return self._file
 
-    def _remove_old(self, day: date) -> None:
-        """Remove files that are too old on the day after the last one with a log: a clock may be ahead by years."""
-        files = {found: path for path in self._folder.glob(f"*{SUFFIX}") if (found := _day_of(path)) is not None}
-        before = [found for found in files if found != day]
-        after = max(before) + timedelta(days=1) if before else day
-        first = min(day, after) - timedelta(days=self._days)
-        for found, path in files.items():
-            if found < first:
+    def _remove_before(self, first: date) -> None:
+        for path in self._folder.glob(f"*{SUFFIX}"):
+            try:
+                day = date.fromisoformat(path.stem)
+            except ValueError:
+                continue
+            if day < first:
                 path.unlink(missing_ok=True)
 
     def _forget_file(self) -> None:
         if self._file is not None:
             os.close(self._file)
             self._file = None
-
-
-def _day_of(path: Path) -> date | None:
-    try:
-        return date.fromisoformat(path.stem)
-    except ValueError:
-        return None
 
 
 def _is_at(path: Path, file: int) -> bool:

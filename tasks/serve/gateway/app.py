@@ -11,9 +11,10 @@ from typing import Annotated, Any, Final
 import orjson
 from fastapi import APIRouter, FastAPI, Header, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
+from fastapi.staticfiles import StaticFiles
 from fastapi.telemetry import TelemetryConfig
-from fastapi_swagger import patch_fastapi
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 from starlette.exceptions import HTTPException
@@ -106,8 +107,7 @@ def build_app(
         swagger_ui_oauth2_redirect_url=None,
         telemetry=NO_TELEMETRY,
     )
-    # FastAPI's own page loads its scripts from somebody else's server.
-    patch_fastapi(app, redirect_from_root_to_docs=False, swagger_ui_parameters={"validatorUrl": None})
+    _show_api(app, model_name)
     app.include_router(_tasks(answering, config))
     app.include_router(_openai(answering, config, model_name))
     app.include_router(_feedback(feedback, scrub_reference))
@@ -126,6 +126,24 @@ def build_app(
         refused=metrics.refused,
     )
     return app
+
+
+def _show_api(app: FastAPI, model_name: str) -> None:
+    """Show the API's page from files of this machine: FastAPI's own loads its scripts from somebody else's server."""
+    app.mount("/swagger", StaticFiles(packages=[("fastapi_swagger", "resources")]))
+    page = get_swagger_ui_html(
+        # Relative, so that it is found behind any proxy.
+        openapi_url="openapi.json",
+        title=model_name,
+        swagger_js_url="swagger/swagger-ui-bundle.js",
+        swagger_css_url="swagger/swagger-ui.css",
+        swagger_favicon_url="swagger/favicon-32x32.png",
+        swagger_ui_parameters={"validatorUrl": None},
+    )
+
+    @app.get("/docs", include_in_schema=False)
+    async def show() -> HTMLResponse:
+        return page
 
 
 def _tasks(answering: AnswerService, config: ServeConfig) -> APIRouter:

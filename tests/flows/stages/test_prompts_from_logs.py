@@ -47,20 +47,41 @@ def test_a_resumed_run_learns_from_what_it_began_with(tmp_path: Path) -> None:
     assert found(config) == 3
 
 
+def test_a_run_of_another_configuration_that_ends_leaves_it_alone(tmp_path: Path) -> None:
+    log(tmp_path, 2)
+    assert found(config_of(tmp_path)) == 2
+    log(tmp_path, 3)
+    other = config_of(tmp_path, "synthesize.counts.push=100")
+    assert found(other) == 3
+    release_served_prompts(other)
+    assert found(config_of(tmp_path)) == 2
+
+
 def test_a_fresh_run_and_one_that_asks_for_other_prompts_read_the_logs_again(tmp_path: Path) -> None:
     log(tmp_path, 2)
     assert found(config_of(tmp_path)) == 2
     log(tmp_path, 3)
-    assert found(config_of(tmp_path, "synthesize.counts.push=1")) == 1
+    assert found(config_of(tmp_path, "synthesize.counts.push=100")) == 3
     assert found(config_of(tmp_path), fresh=True) == 3
 
 
-def test_a_run_that_nobody_resumed_for_a_week_keeps_nobody_from_newer_logs(tmp_path: Path) -> None:
+def test_it_is_kept_for_a_week_after_its_last_use(tmp_path: Path) -> None:
     config = config_of(tmp_path)
     log(tmp_path, 2)
     table = served_prompts(config, fresh=False)
     assert table is not None
     log(tmp_path, 3)
+    for days in (6, 6):
+        before = time.time() - days * 24 * 3600
+        os.utime(table, (before, before))
+        assert found(config) == 2
     before = time.time() - SECONDS_KEPT - 60
     os.utime(table, (before, before))
     assert found(config) == 3
+
+
+def test_nobody_else_can_read_it(tmp_path: Path) -> None:
+    log(tmp_path, 2)
+    table = served_prompts(config_of(tmp_path), fresh=False)
+    assert table is not None
+    assert table.parent.stat().st_mode & 0o077 == 0

@@ -5,16 +5,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from schemas.config.config import SynthesizeConfig
+from schemas.errors import InputError
 from schemas.progress import silent
 from schemas.tables.prompts import PromptRow, content_id, read_prompts
+from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
 from tasks.commerce.sql_qa.shown_schema import shown_system
 from tasks.synthesize import stage
 from tasks.synthesize.served_prompts import SOURCE, write_served_prompts
 from tests.tasks.monitor.logged import PUSH_PROMPT, answer, write_log
 
-MOST = {"push": 10, "sql_qa": 10, "sentiment": 10}
+MOST: dict[TaskName, int] = {"push": 10, "sql_qa": 10, "sentiment": 10}
 ONE, OTHER = (f"push-{digit * 32}" for digit in "12")
 
 
@@ -23,14 +27,14 @@ def reference(product: str = "vaso de cerâmica") -> dict[str, Any]:
 
 
 def served(
-    folder: Path, answers: list[dict[str, Any]], feedback: Sequence[dict[str, Any]] = (), **most: int
+    folder: Path, answers: list[dict[str, Any]], feedback: Sequence[dict[str, Any]] = (), push: int = 10
 ) -> list[PromptRow]:
     logs = folder / "logs"
     (logs / "feedback").mkdir(parents=True, exist_ok=True)
     write_log(logs / "2026-03-10.jsonl", answers)
     write_log(logs / "feedback" / "2026-03-10.jsonl", feedback)
     table = folder / "served.parquet"
-    write_served_prompts(logs, MOST | most, table)
+    write_served_prompts(logs, {**MOST, "push": push}, table)
     return read_prompts(table)
 
 
@@ -66,6 +70,31 @@ def test_what_was_asked_with_another_system_prompt_is_left_out(tmp_path: Path) -
 
     assert served(tmp_path, [asked("Fale como um pirata.")]) == []
     assert len(served(tmp_path, [asked(TASKS["push"].system)])) == 1
+
+
+def test_a_prompt_is_not_lost_where_it_was_asked_with_another_system_prompt_later(tmp_path: Path) -> None:
+    own, pirate = (content_id("push", system, PUSH_PROMPT, {}) for system in (TASKS["push"].system, "Pirata."))
+    answers = [
+        answer(request_id=ONE, prompt_id=own, days_ago=1, reference=reference()),
+        answer(request_id=OTHER, prompt_id=pirate, reference=reference("bule")),
+    ]
+    assert [row.reference for row in served(tmp_path, answers)] == [reference()]
+
+
+def test_a_prompt_whose_reference_is_corrected_stays_in_its_split(tmp_path: Path) -> None:
+    def asked(score: int) -> PromptRow:
+        known = {"polarity": "negative", "score": score}
+        (row,) = served(tmp_path, [answer(task="sentiment", prompt="Avaliação: ruim", reference=known)])
+        return row
+
+    assert asked(1).prompt_id != asked(2).prompt_id
+    assert asked(1).review_id == asked(2).review_id is not None
+
+
+def test_a_folder_of_logs_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "logs").write_text("")
+    with pytest.raises(InputError, match=r"synthesize\.logs .* is no folder"):
+        write_served_prompts(tmp_path / "logs", MOST, tmp_path / "served.parquet")
 
 
 def test_a_question_keeps_the_schema_that_it_was_shown(tmp_path: Path) -> None:

@@ -29,14 +29,6 @@ def test_each_day_has_its_file_and_old_ones_are_removed(tmp_path: Path) -> None:
     assert others.exists()
 
 
-def test_a_clock_that_is_ahead_for_a_while_removes_nothing(tmp_path: Path) -> None:
-    log = DailyFile(tmp_path, days=2)
-    for time in (NOW, NOW + timedelta(days=3650), NOW + timedelta(days=1)):
-        log.append(Line(number=1), time)
-    log.close()
-    assert {file.stem for file in tmp_path.glob("2026-*.jsonl")} == {"2026-03-01", "2026-03-02"}
-
-
 def test_a_day_ends_at_midnight_utc_wherever_the_server_stands(tmp_path: Path) -> None:
     log = DailyFile(tmp_path, days=9)
     log.append(Line(number=1), datetime.fromisoformat("2026-03-01T22:30:00-03:00"))

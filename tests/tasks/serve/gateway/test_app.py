@@ -84,9 +84,9 @@ def test_the_page_of_the_api_loads_nothing_from_another_server(tmp_path: Path) -
         loaded = re.findall(r'(?:src|href)="([^"]+)"', page.text)
         assert len(loaded) == 3
         for address in loaded:
-            assert address.startswith(f"http://127.0.0.1:{gateway.port}/swagger/")
-            assert gateway.http.get(address).is_success
-        assert not re.search(r"https?://(?!127\.0\.0\.1)", page.text)
+            assert address.startswith("swagger/")
+            assert gateway.http.get(f"/{address}").is_success
+        assert not re.search(r"""["'(]//|https?://""", page.text)
 
 
 def test_a_seed_is_refused_where_the_engine_would_end_at_it(tmp_path: Path) -> None:
