@@ -176,7 +176,7 @@ def _openai(answering: AnswerService, config: ServeConfig, model_name: str) -> A
     router = APIRouter(prefix="/v1", tags=["OpenAI"])
     names = (model_name, "champion")
 
-    @router.get("/models")
+    @router.get("/models", summary="The names that are answered to")
     async def models() -> dict[str, Any]:
         served = [model_name, *(f"{model_name}/{task}" for task in TASK_NAMES)]
         return {
@@ -184,7 +184,7 @@ def _openai(answering: AnswerService, config: ServeConfig, model_name: str) -> A
             "data": [{"id": each, "object": "model", "created": 0, "owned_by": model_name} for each in served],
         }
 
-    @router.post("/chat/completions", response_model=None)
+    @router.post("/chat/completions", response_model=None, summary="One question, answered whole or as a stream")
     async def chat(request: ChatCompletionRequest) -> Response:
         try:
             question = request.question(names, guided=config.guided)
@@ -259,8 +259,8 @@ async def _events(
 def _feedback(feedback: DailyFile, scrub_reference: ScrubReference) -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["feedback"])
 
-    @router.post("/feedback", status_code=204)
-    async def tell(request: FeedbackRequest) -> None:
+    @router.post("/feedback", status_code=204, summary="What became known of an answer")
+    async def keep_feedback(request: FeedbackRequest) -> None:
         reference = scrub_reference(request.reference) if request.reference is not None else None
         try:
             known = Feedback(
@@ -279,18 +279,18 @@ def _feedback(feedback: DailyFile, scrub_reference: ScrubReference) -> APIRouter
 def _health(answering: AnswerService, metrics: Metrics) -> APIRouter:
     router = APIRouter(tags=["operation"])
 
-    @router.get("/healthz")
+    @router.get("/healthz", summary="Whether the gateway runs")
     async def alive() -> dict[str, str]:
         return {"status": "alive"}
 
-    @router.get("/readyz")
+    @router.get("/readyz", summary="Whether the engine answers, and its version")
     async def ready() -> dict[str, str]:
         deployment = answering.deployment
         if not deployment.is_ready:
             raise RequestRefused(503, "engine_not_ready", "the engine does not answer yet", retry_after=1)
         return {"status": "ready", "version": deployment.model.version_name}
 
-    @router.get("/metrics", response_class=Response)
+    @router.get("/metrics", response_class=Response, summary="Metrics for Prometheus")
     async def show_metrics() -> Response:
         metrics.requests_inside.set(answering.requests_inside)
         deployment = answering.deployment
@@ -304,7 +304,7 @@ def _health(answering: AnswerService, metrics: Metrics) -> APIRouter:
 def _page(answering: AnswerService, model_name: str, logs: Path, spoken: Language) -> APIRouter:
     router = APIRouter(tags=["operation"])
 
-    @router.get("/", response_class=HTMLResponse)
+    @router.get("/", response_class=HTMLResponse, summary="The last day, as a page")
     async def show_last_day(language: Language = spoken) -> HTMLResponse:
         day = await asyncio.to_thread(last_day, logs, datetime.now(UTC))
         serving = answering.deployment
