@@ -136,7 +136,7 @@ def _compare(
     lost = 1 - fmean(ratios)
     report.line(
         f"The gateway's own time is at most 5 ms in {within:.1%} of {own['+Inf']:,.0f} requests, and at most {p95} s "
-        f"in 95 %; through it the engine answers {lost:+.1%} fewer requests a second."
+        f"in 95 %; through it the engine answers {-lost:+.1%} requests a second."
     )
     report.line()
     report.limit(within >= OWN_SHARE, f"{what}: the gateway's own time is at most 5 ms in {within:.1%}, limit 95 %")

@@ -144,8 +144,8 @@ class AnswerService:
                     with asked.deployment.answering():
                         with elsewhere():
                             await asked.deployment.wait_until_ready()
-                            answer = await asked.client.complete(asked.question)
-                        return await self._finish(question, asked, answer, began, arrived)
+                            answer, scrubbed = await self._complete(question, asked)
+                        return await self._finish(question, asked, answer, scrubbed, began, arrived)
                 except EngineRefused as error:
                     raise _refusal(error) from None
                 except EngineUnavailable as error:
@@ -168,7 +168,8 @@ class AnswerService:
                             await asked.deployment.wait_until_ready()
                             async for piece in asked.client.stream(asked.question):
                                 if isinstance(piece, EngineAnswer):
-                                    answered = await self._finish(question, asked, piece, began, arrived)
+                                    scrubbed = self._scrub(question.row.prompt)
+                                    answered = await self._finish(question, asked, piece, scrubbed, began, arrived)
                                     is_logged = True
                                     yield answered
                                     return
@@ -231,13 +232,30 @@ class AnswerService:
             async with asyncio.timeout(self._config.deadline_seconds):
                 with challenger.answering():
                     await challenger.wait_until_ready()
-                    answer = await challenger.client.complete(asked.question)
-                    await self._finish(question, asked, answer, began, arrived)
+                    answer, scrubbed = await self._complete(question, asked)
+                    await self._finish(question, asked, answer, scrubbed, began, arrived)
         except (EngineRefused, EngineUnavailable, RequestRefused, TimeoutError):
             self._metrics.shadows_left_out.inc()
 
+    async def _complete(self, question: ShopQuestion, asked: _Routed) -> tuple[EngineAnswer, str]:
+        """Ask the engine, and return its answer, and the prompt without personal data, which is scrubbed meanwhile."""
+        answering = asyncio.ensure_future(asked.client.complete(asked.question))
+        try:
+            # The request is sent before.
+            await asyncio.sleep(0)
+            scrubbed = self._scrub(question.row.prompt)
+            return await answering, scrubbed
+        finally:
+            answering.cancel()
+
     async def _finish(
-        self, question: ShopQuestion, asked: _Routed, answer: EngineAnswer, began: float, arrived: datetime
+        self,
+        question: ShopQuestion,
+        asked: _Routed,
+        answer: EngineAnswer,
+        scrubbed: str,
+        began: float,
+        arrived: datetime,
     ) -> Answered:
         """Read the answer, and log it."""
         task = question.row.task
@@ -253,7 +271,7 @@ class AnswerService:
             milliseconds=(time.monotonic() - began) * 1000,
         )
         form = self._form_of_some(question.row, answer.text)
-        self._log_line(question.row, asked, answered, arrived, form)
+        self._log_line(question.row, scrubbed, asked, answered, arrived, form)
         self._count(task, asked, answered, form)
         if asked.role == "champion":
             self._shadow(question, answered.request_id)
@@ -268,9 +286,8 @@ class AnswerService:
         return score_rollout(row.answered(completion), None, "v4.2").reward
 
     def _log_line(
-        self, row: PromptRow, asked: _Routed, answered: Answered, arrived: datetime, form: float | None
+        self, row: PromptRow, prompt: str, asked: _Routed, answered: Answered, arrived: datetime, form: float | None
     ) -> None:
-        prompt = self._scrub(row.prompt)
         line = ServedAnswer(
             request_id=answered.request_id,
             # Of the scrubbed text: a digest of a short text with a telephone number could be searched for.

@@ -106,6 +106,7 @@ PROMPTS_TEXT = """\
     },
     "failure": "não responde"
   },
+  "served": null,
   "minority_floor": 500,
   "minorities": {
     "push": 3
