@@ -39,7 +39,7 @@ STOPS = 'train.alarms.stop_on=["ceiling"]'
 STRUCK = (
     "train.max_steps=16",
     "train.iterations=2",
-    "train.prompts_per_step=6",
+    "train.prompts_per_step=8",
     "train.save_every=1",
     "train.patience=100",
     "train.entropy={adaptive=true, coefficient=0.001, target=8.0}",
