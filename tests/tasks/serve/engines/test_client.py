@@ -1,0 +1,137 @@
+"""An engine's reply is hostile: whatever it sends in the place of an answer, the request can be sent again."""
+
+import asyncio
+import gzip
+import json
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tasks.serve.engines.client import (
+    LONGEST_REPLY,
+    EngineAnswer,
+    EngineClient,
+    EngineQuestion,
+    EngineRefused,
+    EngineUnavailable,
+)
+
+QUESTION = EngineQuestion("champion", [{"role": "user", "content": "Oi"}], 0.1, 8, None, "")
+Ask = Callable[[EngineClient], Awaitable[EngineAnswer]]
+ANSWER = json.dumps(
+    {"choices": [{"message": {"content": "olá"}, "finish_reason": "stop"}], "usage": {"completion_tokens": 2}}
+).encode()
+
+
+def reply(body: bytes, status: str = "200 OK", *headers: str) -> bytes:
+    head = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers]
+    return "\r\n".join(head).encode() + b"\r\n\r\n" + body
+
+
+@contextmanager
+def replying(*replies: bytes) -> Iterator[str]:
+    """Serve one reply to each request, and close the connection after each; yield the base URL."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            for each in replies:
+                connection, _ = listener.accept()
+                with connection:
+                    connection.recv(65_536)
+                    connection.sendall(each)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        thread.join()
+
+
+def asked(url: str, ask: Ask) -> EngineAnswer:
+    async def run() -> EngineAnswer:
+        client = EngineClient(url, connections=2)
+        try:
+            async with asyncio.timeout(20):
+                return await ask(client)
+        finally:
+            await client.close()
+
+    return asyncio.run(run())
+
+
+async def streamed(client: EngineClient) -> EngineAnswer:
+    pieces = [piece async for piece in client.stream(QUESTION)]
+    assert isinstance(pieces[-1], EngineAnswer)
+    return pieces[-1]
+
+
+async def whole(client: EngineClient) -> EngineAnswer:
+    return await client.complete(QUESTION)
+
+
+def test_an_answer_is_read() -> None:
+    with replying(reply(ANSWER)) as url:
+        assert asked(url, whole) == EngineAnswer("olá", 2, 0, "stop")
+
+
+@pytest.mark.parametrize("ask", [whole, streamed])
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"220 smtp.example ESMTP\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata:\r\nzz\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\ndata: {",
+        reply(b"{}"),
+        reply(b"[" * 9_000),
+        reply(b"a" * (LONGEST_REPLY + 1)),
+        reply(gzip.compress(ANSWER), "200 OK", "Content-Encoding: gzip"),
+        reply(b"", "302 Found", "Location: http://127.0.0.1:9/v1"),
+        reply(b"", "500 Internal Server Error"),
+        reply(b"", "429 Too Many Requests"),
+    ],
+    ids=[
+        "nothing", "no HTTP", "no chunk", "no second chunk", "cut", "empty", "deep", "long", "compressed", "moved",
+        "failed", "busy",
+    ],
+)  # fmt: skip
+def test_what_is_no_answer_can_be_asked_again(ask: Ask, sent: bytes) -> None:
+    with replying(sent) as url, pytest.raises(EngineUnavailable):
+        asked(url, ask)
+
+
+def test_a_refusal_is_in_the_engines_own_sentence() -> None:
+    refusal = json.dumps({"error": {"message": "the prompt is too long"}}).encode()
+    with (
+        replying(reply(refusal, "400 Bad Request")) as url,
+        pytest.raises(EngineRefused, match="the prompt is too long"),
+    ):
+        asked(url, whole)
+
+
+def test_nobody_there_is_unavailable_and_not_healthy() -> None:
+    url = "http://127.0.0.1:9/v1"
+    with pytest.raises(EngineUnavailable):
+        asked(url, whole)
+
+    async def healthy() -> bool:
+        client = EngineClient(url, connections=1)
+        try:
+            return await client.is_healthy()
+        finally:
+            await client.close()
+
+    assert not asyncio.run(healthy())
+
+
+def test_a_connection_that_the_engine_has_closed_is_not_used_again() -> None:
+    async def twice(client: EngineClient) -> EngineAnswer:
+        await client.complete(QUESTION)
+        await asyncio.sleep(0.1)
+        return await client.complete(QUESTION)
+
+    with replying(reply(ANSWER), reply(ANSWER)) as url:
+        assert asked(url, twice).text == "olá"
