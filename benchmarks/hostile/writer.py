@@ -1,4 +1,4 @@
-"""What hostile clients send: the bytes of a request, with personal data and texts that no shopper would write."""
+"""Requests of hostile clients: their bytes, with personal data and texts that no shopper would write."""
 
 import json
 import random
