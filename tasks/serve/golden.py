@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
+from typing import Final
 
 from schemas.documents import Rollout
 from schemas.errors import GateRefused
@@ -19,7 +20,7 @@ from tasks.policy.generate import as_messages
 from tasks.serve.deployed_version import DeployedVersion
 from tasks.serve.engines.client import EngineQuestion, EngineRefused, EngineUnavailable
 
-SECONDS_TO_ANSWER = 600.0
+SECONDS_TO_ANSWER: Final = 600.0
 """Time for all golden prompts; an engine that hangs would keep a champion from being tried again."""
 
 

@@ -6,19 +6,20 @@ It takes some 20 minutes, so `make test` leaves it out: `make test-deployed` run
 import random
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 from uuid import UUID
 
 import httpx
-import polars as pl
 import pytest
 
 from flows.monitor import ALARMS_FOLDER
 from flows.runtime.stores import open_registry, open_store
-from schemas.tables.prompts import PromptRow
+from flows.stages.promote import read_decision
+from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
 from schemas.tasks import TaskName
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import score_rollout
@@ -200,11 +201,10 @@ def _retrainings(team: Team) -> list[UUID]:
     return [run.id for run in runs if run.deployment_id == deployment.id and not run.auto_scheduled]
 
 
-def _decision(team: Team) -> str:
+def _decision(team: Team) -> Mapping[str, Any]:
     """Return the newest decision of the gate."""
     store = open_store(team.config)
-    newest = max(store.records("promotion"), key=lambda record: record.created_at)
-    return (store.path(newest.sha256) / "decision.json").read_text(encoding="utf-8")
+    return read_decision(store.path(store.records("promotion")[0].sha256))
 
 
 def _events(address: str, name: str) -> list[str]:
@@ -213,9 +213,7 @@ def _events(address: str, name: str) -> list[str]:
     return [str(each["resource"]["tucano.version"]) for each in found]
 
 
-def _sources(team: Team) -> dict[str, int]:
+def _sources(team: Team) -> Mapping[str, int]:
     """Count the training prompts of the newest dataset by their sources."""
     store = open_store(team.config)
-    newest = max(store.records("dataset"), key=lambda record: record.created_at)
-    table = pl.read_parquet(store.path(newest.sha256) / "data" / "train.parquet")
-    return dict(table["source"].value_counts().rows())
+    return Counter(row.source for row in read_prompts(store.path(store.records("dataset")[0].sha256) / TRAIN_FILE))

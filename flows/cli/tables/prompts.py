@@ -8,19 +8,14 @@ from schemas.tables.prompts_summary import PromptsSummary
 
 def print_synthesis(summary: PromptsSummary) -> None:
     """Print how many prompts each task has, and what is to be known of it."""
-    added = summary.paraphrases.made if summary.paraphrases else {}
-    served = summary.served
+    counts = {"made": summary.made, "paraphrases": summary.paraphrases.made if summary.paraphrases else {}}
+    if summary.served is not None:
+        counts["from logs"] = summary.served
     print_table(
         f"Prompts by task, from {summary.store.orders} {summary.source} orders",
-        ("task", "asked", "made", "paraphrases", *(() if served is None else ("from logs",))),
+        ("task", "asked", *counts),
         [
-            (
-                task,
-                str(asked),
-                str(summary.made[task]),
-                str(added.get(task, 0)),
-                *(() if served is None else (str(served.get(task, 0)),)),
-            )
+            (task, str(asked), *(str(by_task.get(task, 0)) for by_task in counts.values()))
             for task, asked in summary.asked.items()
             if asked
         ],

@@ -31,7 +31,7 @@ from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable
 from tasks.serve.gateway.answering import Answered, AnswerService, ShopQuestion
 from tasks.serve.gateway.dashboard import last_day, write_dashboard
 from tasks.serve.gateway.errors import RequestRefused
-from tasks.serve.gateway.limits import RequestLimits
+from tasks.serve.gateway.limits import API_ICON, API_SCRIPT, API_STYLE, RequestLimits
 from tasks.serve.gateway.metrics import Metrics
 from tasks.serve.gateway.own_time import OwnTime
 from tasks.serve.gateway.requests import ChatCompletionRequest, TaskReply
@@ -135,9 +135,9 @@ def _show_api(app: FastAPI, model_name: str) -> None:
         # Relative, so that it is found behind any proxy.
         openapi_url="openapi.json",
         title=model_name,
-        swagger_js_url="swagger/swagger-ui-bundle.js",
-        swagger_css_url="swagger/swagger-ui.css",
-        swagger_favicon_url="swagger/favicon-32x32.png",
+        swagger_js_url=API_SCRIPT,
+        swagger_css_url=API_STYLE,
+        swagger_favicon_url=API_ICON,
         swagger_ui_parameters={"validatorUrl": None},
     )
 

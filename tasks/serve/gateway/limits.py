@@ -19,16 +19,12 @@ from schemas.errors import InputError
 from tasks.serve.gateway.errors import RequestRefused
 from tasks.serve.gateway.leaving import answer_while_connected
 
+API_SCRIPT: Final = "swagger/swagger-ui-bundle.js"
+API_STYLE: Final = "swagger/swagger-ui.css"
+API_ICON: Final = "swagger/favicon-32x32.png"
+"""Files of the API's page, as the page names them."""
 OPEN_PATHS: Final = frozenset(
-    {
-        "/healthz",
-        "/readyz",
-        "/docs",
-        "/openapi.json",
-        "/swagger/swagger-ui-bundle.js",
-        "/swagger/swagger-ui.css",
-        "/swagger/favicon-32x32.png",
-    }
+    {"/healthz", "/readyz", "/docs", "/openapi.json", *(f"/{file}" for file in (API_SCRIPT, API_STYLE, API_ICON))}
 )
 """Paths that need no token: they tell nothing of anybody."""
 SHORTEST_TOKEN: Final = 16
