@@ -3,7 +3,7 @@
 import typer
 
 from flows.cli.chain import run_chain
-from flows.cli.options import Fresh, Json, Overrides, Profile, emit
+from flows.cli.options import Fresh, Json, Overrides, Profile, Yes, emit
 from flows.cli.tables.compare import print_report
 from flows.runtime.console import say
 from schemas.config.profiles import load_config
@@ -14,12 +14,13 @@ def evaluate(
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     fresh: Fresh = False,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Evaluate on the test split, after all that it needs; exit code 3 where the verdict is no promotion."""
     config = load_config(profile, overrides)
     opening = f"evaluate with profile {profile}, state in {config.state.root}"
-    result = run_chain(config, opening, until="evaluate", fresh=fresh)
+    result = run_chain(config, profile, opening, until="evaluate", fresh=fresh, yes=yes)
     print_report(result.report)
     say(f"report: {result.stages['evaluate'].path / REPORT_PAGE}")
     report = {name: result.report[name] for name in ("overall", "tasks", "gate")}

@@ -14,6 +14,11 @@ Profile = Annotated[str, typer.Option(help="A profile of infra/profiles, or a pa
 Overrides = Annotated[list[str], typer.Option("--set", help="Override one value: a.b=c. May be given several times.")]
 
 
+Yes = Annotated[
+    bool, typer.Option("--yes", "-y", help="Do not ask before money is spent; without a terminal nobody is asked.")
+]
+
+
 def emit(document: Any, *, as_json: bool) -> None:
     """Print a command's result as one JSON document on stdout, where --json asks for it."""
     if as_json:

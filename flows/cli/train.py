@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.cli.chain import run_chain
-from flows.cli.options import Fresh, Json, Overrides, Profile, emit
+from flows.cli.options import Fresh, Json, Overrides, Profile, Yes, emit
 from flows.cli.tables.estimate import estimate_document, print_estimate
 from flows.cli.tables.train import print_recipe, print_trainings
 from flows.runtime.stores import open_store
@@ -31,6 +31,7 @@ def train(
             help="Only print the recipe, what it would take, and whether it fits; nothing is written.",
         ),
     ] = False,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Train, and make before it what is not there yet. Run again, it resumes from its newest checkpoint."""
@@ -39,7 +40,7 @@ def train(
         _print_estimate(config, as_json=as_json)
         return
     opening = f"train with profile {profile}, state in {config.state.root}"
-    result = run_chain(config, opening, until="train", fresh=fresh)
+    result = run_chain(config, profile, opening, until="train", fresh=fresh, yes=yes)
     trainings = [_as_document(policy, config) for policy in result.policies.values()]
     print_trainings(trainings)
     emit({"seconds": result.seconds, "trainings": trainings}, as_json=as_json)

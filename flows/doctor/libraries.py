@@ -70,6 +70,14 @@ def check_trainer(config: Config) -> CheckOutcome:
     return CheckOutcome((_against(name, installed, needed, TRAINER, remedy, where), *_gpu_packages(config, installed)))
 
 
+def check_gpu_packages(config: Config) -> CheckOutcome:
+    """Look for what the backend needs of this environment, where it trains in this one."""
+    if config.workers.training is not None or config.train.interpreter is not None:
+        return CheckOutcome(())
+    installed = _versions((package.metadata["Name"], package.version) for package in distributions())
+    return CheckOutcome(tuple(_gpu_packages(config, installed)))
+
+
 def needs_gpu(config: Config) -> bool:
     """Return whether training on this machine needs a GPU."""
     return config.workers.training is None and (config.train.backend == "unsloth" or config.train.vllm.enabled)

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from flows.doctor.finding import CheckOutcome, ClockReading, Finding, Verdict, single
+from flows.doctor.finding import CheckOutcome, ClockReading, Finding, Verdict, refused, single
 from flows.doctor.http import Unreachable, ask
 from schemas.config.config import Config
 from schemas.config.endpoint import EndpointSection
+from schemas.errors import InputError
+from schemas.store.files import require_tables
 
 SECONDS_FOR_THE_METADATA = 3.0
 
@@ -28,6 +30,12 @@ def check_files(config: Config) -> CheckOutcome:
         for setting, path in named.items()
         if not path.exists()
     ]
+    olist = config.synthesize.olist_dir
+    if olist is not None and olist.exists():
+        try:
+            require_tables(olist)
+        except InputError as error:
+            findings.append(refused("files", str(error)))
     if findings:
         return CheckOutcome(tuple(findings))
     return single("files", "ok", f"{', '.join(named)}: there" if named else "the profile names none")

@@ -37,20 +37,32 @@ def read_store(folder: Path) -> Store:
         InputError: The folder cannot be read, lacks a table, or a table breaks its schema; names the file, column and
             row (as a spreadsheet shows it: the header is row 1).
     """
+    names = require_tables(folder)
+    tables = {table: read_table(folder / name, table) for table, name in FILE_NAMES.items() if name in names}
+    _check_links(folder, tables)
+    return Store(**tables)
+
+
+def require_tables(folder: Path) -> set[str]:
+    """Return the names in a store's folder, once every table has a file in it that is not empty; none is read.
+
+    Raises:
+        InputError: The folder cannot be read, or lacks a table, or one is empty.
+    """
     try:
-        found = {path.name for path in folder.iterdir()}
+        sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
     except OSError as error:
         raise InputError(
             f"store folder {folder} cannot be read ({error.strerror}); give the folder of Olist's CSV files"
         ) from None
-    missing = [name for table, name in FILE_NAMES.items() if name not in found and table not in HIDDEN_TABLES]
-    if missing:
+    needed = [name for table, name in FILE_NAMES.items() if table not in HIDDEN_TABLES]
+    if missing := [name for name in needed if name not in sizes]:
         raise InputError(
             f"store folder {folder} lacks {', '.join(missing)}; put Olist's CSV files there by these names"
         )
-    tables = {table: read_table(folder / name, table) for table, name in FILE_NAMES.items() if name in found}
-    _check_links(folder, tables)
-    return Store(**tables)
+    if empty := [name for name in needed if not sizes[name]]:
+        raise InputError(f"{folder / empty[0]} is empty; export it again")
+    return set(sizes)
 
 
 def write_store(store: Store, folder: Path) -> None:
