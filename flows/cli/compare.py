@@ -11,7 +11,7 @@ import typer
 
 from flows.cli.options import UNDONE, Json, emit
 from flows.cli.tables.compare import print_plan, print_report
-from flows.runtime.console import say
+from flows.runtime.console import show
 from flows.runtime.signals import interruptible
 from schemas.digests import file_sha256
 from schemas.errors import InputError
@@ -65,9 +65,9 @@ def compare(
     with interruptible(UNDONE):
         comparison = _compare(base, tuned, report, margin, resamples, seed)
     document = comparison.report()
-    say(f"{comparison.gate.verdict}: {headline(comparison)}")
+    show(f"{comparison.gate.verdict}: {headline(comparison)}")
     print_report(document)
-    say(f"report: {report / REPORT_PAGE}")
+    show(f"report: {report / REPORT_PAGE}")
     emit(document, as_json=as_json)
     if comparison.gate.verdict != "promote":
         raise typer.Exit(3)
@@ -137,6 +137,6 @@ def _plan(report: Path, effect: float | None, *, as_json: bool) -> None:
     print_plan(needs, wanted, earlier.n_seeds)
     if earlier.without_spread:
         unknown = ", ".join(map(as_shown, earlier.without_spread))
-        say(f"no spread to plan by: {unknown}, whose prompts have one difference")
+        show(f"no spread to plan by: {unknown}, whose prompts have one difference")
     found = {scope: [asdict(need) for need in of_scope] for scope, of_scope in needs.items()}
     emit({"effect": wanted, "needs": found}, as_json=as_json)

@@ -7,7 +7,7 @@ from typing import Final
 
 import typer
 
-from flows.runtime.console import say
+from flows.runtime.console import show
 from flows.runtime.stores import open_store
 from schemas.config.config import Config
 from schemas.errors import InputError
@@ -16,7 +16,7 @@ from tasks.evaluate.stats.variance import MeanVariance
 from tasks.train.sizing.estimate import Estimate, estimate_training, expected_prompts, training_prompts
 
 SPREAD: Final = 0.30
-"""Standard deviation of a prompt's gain in reward that is assumed; `tucano compare --plan` has that of an evaluation."""
+"""Assumed standard deviation of a prompt's gain in reward; `tucano compare --plan` has that of an evaluation."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,11 @@ def cost_lines(costs: Costs) -> Iterator[str]:
         yield f"costs at most: {costs.hours:.1f} h, {money}{rate}; what is finished already is not paid again"
     if costs.scores:
         yield f"people's scores: {costs.scores} completions before the first training with these rewards"
+    fewest, every = min(costs.test_prompts), sum(costs.test_prompts)
     yield (
-        f"test split: of {min(costs.test_prompts)} prompts of a task, a gain below {costs.gain_of_a_task:.2f} is seldom "
-        f"shown, and of all {sum(costs.test_prompts)} one below {costs.gain_overall:.2f}, where prompts' gains differ by "
-        f"{SPREAD:.2f}; evaluate.margin {costs.margin:g} takes {costs.prompts_for_margin} prompts of a task"
+        f"test split: a task of {fewest} prompts shows a true gain of {costs.gain_of_a_task:.2f} four times in five, "
+        f"and all {every} one of {costs.gain_overall:.2f}, where prompts' gains have the standard deviation "
+        f"{SPREAD:.2f}; to decide evaluate.margin {costs.margin:g} takes {costs.prompts_for_margin} prompts of a task"
     )
 
 
@@ -109,7 +110,7 @@ def confirm_costs(config: Config, *, yes: bool) -> None:
         return
     prompts, _ = training_prompts(config, open_store(config))
     for line in cost_lines(costs_of(config, estimate_training(config, prompts))):
-        say(line)
+        show(line)
     if yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return
     if not typer.confirm("Spend it?", err=True):

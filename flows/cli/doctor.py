@@ -5,23 +5,23 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.options import LOOKED, Json, Overrides, Profile, emit
+from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured, emit
 from flows.cli.tables.doctor import print_findings
 from flows.doctor.run import examine
 from flows.runtime.signals import interruptible
-from schemas.config.profiles import load_config
 
 
 def doctor(
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
     torch: Annotated[
         bool, typer.Option("--torch", help="Load torch too, and compute on the GPU; it takes some seconds.")
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Say what a run with this profile needs, and what of it is missing here. Nothing is changed."""
-    config = load_config(profile, overrides)
+    config = configured(profile, overrides, state)
     with interruptible(LOOKED):
         findings = examine(config, load_torch=torch)
     faulty = any(finding.verdict == "fault" for finding in findings)

@@ -7,12 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from flows.cli.lineage_store import artifact_store, open_inventory, open_walker
-from flows.cli.options import LOOKED, Json, Overrides, Profile, emit
+from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured, emit
 from flows.cli.tables.lineage import print_differences, print_findings, print_lineage, print_reached
-from flows.runtime.console import say, stage_progress
+from flows.runtime.console import show, stage_progress
 from flows.runtime.signals import interruptible
 from schemas.config.config import Config
-from schemas.config.profiles import load_config
 from schemas.errors import GateRefused, InputError
 from tasks.lineage.graph.difference import differences
 from tasks.lineage.graph.page import write_page
@@ -42,6 +41,7 @@ def lineage(
     ] = False,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
     as_json: Json = False,
 ) -> None:
     """Walk from a model, a run, an artifact or a row to all that it came from and led to."""
@@ -50,7 +50,7 @@ def lineage(
     ]
     if len(asked) > 1 or (html is not None and asked):
         raise InputError(f"{' and '.join([*asked, *(['--html'] if html else [])])} ask for different things; give one")
-    config = load_config(profile, overrides)
+    config = configured(profile, overrides, state)
     with interruptible(LOOKED):
         if verify:
             document = _verify(config, reference)
@@ -74,7 +74,7 @@ def _walk(config: Config, text: str, html: Path | None) -> dict[str, Any]:
     print_lineage(walked)
     if html is not None:
         write_page(walked, html)
-        say(f"page: {html}")
+        show(f"page: {html}")
     return walked.document()
 
 

@@ -7,7 +7,7 @@ import typer
 
 from flows.cli.options import UNDONE, Json, emit
 from flows.cli.tables.score import print_scores
-from flows.runtime.console import say, stage_progress
+from flows.runtime.console import show, stage_progress
 from flows.runtime.signals import interruptible
 from schemas.tasks import SpecName
 from tasks.commerce.score_file import score_file
@@ -32,4 +32,4 @@ def score(
     if not as_json:
         print_scores(result)
     if out is not None:
-        say(f"scored: {out}")
+        show(f"scored: {out}")

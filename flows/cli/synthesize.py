@@ -9,7 +9,7 @@ import typer
 from flows.cli.options import Json, emit
 from flows.cli.output_folder import new_folder
 from flows.cli.tables.prompts import print_synthesis
-from flows.runtime.console import say, stage_progress
+from flows.runtime.console import say, show, stage_progress
 from schemas.config.profiles import synthesize_config
 from schemas.errors import InputError
 from tasks.synthesize import stage
@@ -71,5 +71,5 @@ def synthesize(
         summary = stage.run(config, seed, draft, progress, state, served)
     seconds = time.monotonic() - started
     print_synthesis(summary)
-    say(f"prompts and store in {out}, in {seconds:.1f} s")
+    show(f"prompts and store in {out}, in {seconds:.1f} s")
     emit({**summary.as_document(), "out": str(out), "seconds": round(seconds, 3)}, as_json=as_json)

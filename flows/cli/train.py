@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.cli.chain import run_chain
-from flows.cli.options import Fresh, Json, Overrides, Profile, Yes, emit
+from flows.cli.options import Fresh, Json, Overrides, Profile, StateFolder, Yes, configured, emit
 from flows.cli.tables.estimate import estimate_document, print_estimate
 from flows.cli.tables.train import print_recipe, print_trainings
 from flows.runtime.stores import open_store
 from schemas.config.config import Config
-from schemas.config.profiles import load_config
 from schemas.config.workers import price_per_hour
 from tasks.train.sizing.estimate import cost_usd, estimate_training, training_prompts
 from tasks.train.sizing.fit import refuse_unfit
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 def train(
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
     fresh: Fresh = False,
     dry_run: Annotated[
         bool,
@@ -35,7 +35,7 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train, and make before it what is not there yet. Run again, it resumes from its newest checkpoint."""
-    config = load_config(profile, overrides)
+    config = configured(profile, overrides, state)
     if dry_run:
         _print_estimate(config, as_json=as_json)
         return

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from flows.doctor.finding import Finding
-from flows.runtime.console import print_table, say
+from flows.runtime.console import print_table, show
 
 
 def print_findings(title: str, findings: Sequence[Finding]) -> None:
@@ -17,11 +17,11 @@ def print_findings(title: str, findings: Sequence[Finding]) -> None:
     )
     counts = Counter(finding.verdict for finding in findings)
     if counts["fault"]:
-        say(f"{_counted(counts['fault'], 'fault')}, {_counted(counts['warning'], 'warning')}: a run would fail")
+        show(f"{_counted(counts['fault'], 'fault')}, {_counted(counts['warning'], 'warning')}: a run would fail")
     elif counts["warning"]:
-        say(f"{_counted(counts['warning'], 'warning')}: a run can begin")
+        show(f"{_counted(counts['warning'], 'warning')}: a run can begin")
     else:
-        say("all is well")
+        show("all is well")
 
 
 def _text(finding: Finding) -> str:
