@@ -18,6 +18,7 @@ def doctor(
     torch: Annotated[
         bool, typer.Option("--torch", help="Load torch too, and compute on the GPU; it takes some seconds.")
     ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show also what the profile has no use for.")] = False,
     as_json: Json = False,
 ) -> None:
     """Say what a run with this profile needs, and what of it is missing here. Nothing is changed."""
@@ -28,6 +29,6 @@ def doctor(
     document = {"profile": profile, "ready": not faulty, "findings": [asdict(finding) for finding in findings]}
     emit(document, as_json=as_json)
     if not as_json:
-        print_findings(f"What a run with profile {profile} needs", findings)
+        print_findings(f"What a run with profile {profile} needs", findings, everything=everything)
     if faulty:
         raise typer.Exit(2)
