@@ -22,11 +22,12 @@ READ_AHEAD: Final = (
 )
 
 
-def run_chain(config: Config, opening: str, *, until: "Until", fresh: bool) -> "Retraining":
+def run_chain(config: Config, profile: str, opening: str, *, until: "Until", fresh: bool) -> "Retraining":
     """Run the chain up to a stage, in a session of its own.
 
     Args:
         config: The configuration.
+        profile: The profile that it is from, for the run's tags.
         opening: First line on the terminal.
         until: The last stage.
         fresh: Make every stage again.
@@ -38,8 +39,10 @@ def run_chain(config: Config, opening: str, *, until: "Until", fresh: bool) -> "
     with fresh_hint(fresh), session(config, bytes_needed=BYTES_NEEDED, meanwhile=lambda: warm_up(config)):
         # Prefect reads the session's settings when it is imported.
         from flows.retrain import retrain  # noqa: PLC0415
+        from flows.runtime.run_page import tagged  # noqa: PLC0415
 
-        return retrain(config, fresh=fresh, until=until)
+        with tagged(profile, config.seed):
+            return retrain(config, fresh=fresh, until=until)
 
 
 def warm_up(config: Config) -> None:

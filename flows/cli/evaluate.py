@@ -19,7 +19,7 @@ def evaluate(
     """Evaluate on the test split, after all that it needs; exit code 3 where the verdict is no promotion."""
     config = load_config(profile, overrides)
     opening = f"evaluate with profile {profile}, state in {config.state.root}"
-    result = run_chain(config, opening, until="evaluate", fresh=fresh)
+    result = run_chain(config, profile, opening, until="evaluate", fresh=fresh)
     print_report(result.report)
     say(f"report: {result.stages['evaluate'].path / REPORT_PAGE}")
     report = {name: result.report[name] for name in ("overall", "tasks", "gate")}

@@ -22,7 +22,7 @@ def retrain(
     """Retrain, end to end. Run again, it resumes: finished stages are skipped."""
     config = load_config(profile, overrides)
     opening = f"retraining with profile {profile}, seed {config.seed}, state in {config.state.root}"
-    result = run_chain(config, opening, until="promote", fresh=fresh)
+    result = run_chain(config, profile, opening, until="promote", fresh=fresh)
     print_retraining(result)
     emit(_as_document(result), as_json=as_json)
     if result.decision["verdict"] != "promote":

@@ -39,7 +39,7 @@ def train(
         _print_estimate(config, as_json=as_json)
         return
     opening = f"train with profile {profile}, state in {config.state.root}"
-    result = run_chain(config, opening, until="train", fresh=fresh)
+    result = run_chain(config, profile, opening, until="train", fresh=fresh)
     trainings = [_as_document(policy, config) for policy in result.policies.values()]
     print_trainings(trainings)
     emit({"seconds": result.seconds, "trainings": trainings}, as_json=as_json)
