@@ -9,6 +9,7 @@ from prefect.runtime import flow_run
 from flows.runtime.console import say
 from flows.runtime.events import DRIFT_EVENT, send_drift
 from flows.runtime.logs_to_monitor import logs_to_monitor
+from flows.runtime.prefect_run import is_recorded
 from flows.runtime.reschedule import reschedule_on_interrupt
 from flows.runtime.stores import open_recorder
 from flows.stages.changed_keys import warn_of_changed_keys
@@ -55,8 +56,7 @@ def _send_new_alarms(config: Config, monitored: Monitored) -> None:
     """Send the event that starts a retraining, once for each alarm of each champion while the alarm lasts.
 
     It is marked as sent once a server with an automation that waits for it has received it. After a kill before that,
-    or where the server refuses it or has no such automation, as a session's own seldom has, the next run sends it
-    again.
+    or where there is no server, or one that refuses it or has no such automation, the next run sends it again.
     """
     champion, artifact, drift = monitored.champion, monitored.stage.record, monitored.found["drift"]
     evaluation = artifact.inputs["evaluation"]
@@ -66,6 +66,13 @@ def _send_new_alarms(config: Config, monitored: Monitored) -> None:
     if not new:
         if alarms:
             say("drift: these alarms were sent before; no event is sent")
+        return
+    if not is_recorded():
+        say(
+            f"drift: this run goes to no Prefect server, so that no event {DRIFT_EVENT} is sent and no retraining starts; "
+            "start one with `tucano retrain`, or set PREFECT_API_URL to the server with the automation, and the next run "
+            "sends the event there"
+        )
         return
     try:
         waiting = send_drift(champion.model, champion.version, new, drift["reasons"], artifact.sha256)

@@ -4,20 +4,20 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Literal
 
-from prefect import flow, get_run_logger
-from prefect.artifacts import create_markdown_artifact
+from prefect import flow
 from prefect.runtime import flow_run
 
-from flows.runtime.console import say
+from flows.runtime.console import captured, say
 from flows.runtime.deployed import deployed, run_name
 from flows.runtime.events import emit_held
 from flows.runtime.links import mlflow_page
+from flows.runtime.prefect_run import run_log, show_markdown
 from flows.runtime.run_page import add_tags, profile_of_run, run_page
-from flows.runtime.stores import open_recorder, open_registry, open_store
+from flows.runtime.stores import open_recorder, open_store, read_registry
 from flows.stages.answers import try_rivals
 from flows.stages.audit import audit
 from flows.stages.base import base
@@ -29,7 +29,7 @@ from flows.stages.promote import promote, read_decision
 from flows.stages.prompts_from_logs import release_served_prompts
 from flows.stages.remote_training import train_remotely
 from flows.stages.rungs import Made, Makers, rung_makers
-from flows.stages.runner import FRESH_FOLDER, StageResult, shown_figures
+from flows.stages.runner import FRESH_FOLDER, StageResult, WorkDue, only_reuse, shown_figures
 from flows.stages.scores import known_scores, people_scores
 from flows.stages.stage_child import expect_stage_children
 from flows.stages.synthesize import synthesize
@@ -84,50 +84,73 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
     with deployed(config), run_page() as page:
         page.show(0.0, "starting")
         started = time.monotonic()
-        stages: dict[str, StageResult] = {}
-        policies: Mapping[int, StageResult] = {}
-        for_rungs: Mapping[str, Made] = {}
-        report: Mapping[str, Any] = {}
-        decision: Mapping[str, Any] = {}
         with _recorded(config) as run:
-            stages |= _given_to_training(config, run, fresh=fresh, until=until)
-            given = {role: stages[name] for role, name in TRAINED_FROM.items()}
-            prompts, dataset, base_model, audited = given.values()
-            evaluates = until in {"evaluate", "promote"}
-            pool = pool_of(config) if evaluates else None
-            makers = rung_makers(config, run, prompts, dataset, base_model, pool, fresh=fresh) if evaluates else {}
-            if until != "audit" and config.workers.training is not None:
-                policies = train_remotely(config, run, given, fresh=str(flow_run.root_flow_run_id) if fresh else None)
-            elif pool is not None:
-                policies, for_rungs = _train_beside(config, run, given, makers, pool, fresh=fresh)
-            elif until != "audit":
-                policies = train(config, run, prompts, dataset, base_model, audited, fresh=fresh)
-            stages |= {stage_name(seed, policies): policy for seed, policy in policies.items()}
-            if evaluates:
-                for_rungs = for_rungs or do_all(None, makers)
-                stages |= evaluate(
-                    config, run, prompts, dataset, base_model, audited, policies, for_rungs, pool, fresh=fresh
-                )
-                report = read_report(stages["evaluate"].path)
-            if until == "promote":
-                policy, evaluation = policies[best_seed(policies)], stages["evaluate"]
-                promotion = promote(config, run, policy, evaluation, base_model, dataset, fresh=fresh)
-                stages["promote"] = promotion
-                decision = read_decision(promotion.path)
-                if decision["verdict"] != "promote" and not promotion.reused:
-                    emit_held(decision)
-            holder = open_registry(config).holder(config.promote.model_name, config.promote.alias)
-            result = Retraining(
-                stages=stages,
-                seconds=time.monotonic() - started,
-                policies=policies,
-                report=report,
-                decision=decision,
-                champion=holder.version if holder else None,
-            )
-            _conclude(config, run, result, until)
+            result = _concluded(config, _chain(config, run, fresh=fresh, until=until), until, started)
+            _compare(config, run, result)
         page.show(100.0, f"done in {result.seconds:.0f} s")
         return result
+
+
+def unchanged(config: Config, until: Until) -> Retraining | None:
+    """Return the result of a run that would make nothing, without Prefect and MLflow; None where there is work.
+
+    No run is recorded: nothing has happened.
+
+    Raises:
+        TucanoError: The run would fail before it made anything.
+    """
+    started = time.monotonic()
+    refuse_unfit(config)
+    with captured() as lines:
+        try:
+            with only_reuse():
+                made = _chain(config, "", fresh=False, until=until)
+        except WorkDue:
+            # The run that follows says all this again.
+            lines.clear()
+            return None
+        return _concluded(config, made, until, started)
+
+
+@dataclass
+class _Made:
+    """What the chain has made so far, as in `Retraining`."""
+
+    stages: dict[str, StageResult] = field(default_factory=dict)
+    policies: Mapping[int, StageResult] = field(default_factory=dict)
+    report: Mapping[str, Any] = field(default_factory=dict)
+    decision: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _chain(config: Config, run: str, *, fresh: bool, until: Until) -> _Made:
+    """Make or reuse every stage in order; `run` is MLflow's run of the chain."""
+    stages = dict(_given_to_training(config, run, fresh=fresh, until=until))
+    made, for_rungs = _Made(stages), dict[str, Made]()
+    given = {role: stages[name] for role, name in TRAINED_FROM.items()}
+    prompts, dataset, base_model, audited = given.values()
+    evaluates = until in {"evaluate", "promote"}
+    pool = pool_of(config) if evaluates else None
+    makers = rung_makers(config, run, prompts, dataset, base_model, pool, fresh=fresh) if evaluates else {}
+    if until != "audit" and config.workers.training is not None:
+        made.policies = train_remotely(config, run, given, fresh=str(flow_run.root_flow_run_id) if fresh else None)
+    elif pool is not None:
+        made.policies, for_rungs = _train_beside(config, run, given, makers, pool, fresh=fresh)
+    elif until != "audit":
+        made.policies = train(config, run, prompts, dataset, base_model, audited, fresh=fresh)
+    policies = made.policies
+    stages |= {stage_name(seed, policies): policy for seed, policy in policies.items()}
+    if evaluates:
+        for_rungs = for_rungs or do_all(None, makers)
+        stages |= evaluate(config, run, prompts, dataset, base_model, audited, policies, for_rungs, pool, fresh=fresh)
+        made.report = read_report(stages["evaluate"].path)
+    if until == "promote":
+        policy, evaluation = policies[best_seed(policies)], stages["evaluate"]
+        promotion = promote(config, run, policy, evaluation, base_model, dataset, fresh=fresh)
+        stages["promote"] = promotion
+        made.decision = read_decision(promotion.path)
+        if made.decision["verdict"] != "promote" and not promotion.reused:
+            emit_held(made.decision)
+    return made
 
 
 @contextmanager
@@ -178,7 +201,7 @@ def _train_beside(
     pool: ChildPool,
     *,
     fresh: bool,
-) -> tuple[Mapping[int, StageResult], Mapping[str, Made]]:
+) -> tuple[Mapping[int, StageResult], dict[str, Made]]:
     """Train, and make what the evaluation's rungs need meanwhile; a training that fails ends that too."""
     training = partial(train, config, pipeline_run, *given.values(), pool=pool, fresh=fresh)
     works: dict[str, Callable[[], Any]] = {"train": training, **makers}
@@ -186,18 +209,20 @@ def _train_beside(
     return made.pop("train"), made
 
 
-def _conclude(config: Config, pipeline_run: str, result: Retraining, until: Until) -> None:
-    """Show the results of a run that came to its end, in MLflow, on Prefect's page and in the logs."""
-    words = [*_words(config, result), "", *(f"- {reason}" for reason in result.decision.get("reasons", ()))]
-    verdict = {"verdict": result.report["gate"]["verdict"]} if result.report else {}
-    figures = compared_figures(result.report) if result.report else {}
-    figures |= {"seconds": result.seconds, **_costs(config, result)}
-    open_recorder(config).conclude(pipeline_run, figures, verdict, "\n".join(words))
-    if verdict:
-        add_tags(seed=str(config.seed), **verdict)
-    create_markdown_artifact(
+def _concluded(config: Config, made: _Made, until: Until, started: float) -> Retraining:
+    """Show the results of a run that came to its end, and return them."""
+    holder = read_registry(config).holder(config.promote.model_name, config.promote.alias)
+    result = Retraining(
+        stages=made.stages,
+        seconds=time.monotonic() - started,
+        policies=made.policies,
+        report=made.report,
+        decision=made.decision,
+        champion=holder.version if holder else None,
+    )
+    show_markdown(
         key="retraining",
-        markdown="\n".join([*words, *_tasks(result.report), *_stages(config, result.stages)]),
+        markdown="\n".join([*_words(config, result), *_tasks(result.report), *_stages(config, result.stages)]),
         description="What came of this run?",
     )
     shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
@@ -206,8 +231,18 @@ def _conclude(config: Config, pipeline_run: str, result: Retraining, until: Unti
     if all(stage.reused for stage in result.stages.values()):
         why = "no data, configuration or code has changed since an earlier run, so nothing was made again"
         say(why)
-        get_run_logger().info(why)
-    get_run_logger().info("done: %s", verdict.get("verdict", f"until {until}"))
+        run_log().info(why)
+    run_log().info("done: %s", result.decision["verdict"] if result.decision else f"until {until}")
+    return result
+
+
+def _compare(config: Config, pipeline_run: str, result: Retraining) -> None:
+    """Record by what retrainings are compared: figures and words in MLflow, and the verdict as a tag on both pages."""
+    verdict = {"verdict": result.report["gate"]["verdict"]} if result.report else {}
+    figures = compared_figures(result.report) if result.report else {}
+    figures |= {"seconds": result.seconds, **_costs(config, result)}
+    open_recorder(config).conclude(pipeline_run, figures, verdict, "\n".join(_words(config, result)))
+    add_tags(seed=str(config.seed), **verdict)
 
 
 def _costs(config: Config, result: Retraining) -> dict[str, float]:
@@ -215,7 +250,9 @@ def _costs(config: Config, result: Retraining) -> dict[str, float]:
     recipe, spot = config.train, config.train.preemption.notice_url is not None
     made = [(stage.seconds, stage.record.worker) for stage in result.stages.values() if not stage.reused]
     cost = sum(
-        cost_usd(seconds, price_per_hour(config.workers.prices, worker.device, spot=spot, otherwise=recipe.price_per_hour))
+        cost_usd(
+            seconds, price_per_hour(config.workers.prices, worker.device, spot=spot, otherwise=recipe.price_per_hour)
+        )
         for seconds, worker in made
         if worker is not None
     )
@@ -226,7 +263,7 @@ def _words(config: Config, result: Retraining) -> list[str]:
     decision, alias, champion = result.decision, config.promote.alias, result.champion
     verdict = f"The gate says **{decision['verdict']}** of version {decision['version']}." if decision else ""
     serves = f"`{alias}` is version {champion}." if champion else f"Nobody is `{alias}`."
-    return [f"{verdict} {serves}".strip()]
+    return [f"{verdict} {serves}".strip(), "", *(f"- {reason}" for reason in decision.get("reasons", ()))]
 
 
 def _tasks(report: Mapping[str, Any]) -> list[str]:

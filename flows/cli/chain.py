@@ -1,9 +1,9 @@
-"""Run of the chain by a command, in a session that is warmed up while Prefect's server starts."""
+"""Run of the chain by a command: at once where nothing is to do, else with Prefect, whose server starts meanwhile."""
 
 from typing import TYPE_CHECKING, Final
 
 from flows.runtime.console import say
-from flows.runtime.session import BYTES_NEEDED, session
+from flows.runtime.session import BYTES_NEEDED, has_server, prefect_folder, recorded, session
 from flows.runtime.signals import fresh_hint
 from flows.runtime.stores import open_recorder
 from schemas.config.config import Config
@@ -36,13 +36,25 @@ def run_chain(config: Config, profile: str, opening: str, *, until: "Until", fre
         TucanoError: A stage failed in a way that its user can fix.
     """
     say(opening)
-    with fresh_hint(fresh), session(config, bytes_needed=BYTES_NEEDED, meanwhile=lambda: warm_up(config)):
-        # Prefect reads the session's settings when it is imported.
-        from flows.retrain import retrain  # noqa: PLC0415
-        from flows.runtime.run_page import tagged  # noqa: PLC0415
+    with fresh_hint(fresh), session(config, bytes_needed=BYTES_NEEDED):
+        if not fresh and not has_server() and config.workers.training is None and _has_results(config):
+            # Prefect reads the session's settings when it is imported.
+            from flows.retrain import unchanged  # noqa: PLC0415
 
-        with tagged(profile, config.seed):
-            return retrain(config, fresh=fresh, until=until)
+            known = unchanged(config, until)
+            if known is not None:
+                return known
+        with recorded(config, meanwhile=lambda: warm_up(config)):
+            from flows.retrain import retrain  # noqa: PLC0415
+            from flows.runtime.run_page import tagged  # noqa: PLC0415
+
+            with tagged(profile, config.seed):
+                return retrain(config, fresh=fresh, until=until)
+
+
+def _has_results(config: Config) -> bool:
+    """Return whether an earlier run finished a stage in the state folder."""
+    return any((prefect_folder(config.state.root) / "storage").glob("*"))
 
 
 def warm_up(config: Config) -> None:

@@ -12,7 +12,7 @@ from flows.cli.options import UNDONE, Json, Overrides, Profile, emit
 from flows.cli.output_folder import new_folder
 from flows.cli.tables.prompts import print_curation
 from flows.runtime.console import say, stage_progress
-from flows.runtime.session import BYTES_NEEDED, session
+from flows.runtime.session import BYTES_NEEDED, recorded, session
 from flows.runtime.signals import interruptible
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
@@ -50,7 +50,7 @@ def _workers(config: Config) -> Iterator[MapShards]:
         return
 
     # The session's own sentence promises that finished work is kept, which is not so here.
-    with session(config, bytes_needed=BYTES_NEEDED), interruptible(UNDONE):
+    with session(config, bytes_needed=BYTES_NEEDED), recorded(config), interruptible(UNDONE):
         # Prefect reads the session's settings when it is imported.
         from flows.stages.shard_runners import map_shards  # noqa: PLC0415
 

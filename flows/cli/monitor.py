@@ -10,7 +10,7 @@ from flows.cli.options import Json, Overrides, Profile, emit
 from flows.cli.output_folder import new_folder
 from flows.runtime.console import say
 from flows.runtime.logs_to_monitor import logs_to_monitor
-from flows.runtime.session import BYTES_NEEDED, session
+from flows.runtime.session import BYTES_NEEDED, has_server, session
 from schemas.config.profiles import load_config
 from schemas.tables.log_file import log_files
 
@@ -44,7 +44,8 @@ def monitor(
         # Prefect reads the session's settings when it is imported.
         from flows.monitor import monitor as flow  # noqa: PLC0415
 
-        monitored = flow(config, given)
+        # It schedules nothing, so that it starts no server of its own.
+        monitored = (flow if has_server() else flow.fn)(config, given)
     _show(monitored, report, as_json=as_json)
     if monitored.drifted:
         raise typer.Exit(3)

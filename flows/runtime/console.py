@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Final
 
 from rich.console import Console
@@ -16,12 +17,29 @@ from schemas.progress import Progress as Report
 
 SECONDS_BEFORE_LINES = 2.0
 SECONDS_BETWEEN_LINES = 10.0
+_CAPTURED: Final[ContextVar[list[str] | None]] = ContextVar("captured", default=None)
 
 console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else 100)
 
 
+@contextmanager
+def captured() -> Iterator[list[str]]:
+    """Keep this thread's lines until the block ends; those that are then left in the given list are printed."""
+    lines: list[str] = []
+    token = _CAPTURED.set(lines)
+    try:
+        yield lines
+    finally:
+        _CAPTURED.reset(token)
+        for line in lines:
+            say(line)
+
+
 def say(text: str) -> None:
     """Print one line to the terminal."""
+    if (lines := _CAPTURED.get()) is not None:
+        lines.append(text)
+        return
     console.print(text, markup=False, soft_wrap=True)
 
 

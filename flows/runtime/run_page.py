@@ -12,8 +12,9 @@ from uuid import UUID
 from prefect import tags
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.client.orchestration import get_client
-from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
+
+from flows.runtime.prefect_run import is_recorded, run_log
 
 PERCENT_BETWEEN_UPDATES: Final = 5.0
 PROGRESS_KEY: Final = "progress"
@@ -26,8 +27,9 @@ class RunPage:
     """Page of one run; stages that work at once may report from their threads."""
 
     def __init__(self) -> None:
-        """Open the page of the flow or task that is running."""
-        self._log: Any = get_run_logger()
+        """Open the page of the flow or task that is running; of a run that nothing records there is none."""
+        self._recorded = is_recorded()
+        self._log = run_log()
         self._lock = threading.Lock()
         self._artifact: UUID | None = None
         self._shown: dict[str, float] = {}
@@ -38,6 +40,8 @@ class RunPage:
 
     def progress(self, stage: str, done: int, total: int, text: str) -> None:
         """Show how far a stage is, in steps of some percent."""
+        if not self._recorded:
+            return
         percent = 100.0 * done / total if total else 0.0
         with self._lock:
             shown = self._shown.get(stage, 0.0)
@@ -50,8 +54,9 @@ class RunPage:
 
     def show(self, percent: float, description: str) -> None:
         """Show how far the run is; the first call makes the artifact, on the page of the flow that calls."""
-        with self._lock:
-            self._show(percent, description)
+        if self._recorded:
+            with self._lock:
+                self._show(percent, description)
 
     def _show(self, percent: float, description: str) -> None:
         if self._artifact is None:

@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import shorten
@@ -12,10 +13,14 @@ from typing import Any, Final
 
 from prefect import task
 from prefect.cache_policies import CacheKeyFnPolicy
-from prefect.logging import get_run_logger
+from prefect.filesystems import LocalFileSystem
+from prefect.results import ResultStore
 from prefect.runtime import flow_run
+from prefect.serializers import JSONSerializer
+from prefect.settings import PREFECT_LOCAL_STORAGE_PATH
 
 from flows.runtime.console import say, stage_progress
+from flows.runtime.prefect_run import is_recorded, run_log
 from flows.runtime.run_page import run_page
 from flows.runtime.stores import open_recorder, open_store
 from schemas.artifact import ArtifactKind, ArtifactRecord, Origin
@@ -35,6 +40,35 @@ LONGEST_LINE: Final = 200
 """Most characters of a stage's line in the logs; the run's page and MLflow have all figures."""
 FRESH_FOLDER = "fresh"
 """Folder of the state that lists the stages a run has made again, for that run when it resumes."""
+_ONLY_REUSE: Final = ContextVar("only_reuse", default=False)
+
+
+class WorkDue(Exception):
+    """Something is not there yet, and nothing may be made now."""
+
+
+@contextmanager
+def only_reuse() -> Iterator[None]:
+    """Make nothing during the block: what is not there yet ends it.
+
+    Raises:
+        WorkDue: There is something to make.
+    """
+    token = _ONLY_REUSE.set(True)
+    try:
+        yield
+    finally:
+        _ONLY_REUSE.reset(token)
+
+
+def begin_work(name: str) -> None:
+    """Refuse work inside `only_reuse`; call it before what costs time or changes anything.
+
+    Raises:
+        WorkDue: Nothing may be made now.
+    """
+    if _ONLY_REUSE.get():
+        raise WorkDue(name)
 
 
 @dataclass(frozen=True)
@@ -184,13 +218,25 @@ def run_stage(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -
     Args:
         stage: The stage.
         config: The run's configuration.
-        pipeline_run: MLflow's run of the whole pipeline.
+        pipeline_run: MLflow's run of the whole pipeline; empty where none records it.
         fresh: Make it again even where it exists, unless this run did so before it was interrupted.
 
     Raises:
         TucanoError: The stage failed in a way that its user can fix.
     """
     started = time.monotonic()
+    run = _recorded if is_recorded() else _unrecorded
+    reference, reused = run(stage, config, pipeline_run, fresh=fresh)
+    store = open_store(config)
+    record = store.record(reference["sha256"])
+    path = store.path(record.sha256)
+    result = StageResult(record, path, time.monotonic() - started, reused, stage.summary(path))
+    _announce(stage, result, config, pipeline_run)
+    return result
+
+
+def _recorded(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -> tuple[dict[str, str], bool]:
+    """Return a reference to the artifact, and whether it was there, by a task run of Prefect."""
     named = _produce.with_options(name=stage.name, task_run_name=stage.name)
     # Only if requested: the run's identity costs a request to Prefect's server.
     made_again = config.state.root / FRESH_FOLDER / str(flow_run.root_flow_run_id) / stage.name if fresh else None
@@ -205,12 +251,21 @@ def run_stage(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -
     if made_again is not None:
         made_again.parent.mkdir(parents=True, exist_ok=True)
         made_again.touch()
-    store = open_store(config)
-    record = store.record(reference["sha256"])
-    path = store.path(record.sha256)
-    result = StageResult(record, path, time.monotonic() - started, reused, stage.summary(path))
-    _announce(stage, result, config, pipeline_run)
-    return result
+    return reference, reused
+
+
+def _unrecorded(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -> tuple[dict[str, str], bool]:
+    """Return a reference to the artifact, and whether it was there, by Prefect's own cache and without a run."""
+    folder = LocalFileSystem(basepath=str(PREFECT_LOCAL_STORAGE_PATH.value()))
+    cache = ResultStore(result_storage=folder, serializer=JSONSerializer())
+    if not fresh and cache.exists(stage.key):
+        known: dict[str, str] = cache.read(stage.key).result
+        if _is_whole(known["sha256"], config):
+            return known, True
+    begin_work(stage.name)
+    reference = _produce.fn(stage.key, stage, config, pipeline_run)
+    cache.write(reference, key=stage.key)
+    return reference, False
 
 
 def _is_whole(sha256: str, config: Config) -> bool:
@@ -228,12 +283,13 @@ def _announce(stage: Stage, result: StageResult, config: Config, pipeline_run: s
         made = f"{record.created_at:%Y-%m-%d %H:%M}"
         artifact = f"{record.kind} {record.sha256[:12]} of {made}"
         text = f"{stage.name}: skipped, {artifact} has the same code, configuration and inputs"
-        open_recorder(config).note_reuse(pipeline_run, stage.name, record)
+        if pipeline_run:
+            open_recorder(config).note_reuse(pipeline_run, stage.name, record)
     else:
         text = f"{stage.name}: {record.kind} {record.sha256[:12]} in {result.seconds:.1f} s"
     say(text)
     line = shorten(f"{text}: {shown_figures(result.figures)}", LONGEST_LINE, placeholder=" ...")
-    get_run_logger().info(line)
+    run_log().info(line)
     with run_page() as page:
         page.log(line)
 

@@ -12,11 +12,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from prefect import flow
-from prefect.artifacts import create_markdown_artifact
 from prefect.runtime import flow_run
 
 from flows.runtime.console import say
+from flows.runtime.prefect_run import show_markdown, stage_flow
 from flows.runtime.session import mirror_address, work_folder
 from flows.stages.child_pool import ChildPool
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage, stage_key
@@ -59,7 +58,7 @@ SAME_CHECKPOINTS: Mapping[str, Any] = {
 """Fields that the remedies for full memory name: with another value, training resumes from the existing checkpoints."""
 
 
-@flow(name=STAGE, flow_run_name="train-seed{config.seed}", validate_parameters=False)
+@stage_flow(STAGE)
 def train(
     config: Config,
     pipeline_run: str,
@@ -313,13 +312,13 @@ def _show_segments(file: Path | None, training: str) -> None:
     if file is not None:
         text = json.loads(file.read_text(encoding="utf-8"))["text"]
         # The key on Prefect's server stays.
-        create_markdown_artifact(key="stretches", markdown=f"Steps {text}", description=f"Machines of {training}")
+        show_markdown(key="stretches", markdown=f"Steps {text}", description=f"Machines of {training}")
 
 
 def _show_preflight(file: Path | None, training: str) -> None:
     if file is not None:
         checks = [Check(**check) for check in json.loads(file.read_text(encoding="utf-8"))["checks"]]
-        create_markdown_artifact(key="preflight", markdown=as_table(checks), description=f"Preflight of {training}")
+        show_markdown(key="preflight", markdown=as_table(checks), description=f"Preflight of {training}")
 
 
 def _train_each_task(

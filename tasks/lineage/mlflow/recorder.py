@@ -11,7 +11,14 @@ from typing import Any, Final
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError, Interrupted, TucanoError
-from tasks.lineage.mlflow.client import ARTIFACT_TAG, REUSED_PREFIX, SQLITE_PREFIX, answered, milliseconds_now, open_client
+from tasks.lineage.mlflow.client import (
+    ARTIFACT_TAG,
+    REUSED_PREFIX,
+    SQLITE_PREFIX,
+    answered,
+    milliseconds_now,
+    open_client,
+)
 from tasks.lineage.mlflow.logged_models import MODEL_KINDS, find_logged_model, log_model
 from tasks.lineage.mlflow.run_tags import EXPERIMENT_TAGS, KIND, NOTE, WHAT, origin_tags
 from tasks.lineage.store.artifacts import RECORD_FILE
