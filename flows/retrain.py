@@ -220,9 +220,10 @@ def _concluded(config: Config, made: _Made, until: Until, started: float) -> Ret
         decision=made.decision,
         champion=holder.version if holder else None,
     )
+    parts = [_tasks(result.report), _reasons(result), _stages(config, result.stages)]
     show_markdown(
         key="retraining",
-        markdown="\n".join([*_words(config, result), *_tasks(result.report), *_stages(config, result.stages)]),
+        markdown="\n".join([_headline(config, result), *(line for part in parts for line in part)]),
         description="What came of this run?",
     )
     shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
@@ -241,7 +242,8 @@ def _compare(config: Config, pipeline_run: str, result: Retraining) -> None:
     verdict = {"verdict": result.report["gate"]["verdict"]} if result.report else {}
     figures = compared_figures(result.report) if result.report else {}
     figures |= {"seconds": result.seconds, **_costs(config, result)}
-    open_recorder(config).conclude(pipeline_run, figures, verdict, "\n".join(_words(config, result)))
+    note = "\n".join([_headline(config, result), *_reasons(result)])
+    open_recorder(config).conclude(pipeline_run, figures, verdict, note)
     add_tags(seed=str(config.seed), **verdict)
 
 
@@ -259,11 +261,15 @@ def _costs(config: Config, result: Retraining) -> dict[str, float]:
     return {"cost_usd": cost} if cost else {}
 
 
-def _words(config: Config, result: Retraining) -> list[str]:
+def _headline(config: Config, result: Retraining) -> str:
     decision, alias, champion = result.decision, config.promote.alias, result.champion
     verdict = f"The gate says **{decision['verdict']}** of version {decision['version']}." if decision else ""
     serves = f"`{alias}` is version {champion}." if champion else f"Nobody is `{alias}`."
-    return [f"{verdict} {serves}".strip(), "", *(f"- {reason}" for reason in decision.get("reasons", ()))]
+    return f"{verdict} {serves}".strip()
+
+
+def _reasons(result: Retraining) -> list[str]:
+    return ["", *(f"- {reason}" for reason in result.decision.get("reasons", ()))]
 
 
 def _tasks(report: Mapping[str, Any]) -> list[str]:

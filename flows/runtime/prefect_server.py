@@ -112,7 +112,7 @@ def _main(port: int, mlflow_port: int | None) -> None:
     if mlflow_port is not None:
         # A browser adds the part behind `#`, which no server sees. The pages take every other path.
         mlflow = f"http://{HOST}:{mlflow_port}/"
-        app.router.routes.insert(0, Route(MLFLOW_PATH, lambda _: RedirectResponse(mlflow)))
+        app.router.routes.insert(0, Route(f"{MLFLOW_PATH}/", lambda _: RedirectResponse(mlflow)))
     uvicorn.run(app, host=HOST, port=port, log_level="error", lifespan="on")
 
 

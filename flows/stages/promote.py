@@ -269,4 +269,4 @@ def _facts(
 
 def _figures(folder: Path) -> Mapping[str, Any]:
     decision = read_decision(folder)
-    return {name: value for name, value in decision.items() if name not in {"forced", "merged"} or value is not None}
+    return {name: value for name, value in decision.items() if name != "reasons" and value is not None}
