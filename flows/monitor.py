@@ -26,8 +26,8 @@ ALARMS_FOLDER: Final = "alarms"
 
 
 def _run_name() -> str:
-    """Name a run by the day on which it was to start."""
-    return f"monitor-{flow_run.scheduled_start_time:%Y-%m-%d}"
+    """Name a run by the second at which it was to start."""
+    return f"monitor-{flow_run.scheduled_start_time:%Y-%m-%d-%H%M%S}"
 
 
 @flow(name=STAGE, flow_run_name=_run_name)

@@ -16,6 +16,7 @@ from flows.runtime.deployed import deployed, run_name
 from flows.runtime.events import emit_held
 from flows.runtime.links import mlflow_page
 from flows.runtime.prefect_run import run_log, show_markdown
+from flows.runtime.run_page import add_tags, profile_of_run, run_page
 from flows.runtime.stores import open_recorder, open_store, read_registry
 from flows.stages.answers import try_rivals
 from flows.stages.audit import audit
@@ -28,14 +29,17 @@ from flows.stages.promote import promote, read_decision
 from flows.stages.prompts_from_logs import release_served_prompts
 from flows.stages.remote_training import train_remotely
 from flows.stages.rungs import Made, Makers, rung_makers
-from flows.stages.runner import FRESH_FOLDER, StageResult, WorkDue, only_reuse
+from flows.stages.runner import FRESH_FOLDER, StageResult, WorkDue, only_reuse, shown_figures
 from flows.stages.scores import known_scores, people_scores
 from flows.stages.stage_child import expect_stage_children
 from flows.stages.synthesize import synthesize
 from flows.stages.train import best_seed, stage_name, train
 from schemas.config.config import Config
+from schemas.config.workers import price_per_hour
 from tasks.commerce.registry import joint_version
 from tasks.evaluate.compare import read_report
+from tasks.evaluate.report.metrics import compared_figures
+from tasks.train.sizing.estimate import cost_usd
 from tasks.train.sizing.fit import refuse_unfit
 
 Until = Literal["audit", "train", "evaluate", "promote"]
@@ -77,11 +81,14 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
 
     Interrupted, the run of a deployment is scheduled again, and resumes where another worker takes it.
     """
-    with deployed(config):
+    with deployed(config), run_page() as page:
+        page.show(0.0, "starting")
         started = time.monotonic()
         with _recorded(config) as run:
-            made = _chain(config, run, fresh=fresh, until=until)
-        return _concluded(config, made, until, started)
+            result = _concluded(config, _chain(config, run, fresh=fresh, until=until), until, started)
+            _compare(config, run, result)
+        page.show(100.0, f"done in {result.seconds:.0f} s")
+        return result
 
 
 def unchanged(config: Config, until: Until) -> Retraining | None:
@@ -154,8 +161,10 @@ def _recorded(config: Config) -> Iterator[str]:
     recorder.end_abandoned()
     open_store(config).clean_drafts()
     warn_of_changed_keys(config)
+    add_tags(seed=str(config.seed))
     tags = {
         "seed": str(config.seed),
+        "profile": profile_of_run() or "none named",
         "config_digest": config.digest(),
         "reward_version": joint_version(),
         "prefect_run_id": str(flow_run.id),
@@ -202,53 +211,89 @@ def _train_beside(
 
 def _concluded(config: Config, made: _Made, until: Until, started: float) -> Retraining:
     """Show the results of a run that came to its end, and return them."""
-    stages, decision = made.stages, made.decision
     holder = read_registry(config).holder(config.promote.model_name, config.promote.alias)
-    champion = holder.version if holder else None
-    _show(config, stages, decision, champion)
-    shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
-    if until == "promote":
-        release_served_prompts(config)
-    if all(stage.reused for stage in stages.values()):
-        why = "no data, configuration or code has changed since an earlier run, so nothing was made again"
-        say(why)
-        run_log().info(why)
-    run_log().info("done: %s", decision["verdict"] if decision else f"until {until}")
-    return Retraining(
-        stages=stages,
+    result = Retraining(
+        stages=made.stages,
         seconds=time.monotonic() - started,
         policies=made.policies,
         report=made.report,
-        decision=decision,
-        champion=champion,
+        decision=made.decision,
+        champion=holder.version if holder else None,
     )
+    parts = [_tasks(result.report), _reasons(result), _stages(config, result.stages)]
+    show_markdown(
+        key="retraining",
+        markdown="\n".join([_headline(config, result), *(line for part in parts for line in part)]),
+        description="What came of this run?",
+    )
+    shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
+    if until == "promote":
+        release_served_prompts(config)
+    if all(stage.reused for stage in result.stages.values()):
+        why = "no data, configuration or code has changed since an earlier run, so nothing was made again"
+        say(why)
+        run_log().info(why)
+    run_log().info("done: %s", result.decision["verdict"] if result.decision else f"until {until}")
+    return result
 
 
-def _show(config: Config, stages: Mapping[str, StageResult], decision: Mapping[str, Any], champion: str | None) -> None:
-    """Show a run's results.
+def _compare(config: Config, pipeline_run: str, result: Retraining) -> None:
+    """Record by what retrainings are compared: figures and words in MLflow, and the verdict as a tag on both pages."""
+    verdict = {"verdict": result.report["gate"]["verdict"]} if result.report else {}
+    figures = compared_figures(result.report) if result.report else {}
+    figures |= {"seconds": result.seconds, **_costs(config, result)}
+    note = "\n".join([_headline(config, result), *_reasons(result)])
+    open_recorder(config).conclude(pipeline_run, figures, verdict, note)
+    add_tags(seed=str(config.seed), **verdict)
 
-    Args:
-        config: The run's configuration.
-        stages: Each stage's result, in order of execution.
-        decision: The decision; empty where there was none.
-        champion: The version that holds the alias now.
-    """
+
+def _costs(config: Config, result: Retraining) -> dict[str, float]:
+    """Return the cost in US dollars of what this run made on machines with a price; nothing where none has one."""
+    recipe, spot = config.train, config.train.preemption.notice_url is not None
+    made = [(stage.seconds, stage.record.worker) for stage in result.stages.values() if not stage.reused]
+    cost = sum(
+        cost_usd(
+            seconds, price_per_hour(config.workers.prices, worker.device, spot=spot, otherwise=recipe.price_per_hour)
+        )
+        for seconds, worker in made
+        if worker is not None
+    )
+    return {"cost_usd": cost} if cost else {}
+
+
+def _headline(config: Config, result: Retraining) -> str:
+    decision, alias, champion = result.decision, config.promote.alias, result.champion
     verdict = f"The gate says **{decision['verdict']}** of version {decision['version']}." if decision else ""
-    serves = f"`{config.promote.alias}` is version {champion}." if champion else f"Nobody is `{config.promote.alias}`."
-    lines = [
-        f"{verdict} {serves}".strip(),
-        "",
-        *(f"- {reason}" for reason in decision.get("reasons", ())),
-        "",
-        "| stage | artifact | seconds | |",
-        "|---|---|---:|---|",
-        *(_row(config, name, result) for name, result in stages.items()),
+    serves = f"`{alias}` is version {champion}." if champion else f"Nobody is `{alias}`."
+    return f"{verdict} {serves}".strip()
+
+
+def _reasons(result: Retraining) -> list[str]:
+    return ["", *(f"- {reason}" for reason in result.decision.get("reasons", ()))]
+
+
+def _tasks(report: Mapping[str, Any]) -> list[str]:
+    """Return a table of the tasks' verdicts and scores; nothing where nothing was evaluated."""
+    if not report:
+        return []
+    blocks = {**report["tasks"], "overall": report["overall"]}
+    rows = [
+        f"| {name} | {block['verdict']} | {block['mean_base']:.3f} | {block['mean_tuned']:.3f} "
+        f"| {block['mean_difference']:+.3f} |"
+        for name, block in blocks.items()
     ]
-    show_markdown(key="retraining", markdown="\n".join(lines), description="What came of this run?")
+    return ["", "| task | verdict | base | tuned | gain |", "|---|---|---:|---:|---:|", *rows]
+
+
+def _stages(config: Config, stages: Mapping[str, StageResult]) -> list[str]:
+    """Return a table of the stages and a list of their figures."""
+    rows = [_row(config, name, result) for name, result in stages.items()]
+    figures = [f"- **{name}**: {shown_figures(result.figures)}" for name, result in stages.items() if result.figures]
+    return ["", "| stage | made | seconds | artifact |", "|---|---|---:|---|", *rows, "", "Figures:", "", *figures]
 
 
 def _row(config: Config, name: str, result: StageResult) -> str:
     page = mlflow_page(result.record, config)
     artifact = f"{result.record.kind} {result.record.sha256[:12]}"
-    made = "made earlier" if result.reused else "made now"
-    return f"| {name} | {f'[{artifact}]({page})' if page else artifact} | {result.seconds:.1f} | {made} |"
+    made = "earlier" if result.reused else "now"
+    return f"| {name} | {made} | {result.seconds:.1f} | {f'[{artifact}]({page})' if page else artifact} |"

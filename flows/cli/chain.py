@@ -31,7 +31,7 @@ def run_chain(config: Config, profile: str, opening: str, *, until: "Until", fre
 
     Args:
         config: The configuration.
-        profile: Its name.
+        profile: The profile that it is from, for the run's tags.
         opening: First line on the terminal.
         until: The last stage.
         fresh: Make every stage again.
@@ -58,8 +58,10 @@ def run_chain(config: Config, profile: str, opening: str, *, until: "Until", fre
             _require_ready(config, profile, yes=yes)
         with recorded(config, meanwhile=lambda: warm_up(config)):
             from flows.retrain import retrain  # noqa: PLC0415
+            from flows.runtime.run_page import tagged  # noqa: PLC0415
 
-            return retrain(config, fresh=fresh, until=until)
+            with tagged(profile, config.seed):
+                return retrain(config, fresh=fresh, until=until)
 
 
 def _require_ready(config: Config, profile: str, *, yes: bool) -> None:

@@ -6,14 +6,16 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from filelock import FileLock, Timeout
 
 from flows.runtime.console import say
-from flows.runtime.session import UI_FILE, configure_prefect
+from flows.runtime.session import UI_FILE, UI_LOCK, configure_prefect, running_server
 from flows.runtime.signals import sigterm_as_ctrl_c
 from schemas.errors import InputError, TucanoError
 from tasks.policy.child import end_group
@@ -44,26 +46,48 @@ def serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     """
     if not root.is_dir():
         raise InputError(f"there is no state folder {root} yet; run `make retrain` first, or name another with --state")
+    with _alone(root):
+        _serve(root, prefect_port, mlflow_port)
+
+
+@contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    """Hold the pages of a state folder; the system lets go of the lock however the process ends."""
+    lock = FileLock(root / UI_LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        where = running_server(root)
+        shown = f" at {where.removesuffix('/api')}" if where else ""
+        raise InputError(
+            f"another `tucano ui` serves the state folder {root}{shown}; use that, or end it with Ctrl-C first"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     for option, port in (("--prefect-port", prefect_port), ("--mlflow-port", mlflow_port)):
         _check_port(option, port)
+    if prefect_port == mlflow_port:
+        raise InputError(f"--prefect-port and --mlflow-port are both {mlflow_port}; choose two ports")
+    file = root / UI_FILE
+    # One that a kill left behind would be taken for ours.
+    file.unlink(missing_ok=True)
     configure_prefect(root)
     mlflow_home = (root / "mlflow").resolve()
     mlflow_home.mkdir(exist_ok=True)
     address = f"http://{HOST}:{prefect_port}/api"
     commands = {
-        "prefect": ("-m", "prefect", "server", "start", "--host", HOST, "--port", str(prefect_port)),
-        "mlflow": (
-            *("-m", "mlflow", "server", "--host", HOST, "--port", str(mlflow_port), "--workers", "1"),
-            *("--backend-store-uri", f"sqlite:///{mlflow_home / 'mlflow.db'}"),
-            *("--default-artifact-root", str(mlflow_home / "artifacts"), "--serve-artifacts"),
-            *("--artifacts-destination", str(mlflow_home / "artifacts")),
-        ),
+        "prefect": ("flows.runtime.prefect_server", str(prefect_port), str(mlflow_port)),
+        "mlflow": ("tasks.lineage.mlflow.pages", str(mlflow_home), str(mlflow_port)),
     }
     servers: list[subprocess.Popen[bytes]] = []
-    file = root / UI_FILE
     try:
         for name, command in commands.items():
-            servers.append(_start(command, root / f"{name}.log"))
+            servers.append(_start(command, root / f"{name}.log", address))
         file.write_text(json.dumps({"prefect_api": address}), encoding="utf-8")
         _wait_for(servers, (prefect_port, mlflow_port), root)
         say(f"Prefect: http://{HOST}:{prefect_port}")
@@ -91,14 +115,16 @@ def _check_port(option: str, port: int) -> None:
             ) from None
 
 
-def _start(arguments: Sequence[str], log_file: Path) -> "subprocess.Popen[bytes]":
+def _start(command: Sequence[str], log_file: Path, address: str) -> "subprocess.Popen[bytes]":
     with log_file.open("ab") as log:
         return subprocess.Popen(
-            [sys.executable, *arguments],
-            stdin=subprocess.DEVNULL,
+            [sys.executable, "-m", *command],
+            # Its end shows a server that this process is gone, however it ended.
+            stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
-            env={**os.environ, "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false", "MLFLOW_DISABLE_TELEMETRY": "true"},
+            # The pages call the port that they are on, whatever a profile of Prefect's says.
+            env={**os.environ, "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false", "PREFECT_SERVER_UI_API_URL": address},
             start_new_session=True,
         )
 

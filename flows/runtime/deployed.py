@@ -17,9 +17,9 @@ its worker would take the run some seconds early."""
 
 
 def run_name(what: str) -> str:
-    """Name a run by its flow, the day on which it was to start, however often it is resumed, and the seed."""
+    """Name a run by its flow, the second at which it was to start, however often it is resumed, and the seed."""
     config: Config = flow_run.parameters["config"]
-    return f"{what}-{flow_run.scheduled_start_time:%Y-%m-%d}-seed{config.seed}"
+    return f"{what}-{flow_run.scheduled_start_time:%Y-%m-%d-%H%M%S}-seed{config.seed}"
 
 
 @contextmanager

@@ -2,23 +2,34 @@
 
 import os
 from typing import Final
+from urllib.parse import urlsplit
 
+from flows.runtime.prefect_server import HOST, MLFLOW_PATH
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 
-LOCAL_PAGES: Final = "http://127.0.0.1:5000"
-"""Default address of MLflow's pages, served by `tucano ui`."""
 PAGES_VARIABLE: Final = "MLFLOW_PAGES"
 """Environment variable with MLflow's address in people's browsers, where machines use another one."""
+LOOPBACK: Final = frozenset({HOST, "localhost"})
 
 
 def mlflow_page(record: ArtifactRecord, config: Config) -> str | None:
-    """Return the address of the page of the MLflow run that describes an artifact; None where there is none."""
-    if record.mlflow_run_id is None:
-        return None
+    """Return the address of the page of the MLflow run that describes an artifact; None where nobody serves one.
+
+    Beside Prefect's pages of `tucano ui` it is a path on them, which leads to MLflow's, whatever the ports are on the
+    day when somebody follows it.
+    """
+    pages = _pages(config)
+    return None if record.mlflow_run_id is None or pages is None else f"{pages}/#/runs/{record.mlflow_run_id}"
+
+
+def _pages(config: Config) -> str | None:
     server = os.environ.get(PAGES_VARIABLE) or config.state.mlflow or ""
-    base = server.rstrip("/") if server.startswith("http") else LOCAL_PAGES
-    return f"{base}/#/runs/{record.mlflow_run_id}"
+    if server.startswith("http"):
+        return server.rstrip("/")
+    # A session's own server is on loopback, and `tucano ui` shows its runs later.
+    prefect = urlsplit(os.environ.get("PREFECT_API_URL", ""))
+    return MLFLOW_PATH if prefect.hostname in LOOPBACK else None
 
 
 def linked_to_mlflow(text: str, record: ArtifactRecord, config: Config) -> str:

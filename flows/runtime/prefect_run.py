@@ -8,9 +8,12 @@ import logging
 import os
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
+from uuid import UUID
 
 from prefect import artifacts, flow, get_run_logger
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.actions import ArtifactUpdate
 from prefect.runtime import flow_run
 from prefect.settings import PREFECT_API_URL
 
@@ -50,10 +53,15 @@ def run_log() -> logging.Logger | logging.LoggerAdapter[Any]:
     return get_run_logger() if flow_run.get_id() is not None else _UNRECORDED
 
 
-def show_markdown(*, key: str, markdown: str, description: str) -> None:
-    """Show a text on the run's page."""
-    if is_recorded():
-        artifacts.create_markdown_artifact(key=key, markdown=markdown, description=description)
+def show_markdown(*, key: str, markdown: str, description: str, instead_of: UUID | None = None) -> UUID | None:
+    """Show a text on the run's page, or instead of an earlier one, and return its artifact's id; None without a run."""
+    if not is_recorded():
+        return None
+    if instead_of is None:
+        return cast("UUID", artifacts.create_markdown_artifact(key=key, markdown=markdown, description=description))
+    with get_client(sync_client=True) as client:
+        client.update_artifact(instead_of, ArtifactUpdate(data=markdown, description=description))
+    return instead_of
 
 
 def show_table(*, key: str, table: list[dict[str, Any]], description: str) -> None:

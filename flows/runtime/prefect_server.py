@@ -1,4 +1,4 @@
-"""Prefect server for one session: on loopback, on a free port, with the state folder's own database.
+"""Prefect server on loopback with the state folder's own database: for one session, or for `tucano ui` with its pages.
 
 Prefect starts a temporary server by itself where none is configured, but that one survives its parent's SIGKILL; this
 one ends with its parent, however the parent ends.
@@ -27,6 +27,8 @@ HOST = "127.0.0.1"
 KEYS = "PREFECT_API_AUTH_STRING=USER:PASSWORD for a server of your own, or PREFECT_API_KEY for Prefect Cloud"
 SECONDS_TO_START = 120
 SECONDS_TO_END = 5
+MLFLOW_PATH = "/mlflow"
+"""Path on Prefect's pages that leads to MLflow's, whatever the ports: links on Prefect's pages go there."""
 
 
 @contextmanager
@@ -95,16 +97,24 @@ def _wait_for(address: str, server: "subprocess.Popen[bytes]", log_file: Path) -
         time.sleep(0.1)
 
 
-def _main(port: int) -> None:
+def _main(port: int, mlflow_port: int | None) -> None:
+    """Serve the API, and with MLflow's port the pages too, until the parent ends."""
     collect_rarely()
     threading.Thread(target=die_with_parent, daemon=True).start()
 
     # Only the server's own process needs these, which take seconds.
     import uvicorn  # noqa: PLC0415
     from prefect.server.api.server import create_app  # noqa: PLC0415
+    from starlette.responses import RedirectResponse  # noqa: PLC0415
+    from starlette.routing import Route  # noqa: PLC0415
 
-    uvicorn.run(create_app(ephemeral=True, final=True), host=HOST, port=port, log_level="error", lifespan="on")
+    app = create_app(ephemeral=mlflow_port is None, final=True)
+    if mlflow_port is not None:
+        # A browser adds the part behind `#`, which no server sees. The pages take every other path.
+        mlflow = f"http://{HOST}:{mlflow_port}/"
+        app.router.routes.insert(0, Route(f"{MLFLOW_PATH}/", lambda _: RedirectResponse(mlflow)))
+    uvicorn.run(app, host=HOST, port=port, log_level="error", lifespan="on")
 
 
 if __name__ == "__main__":
-    _main(int(sys.argv[1]))
+    _main(int(sys.argv[1]), int(sys.argv[2]) if sys.argv[2:] else None)

@@ -19,6 +19,7 @@ BYTES_OF_A_FULL_DISK = 20_000_000
 LOCK_FILE = "retrain.lock"
 UI_FILE = "ui.json"
 ARTIFACTS_FOLDER = "artifacts"
+UI_LOCK = "ui.lock"
 EXPERIMENT = "tucano2-commerce"
 INTERRUPTED = "interrupted; run the same command again to resume from here"
 
@@ -200,6 +201,8 @@ def configure_prefect(root: Path) -> None:
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         # No data leaves the machine: Prefect's client would report its use, and say so on a terminal.
         "DO_NOT_TRACK": "1",
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
         # The terminal shows our own lines, and no traceback for a user's mistake; the run's page shows Prefect's.
         "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
         "PREFECT_LOCAL_STORAGE_PATH": str(home / "storage"),
@@ -217,4 +220,15 @@ def running_server(root: Path) -> str | None:
         address = str(json.loads((root / UI_FILE).read_text(encoding="utf-8"))["prefect_api"])
     except (OSError, ValueError, KeyError):
         return None
-    return address if reachable(address) else None
+    return address if _is_held(root / UI_LOCK) and reachable(address) else None
+
+
+def _is_held(lock_file: Path) -> bool:
+    """Return whether a process holds a lock: a file that a kill left behind may name another folder's server."""
+    lock = FileLock(lock_file)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return True
+    lock.release()
+    return False

@@ -76,7 +76,7 @@ def audit(config: Config, pipeline_run: str, files: AuditFiles, *, fresh: bool =
 
 def _figures(folder: Path) -> Mapping[str, Any]:
     record = read_audit_record(folder)
-    return {**{f"rho {task}": found.rho for task, found in record.tasks.items()}, "gate": record.verdict}
+    return {"gate": record.verdict, **{f"rho {task}": found.rho for task, found in record.tasks.items()}}
 
 
 def _as_markdown(record: AuditRecord) -> str:

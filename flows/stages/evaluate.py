@@ -317,5 +317,4 @@ def _figures(folder: Path) -> Mapping[str, Any]:
         f"{name} difference": f"{signed(block['mean_difference'])} ({interval(block['ci_low'], block['ci_high'])})"
         for name, block in (("overall", report["overall"]), *report["tasks"].items())
     }
-    look = report["looks"]["number"]
-    return {**figures, "look": look, "verdict": report["gate"]["verdict"]}
+    return {"verdict": report["gate"]["verdict"], **figures, "look": report["looks"]["number"]}

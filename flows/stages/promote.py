@@ -103,8 +103,10 @@ def promote(
             "merged": check.model_dump() if check else None,
         }
         facts = _facts(decision, report, registered, check, inputs)
-        (output / CARD_FILE).write_text(model_card(facts), encoding="utf-8")
+        card = model_card(facts)
+        (output / CARD_FILE).write_text(card, encoding="utf-8")
         (output / DECISION_FILE).write_text(json.dumps(decision, indent=1, ensure_ascii=False), encoding="utf-8")
+        registry.describe(config.promote.model_name, registered.version, card)
         if merged is not None:
             _add_model(config, registered, output, facts.identities, decoding, progress)
 
@@ -143,19 +145,17 @@ def _add_model(
     progress: Progress,
 ) -> None:
     """Package the model for MLflow, and add the package to its version."""
-    work, card = work_folder(config, PACKAGE), promotion / CARD_FILE
+    work = work_folder(config, PACKAGE)
     shutil.rmtree(work, ignore_errors=True)
     request = PackageRequest(
         weights=promotion / MERGED_FOLDER,
-        card=card,
+        card=promotion / CARD_FILE,
         max_tokens=decoding.max_tokens,
         identities=dict(identities),
         output=work / config.promote.model_name,
     )
     run_child("tasks.serve.package", request, work, interpreter=None, progress=progress)
-    open_registry(config).add_model(
-        config.promote.model_name, registered.version, request.output, card.read_text(encoding="utf-8")
-    )
+    open_registry(config).add_model(config.promote.model_name, registered.version, request.output)
     shutil.rmtree(work)
 
 
@@ -269,4 +269,4 @@ def _facts(
 
 def _figures(folder: Path) -> Mapping[str, Any]:
     decision = read_decision(folder)
-    return {name: value for name, value in decision.items() if name not in {"forced", "merged"} or value is not None}
+    return {name: value for name, value in decision.items() if name != "reasons" and value is not None}

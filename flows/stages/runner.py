@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, cast
-from uuid import UUID
+from textwrap import shorten
+from typing import Any, Final
 
 from prefect import task
-from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import CacheKeyFnPolicy
 from prefect.filesystems import LocalFileSystem
 from prefect.results import ResultStore
@@ -21,8 +20,8 @@ from prefect.serializers import JSONSerializer
 from prefect.settings import PREFECT_LOCAL_STORAGE_PATH
 
 from flows.runtime.console import say, stage_progress
-from flows.runtime.links import linked_to_mlflow
-from flows.runtime.prefect_run import is_recorded, run_log, show_table
+from flows.runtime.prefect_run import is_recorded, run_log
+from flows.runtime.run_page import run_page
 from flows.runtime.stores import open_recorder, open_store
 from schemas.artifact import ArtifactKind, ArtifactRecord, Origin
 from schemas.config.config import Config
@@ -35,9 +34,10 @@ from tasks.lineage.store.artifacts import ArtifactDamaged
 Work = Callable[[Path, Progress, StageRun], Origin | None]
 Summary = Callable[[Path], Mapping[str, Any]]
 
-PERCENT_BETWEEN_UPDATES = 5.0
 WORK_SECONDS = "work_seconds"
 """MLflow's metric of the time of a stage's own work; the rest of a run is orchestration."""
+LONGEST_LINE: Final = 200
+"""Most characters of a stage's line in the logs; the run's page and MLflow have all figures."""
 FRESH_FOLDER = "fresh"
 """Folder of the state that lists the stages a run has made again, for that run when it resumes."""
 _ONLY_REUSE: Final = ContextVar("only_reuse", default=False)
@@ -85,7 +85,7 @@ class Stage:
     work: Work
     """Write the artifact into the empty folder; return the worker of the weights, where there was one."""
     summary: Summary
-    """Read the artifact's key figures for Prefect's page and the terminal."""
+    """Read the artifact's key figures for MLflow and Prefect's page, the first of which are in its log."""
     reports: tuple[str, ...] = ()
     """Files of the artifact that MLflow shows with the run."""
     order_only_inputs: Mapping[str, ArtifactRecord] = field(default_factory=dict)
@@ -116,6 +116,8 @@ class StageResult:
     """The artifact's folder."""
     seconds: float
     reused: bool
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    """Its key figures, as its stage reads them; none of a stage that was run elsewhere."""
 
 
 def stage_key(
@@ -200,29 +202,14 @@ def _reported_to_catalogues(config: Config, run: LineageRun) -> Iterator[list[Ar
 @contextmanager
 def watched(name: str) -> Iterator[Progress]:
     """Show a stage's progress in the terminal and on the run's page."""
-    if not is_recorded():
-        with stage_progress(name) as terminal:
-            yield terminal
-        return
-    page = cast("UUID", create_progress_artifact(0.0, key=f"{name}-progress", description=f"{name}: starting"))
-    shown = 0.0
-
-    with stage_progress(name) as terminal:
+    with run_page() as page, stage_progress(name) as terminal:
 
         def report(done: int, total: int, text: str) -> None:
-            nonlocal shown
             terminal(done, total, text)
-            percent = 100.0 * done / total if total else 0.0
-            if percent < shown:
-                # Another part of the work, with a count of its own: first the preflight's checks, then the steps.
-                shown = 0.0
-            if percent - shown >= PERCENT_BETWEEN_UPDATES or (done == total and percent > shown):
-                shown = percent
-                update_progress_artifact(page, percent, description=f"{name}: {done}/{total} {text}")
+            page.progress(name, done, total, text)
 
+        page.log(f"{name}: begins")
         yield report
-    if shown < 100.0:
-        update_progress_artifact(page, 100.0, description=f"{name}: done")
 
 
 def run_stage(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -> StageResult:
@@ -242,7 +229,8 @@ def run_stage(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -
     reference, reused = run(stage, config, pipeline_run, fresh=fresh)
     store = open_store(config)
     record = store.record(reference["sha256"])
-    result = StageResult(record, store.path(record.sha256), time.monotonic() - started, reused)
+    path = store.path(record.sha256)
+    result = StageResult(record, path, time.monotonic() - started, reused, stage.summary(path))
     _announce(stage, result, config, pipeline_run)
     return result
 
@@ -291,7 +279,6 @@ def _is_whole(sha256: str, config: Config) -> bool:
 
 def _announce(stage: Stage, result: StageResult, config: Config, pipeline_run: str) -> None:
     record = result.record
-    figures = dict(stage.summary(result.path))
     if result.reused:
         made = f"{record.created_at:%Y-%m-%d %H:%M}"
         artifact = f"{record.kind} {record.sha256[:12]} of {made}"
@@ -301,12 +288,15 @@ def _announce(stage: Stage, result: StageResult, config: Config, pipeline_run: s
     else:
         text = f"{stage.name}: {record.kind} {record.sha256[:12]} in {result.seconds:.1f} s"
     say(text)
-    run_log().info(text)
-    show_table(
-        key=f"{stage.name}-figures",
-        table=[{"figure": name, "value": _shown(value)} for name, value in figures.items()],
-        description=linked_to_mlflow(f"{stage.name}: {record.kind} {record.sha256[:12]}", record, config),
-    )
+    line = shorten(f"{text}: {shown_figures(result.figures)}", LONGEST_LINE, placeholder=" ...")
+    run_log().info(line)
+    with run_page() as page:
+        page.log(line)
+
+
+def shown_figures(figures: Mapping[str, Any]) -> str:
+    """Format an artifact's key figures for people, in a line."""
+    return "; ".join(f"{name} {_shown(value)}" for name, value in figures.items())
 
 
 def _shown(value: object) -> str:

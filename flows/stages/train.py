@@ -15,11 +15,11 @@ from typing import Any
 from prefect.runtime import flow_run
 
 from flows.runtime.console import say
-from flows.runtime.prefect_run import show_markdown, stage_flow
+from flows.runtime.prefect_run import stage_flow
 from flows.runtime.session import mirror_address, work_folder
 from flows.stages.child_pool import ChildPool
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage, stage_key
-from flows.stages.train_page import TrainingPage
+from flows.stages.train_page import TrainingArtifact, TrainingPage
 from schemas.artifact import ArtifactRecord, Origin, TrainingSegment, Worker
 from schemas.config.config import Config
 from schemas.progress import Progress
@@ -29,12 +29,14 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.policy.child import run_child
-from tasks.train.preflight.check import PREFLIGHT_FILE, Check, as_table
+from tasks.train.preflight.check import PREFLIGHT_FILE, Check, as_list
 from tasks.train.request import TrainRequest
 from tasks.train.resume.lease import CHECKPOINTS_FOLDER, SEGMENTS_FILE
 from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, chosen_reward, gather_tasks, read_summary
 
 STAGE = "train"
+CLIP_RATIOS = "clip_ratio/"
+"""Begin of the names of the metrics of clipped probability ratios."""
 
 NOT_IN_KEY = {
     "interpreter",  # The same packages elsewhere.
@@ -93,7 +95,8 @@ def train(
     run_id = (fresh_for or str(flow_run.root_flow_run_id)) if fresh else None
     # Where it is alone, it is waited for in the main thread, and has all threads.
     run = run_child if pool is None and len(seeds) == 1 else trainings.run_child
-    stages = {seed: _seed_stage(config, seed, given, trainings, run, run_id) for seed in seeds}
+    artifact = TrainingArtifact()
+    stages = {seed: _seed_stage(config, seed, given, trainings, run, run_id, artifact) for seed in seeds}
     if len(seeds) == 1:
         return {seeds[0]: run_stage(stages[seeds[0]], config, pipeline_run, fresh=fresh)}
     policies = trainings.map(
@@ -109,6 +112,7 @@ def _seed_stage(
     trainings: ChildPool,
     run: Callable[..., str | None],
     fresh: str | None,
+    artifact: TrainingArtifact,
 ) -> Stage:
     """Return the stage that trains the policy of a seed.
 
@@ -119,6 +123,7 @@ def _seed_stage(
         trainings: Runs the children of a policy with an adapter for each task.
         run: Runs the child of a policy with one adapter.
         fresh: The run that wants the policy trained from the start; None: resume from checkpoints.
+        artifact: The text about all trainings on the run's page.
     """
     seeds, (module,), recipe = training_seeds(config), entry_modules(config), config.train
     name = stage_name(seed, seeds)
@@ -127,10 +132,12 @@ def _seed_stage(
 
     def train_policy(output: Path, progress: Progress, mlflow_run: StageRun) -> Origin:
         request = _request(config, seed, given, f"{STAGE}-{resumed_by[:16]}", fresh, output)
-        with TrainingPage(mlflow_run, name) as page:
+        # With one update on each batch the ratio of the probabilities is 1, and nothing is ever clipped.
+        always_zero = (CLIP_RATIOS,) if recipe.iterations == 1 else ()
+        with TrainingPage(mlflow_run, name, artifact, always_zero=always_zero) as page:
             if recipe.adapter_per_task:
                 return _train_each_task(config, trainings, request, name, progress, page, mlflow_run)
-            with _child_folder(config, request, mlflow_run) as folder:
+            with _child_folder(config, request, mlflow_run, page) as folder:
                 device = run(
                     module,
                     request,
@@ -260,7 +267,9 @@ def _key_inputs(config: Config, seed: int, but: Mapping[str, Any] = MappingProxy
 
 
 @contextmanager
-def _child_folder(config: Config, request: TrainRequest, mlflow_run: StageRun, suffix: str = "") -> Iterator[Path]:
+def _child_folder(
+    config: Config, request: TrainRequest, mlflow_run: StageRun, page: TrainingPage, suffix: str = ""
+) -> Iterator[Path]:
     """Give the folder of a training's child, and keep its log and its results with the stage's run, however it ends."""
     folder = work_folder(config, request.training)
     _remove_all_but_checkpoints(folder)
@@ -268,11 +277,11 @@ def _child_folder(config: Config, request: TrainRequest, mlflow_run: StageRun, s
         yield folder
     except BaseException:
         try:
-            _show(folder, request.training, suffix, config.train.algorithm, mlflow_run)
+            _show(folder, page, suffix, config.train.algorithm, mlflow_run)
         except Exception as error:  # noqa: BLE001 - the caller must see the error that ended the training
             say(f"train: what the training said of itself could not be kept: {error}")
         raise
-    _show(folder, request.training, suffix, config.train.algorithm, mlflow_run)
+    _show(folder, page, suffix, config.train.algorithm, mlflow_run)
     shutil.rmtree(folder)
 
 
@@ -289,12 +298,15 @@ def _origin(request: TrainRequest, folder: Path, device: str | None) -> Origin:
     )
 
 
-def _show(folder: Path, training: str, suffix: str, algorithm: str, mlflow_run: StageRun) -> None:
+def _show(folder: Path, page: TrainingPage, suffix: str, algorithm: str, mlflow_run: StageRun) -> None:
     """Keep the files that a child left next to its request with the stage's run, and show them on the page."""
     names = (f"{algorithm}.log", PREFLIGHT_FILE, SEGMENTS_FILE)
     files = {name: folder / name for name in names if (folder / name).exists()}
-    _show_preflight(files.get(PREFLIGHT_FILE), training)
-    _show_segments(files.get(SEGMENTS_FILE), training)
+    if (checked := files.get(PREFLIGHT_FILE)) is not None:
+        checks = [Check(**check) for check in json.loads(checked.read_text(encoding="utf-8"))["checks"]]
+        page.part(suffix, "preflight", as_list(checks))
+    if (segments := files.get(SEGMENTS_FILE)) is not None:
+        page.part(suffix, "machines", f"Steps {json.loads(segments.read_text(encoding='utf-8'))['text']}")
     for file in files.values():
         mlflow_run.log_file(file.rename(file.with_stem(file.stem + suffix)))
 
@@ -306,19 +318,6 @@ def _remove_all_but_checkpoints(folder: Path) -> None:
             path.unlink()
         elif path.name != CHECKPOINTS_FOLDER:
             shutil.rmtree(path)
-
-
-def _show_segments(file: Path | None, training: str) -> None:
-    if file is not None:
-        text = json.loads(file.read_text(encoding="utf-8"))["text"]
-        # The key on Prefect's server stays.
-        show_markdown(key="stretches", markdown=f"Steps {text}", description=f"Machines of {training}")
-
-
-def _show_preflight(file: Path | None, training: str) -> None:
-    if file is not None:
-        checks = [Check(**check) for check in json.loads(file.read_text(encoding="utf-8"))["checks"]]
-        show_markdown(key="preflight", markdown=as_table(checks), description=f"Preflight of {training}")
 
 
 def _train_each_task(
@@ -344,7 +343,7 @@ def _train_each_task(
                 "output": request.output / TASKS_FOLDER / task,
             }
         )
-        with _child_folder(config, own, mlflow_run, suffix=f"-{task}") as folder:
+        with _child_folder(config, own, mlflow_run, page, suffix=f"-{task}") as folder:
             device = trainings.run_child(
                 module,
                 own,

@@ -1,15 +1,44 @@
-"""Progress of a running training: metrics in MLflow, alarms in the terminal, the log and on the run's page."""
+"""Pages of a running training: metrics in MLflow; alarms, preflight and machines in one artifact on the run's page."""
 
 import threading
+from collections.abc import Collection
 from types import TracebackType
 from typing import Final, Self
+from uuid import UUID
 
 from flows.runtime.console import say
 from flows.runtime.prefect_run import run_log, show_markdown
+from flows.runtime.run_page import run_page
 from tasks.lineage.mlflow.recorder import StageRun
 
 SECONDS_BETWEEN_WRITES: Final = 5.0
-ALARMS_ARTIFACT: Final = "training-alarms"
+TRAINING_ARTIFACT: Final = "training"
+
+
+class TrainingArtifact:
+    """One text about all trainings of a run, however many there are: each part under its training's name."""
+
+    def __init__(self) -> None:
+        """Begin without a text; the first part makes the artifact."""
+        self._lock = threading.Lock()
+        self._parts: dict[str, dict[str, str]] = {}
+        self._shown: UUID | None = None
+
+    def show(self, training: str, part: str, markdown: str) -> None:
+        """Show a part of a training's text, in place of what it said before."""
+        with self._lock:
+            self._parts.setdefault(training, {})[part] = markdown
+            text = "\n\n".join(
+                f"## {training}: {part}\n\n{markdown}"
+                for training, parts in sorted(self._parts.items())
+                for part, markdown in sorted(parts.items())
+            )
+            self._shown = show_markdown(
+                key=TRAINING_ARTIFACT,
+                markdown=text,
+                description="Alarms, machines and preflight of the trainings",
+                instead_of=self._shown,
+            )
 
 
 class TrainingPage:
@@ -19,16 +48,28 @@ class TrainingPage:
     it ends. Where MLflow cannot be written, they are kept for the next write; only the last write fails the stage.
     """
 
-    def __init__(self, run: StageRun, training: str, seconds_between_writes: float = SECONDS_BETWEEN_WRITES) -> None:
+    def __init__(
+        self,
+        run: StageRun,
+        training: str,
+        artifact: TrainingArtifact,
+        *,
+        always_zero: Collection[str] = (),
+        seconds_between_writes: float = SECONDS_BETWEEN_WRITES,
+    ) -> None:
         """Show a training.
 
         Args:
             run: The stage's run in MLflow.
             training: Its name for people.
+            artifact: The text on the run's page.
+            always_zero: Beginnings of the names of metrics that this training cannot move, which are left out.
             seconds_between_writes: Interval between writes to MLflow.
         """
         self._run = run
         self._training = training
+        self._artifact = artifact
+        self._always_zero = tuple(always_zero)
         self._seconds = seconds_between_writes
         self._lock = threading.Lock()
         self._waiting: list[tuple[int, dict[str, float]]] = []
@@ -56,22 +97,25 @@ class TrainingPage:
 
     def metrics(self, step: int, values: dict[str, float]) -> None:
         """Receive the metrics of a step."""
+        told = {name: value for name, value in values.items() if not name.startswith(self._always_zero)}
         with self._lock:
-            self._waiting.append((step, values))
+            self._waiting.append((step, told))
 
     def alarm(self, name: str, step: int, text: str) -> None:
-        """Show an alarm in the terminal, in the run's log and, with those before it, on the run's page."""
+        """Show an alarm in the terminal, in the logs and, with those before it, on the run's page."""
         with self._lock:
             self._alarms.append((name, step, text))
             alarms = list(self._alarms)
         line = f"{self._training}: alarm {name} at step {step}: {text}"
         say(line)
         run_log().warning(line)
-        show_markdown(
-            key=ALARMS_ARTIFACT,
-            markdown=_as_markdown(self._training, alarms),
-            description="What is wrong in training?",
-        )
+        with run_page() as page:
+            page.log(line)
+        self._artifact.show(self._training, "alarms", _as_markdown(alarms))
+
+    def part(self, suffix: str, part: str, markdown: str) -> None:
+        """Show a part of the training's text, or of one of its tasks' trainings by its suffix."""
+        self._artifact.show(f"{self._training}{suffix}", part, markdown)
 
     def _write_now_and_then(self) -> None:
         warned = False
@@ -94,6 +138,5 @@ class TrainingPage:
             raise
 
 
-def _as_markdown(training: str, alarms: list[tuple[str, int, str]]) -> str:
-    rows = "\n".join(f"| {step} | {name} | {text} |" for name, step, text in alarms)
-    return f"**{training}**\n\n| step | alarm | what is wrong |\n|---|---|---|\n{rows}\n"
+def _as_markdown(alarms: list[tuple[str, int, str]]) -> str:
+    return "\n".join(f"- step {step}, **{name}**: {text}" for name, step, text in alarms)

@@ -36,3 +36,16 @@ def metrics_of_report(report: Mapping[str, Any]) -> dict[str, float]:
     if truth is not None:
         metrics["ground_truth.mean_difference"] = float(truth["overall"]["mean_difference"])
     return metrics
+
+
+def compared_figures(report: Mapping[str, Any]) -> dict[str, float]:
+    """Return the few numbers by which retrainings are compared, under the names of `metrics_of_report`.
+
+    They are the overall scores, each task's gain and the ground truth's, and `promoted`: 1 where the gate says
+    promote, and 0 where it holds.
+    """
+    names = ["overall.mean_base", "overall.mean_tuned", "overall.mean_difference", "ground_truth.mean_difference"]
+    names += [f"{task}.mean_difference" for task in report["tasks"]]
+    metrics = metrics_of_report(report)
+    figures = {name: metrics[name] for name in names if name in metrics}
+    return {**figures, "promoted": float(report["gate"]["verdict"] == "promote")}

@@ -70,6 +70,7 @@ def _of_looks(comparison: Comparison, background: Background) -> str:
 def _of_claims(comparison: Comparison) -> list[str]:
     if not comparison.claims:
         return []
+    shown = [name for name in BASELINES if any(name in claim.baselines for claim in comparison.claims.values())]
     rows = []
     for task, block in comparison.tasks.items():
         claim = comparison.claims[task]
@@ -77,17 +78,17 @@ def _of_claims(comparison: Comparison) -> list[str]:
         rows.append(
             [
                 task,
-                decimal(block.mean_base),
-                decimal(block.mean_tuned),
-                *(scores.get(name, "–") for name in BASELINES),
-                claim.standing or "–",
-                *("–" if share is None else decimal(share, 2) for share in (claim.base_variety, claim.variety)),
                 worded(block.verdict),
+                decimal(block.mean_tuned),
+                *(scores.get(name, "–") for name in shown),
+                *("–" if share is None else decimal(share, 2) for share in (claim.base_variety, claim.variety)),
             ]
         )
-    header = ["task", "base", "tuned", *BASELINES, "floors", "variety, base", "variety, tuned", "verdict"]
-    what = "; ".join(f"{worded(name)}: {worded(kind)}" for name, kind in BASELINES.items())
-    return [f"## {worded('Beside answers that take no model')}", f"{what}.", _table(header, rows)]
+    header = ["task", "verdict", "tuned", *shown, "variety, base", "variety, tuned"]
+    what = "; ".join(f"{worded(name)}: {worded(kind)}" for name, kind in BASELINES.items() if name in shown)
+    floors = [f"{task}: {claim.standing}" for task, claim in comparison.claims.items() if claim.standing]
+    parts = [f"## {worded('Beside answers that take no model')}", f"{what}.", _table(header, rows, words=2)]
+    return [*parts, *([f"{worded('floors')}:\n\n{bullets(floors)}"] if floors else [])]
 
 
 def _of_ladder(comparison: Comparison, background: Background) -> list[str]:
@@ -213,22 +214,22 @@ def _of_identities(identities: Mapping[str, str]) -> list[str]:
 
 
 def _blocks(tasks: Mapping[TaskName, PairedStats], overall: PairedStats, first: str, second: str) -> str:
-    header = ["task", "prompts", first, second, "difference", "95 % interval", "p gain (Holm)", "p harm", "verdict"]
+    header = ["task", "verdict", first, second, "gain", "95 % interval", "p gain (Holm)", "p harm", "n"]
     rows = [
         [
             name,
-            str(block.n_prompts),
+            worded(block.verdict),
             decimal(block.mean_base),
             decimal(block.mean_tuned),
             signed(block.mean_difference),
             interval(block.ci_low, block.ci_high),
             p_value(block.p_holm),
             p_value(block.p_harm),
-            worded(block.verdict),
+            str(block.n_prompts),
         ]
         for name, block in [*tasks.items(), (worded("overall"), overall)]
     ]
-    return _table(header, rows)
+    return _table(header, rows, words=2)
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> str:

@@ -11,8 +11,16 @@ from typing import Any, Final
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError, Interrupted, TucanoError
-from tasks.lineage.mlflow.client import ARTIFACT_TAG, REUSED_PREFIX, answered, milliseconds_now, open_client
+from tasks.lineage.mlflow.client import (
+    ARTIFACT_TAG,
+    REUSED_PREFIX,
+    SQLITE_PREFIX,
+    answered,
+    milliseconds_now,
+    open_client,
+)
 from tasks.lineage.mlflow.logged_models import MODEL_KINDS, find_logged_model, log_model
+from tasks.lineage.mlflow.run_tags import EXPERIMENT_TAGS, KIND, NOTE, WHAT, origin_tags
 from tasks.lineage.store.artifacts import RECORD_FILE
 from tasks.lineage.store.settings import dotted
 
@@ -20,6 +28,7 @@ from tasks.lineage.store.settings import dotted
 DIGEST_CHARACTERS: Final = 36
 METRICS_AT_ONCE: Final = 1000
 PARAMETERS_AT_ONCE: Final = 100
+DEFAULT_EXPERIMENT: Final = "0"
 STATE_TAG: Final = "state"
 ALONE_TAG: Final = "alone"
 """Tag of a pipeline's run: whether it holds the state folder's lock."""
@@ -51,7 +60,7 @@ class StageRun:
     def log_figures(self, figures: Mapping[str, Any]) -> None:
         """Log a stage's key figures: numbers as metrics, all else as tags."""
         numbers = {name: float(value) for name, value in figures.items() if _is_number(value)}
-        texts = {name: str(value) for name, value in figures.items() if not _is_number(value)}
+        texts = {name: _as_text(value) for name, value in figures.items() if not _is_number(value)}
         self.log_steps([(0, numbers)])
         self._client.log_batch(self.run_id, tags=_as_tags(texts))
 
@@ -60,11 +69,12 @@ class StageRun:
         self._client.log_artifact(self.run_id, str(path))
 
     def log_output(self, record: ArtifactRecord, reports: Sequence[Path] = ()) -> None:
-        """Log a stage's output: its record, its files for people, and its logged model, if any."""
+        """Log a stage's output: its record, its files for people, a description, and its logged model, if any."""
         self._client.log_text(self.run_id, record.model_dump_json(indent=1), RECORD_FILE)
         for report in reports:
             self.log_file(report)
-        self._client.log_batch(self.run_id, tags=_as_tags({"artifact_kind": record.kind, ARTIFACT_TAG: record.sha256}))
+        tags = {"artifact_kind": record.kind, ARTIFACT_TAG: record.sha256, NOTE: WHAT[record.kind]}
+        self._client.log_batch(self.run_id, tags=_as_tags(tags))
         if record.kind in MODEL_KINDS:
             from mlflow.entities import LoggedModelOutput
 
@@ -140,6 +150,18 @@ class Recorder:
         """Add result tags to a run."""
         self._client.log_batch(run_id, tags=_as_tags(texts))
 
+    def conclude(self, pipeline_run: str, figures: Mapping[str, float], tags: Mapping[str, str], note: str) -> None:
+        """Log the results of a pipeline's run, by which such runs are compared; said again, nothing changes.
+
+        Args:
+            pipeline_run: The id that `pipeline` yielded.
+            figures: Its metrics.
+            tags: Its result in words.
+            note: Its description, in Markdown.
+        """
+        StageRun(self._client, pipeline_run).log_steps([(0, figures)])
+        self.tag(pipeline_run, {**tags, NOTE: note})
+
     def note_reuse(self, pipeline_run: str, stage: str, record: ArtifactRecord) -> None:
         """Record on the pipeline's run that a stage was skipped, and the artifact reused."""
         self._client.set_tag(pipeline_run, f"{REUSED_PREFIX}{stage}", record.sha256)
@@ -159,16 +181,28 @@ class Recorder:
         known = self._client.get_experiment_by_name(name)
         if known is None:
             location = artifact_root.resolve().as_uri() if artifact_root else None
-            return str(self._client.create_experiment(name, artifact_location=location))
+            made = self._client.create_experiment(name, artifact_location=location, tags=dict(EXPERIMENT_TAGS))
+            if self._uri.startswith(SQLITE_PREFIX):
+                self._hide_default_experiment()
+            return str(made)
         if known.lifecycle_stage == "deleted":
             raise InputError(
                 f"the MLflow experiment {name} was deleted; restore it with `mlflow experiments restore "
                 f"--experiment-id {known.experiment_id}` and MLFLOW_TRACKING_URI={self._uri}"
             )
+        if KIND not in known.tags:
+            # One that an earlier version made.
+            for tag, text in EXPERIMENT_TAGS.items():
+                self._client.set_experiment_tag(known.experiment_id, tag, text)
         return str(known.experiment_id)
 
+    def _hide_default_experiment(self) -> None:
+        """Delete the empty experiment that MLflow puts into each new store; another's runs in it keep it."""
+        if not self._client.search_runs([DEFAULT_EXPERIMENT], max_results=1):
+            self._client.delete_experiment(DEFAULT_EXPERIMENT)
+
     def _start(self, name: str, tags: Mapping[str, str]) -> str:
-        own = {**tags, STATE_TAG: self._state}
+        own = {**origin_tags(), **tags, STATE_TAG: self._state}
         with answered(self._uri):
             return str(self._client.create_run(self._experiment_id, run_name=name, tags=own).info.run_id)
 
@@ -234,6 +268,10 @@ def _as_tags(texts: Mapping[str, str]) -> list[Any]:
     from mlflow.entities import RunTag
 
     return [RunTag(name, text) for name, text in texts.items()]
+
+
+def _as_text(value: object) -> str:
+    return "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _is_number(value: object) -> bool:

@@ -13,13 +13,22 @@ from typing import Any, Final
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
-from schemas.source import REPOSITORY
 from tasks.lineage.mlflow.client import milliseconds_now, open_client
 from tasks.lineage.mlflow.logged_models import log_model
+from tasks.lineage.mlflow.run_tags import origin_tags
 
 LONGEST_DESCRIPTION: Final = 5_000
 """Characters that MLflow's databases keep of a version's description."""
 CUT_OFF: Final = "\n\nThe whole card is README.md of the promotion's artifact."
+WHAT_IT_IS: Final = """\
+A small Portuguese model for Brazilian shops: it answers the tasks of Tucano2-Commerce, by which each version was
+trained and tested.
+
+- A version is an evaluated policy; its description is its **model card**, and its tag `verdict` the gate's word.
+- The alias names the version that serves; versions that the gate holds are listed too, without weights.
+- Ask it with `tucano ask TASK`, serve it with `tucano serve`, or load `models:/NAME@ALIAS` with MLflow.
+"""
+"""Description of the registered model."""
 LONGEST_REASON: Final = 300
 """Maximum characters of a reason."""
 _POLICY: Final = "policy_sha256"
@@ -141,8 +150,24 @@ class Registry:
         )
         return as_policy_version(version)
 
-    def add_model(self, name: str, number: str, model: Path, card: str) -> None:
-        """Add to a version what MLflow loads and serves it from, its description, and the commit of the code.
+    def describe(self, name: str, number: str, card: str) -> None:
+        """Describe a version by its model card, and note the commit of the code; said again, nothing changes.
+
+        Args:
+            name: The registered model.
+            number: The version's number.
+            card: The model card, in Markdown; the description is its beginning.
+        """
+        text = card.partition("\n---\n")[2].strip() or card
+        if len(text) > LONGEST_DESCRIPTION:
+            beginning, _, _ = text[: LONGEST_DESCRIPTION - len(CUT_OFF)].rpartition("\n\n")
+            text = f"{beginning}{CUT_OFF}"
+        self._client.update_model_version(name, number, description=text)
+        if (commit := origin_tags().get(_COMMIT)) is not None:
+            self._tag(name, number, _COMMIT, commit)
+
+    def add_model(self, name: str, number: str, model: Path) -> None:
+        """Add to a version what MLflow loads and serves it from.
 
         Repeating it, also after a kill, changes nothing more.
 
@@ -150,19 +175,9 @@ class Registry:
             name: The registered model.
             number: The version's number.
             model: Folder of the model in MLflow's format.
-            card: The model card, in Markdown; the description is its beginning.
         """
-        from mlflow.utils.git_utils import get_git_commit
-
         source = self._client.get_model_version(name, number).source
         self._client.log_model_artifacts(source.removeprefix(_LOGGED_MODEL), str(model))
-        text = card.partition("\n---\n")[2].strip() or card
-        if len(text) > LONGEST_DESCRIPTION:
-            beginning, _, _ = text[: LONGEST_DESCRIPTION - len(CUT_OFF)].rpartition("\n\n")
-            text = f"{beginning}{CUT_OFF}"
-        self._client.update_model_version(name, number, description=text)
-        if (commit := get_git_commit(str(REPOSITORY))) is not None:
-            self._tag(name, number, _COMMIT, commit)
 
     def version(self, name: str, number: str | None) -> PolicyVersion:
         """Return a version by its number, or the newest for None.
@@ -271,10 +286,12 @@ class Registry:
         from mlflow.exceptions import MlflowException
 
         try:
-            self._client.create_registered_model(name)
+            self._client.create_registered_model(name, description=WHAT_IT_IS)
         except MlflowException as error:
             if error.error_code != "RESOURCE_ALREADY_EXISTS":
                 raise
+            if not self._client.get_registered_model(name).description:
+                self._client.update_registered_model(name, description=WHAT_IT_IS)
 
     def _log_scores(self, run_id: str, model_id: str, metrics: Mapping[str, float]) -> None:
         from mlflow.entities import Metric

@@ -49,14 +49,20 @@ def refuse_if_failed(checks: Sequence[Check]) -> None:
     )
 
 
-def as_table(checks: Sequence[Check]) -> str:
-    """Return the checks as a Markdown table, with remedies for failures only."""
-    lines = ["| check | | measured | limit | seconds | remedy |", "|---|---|---|---|---:|---|"]
-    for check in checks:
-        verdict, remedy = ("passed", "") if check.passed else ("FAILED", check.remedy)
-        cells = [check.name, verdict, check.measured, check.limit, f"{check.seconds:.1f}", remedy]
+def as_list(checks: Sequence[Check]) -> str:
+    """Return the checks as a Markdown list, the failed ones first and with remedies.
+
+    A page cuts a table with sentences off; a list it wraps.
+    """
+    failed = sum(not check.passed for check in checks)
+    seconds = sum(check.seconds for check in checks)
+    lines = [f"{len(checks) - failed} of {len(checks)} checks passed, in {seconds:.1f} s.", ""]
+    for check in sorted(checks, key=lambda check: check.passed):
+        verdict, remedy = ("passed", "") if check.passed else ("**FAILED**", f"; {check.remedy}")
         # A page would treat `<think>` as HTML and hide it.
-        lines.append(f"| {' | '.join(escape(cell, quote=False).replace('|', chr(92) + '|') for cell in cells)} |")
+        lines.append(
+            escape(f"- **{check.name}** {verdict}: {check.measured} (limit: {check.limit}){remedy}", quote=False)
+        )
     return "\n".join(lines)
 
 

@@ -1,0 +1,70 @@
+"""Server of MLflow's pages on loopback: one process, which ends with its parent, and pages that begin quietly.
+
+`mlflow server` starts a supervisor and workers, which outlive a parent that is killed and keep the port.
+"""
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from tasks.lineage.mlflow.client import SQLITE_PREFIX, open_client
+from tasks.policy.child import die_with_parent
+
+HOST: Final = "127.0.0.1"
+DATABASE: Final = "mlflow.db"
+REMEMBERED: Final[Mapping[str, bool]] = {
+    "mlflow.telemetry.info.alert.dismissed_v1": True,
+    "mlflow.settings.telemetry.enabled_v1": False,
+    "mlflow.assistant.fab.autoOpenedOnFirstLoad_v1": True,
+    "mlflow.assistant.panelOpen_v1": False,
+}
+"""What a browser's store begins with: the notice of usage data is untrue here, for telemetry is off in the server and
+in the page, and the assistant, which knows nothing of these runs, opens when it is asked for."""
+
+
+def quieted(page: str) -> str:
+    """Return MLflow's page with what it remembers from the first visit on; a person's own choices stay."""
+    entries = ";".join(
+        f"localStorage.getItem({json.dumps(name)})??localStorage.setItem({json.dumps(name)},{json.dumps(json.dumps(on))})"
+        for name, on in REMEMBERED.items()
+    )
+    return page.replace("<head>", f"<head><script>{entries}</script>", 1)
+
+
+def _quiet(response: Any) -> Any:
+    if response.mimetype == "text/html":
+        # Files are sent past Flask otherwise.
+        response.direct_passthrough = False
+        response.set_data(quieted(response.get_data(as_text=True)))
+    return response
+
+
+def _main(folder: Path, port: int) -> None:
+    threading.Thread(target=die_with_parent, daemon=True).start()
+    store = f"{SQLITE_PREFIX}{folder / DATABASE}"
+    # The tables, where there are none yet; and this process sends no telemetry either.
+    open_client(store)
+    import uvicorn
+    from mlflow.server import ARTIFACT_ROOT_ENV_VAR, ARTIFACTS_DESTINATION_ENV_VAR, BACKEND_STORE_URI_ENV_VAR
+    from mlflow.server.constants import SERVE_ARTIFACTS_ENV_VAR
+
+    artifacts = str(folder / "artifacts")
+    os.environ |= {
+        BACKEND_STORE_URI_ENV_VAR: store,
+        ARTIFACT_ROOT_ENV_VAR: artifacts,
+        ARTIFACTS_DESTINATION_ENV_VAR: artifacts,
+        SERVE_ARTIFACTS_ENV_VAR: "true",
+    }
+    from mlflow.server import app as pages
+    from mlflow.server.fastapi_app import app
+
+    pages.after_request(_quiet)
+    uvicorn.run(app, host=HOST, port=port, log_level="warning")
+
+
+if __name__ == "__main__":
+    _main(Path(sys.argv[1]), int(sys.argv[2]))
