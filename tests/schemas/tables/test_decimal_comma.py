@@ -46,7 +46,7 @@ def test_one_number_tells_how_the_others_are_written(
 @pytest.mark.parametrize(
     ("texts", "fault"),
     [
-        (("10", "1.234"), "row 3 is thousands or a decimal, and no other row tells which; write it with two decimals"),
+        (("10", "1.234"), "row 3 is thousands or a decimal, and no other row tells which; say decimals = "),
         (("1,234",), "row 2 is thousands or a decimal"),
         (("1.234", "1,234"), "row 2 is thousands or a decimal"),
         (("12,5", "12.5"), "row 2 has a decimal comma and row 3 a decimal point; write all in one way"),
@@ -60,3 +60,11 @@ def test_one_number_tells_how_the_others_are_written(
 def test_what_reads_in_two_ways_or_none_is_refused_by_row(texts: tuple[str, ...], fault: str) -> None:
     with pytest.raises(InputError, match=rf"\Aloja\.csv: column 3: {re.escape(fault)}"):
         read(*texts)
+
+
+def test_a_map_may_say_what_no_row_tells() -> None:
+    column = pl.Series("peso", ["1.234", "12"])
+    assert read_numbers(column, "loja.csv", "comma").to_list() == [1234.0, 12.0]
+    assert read_numbers(column, "loja.csv", "point").to_list() == [1.234, 12.0]
+    with pytest.raises(InputError, match="row 2 is no number with a decimal comma; correct it"):
+        read_numbers(pl.Series("peso", ["1.23"]), "loja.csv", "comma")
