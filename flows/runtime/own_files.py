@@ -1,5 +1,6 @@
 """A shop's own files, opened with the key of the state folder and with curation's search for personal data."""
 
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +27,7 @@ def own_files(config: SynthesizeConfig, state: Path) -> OwnFiles | None:
     """
     if config.files is None:
         return None
-    return open_own_files(config.files, open_key(state), _hold_personal_data)
+    return open_own_files(config.files, partial(open_key, state), _hold_personal_data)
 
 
 def _hold_personal_data(identifiers: pl.Series) -> bool:

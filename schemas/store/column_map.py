@@ -215,7 +215,7 @@ def _first_fault(error: ValidationError) -> str:
     place = ".".join(str(part + 1) if isinstance(part, int) else part for part in fault["loc"]) or "the document"
     kind, found = fault["type"], fault["input"]
     if kind == "extra_forbidden":
-        models = {"prompts": MappedPrompts, "tables": MappedTableFile}
+        models: dict[str, type[BaseModel]] = {"prompts": MappedPrompts, "tables": MappedTableFile}
         model = models.get(str(fault["loc"][0]), ColumnMap) if len(fault["loc"]) > 1 else ColumnMap
         return f"{place} is no key of it{did_you_mean(str(fault['loc'][-1]), model.model_fields)}"
     if kind == "missing":

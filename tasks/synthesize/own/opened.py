@@ -1,7 +1,6 @@
 """A shop's files as its column map names them: checked by name before any is read, and read as what they were then."""
 
-import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -45,14 +44,14 @@ class OwnFiles:
     column_map: ColumnMap
     digests: Mapping[str, str]
     """The sha256 of the map and of each file, by path."""
-    key: bytes
-    """Key of pseudonyms."""
+    key: Callable[[], bytes]
+    """Returns the key of pseudonyms, where some are needed."""
     is_personal: IsPersonal
 
     @property
     def identity(self) -> list[str]:
-        """Return what identifies their content, for a stage's key: no path, and of the key a digest."""
-        return [*self.digests.values(), hashlib.sha256(self.key).hexdigest()]
+        """Return what identifies their content, for a stage's key: no path, and no secret."""
+        return [*self.digests.values()]
 
     @cached_property
     def _tables(self) -> Mapping[Path, pl.DataFrame]:
@@ -100,8 +99,10 @@ class OwnFiles:
             if name in file.columns
         )
         personal = personal_kinds(columns, self.is_personal)
-        for of_file in found:
-            of_file |= {name: replaced(of_file[name], self.key) for name in of_file if KINDS[name] in personal}
+        if personal:
+            key = self.key()
+            for of_file in found:
+                of_file |= {name: replaced(of_file[name], key) for name in of_file if KINDS[name] in personal}
         return [*found], personal
 
     @property
@@ -122,12 +123,12 @@ class OwnFiles:
                 yield ours, as_identifiers(self.cells(file, theirs, ours))
 
 
-def open_own_files(path: Path, key: bytes, is_personal: IsPersonal) -> OwnFiles:
+def open_own_files(path: Path, key: Callable[[], bytes], is_personal: IsPersonal) -> OwnFiles:
     """Read a column map, check its names, and take the digests of its files.
 
     Args:
         path: The column map.
-        key: Key of pseudonyms.
+        key: Returns the key of pseudonyms.
         is_personal: Finds personal data among identifiers.
 
     Raises:
