@@ -1,0 +1,227 @@
+"""Column map: which columns of a shop's own files are which of ours, as a TOML document (docs/your-data.md).
+
+A key is a column of ours, its value the column of the file. Names are checked here, before a file is opened; the names
+of a task's inputs are those of `tasks.commerce.inputs`, and checked by who makes the prompts.
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Final, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from schemas.errors import InputError
+from schemas.references import REFERENCES, ExtractionFields, ExtractionReference
+from schemas.store.mapped_tables import MAPPED_TABLES, TABLE_NAMES, TableName
+from schemas.tasks import TASK_NAMES, TaskName
+
+PROMPT: Final = "prompt"
+"""Column with the whole text of a prompt; otherwise the columns are the inputs that it is written from."""
+IDENTITIES: Final = ("customer_id", "order_id", "review_id")
+"""Columns that say of whom and of what a prompt is."""
+GIVEN_IN_PROMPT: Final = ("product", "offer")
+"""Fields of push's reference, which its prompt names: they follow from the inputs of the same names."""
+FORMATS: Final = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet")
+"""Endings of files that can be read."""
+_LARGEST: Final = 1_000_000
+"""Most bytes of a column map."""
+
+Columns = dict[str, str]
+"""Column of the file, by ours."""
+Values = dict[str, dict[str, str]]
+"""By column of ours: our value, by the file's."""
+
+
+class MappedFile(BaseModel):
+    """A file of the shop's, and how its cells are written."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    path: Path
+    """JSON Lines, CSV or Parquet, by its ending; relative to the column map."""
+    columns: Columns = Field(min_length=1)
+    """Column of the file, by ours."""
+    values: Values = {}
+    """Our values for those of the file, such as `{order_status = {Pago = "approved"}}`; others stay as they are."""
+    dates: Literal["day-first", "month-first"] | None = None
+    """Order of dates such as `03/04/2025`, which the file itself need not decide."""
+    decimals: Literal["comma", "point"] | None = None
+    """Decimal sign of numbers such as `1.234`, which the file itself need not decide."""
+
+    @model_validator(mode="after")
+    def _has_a_known_ending(self) -> Self:
+        if self.path.suffix.lower() not in FORMATS:
+            raise ValueError(f"path {str(self.path)!r} ends in none of {', '.join(FORMATS)}; export it as one of them")
+        return self
+
+
+class MappedPrompts(MappedFile):
+    """A file whose rows are prompts."""
+
+    task: TaskName | None = None
+    """The task of all rows."""
+    task_column: str | None = Field(default=None, min_length=1)
+    """Column of the file with each row's task; its values may be translated as those of `task`."""
+    reference: Columns = {}
+    """Column of the file, by field of the task's reference; a field that is left out is unknown."""
+
+    @property
+    def tasks(self) -> tuple[TaskName, ...]:
+        """Return the tasks that the rows may be of."""
+        return TASK_NAMES if self.task is None else (self.task,)
+
+    @model_validator(mode="after")
+    def _has_one_task_or_a_column_of_them(self) -> Self:
+        if (self.task is None) == (self.task_column is None):
+            raise ValueError('give either task or task_column, such as task = "sentiment"')
+        return self
+
+    @model_validator(mode="after")
+    def _fields_are_of_the_reference(self) -> Self:
+        known = list(dict.fromkeys(name for task in self.tasks for name in reference_fields(task)))
+        _refuse_unknown(self.reference, known, f"field of the reference of {self.task or 'any task'}")
+        translated = [*self.reference, *self.columns, *(["task"] if self.task_column else [])]
+        _refuse_unknown(self.values, translated, "column of ours that is mapped here, of which values could be given")
+        return self
+
+    @model_validator(mode="after")
+    def _no_answer_is_asked_for_in_its_prompt(self) -> Self:
+        named = {name: ours for ours, name in self.columns.items() if ours not in IDENTITIES}
+        for field, name in self.reference.items():
+            if name in named and field not in GIVEN_IN_PROMPT:
+                raise ValueError(
+                    f"column {name!r} is both {named[name]} and reference.{field}, so that the answer would stand in "
+                    "its own prompt; map one of them to another column"
+                )
+        _refuse_twice({name: column for name, column in self.columns.items() if name not in IDENTITIES})
+        _refuse_twice(self.reference)
+        return self
+
+
+class MappedTableFile(MappedFile):
+    """A file whose rows make a table of the store; one file may make several."""
+
+    table: TableName
+    """The table."""
+
+    @model_validator(mode="after")
+    def _columns_are_of_the_table(self) -> Self:
+        table = MAPPED_TABLES[self.table]
+        _refuse_unknown(self.columns, table.columns, f"column of {self.table}")
+        _refuse_unknown(self.values, tuple(self.columns), "column of ours that is mapped here")
+        missing = [name for name in table.needed if name not in self.columns]
+        if missing:
+            raise ValueError(f"columns lacks {', '.join(missing)}, without which there is no table {self.table}")
+        # A flat file may have one number for the order and its customer, but no price is a freight, too.
+        _refuse_twice({name: column for name, column in self.columns.items() if not name.endswith("_id")})
+        return self
+
+
+class ColumnMap(BaseModel):
+    """The whole document."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    prompts: tuple[MappedPrompts, ...] = ()
+    """Files whose rows are prompts."""
+    tables: tuple[MappedTableFile, ...] = ()
+    """Files whose rows make tables of the store."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Return the paths of all files, each once, in the document's order."""
+        return tuple(dict.fromkeys(file.path for file in (*self.prompts, *self.tables)))
+
+    @model_validator(mode="after")
+    def _each_table_comes_from_one_file(self) -> Self:
+        if not self.prompts and not self.tables:
+            raise ValueError("it names no file; give a [[prompts]] or a [[tables]]")
+        named = [file.table for file in self.tables]
+        for table in TABLE_NAMES:
+            if named.count(table) > 1:
+                raise ValueError(f"table {table} is there {named.count(table)} times; put its rows into one file")
+        return self
+
+
+def read_column_map(path: Path) -> ColumnMap:
+    """Read a column map; the paths in it are returned relative to the working folder, or absolute.
+
+    Raises:
+        InputError: The file cannot be read, is no TOML in UTF-8, or a name in it is unknown, is there twice or missing.
+    """
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise InputError(f"column map {path} is larger than {_LARGEST // 10**6} MB, and no column map")
+        values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise InputError(f"column map {path} does not exist; write one with `tucano init FILES`") from None
+    except OSError as error:
+        raise InputError(f"column map {path} cannot be read ({error.strerror}); check the path") from None
+    except UnicodeDecodeError:
+        raise InputError(f"column map {path} is not UTF-8; save it as UTF-8") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"column map {path} is no TOML: {error}; correct it") from None
+    try:
+        column_map = ColumnMap.model_validate(values)
+    except ValidationError as error:
+        raise InputError(f"column map {path}: {_first_fault(error)}") from None
+    return _beside(column_map, path.parent)
+
+
+def reference_fields(task: TaskName) -> tuple[str, ...]:
+    """Return the fields of a task's reference, as a column map names them: of extraction the rating and the ten."""
+    model = REFERENCES[task]
+    if model is ExtractionReference:
+        return ("rating", *ExtractionFields.model_fields)
+    return tuple(model.model_fields)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a question after the nearest known name, with a space before it; empty where none is near."""
+    near = get_close_matches(name, list(known), n=1)
+    return f" - did you mean {near[0]!r}?" if near else ""
+
+
+def _beside(column_map: ColumnMap, folder: Path) -> ColumnMap:
+    return column_map.model_copy(
+        update={
+            kind: tuple(file.model_copy(update={"path": folder / file.path}) for file in files)
+            for kind, files in (("prompts", column_map.prompts), ("tables", column_map.tables))
+        }
+    )
+
+
+def _refuse_unknown(names: Iterable[str], known: Iterable[str], what: str) -> None:
+    choices = list(known)
+    for name in names:
+        if name not in choices:
+            near = did_you_mean(name, choices) or f"; use one of {', '.join(choices)}"
+            raise ValueError(f"{name!r} is no {what}{near}")
+
+
+def _refuse_twice(columns: Mapping[str, str]) -> None:
+    first: dict[str, str] = {}
+    for ours, name in columns.items():
+        if name in first:
+            raise ValueError(f"column {name!r} is both {first[name]} and {ours}; map one of them to another column")
+        first[name] = ours
+
+
+def _first_fault(error: ValidationError) -> str:
+    """Describe the first fault and its place: a map holds names only, so that values may be shown."""
+    fault = error.errors(include_url=False)[0]
+    place = ".".join(str(part + 1) if isinstance(part, int) else part for part in fault["loc"]) or "the document"
+    kind, found = fault["type"], fault["input"]
+    if kind == "extra_forbidden":
+        models: dict[str, type[BaseModel]] = {"prompts": MappedPrompts, "tables": MappedTableFile}
+        model = models.get(str(fault["loc"][0]), ColumnMap) if len(fault["loc"]) > 1 else ColumnMap
+        return f"{place} is no key of it{did_you_mean(str(fault['loc'][-1]), model.model_fields)}"
+    if kind == "missing":
+        return f"{place} is missing"
+    if kind == "literal_error":
+        choices = {"task": TASK_NAMES, "table": TABLE_NAMES}.get(str(fault["loc"][-1]), ())
+        near = did_you_mean(str(found), choices)
+        return f"{place} is {found!r}; {near.removeprefix(' - ') or fault['msg']}"
+    return f"{place}: {fault['msg'].removeprefix('Value error, ')}"

@@ -1,0 +1,264 @@
+"""CSV as Brazilian spreadsheets write it, read where there is one way to read it and refused where there are two.
+
+Excel in Brazil writes `;`, the code page cp1252 and decimal commas; other programs write `,` or tabs and UTF-8. Each
+delimiter is tried on the whole file instead of guessed from a sample, as `csv.Sniffer` does, whose wrong guess would
+shift columns without a word. No message repeats a cell: where a row is shifted, a person's words are in any column.
+"""
+
+import csv
+import io
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from schemas.errors import InputError
+
+MOST_BYTES: Final = 256 * 2**20
+"""A larger file would fill the memory; Parquet holds the same in less."""
+LONGEST_LINE: Final = 2_000_000
+"""Most characters of a line; a file without line ends is no CSV."""
+
+_DELIMITERS: Final = {";": "semicolons", ",": "commas", "\t": "tabs"}
+_SAVE: Final = "save it as CSV UTF-8"
+# Excel's own way to name the delimiter, as a line above the header.
+_NAMED_DELIMITER: Final = re.compile(r'\A"?sep=([;,\t])"?(?:\r\n|\r|\n)', re.IGNORECASE)
+# Bytes of a lower-case Portuguese letter in UTF-8; in cp1252 they would be an Ã and a sign.
+_UTF8_LETTER: Final = re.compile(rb"\xc3[\xa1-\xbf]")
+_ROWS_AT_ONCE: Final = 20_000
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a file was written, by which it is written again."""
+
+    delimiter: str
+    """What stands between two cells."""
+    encoding: str
+    """`utf-8`, `utf-8-sig` (with a byte order mark) or `cp1252`."""
+    line_end: str
+    """What ends a row: CR, LF or both."""
+
+
+@dataclass(frozen=True)
+class DelimitedText:
+    """Text of a file whose delimiter is not decided yet."""
+
+    text: str
+    """The text below a line that names the delimiter."""
+    encoding: str
+    """Its encoding, as of `Dialect`."""
+    first_line: int
+    """Number of the text's first line in the file."""
+    named_delimiter: str | None
+    """The delimiter of a line `sep=;` at the top, if there is one."""
+
+    def dialect(self, delimiter: str) -> Dialect:
+        """Return the file's dialect with a delimiter; its line ends are that of its first row."""
+        lines = io.StringIO(self.text, newline="")
+        next(csv.reader(lines, delimiter=delimiter), None)
+        end = re.search(r"(?:\r\n|\r|\n)\Z", self.text[: lines.tell()])
+        return Dialect(delimiter, self.encoding, end[0] if end else "\r\n")
+
+    def rows(self, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+        """Yield each row's line and cells; a blank line has no cells, and those at the end are left out.
+
+        Raises:
+            ValueError: A row is no CSV or too long; names its line.
+        """
+        reader = csv.reader(_bounded(io.StringIO(self.text, newline="")), delimiter=delimiter, strict=True)
+        blank: list[int] = []
+        while True:
+            line = self.first_line + reader.line_num
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                raise ValueError(f"line {line}: {_explain(error)}") from None
+            if not cells:
+                blank.append(line)
+                continue
+            yield from ((number, []) for number in blank)
+            blank.clear()
+            yield line, cells
+
+
+def read_delimited(path: Path) -> pl.DataFrame:
+    """Read a CSV file as a table of strings; an empty cell is null.
+
+    Args:
+        path: CSV with a header, separated by `;`, `,` or tabs, in UTF-8 (with or without a byte order mark) or cp1252,
+            with CR, LF or both at the end of a row. Names of columns are stripped of spaces; rows of empty cells at the
+            end, and columns at the right with neither a name nor a value, are left out.
+
+    Raises:
+        InputError: The file cannot be read, changes meanwhile, is too large, can be read in two ways or in none, a row
+            has more or fewer cells than the header, or a column has no name or that of another.
+    """
+    source = read_text(path)
+    if not source.text.strip():
+        raise InputError(f"{path} is empty; export it again")
+    found: dict[str, pl.DataFrame] = {}
+    faults: dict[str, ValueError] = {}
+    for delimiter in _candidates(source):
+        try:
+            found[delimiter] = _read(source, delimiter)
+        except ValueError as error:
+            faults[delimiter] = error
+    if not found:
+        # Of a header that has several, the delimiter that makes most columns is the one that was meant.
+        raise InputError(f"{path}: {next(iter(faults.values()))}; correct it, or export it again")
+    first, *others = found
+    if others and found[first].width > 1:
+        raise InputError(
+            f"{path} can be read as separated by {' or by '.join(_DELIMITERS[delimiter] for delimiter in found)}; put "
+            f"a line sep={first} above its header, with the one that it is"
+        )
+    return found[first]
+
+
+def read_text(path: Path) -> DelimitedText:
+    """Read and decode a file.
+
+    Raises:
+        InputError: The file cannot be read, changes meanwhile, is too large, or is no text in UTF-8 or cp1252.
+    """
+    content = _read_bytes(path)
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{path} is UTF-16, which Excel calls Unicode text; {_SAVE}")
+    if content.startswith(b"PK\x03\x04"):
+        raise InputError(f"{path} is a workbook or another zip file; open it and {_SAVE}")
+    if b"\0" in content:
+        line = _line(content, content.index(b"\0"))
+        raise InputError(f"{path}: line {line} has a NUL byte: it is UTF-16 or no text; {_SAVE}")
+    text, encoding = _decoded(path, content)
+    named = _NAMED_DELIMITER.match(text)
+    if named is None:
+        return DelimitedText(text, encoding, 1, None)
+    return DelimitedText(text[named.end() :], encoding, 2, named[1])
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            before = os.fstat(file.fileno())
+            if before.st_size > MOST_BYTES:
+                raise InputError(
+                    f"{path} is larger than {MOST_BYTES // 2**20} MB; split it into several files, or save it as "
+                    "Parquet"
+                )
+            # One byte more than there was, to see that the file grew.
+            content = file.read(before.st_size + 1)
+            after = os.fstat(file.fileno())
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}); give a CSV file that you may read") from None
+    if len(content) != after.st_size or (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise InputError(f"{path} changed while it was read; wait until it is written, and run the same command again")
+    return content
+
+
+def _decoded(path: Path, content: bytes) -> tuple[str, str]:
+    encoding = "utf-8-sig" if content.startswith(b"\xef\xbb\xbf") else "utf-8"
+    try:
+        return content.decode(encoding), encoding
+    except UnicodeDecodeError as error:
+        # The decoder counts after the byte order mark.
+        line = _line(error.object, error.start)
+        if encoding == "utf-8-sig" or _UTF8_LETTER.search(content):
+            raise InputError(f"{path}: line {line} is not UTF-8 as the rest of it is; {_SAVE} again") from None
+    try:
+        return content.decode("cp1252"), "cp1252"
+    except UnicodeDecodeError as error:
+        line = _line(content, error.start)
+        raise InputError(f"{path}: line {line} is neither UTF-8 nor cp1252; {_SAVE}") from None
+
+
+def _line(content: bytes, position: int) -> int:
+    """Return the number of the line with a byte; CR, LF and both end one."""
+    return len(re.findall(rb"\r\n|\r|\n", content[:position])) + 1
+
+
+def _bounded(lines: io.StringIO) -> Iterator[str]:
+    """Yield lines, and refuse one that goes on for too long; `csv` itself limits each cell."""
+    while line := lines.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
+            raise csv.Error("line too long")
+        yield line
+
+
+def _explain(error: csv.Error) -> str:
+    message = str(error)
+    if "field limit" in message:
+        return f"a cell is longer than {csv.field_size_limit():,} characters: is a quotation mark not closed?"
+    if "line too long" in message:
+        return f"it is longer than {LONGEST_LINE:,} characters: is this CSV?"
+    return "a quotation mark is not closed, or stands inside a text without being doubled"
+
+
+def _candidates(source: DelimitedText) -> Sequence[str]:
+    """Return the delimiters to try, that of most columns first: those of the header, or all where it has one column."""
+    if source.named_delimiter:
+        return (source.named_delimiter,)
+    widths = {delimiter: _header_width(source, delimiter) for delimiter in _DELIMITERS}
+    most = sorted(widths, key=widths.__getitem__, reverse=True)
+    return [delimiter for delimiter in most if widths[delimiter] > 1] or most
+
+
+def _header_width(source: DelimitedText, delimiter: str) -> int:
+    try:
+        return len(next(source.rows(delimiter))[1])
+    except ValueError:
+        # Quoted names are malformed with any delimiter but theirs.
+        return 0
+
+
+def _read(source: DelimitedText, delimiter: str) -> pl.DataFrame:
+    """Read the text with one delimiter.
+
+    Raises:
+        ValueError: It does not fit, or names of columns are missing or repeated; names the line.
+    """
+    rows = source.rows(delimiter)
+    line, header = next(rows)
+    even = _even_rows(rows, len(header))
+    parts = []
+    # In parts, for a string of Python takes many times the memory of a string in a table.
+    while batch := list(islice(even, _ROWS_AT_ONCE)):
+        parts.append(pl.DataFrame(batch, [(str(place), pl.String) for place in range(len(header))], orient="row"))
+    if not parts:
+        raise ValueError(f"line {line} is a header without rows")
+    return _named(pl.concat(parts).select(pl.all().replace("", None)), line, header)
+
+
+def _even_rows(rows: Iterator[tuple[int, list[str]]], width: int) -> Iterator[list[str]]:
+    """Yield the cells of each row, all as many as the header has; empty rows only before others."""
+    empty = 0
+    for line, cells in rows:
+        if len(cells) != width and not (width == 1 and not cells):
+            raise ValueError(
+                f"line {line} has {len(cells)} cells where the header has {width}" if cells else f"line {line} is blank"
+            )
+        if not any(cells):
+            empty += 1
+            continue
+        yield from ([""] * width for _ in range(empty))
+        empty = 0
+        yield cells
+
+
+def _named(table: pl.DataFrame, line: int, header: Sequence[str]) -> pl.DataFrame:
+    names = [name.strip() for name in header]
+    while len(names) > 1 and not names[-1] and table.to_series(len(names) - 1).null_count() == table.height:
+        names.pop()
+    if "" in names:
+        raise ValueError(f"line {line} has no name for column {names.index('') + 1}")
+    for place, name in enumerate(names, 1):
+        if (first := names.index(name) + 1) < place:
+            raise ValueError(f"line {line} gives columns {first} and {place} the same name")
+    return table.select(pl.nth(place).alias(name) for place, name in enumerate(names))

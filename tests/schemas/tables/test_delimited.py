@@ -1,0 +1,153 @@
+"""A file of a Brazilian spreadsheet is read as it was written, or refused in a sentence without a cell of it."""
+
+import csv
+import io
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.errors import InputError
+from schemas.tables.delimited import Dialect, read_delimited, read_text
+
+CELLS = st.text(st.sampled_from("aZ1áçõ€ ,;\t\"'\n\r=.“”"), max_size=12)
+DELIMITERS = [";", ",", "\t"]
+
+
+def written(
+    rows: list[list[str]], delimiter: str = ";", encoding: str = "utf-8", line_end: str = "\r\n", quoting: int = 0
+) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter=delimiter, lineterminator=line_end, quoting=quoting)  # type: ignore[arg-type]
+    writer.writerows(rows)
+    return text.getvalue().encode(encoding)
+
+
+def refusal(tmp_path: Path, content: bytes) -> str:
+    path = tmp_path / "loja.csv"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        read_delimited(path)
+    return str(caught.value).removeprefix(str(path))
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    rows=st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=5),
+    delimiter=st.sampled_from(DELIMITERS),
+    encoding=st.sampled_from(["utf-8", "utf-8-sig", "cp1252"]),
+    line_end=st.sampled_from(["\r\n", "\n", "\r"]),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+)
+def test_every_dialect_comes_back_as_it_was_written(
+    rows: list[tuple[str, str]],
+    delimiter: str,
+    encoding: str,
+    line_end: str,
+    quoting: int,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    if any("\r" in cell or "\n" in cell for row in rows for cell in row):
+        # Python's writer quotes only the line end that it writes itself.
+        quoting = csv.QUOTE_ALL
+    path = tmp_path_factory.getbasetemp() / "dialeto.csv"
+    cells = [[f"p{number}", *row] for number, row in enumerate(rows)]
+    path.write_bytes(written([["pedido", "preço", "avaliação"], *cells], delimiter, encoding, line_end, quoting))
+    table = read_delimited(path)
+    assert table.columns == ["pedido", "preço", "avaliação"]
+    assert table.rows() == [tuple(cell or None for cell in row) for row in cells]
+    assert read_text(path).dialect(delimiter) == Dialect(delimiter, encoding, line_end)
+
+
+def test_one_column_may_hold_the_marks_that_its_header_lacks(tmp_path: Path) -> None:
+    (tmp_path / "textos.csv").write_bytes(b"texto\nbom, bonito\n\nruim\n")
+    assert read_delimited(tmp_path / "textos.csv").rows() == [("bom, bonito",), (None,), ("ruim",)]
+
+
+def test_the_delimiter_is_the_one_that_fits_every_row(tmp_path: Path) -> None:
+    """A guess from the header alone, or from the most frequent mark, would be the comma."""
+    (tmp_path / "loja.csv").write_bytes(b"id;cor, tamanho\n1;azul, P\n2;verde\n")
+    assert read_delimited(tmp_path / "loja.csv").columns == ["id", "cor, tamanho"]
+
+
+def test_a_file_that_reads_in_two_ways_asks_for_the_line_that_decides_it(tmp_path: Path) -> None:
+    twofold = b"id;cor,tamanho\n1;azul,P\n"
+    assert "semicolons or by commas; put a line sep=; above its header" in refusal(tmp_path, twofold)
+    (tmp_path / "loja.csv").write_bytes(b"sep=,\n" + twofold)
+    assert read_delimited(tmp_path / "loja.csv").columns == ["id;cor", "tamanho"]
+
+
+def test_empty_rows_and_columns_at_the_end_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "loja.csv").write_bytes(b"a; b ;;\n;;;\n1;2;;\n;;;\n\n")
+    table = read_delimited(tmp_path / "loja.csv")
+    assert (table.columns, table.rows()) == (["a", "b"], [(None, None), ("1", "2")])
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", " is empty; export it again"),
+        (b"\n \n", " is empty; export it again"),
+        (b"a;b\n", ": line 1 is a header without rows; correct it, or export it again"),
+        (b"a;b\n1;2\n\n3;4\n", ": line 3 is blank; correct it, or export it again"),
+        (b'a;b\n1;"x\ny"\n3\n', ": line 4 has 1 cells where the header has 2; correct it, or export it again"),
+        (b"sep=;\na;b\n3\n", ": line 3 has 1 cells where the header has 2; correct it, or export it again"),
+        (b"a;;b\n1;2;3\n", ": line 1 has no name for column 2; correct it, or export it again"),
+        (b"a;b;a \n1;2;3\n", ": line 1 gives columns 1 and 3 the same name; correct it, or export it again"),
+        (
+            b'a;b\n1;"x\n',
+            ": line 2: a quotation mark is not closed, or stands inside a text without",
+        ),
+        (
+            b"a;b\n1;" + b"x" * 131_073,
+            ": line 2: a cell is longer than 131,072 characters: is",
+        ),
+        (b"a" * 2_000_001, ": line 1: it is longer than 2,000,000 characters: is this CSV?"),
+        ("a;b\n1;2".encode("utf-16"), " is UTF-16, which Excel calls Unicode text; save it as CSV UTF-8"),
+        (b"a;b\n1;\0\n", ": line 2 has a NUL byte: it is UTF-16 or no text; save it as CSV UTF-8"),
+        (b"PK\x03\x04\0", " is a workbook or another zip file; open it and save it as CSV UTF-8"),
+        (b"a;b\n1;\x81\n", ": line 2 is neither UTF-8 nor cp1252; save it as CSV UTF-8"),
+        ("a;b\r1;é\r2;".encode() + b"\xe9", ": line 3 is not UTF-8 as the rest of it is; save it as CSV UTF-8 again"),
+        (b"\xef\xbb\xbfa;b\n1;\xe9\n", ": line 2 is not UTF-8 as the rest of it is; save it as CSV UTF-8 again"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_line(tmp_path: Path, content: bytes, sentence: str) -> None:
+    assert refusal(tmp_path, content).startswith(sentence)
+
+
+def test_no_refusal_repeats_a_cell(tmp_path: Path) -> None:
+    assert "Maria" not in refusal(tmp_path, b"nome;cpf\nMaria Souza\n")
+    assert "Maria" not in refusal(tmp_path, b"Maria;Maria\n1;2\n")
+
+
+def test_absent_files_folders_and_files_that_are_too_large_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match=r"cannot be read .*; give a CSV file that you may read"):
+        read_delimited(tmp_path / "absent.csv")
+    with pytest.raises(InputError, match=r"cannot be read .*; give a CSV file that you may read"):
+        read_delimited(tmp_path)
+    monkeypatch.setattr("schemas.tables.delimited.MOST_BYTES", 3)
+    assert "is larger than 0 MB; split it into several files" in refusal(tmp_path, b"a;b\n1;2\n")
+
+
+@pytest.mark.parametrize("change", ["grow", "shrink", "rewrite"])
+def test_a_file_that_changes_while_it_is_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    path = tmp_path / "loja.csv"
+    look = os.fstat
+
+    def look_and_change(descriptor: int) -> os.stat_result:
+        seen = look(descriptor)
+        if change == "rewrite":
+            os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns + 1))
+        else:
+            os.truncate(path, max(0, seen.st_size + (1 if change == "grow" else -1)))
+        return seen
+
+    monkeypatch.setattr("schemas.tables.delimited.os.fstat", look_and_change)
+    sentence = refusal(tmp_path, b"a;b\n1;2\n")
+    assert sentence == " changed while it was read; wait until it is written, and run the same command again"
