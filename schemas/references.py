@@ -95,3 +95,10 @@ def check_reference(task: TaskName, reference: Mapping[str, Any]) -> None:
         pydantic.ValidationError: A key is missing, or a value has the wrong type or is out of range.
     """
     REFERENCES[task].model_validate(reference)
+
+
+def knows_anything(reference: Any) -> bool:
+    """Return whether a reference knows any value; one that does not is scored by form alone, like none."""
+    if isinstance(reference, Mapping):
+        return any(map(knows_anything, reference.values()))
+    return reference is not None and reference != []

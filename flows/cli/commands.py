@@ -13,7 +13,7 @@ from flows.runtime.signals import interruptible
 COMMANDS: Final[Mapping[str, str]] = {
     "retrain": "Retrain, end to end. Run again, it resumes: finished stages are skipped.",
     "score": "Score rollouts of any model with the rewards.",
-    "synthesize": "Make a store, simulated or Olist's, and prompts with references from it.",
+    "synthesize": "Make a store, simulated, Olist's or of your own files, and prompts with references from it.",
     "curate": "Make one dataset of prompts: checked, scrubbed, without copies, split without leakage.",
     "train": "Train, and make before it what is not there yet. Run again, it resumes from its newest checkpoint.",
     "evaluate": "Evaluate on the test split, after all that it needs; exit code 3 where the verdict is no promotion.",

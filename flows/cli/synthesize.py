@@ -10,6 +10,7 @@ from flows.cli.options import Json, emit
 from flows.cli.output_folder import new_folder
 from flows.cli.tables.prompts import print_synthesis
 from flows.runtime.console import say, stage_progress
+from flows.runtime.own_files import own_files
 from schemas.config.profiles import synthesize_config
 from schemas.errors import InputError
 from tasks.synthesize import stage
@@ -22,6 +23,7 @@ REPORT_MIX = "extraction=40,sql_qa=40,insights=10,push=10"
 OPTIONS_OF_THEIR_OWN = {
     "source": "--source",
     "olist_dir": "--olist-dir",
+    "files": "--files",
     "orders": "--orders",
     "counts": "--count and --mix",
 }
@@ -31,8 +33,9 @@ OPTIONS_OF_THEIR_OWN = {
 def synthesize(
     count: Annotated[int, typer.Option(help="Prompts to make, split by the mix.")],
     out: Annotated[Path, typer.Option(help="The folder to write: new or empty.")],
-    source: Annotated[str, typer.Option(help="simulated, or olist.")] = "simulated",
+    source: Annotated[str, typer.Option(help="simulated, olist, or files.")] = "simulated",
     olist_dir: Annotated[Path | None, typer.Option(help="The folder of Olist's CSV files, as Kaggle ships it.")] = None,
+    files: Annotated[Path | None, typer.Option(help="The column map of your own files, with --source files.")] = None,
     seed: Annotated[int, typer.Option(help="Where all randomness comes from.")] = 42,
     mix: Annotated[str, typer.Option(help="Weights of the tasks.")] = REPORT_MIX,
     orders: Annotated[
@@ -46,11 +49,13 @@ def synthesize(
     ),
     as_json: Json = False,
 ) -> None:
-    """Make a store, simulated or Olist's, and prompts with references from it."""
+    """Make a store, simulated, Olist's or of your own files, and prompts with references from it."""
     if count < 1 or seed < 0:
         raise InputError(f"--count {count} --seed {seed}: give a count of 1 or more and a seed of 0 or more")
     if (source == "olist") != (olist_dir is not None):
         raise InputError("--source olist and --olist-dir FOLDER go together; give both or neither")
+    if (source == "files") != (files is not None):
+        raise InputError("--source files and --files MAP go together; give both or neither")
     if source == "olist" and orders is not None:
         raise InputError("--orders is for a simulated store; Olist's is as large as it is")
     for assignment in overrides:
@@ -58,17 +63,19 @@ def synthesize(
         if named in OPTIONS_OF_THEIR_OWN:
             raise InputError(f"--set synthesize.{named} has an option of its own; use {OPTIONS_OF_THEIR_OWN[named]}")
     counts = split_count(count, read_mix(mix))
-    section = {"source": source, "olist_dir": olist_dir, "orders": orders, "counts": counts}
+    section = {"source": source, "olist_dir": olist_dir, "files": files, "orders": orders, "counts": counts}
     config = synthesize_config(section, overrides)
-    store = f"a store of {config.orders_to_simulate} simulated orders" if source == "simulated" else str(olist_dir)
+    simulated = f"a store of {config.orders_to_simulate} simulated orders"
+    store = simulated if source == "simulated" else str(olist_dir or files)
     say(f"making {count} prompts from {store}, seed {seed}")
     started = time.monotonic()
+    own = own_files(config, state)
     with new_folder(out) as draft, stage_progress("synthesize") as progress:
         served = None
         if config.logs is not None:
             served = draft / SERVED_FILE
             write_served_prompts(config.logs, config.counts, served)
-        summary = stage.run(config, seed, draft, progress, state, served)
+        summary = stage.run(config, seed, draft, progress, state, served, own)
     seconds = time.monotonic() - started
     print_synthesis(summary)
     say(f"prompts and store in {out}, in {seconds:.1f} s")

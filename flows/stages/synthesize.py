@@ -7,6 +7,7 @@ from typing import Any
 from prefect import flow
 
 from flows.runtime.console import say
+from flows.runtime.own_files import SOURCES, own_files
 from flows.stages.prompts_from_logs import served_prompts
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from schemas.config.config import Config, SynthesizeConfig
@@ -17,21 +18,23 @@ from schemas.tables.summary import SUMMARY_FILE
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.source import file_digests
 from tasks.synthesize import stage as synthesize_stage
+from tasks.synthesize.own.opened import OwnFiles
 
 
 @flow(name="synthesize", flow_run_name="synthesize-seed{config.seed}", validate_parameters=False)
 def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> StageResult:
     """Make the store and the prompts."""
     served = served_prompts(config, fresh=fresh)
+    own = own_files(config.synthesize, config.state.root)
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
-        synthesize_stage.run(config.synthesize, config.seed, output, progress, config.state.root, served)
+        synthesize_stage.run(config.synthesize, config.seed, output, progress, config.state.root, served, own)
 
     stage = Stage(
         name="synthesize",
         kind="prompts",
-        sources=("tasks.synthesize.stage",),
-        config_digest=config_digest(config.seed, _key_inputs(config.synthesize, served)),
+        sources=("tasks.synthesize.stage", *(SOURCES if own is not None else ())),
+        config_digest=config_digest(config.seed, _key_inputs(config.synthesize, served, own)),
         inputs={},
         work=work,
         summary=_figures,
@@ -43,11 +46,19 @@ def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> Sta
     return result
 
 
-def _key_inputs(config: SynthesizeConfig, served: Path | None) -> dict[str, Any]:
+def _key_inputs(config: SynthesizeConfig, served: Path | None, own: OwnFiles | None) -> dict[str, Any]:
     """Return the settings that decide the prompts: files by content, an endpoint without its address."""
     values = config.model_dump(
-        mode="json", exclude={"olist_dir": True, "logs": True, "paraphrase": set(HOW_IT_IS_REACHED)}
+        mode="json",
+        exclude={
+            "olist_dir": True,
+            "files": True,
+            "logs": True,
+            "paraphrase": set(HOW_IT_IS_REACHED),
+        },
     )
+    if own is not None:
+        values["own_files"] = own.identity
     if served is not None:
         values["served_prompts"] = file_digests([served])
     if config.olist_dir is not None:
@@ -60,6 +71,8 @@ def _figures(folder: Path) -> Mapping[str, Any]:
     figures: dict[str, Any] = {f"prompts {task}": count for task, count in summary.made.items()}
     if summary.paraphrases is not None:
         figures |= {f"paraphrases {task}": count for task, count in summary.paraphrases.made.items()}
+    if summary.source == "files":
+        figures |= {f"{task} from {source}": n for task, by in summary.origins.items() for source, n in by.items()}
     if summary.served is not None:
         figures |= {f"served prompts {task}": count for task, count in summary.served.items()}
     return figures | {f"warning {number}": text for number, text in enumerate(summary.warnings, start=1)}

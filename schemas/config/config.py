@@ -87,10 +87,16 @@ class ParaphraseConfig(EndpointSection):
 class SynthesizeConfig(Section):
     """The store and the prompts that are made from it."""
 
-    source: Literal["simulated", "olist"] = "simulated"
-    """`simulated` generates a store from the seed; `olist` reads a folder as Kaggle ships it."""
+    source: Literal["simulated", "olist", "files"] = "simulated"
+    """`simulated` generates a store from the seed; `olist` reads a folder as Kaggle ships it; `files` reads a shop's
+    own files (docs/your-data.md)."""
     olist_dir: Path | None = None
     """The folder of Olist's CSV files; needed where the source is `olist`."""
+    files: Path | None = None
+    """The column map of a shop's own files; needed where the source is `files`."""
+    simulate: tuple[TaskName, ...] = ()
+    """With the source `files`: tasks that are made from a simulated store instead, because the files have nothing of
+    them. Other tasks of which the files have nothing are not made."""
     orders: int | None = Field(default=None, ge=50, le=MOST_ASKED)
     """Orders in a simulated store; where not set, one per prompt, but at least 1,500 and at most 100,000."""
     counts: dict[TaskName, int]
@@ -118,6 +124,20 @@ class SynthesizeConfig(Section):
     def _olist_needs_its_folder(self) -> "SynthesizeConfig":
         if self.source == "olist" and self.olist_dir is None:
             raise ValueError("source is 'olist' but olist_dir is not set; add --set synthesize.olist_dir=FOLDER")
+        return self
+
+    @model_validator(mode="after")
+    def _files_need_their_map(self) -> "SynthesizeConfig":
+        if (self.source == "files") != (self.files is not None):
+            raise ValueError(
+                f"source is {self.source!r} and files is {'not set' if self.files is None else self.files}; a column "
+                'map belongs to source = "files": set both or neither'
+            )
+        if self.simulate and self.source != "files":
+            raise ValueError(f'simulate is for source = "files", and source is {self.source!r}; leave it out')
+        for task in self.simulate:
+            if not self.counts.get(task):
+                raise ValueError(f"simulate names {task}, of which counts asks none; give it a count, or leave it out")
         return self
 
     @model_validator(mode="after")

@@ -30,8 +30,13 @@ FIRST_YEAR: Final = 1970
 WRITTEN_BY_PEOPLE: Final = frozenset({FILE_NAMES["reviews"]})
 
 
-def read_store(folder: Path) -> Store:
+def read_store(folder: Path, *, complete: bool = False) -> Store:
     """Read and check every table of a store; other files in the folder, such as Olist's geolocation, are ignored.
+
+    Args:
+        folder: The folder of its CSV files.
+        complete: Whether it must be whole as Olist's is, every table with rows and every column that Olist fills; a
+            store of a shop's own files may lack some.
 
     Raises:
         InputError: The folder cannot be read, lacks a table, or a table breaks its schema; names the file, column and
@@ -48,7 +53,11 @@ def read_store(folder: Path) -> Store:
         raise InputError(
             f"store folder {folder} lacks {', '.join(missing)}; put Olist's CSV files there by these names"
         )
-    tables = {table: read_table(folder / name, table) for table, name in FILE_NAMES.items() if name in found}
+    tables = {
+        table: read_table(folder / name, table, complete=complete)
+        for table, name in FILE_NAMES.items()
+        if name in found
+    }
     _check_links(folder, tables)
     return Store(**tables)
 
@@ -63,8 +72,13 @@ def write_store(store: Store, folder: Path) -> None:
             (folder / name).write_bytes(frame.write_csv(datetime_format=TIMESTAMP_FORMAT).encode())
 
 
-def read_table(path: Path, table: str) -> pl.DataFrame:
+def read_table(path: Path, table: str, *, complete: bool = False) -> pl.DataFrame:
     """Read one CSV file and check it against the model of the table.
+
+    Args:
+        path: The file.
+        table: Name of the table.
+        complete: Whether it must have rows, and values wherever Olist has them.
 
     Raises:
         InputError: The file cannot be read, is empty, or breaks its schema.
@@ -74,10 +88,12 @@ def read_table(path: Path, table: str) -> pl.DataFrame:
     columns = {name: column.dtype.type for name, column in TABLES[table].to_schema().columns.items()}
     text = _read_text_columns(path)
     _check_columns(path, text, tuple(columns))
-    if text.is_empty():
+    if complete and text.is_empty():
         raise InputError(f"{path} has a header but no rows; export it again")
     _check_widths(path, text)
     frame = text.select(_typed(path, text[name], dtype) for name, dtype in columns.items())
+    if complete:
+        _check_complete(path, frame, table)
     _check_values(path, frame, table)
     return frame
 
@@ -132,6 +148,19 @@ def _typed(path: Path, text: pl.Series, dtype: pl.DataType) -> pl.Series:
             f"{f' (and {more} more rows)' if more else ''}; correct it"
         )
     return values
+
+
+def _check_complete(path: Path, frame: pl.DataFrame, table: str) -> None:
+    from schemas.store.tables import NEVER_EMPTY_IN_OLIST
+
+    for column in NEVER_EMPTY_IN_OLIST.get(table, ()):
+        empty = frame[column].is_null().arg_true()
+        if len(empty):
+            more = f" (and {len(empty) - 1} more failures)" if len(empty) > 1 else ""
+            raise InputError(
+                f"{path}: column {column}, row {empty[0] + FIRST_ROW} is empty, and it must have a value{more}; "
+                "correct it"
+            )
 
 
 def _check_values(path: Path, frame: pl.DataFrame, table: str) -> None:

@@ -13,6 +13,7 @@ from polars.exceptions import PolarsError
 
 from schemas.documents import Rollout
 from schemas.errors import InputError
+from schemas.references import knows_anything
 from schemas.tables.parquet import ROWS_PER_GROUP, ParquetTable, open_parquet
 from schemas.tasks import TaskName
 
@@ -55,7 +56,8 @@ class PromptRow:
     prompt: str
     reference: Mapping[str, Any]
     source: str
-    """Its origin: a store, `simulated` or `olist`, a served model's `logs`, or a shop's name for its own prompts."""
+    """Its origin: a store, `simulated` or `olist`, a shop's `files`, a served model's `logs`, or a shop's name for its
+    own prompts."""
     customer_id: str | None
     """Olist's `customer_unique_id`: the person."""
     order_id: str | None
@@ -75,7 +77,7 @@ class PromptRow:
             task=self.task,
             prompt=self.prompt,
             completion=completion,
-            reference=dict(self.reference) or None,
+            reference=dict(self.reference) if knows_anything(self.reference) else None,
             **drawn,
         )
 

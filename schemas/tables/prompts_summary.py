@@ -1,6 +1,6 @@
 """Summary of synthesized prompts: what was asked for, what was made, and what is to be known of it."""
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.tables.summary import Summary
 from schemas.tasks import TaskName
@@ -35,13 +35,17 @@ class PromptsSummary(Summary):
     """Counts of synthesized prompts."""
 
     source: str
-    """Kind of the store: `simulated` or `olist`."""
+    """Kind of the source: `simulated`, `olist` or `files`."""
     seed: int
     store: StoreSize
     asked: dict[TaskName, int]
     """Prompts asked for, of every task."""
     made: dict[TaskName, int]
     """Prompts made, of every task, without paraphrases."""
+    origins: dict[TaskName, dict[str, int]] = Field(default_factory=dict)
+    """All prompts of every task by where they came from: `simulated`, `olist`, `files` or `logs`."""
+    without_reference: dict[TaskName, int] = Field(default_factory=dict)
+    """Prompts of which nothing of the right answer is known, by task."""
     paraphrases: ParaphraseCounts | None
     """None without a paraphrasing model."""
     served: dict[TaskName, int] | None = None

@@ -110,7 +110,7 @@ def drop_personal_ids(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
     Such an identifier cannot be replaced, because it links rows; it is removed from the dropped row.
     """
-    personal = {column: _personal(table[column]) for column in NAMED}
+    personal = {column: personal_identifiers(table[column]) for column in NAMED}
     is_personal = table.select(pl.any_horizontal(personal.values())).to_series()
     named = [
         f"{', '.join(column for column in NAMED if personal[column][row])} holds personal data; give a pseudonym"
@@ -136,7 +136,8 @@ def find_too_long(table: pl.DataFrame, lengths: PromptLengths, most_tokens: int)
     return pl.Series("too_long", [None] * table.height, pl.String).scatter(rows, details)
 
 
-def _personal(identifiers: pl.Series) -> pl.Series:
+def personal_identifiers(identifiers: pl.Series) -> pl.Series:
+    """Return of each identifier whether it is personal data; the series has the name of its column."""
     # Most shops name their rows by 32 hexadecimal digits, as Olist does: these need no full search.
     odd = ~identifiers.str.contains(r"^[0-9a-f]{32}$").fill_null(value=True)
     verdicts = {name: _is_personal(name, identifiers.name) for name in identifiers.filter(odd).unique()}

@@ -1,31 +1,24 @@
 """Synthesize stage: a store, and prompts with references made from it."""
 
-import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from schemas.config.config import SynthesizeConfig
 from schemas.errors import InputError
 from schemas.progress import Progress
-from schemas.store.files import read_store, write_store
+from schemas.references import knows_anything
+from schemas.store.files import write_store
 from schemas.store.store import Store
 from schemas.tables.prompts import PromptRow, PromptTableWriter, open_prompt_table, read_prompts
 from schemas.tables.prompts_summary import ParaphraseCounts, PromptsSummary, StoreSize
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.commerce.example_makers import EXAMPLE_MAKERS
-from tasks.commerce.sql_qa.shown_schema import shown_system
-from tasks.synthesize.prompt_rows import as_prompt_row
-from tasks.synthesize.simulated import simulate_store
+from tasks.synthesize.own.opened import OwnFiles
+from tasks.synthesize.sources import REMEDIES, open_source
 
 ROWS_BETWEEN_REPORTS: Final = 50
-REMEDIES: Final = {
-    "simulated": "use more orders",
-    "olist": "use a simulated store, the only one that knows who comes back (churn)",
-}
 ANSWERS_FOLDER: Final = "paraphrases"
 """Folder of a paraphrasing model's answers, in the state folder."""
 
@@ -37,6 +30,7 @@ def run(
     progress: Progress,
     state: Path,
     served: Path | None = None,
+    own: OwnFiles | None = None,
 ) -> PromptsSummary:
     """Write `store/`, `prompts.parquet` and `summary.json` into the output folder; equal inputs give equal bytes.
 
@@ -51,18 +45,20 @@ def run(
         progress: Called with the prompts now and then.
         state: The state folder, which keeps a paraphrasing model's answers; unused without paraphrasing.
         served: A table of prompts from a served model's logs; None for none.
+        own: The shop's files, where they are the source.
 
     Returns:
         The content of `summary.json`.
 
     Raises:
-        InputError: Olist's folder cannot be read, no task finds any material in the store, or the paraphrasing endpoint
-            fails.
+        InputError: The files of the source cannot be read, no task finds any material in them, or the paraphrasing
+            endpoint fails.
     """
     asked: dict[TaskName, int] = {task: config.counts.get(task, 0) for task in TASK_NAMES}
-    store = _read_or_simulate(config, seed, progress)
-    write_store(store, output / "store")
+    source = open_source(config, seed, own, progress)
+    write_store(source.store, output / "store")
     made: Counter[TaskName] = Counter()
+    counts = _Counts()
     with ExitStack() as stack:
         paraphraser = None
         if config.paraphrase is not None:
@@ -72,28 +68,41 @@ def run(
             paraphraser = stack.enter_context(open_paraphraser(config.paraphrase, seed, state / ANSWERS_FOLDER))
         table = stack.enter_context(open_prompt_table(output / "prompts.parquet"))
         for task, count in asked.items():
-            rows = _rows(config, task, count, store, seed)
+            rows = source.rows(task, count)
             for row in rows if paraphraser is None else paraphraser.follow(rows):
                 table.add(row)
+                counts.add(row)
                 made[task] += row.parent_id is None
                 if made.total() % ROWS_BETWEEN_REPORTS == 0:
                     progress(made.total(), sum(asked.values()), f"{task} prompts")
-        added = _add_served(served, asked, table)
+        added = _add_served(served, asked, table, counts)
     if not made.total():
         wanted = ", ".join(task for task, count in asked.items() if count)
         raise InputError(
             f"the {config.source} store yields no prompt for {wanted}; ask for another task or "
-            f"{REMEDIES[config.source]}"
+            f"{REMEDIES[config.source]}{''.join(f' ({note})' for note in source.notes())}"
         )
     progress(made.total(), sum(asked.values()), "prompts")
     paraphrases = None if paraphraser is None else paraphraser.tally.counts()
-    summary = _summary(config, seed, store, asked, made, paraphrases, added)
+    summary = _summary(config, seed, source.store, asked, made, paraphrases, added, counts, source.notes())
     summary.write(output)
     return summary
 
 
+class _Counts:
+    """Counts of all rows of the table."""
+
+    def __init__(self) -> None:
+        self.origins: Counter[tuple[TaskName, str]] = Counter()
+        self.without_reference: Counter[TaskName] = Counter()
+
+    def add(self, row: PromptRow) -> None:
+        self.origins[row.task, row.source] += 1
+        self.without_reference[row.task] += not knows_anything(row.reference)
+
+
 def _add_served(
-    served: Path | None, asked: Mapping[TaskName, int], table: PromptTableWriter
+    served: Path | None, asked: Mapping[TaskName, int], table: PromptTableWriter, counts: _Counts
 ) -> dict[TaskName, int] | None:
     """Add the prompts of a served model's logs, and return how many of each task."""
     if served is None:
@@ -101,27 +110,9 @@ def _add_served(
     added: Counter[TaskName] = Counter()
     for row in read_prompts(served):
         table.add(row)
+        counts.add(row)
         added[row.task] += 1
     return {task: added[task] for task in asked}
-
-
-def _read_or_simulate(config: SynthesizeConfig, seed: int, progress: Progress) -> Store:
-    total = sum(config.counts.values())
-    if config.source == "simulated":
-        progress(0, total, f"simulating {config.orders_to_simulate} orders")
-        return simulate_store(config.orders_to_simulate, random.Random(f"{seed}:store"))
-    if config.olist_dir is None:
-        raise InputError("synthesize.source is 'olist' but no folder is given; add --set synthesize.olist_dir=FOLDER")
-    progress(0, total, f"reading {config.olist_dir}")
-    return read_store(config.olist_dir)
-
-
-def _rows(config: SynthesizeConfig, task: TaskName, count: int, store: Store, seed: int) -> Iterator[PromptRow]:
-    if count:
-        for example in EXAMPLE_MAKERS[task](store, random.Random(f"{seed}:{task}"), count):
-            shows_part = task == "sql_qa" and config.sql_schema == "needed"
-            shown = replace(example, system=shown_system(example.prompt)) if shows_part else example
-            yield as_prompt_row(shown, config.source)
 
 
 def _summary(
@@ -132,6 +123,8 @@ def _summary(
     made: Counter[TaskName],
     paraphrases: ParaphraseCounts | None,
     served: Mapping[TaskName, int] | None,
+    counts: _Counts,
+    notes: list[str],
 ) -> PromptsSummary:
     added = Counter(paraphrases.made if paraphrases else {}) + Counter(served or {})
     prompts = {task: made[task] + added[task] for task in asked}
@@ -144,11 +137,16 @@ def _summary(
         store=StoreSize(orders=store.orders.height, reviews=store.reviews.height, products=store.products.height),
         asked=dict(asked),
         made={task: made[task] for task in asked},
+        origins={
+            task: {source: count for (of, source), count in sorted(counts.origins.items()) if of == task}
+            for task in asked
+        },
+        without_reference={task: count for task, count in counts.without_reference.items() if count},
         paraphrases=paraphrases,
         served=None if served is None else dict(served),
         minority_floor=config.minority_floor,
         minorities=minorities,
-        warnings=_warnings(config, asked, made, minorities, paraphrases),
+        warnings=[*_warnings(config, asked, made, minorities, paraphrases), *notes, *_untold(counts)],
     )
 
 
@@ -173,3 +171,12 @@ def _warnings(
     if paraphrases and paraphrases.failure:
         warnings.append(f"paraphrases are missing: {paraphrases.failure}")
     return warnings
+
+
+def _untold(counts: _Counts) -> list[str]:
+    return [
+        f"{count:,} prompts of {task} have no reference: in training they are scored by form alone, which a wrong "
+        "answer has, too, and in the test split they count once people gave them a reference"
+        for task, count in counts.without_reference.items()
+        if count
+    ]

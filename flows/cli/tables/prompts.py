@@ -11,6 +11,10 @@ def print_synthesis(summary: PromptsSummary) -> None:
     counts = {"made": summary.made, "paraphrases": summary.paraphrases.made if summary.paraphrases else {}}
     if summary.served is not None:
         counts["from logs"] = summary.served
+    if summary.source == "files":
+        sources = dict.fromkeys(source for by_source in summary.origins.values() for source in by_source)
+        counts = {source: {task: by.get(source, 0) for task, by in summary.origins.items()} for source in sources}
+        counts["no reference"] = summary.without_reference
     print_table(
         f"Prompts by task, from {summary.store.orders} {summary.source} orders",
         ("task", "asked", *counts),

@@ -91,6 +91,7 @@ def _profiles(store: Store, hazards: "DataFrame") -> "DataFrame":
         .join(hazards, on="customer_unique_id")
         .join(favourites, on="customer_unique_id", how="left")
         .rename({"customer_unique_id": "customer_id", "product_category_name": "category"})
+        .drop_nulls("state")
         .sort("customer_id")
         .select(Profile._fields)
     )

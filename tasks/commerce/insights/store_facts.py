@@ -26,6 +26,7 @@ PAYMENTS: Final = {
     "credit_card": "cartão de crédito",
     "debit_card": "cartão de débito",
     "boleto": "boleto",
+    "pix": "Pix",
     "voucher": "cupom",
 }
 ROWS: Final = (3, 4)
@@ -33,9 +34,12 @@ COLUMNS: Final = 3
 MIN_ORDERS: Final = 5
 """A row about fewer orders is not informative."""
 WINDOW_MONTHS: Final = (2, 3, 4, 5, 6, 9, 12)
+DIVISORS: Final = (5, 7)
+"""Places of the sums that a measure divides by beside orders and items: delivered orders, and reviews."""
 DRAWS: Final = 50
 """Consecutive failed draws after which the store counts as too small for a table."""
 
+SUMS: Final = 8
 Sums = tuple[int, ...]
 """Sums of a group in a period: orders, items, cents of price and of freight, late and delivered orders, stars, and
 reviews of its orders."""
@@ -61,15 +65,17 @@ class Measure:
     """The fact, with `{}` for the number."""
     worst_first: bool = False
     """Whether the lowest value is the most informative."""
+    known_by: int = 0
+    """Place of the sum that is 0 in a store that does not know the measure."""
 
 
 MEASURES: Final = (
     Measure("Receita", lambda sums: sums[2] / 100, reais, "receita de {}"),
-    Measure("Atrasos", lambda sums: sums[4] / sums[5], percent, "{} de atrasos"),
-    Measure("Nota média", lambda sums: sums[6] / sums[7], decimal, "nota média {}", worst_first=True),
+    Measure("Atrasos", lambda sums: sums[4] / sums[5], percent, "{} de atrasos", known_by=5),
+    Measure("Nota média", lambda sums: sums[6] / sums[7], decimal, "nota média {}", worst_first=True, known_by=7),
     Measure("Pedidos", lambda sums: sums[0], lambda value: decimal(value, 0), "{} pedidos"),
     Measure("Ticket médio", lambda sums: sums[2] / 100 / sums[0], reais, "ticket médio de {}"),
-    Measure("Frete médio", lambda sums: sums[3] / 100 / sums[1], reais, "frete médio de {}"),
+    Measure("Frete médio", lambda sums: sums[3] / 100 / sums[1], reais, "frete médio de {}", known_by=3),
 )
 
 
@@ -91,6 +97,13 @@ class Ledger:
     total: tuple[Sums, ...]
     """The sums of all sales of the first n months, n from 0 on."""
     dimensions: tuple[Dimension, ...]
+    measures: tuple[Measure, ...]
+    """Those that the store knows, `COLUMNS` at least."""
+
+    def enough(self, sums: Sums) -> bool:
+        """Return whether a row has orders enough, and all that its measures divide by."""
+        known = self.total[-1]
+        return sums[0] >= MIN_ORDERS and all(sums[place] > 0 for place in DIVISORS if known[place])
 
 
 def fact_tables(store: Store, generator: random.Random) -> Iterator[FactTable]:
@@ -108,23 +121,23 @@ def _draw(ledger: Ledger, generator: random.Random) -> FactTable | None:
     length = min(generator.choice(WINDOW_MONTHS), len(ledger.months))
     start = generator.randrange(len(ledger.months) - length + 1)
     dimension = generator.choice((*ledger.dimensions, None))
-    sums = _of_months(ledger, start, length) if dimension is None else _of_groups(dimension, start, length)
+    sums = _of_months(ledger, start, length) if dimension is None else _of_groups(ledger, dimension, start, length)
     rows = generator.choice(ROWS)
     if len(sums) < min(ROWS):
         return None
     names = generator.sample(sorted(sums), min(rows, len(sums)))
     if not _tell_apart(names):
         return None
-    measures = [MEASURES[place] for place in sorted(generator.sample(range(len(MEASURES)), COLUMNS))]
+    measures = [ledger.measures[place] for place in sorted(generator.sample(range(len(ledger.measures)), COLUMNS))]
     period = f"{_month(ledger.months[start])} a {_month(ledger.months[start + length - 1])}"
     title = "Mês" if dimension is None else dimension.title
     return _table(title, {name: sums[name] for name in names}, measures, period)
 
 
-def _of_groups(dimension: Dimension, start: int, length: int) -> dict[str, Sums]:
+def _of_groups(ledger: Ledger, dimension: Dimension, start: int, length: int) -> dict[str, Sums]:
     """Return the sums of each group with enough sales in a span of months."""
     spans = {name: _difference(running, start, start + length) for name, running in dimension.running.items()}
-    return {name: sums for name, sums in spans.items() if _enough(sums)}
+    return {name: sums for name, sums in spans.items() if ledger.enough(sums)}
 
 
 def _of_months(ledger: Ledger, start: int, length: int) -> dict[str, Sums]:
@@ -135,16 +148,11 @@ def _of_months(ledger: Ledger, start: int, length: int) -> dict[str, Sums]:
         )
         for month in range(start, start + length)
     }
-    return {name: sums for name, sums in spans.items() if _enough(sums)}
+    return {name: sums for name, sums in spans.items() if ledger.enough(sums)}
 
 
 def _difference(running: Sequence[Sums], start: int, end: int) -> Sums:
     return tuple(high - low for high, low in zip(running[end], running[start], strict=True))
-
-
-def _enough(sums: Sums) -> bool:
-    orders, delivered, rated = sums[0], sums[5], sums[7]
-    return orders >= MIN_ORDERS and delivered > 0 and rated > 0
 
 
 def _tell_apart(names: Sequence[str]) -> bool:
@@ -174,19 +182,21 @@ def _month(day: date) -> str:
 
 
 def _sum_up(store: Store) -> Ledger:
+    import polars as pl
+
     sales = _sales(store)
     months = sales["month"].unique().sort().to_list()
-    states = _running(sales, "customer_state", months, _state)
     dimensions = (
-        Dimension("Estado", states),
+        Dimension("Estado", _running(sales, "customer_state", months, _state)),
         Dimension("Categoria", _running(sales, "product_category_name", months, readable_category)),
         Dimension("Estado do vendedor", _running(sales, "seller_state", months, _state)),
         Dimension("Pagamento", _running(sales, "payment_type", months, PAYMENTS.get)),
         Dimension("Dia da compra", _running(sales, "weekday", months, lambda day: WEEKDAYS[day - 1])),
     )
-    # Each order has one state, so not even orders count twice in the sum over the states.
-    total = tuple(_sum(parts) for parts in zip(*states.values(), strict=True))
-    return Ledger(months, total, dimensions)
+    of_all = _running(sales.with_columns(whole=pl.lit("")), "whole", months, str)
+    total = of_all.get("", ((0,) * SUMS,))
+    measures = tuple(measure for measure in MEASURES if total[-1][measure.known_by])
+    return Ledger(months, total, dimensions, measures)
 
 
 def _sum(parts: Iterable[Sums]) -> Sums:
@@ -222,7 +232,7 @@ def _running(
         .select(column, "month", "orders", "items", "cents", "freight_cents", "late", "delivered", "stars", "rated")
     )
     place = {month: number for number, month in enumerate(months)}
-    zeros = (0,) * 8
+    zeros = (0,) * SUMS
     monthly: dict[str, list[Sums]] = {}
     for group, month, *sums in table.rows():
         name = name_of(group)

@@ -78,7 +78,7 @@ def segments_of(store: Store) -> list[str]:
 
     purchases = _purchases(store)
     tastes = purchases.select("state", "category").drop_nulls().unique().sort("state", "category").rows()
-    states = [StateCode(state) for state in sorted(purchases["state"].unique())]
+    states = [StateCode(state) for state in sorted(purchases["state"].drop_nulls().unique())]
     shoppers = purchases.group_by("customer_unique_id").agg(orders=pl.n_unique("order_id"), silent=pl.min("days_ago"))
     longest = shoppers["silent"].max()
     silent = [days for days in SILENT_DAYS if isinstance(longest, int) and days <= longest]

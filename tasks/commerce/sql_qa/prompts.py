@@ -27,6 +27,8 @@ def examples(store: Store, generator: random.Random, count: int) -> Iterator[Exa
     A round has each family as often as its level says, in random order. A family drops out once all its questions were
     used in all wordings.
     """
+    if store.orders.is_empty():
+        return
     part = cut(store)
     databases, known = Databases.from_store(part), values_of(part)
     left = {family.name: _of_family(family, known, databases, generator) for family in read_families()}

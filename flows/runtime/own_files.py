@@ -1,0 +1,33 @@
+"""A shop's own files, opened with the key of the state folder and with curation's search for personal data."""
+
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from schemas.config.config import SynthesizeConfig
+from tasks.curate.quarantine import personal_identifiers
+from tasks.synthesize.own.identities import open_key
+from tasks.synthesize.own.opened import OwnFiles, open_own_files
+
+SOURCES: Final = ("tasks.curate.quarantine",)
+"""Modules that decide which identities are replaced, for a stage's key."""
+
+
+def own_files(config: SynthesizeConfig, state: Path) -> OwnFiles | None:
+    """Return the files of `synthesize.files`; None where another source is set.
+
+    Args:
+        config: The section of synthesis.
+        state: The state folder, which keeps the key of pseudonyms.
+
+    Raises:
+        InputError: The column map is invalid, or a file of it cannot be read.
+    """
+    if config.files is None:
+        return None
+    return open_own_files(config.files, open_key(state), _hold_personal_data)
+
+
+def _hold_personal_data(identifiers: pl.Series) -> bool:
+    return bool(personal_identifiers(identifiers).any())

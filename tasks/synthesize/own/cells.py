@@ -1,0 +1,203 @@
+"""Cells of a shop's files as values: texts, numbers, moments, and true or false.
+
+No message repeats a cell: in a column that was mapped by mistake it may be a name or a number of a person.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import polars as pl
+
+from schemas.errors import InputError
+from schemas.store.files import FIRST_YEAR
+from schemas.tables.decimal_comma import Decimals, read_numbers
+
+TRUE: Final = ("true", "1", "sim", "s", "yes")
+FALSE: Final = ("false", "0", "não", "nao", "n", "no")
+LAST_YEAR: Final = 2200
+HERE: Final = "America/Sao_Paulo"
+"""Clock of the store: moments with an offset are told by it, as most exports without one are."""
+_TIME: Final = r"(?:[T ,]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?)?"
+_OFFSET: Final = r" ?(Z|UTC|[+-]\d{2}:?\d{2})?"
+_YEAR_FIRST: Final = rf"^(\d{{4}})[-/](\d{{1,2}})[-/](\d{{1,2}}){_TIME}{_OFFSET}$"
+_YEAR_LAST: Final = rf"^(\d{{1,2}})[-/.](\d{{1,2}})[-/.](\d{{4}}){_TIME}{_OFFSET}$"
+
+DateOrder = Literal["day-first", "month-first"]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Texts of one column of a file, null where a cell is empty."""
+
+    texts: pl.Series
+    place: str
+    """The file and column, for messages."""
+    lines: bool
+    """Whether the file has lines of JSON instead of rows below a header."""
+    typed: bool
+    """Whether numbers were numbers in the file, so that they have a decimal point."""
+
+    def fault(self, broken: pl.Series, what: str) -> InputError:
+        """Return the error of the first broken cell.
+
+        Args:
+            broken: Whether each is.
+            what: What a cell is not, such as `a date`.
+        """
+        rows = broken.arg_true()
+        more = f" (and {len(rows) - 1:,} more)" if len(rows) > 1 else ""
+        return InputError(f"{self.place}: {self.row(rows[0])} is not {what}{more}; correct it, or leave it empty")
+
+    def row(self, number: int) -> str:
+        """Return how a row is called in the file."""
+        return f"line {number + 1}" if self.lines else f"row {number + 2}"
+
+    def translated(self, values: Mapping[str, str]) -> "Cells":
+        """Return the cells with our values for the file's, in any case; an empty value of ours is none."""
+        ours = {theirs.strip().lower(): value or None for theirs, value in values.items()}
+        stripped = self.texts.str.strip_chars().str.to_lowercase()
+        known = stripped.is_in([*ours]).fill_null(value=False)
+        replaced = stripped.replace_strict(ours, default=None, return_dtype=pl.String)
+        return Cells(replaced.zip_with(known, self.texts), self.place, self.lines, self.typed)
+
+
+def as_identifiers(cells: Cells) -> pl.Series:
+    """Return identifiers without spaces around them."""
+    stripped = cells.texts.str.strip_chars()
+    return stripped.set(stripped == "", None)
+
+
+def as_numbers(cells: Cells, decimals: Decimals | None) -> pl.Series:
+    """Return numbers; a CSV's as Brazilians or programs write them, all of a column in one way.
+
+    Raises:
+        InputError: A cell is no number, or it is not clear which one.
+    """
+    texts = as_identifiers(cells)
+    if not cells.typed:
+        return read_numbers(texts, cells.place, decimals)
+    if decimals == "comma":
+        with_comma = texts.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
+        texts = with_comma.zip_with(texts.str.contains(",", literal=True).fill_null(value=False), texts)
+    numbers = texts.cast(pl.Float64, strict=False)
+    broken = texts.is_not_null() & ~numbers.is_finite().fill_null(value=False)
+    if broken.any():
+        raise cells.fault(broken, "a number")
+    return numbers
+
+
+def as_whole_numbers(cells: Cells, decimals: Decimals | None) -> pl.Series:
+    """Return whole numbers.
+
+    Raises:
+        InputError: A cell is none, or it is not clear which one.
+    """
+    numbers = as_numbers(cells, decimals)
+    broken = ((numbers != numbers.round()) | (numbers.abs() > 2**53)).fill_null(value=False)
+    if broken.any():
+        raise cells.fault(broken, "a whole number")
+    return numbers.cast(pl.Int64)
+
+
+def as_flags(cells: Cells) -> pl.Series:
+    """Return true or false.
+
+    Raises:
+        InputError: A cell is neither.
+    """
+    texts = as_identifiers(cells).str.to_lowercase()
+    read = {**dict.fromkeys(TRUE, True), **dict.fromkeys(FALSE, False)}
+    flags = texts.replace_strict(read, default=None, return_dtype=pl.Boolean)
+    broken = texts.is_not_null() & flags.is_null()
+    if broken.any():
+        raise cells.fault(broken, "true or false")
+    return flags
+
+
+def date_order(columns: Iterable[Cells], given: DateOrder | None) -> DateOrder | None:
+    """Return the order of days and months in all dates of a file; None where no date needs one.
+
+    Args:
+        columns: The file's columns of dates.
+        given: The order that the column map says.
+
+    Raises:
+        InputError: Rows contradict each other or what was given, or no row tells.
+    """
+    shown: dict[DateOrder, str] = {}
+    undecided: str | None = None
+    for cells in columns:
+        parts = cells.texts.str.strip_chars().str.extract_groups(_YEAR_LAST).struct.unnest()
+        first, second = (parts[name].cast(pl.Int64) for name in ("1", "2"))
+        orders: tuple[tuple[DateOrder, pl.Series], ...] = (("day-first", first), ("month-first", second))
+        for order, days in orders:
+            rows = (days > 12).fill_null(value=False).arg_true()
+            if len(rows):
+                shown.setdefault(order, f"{cells.place}: {cells.row(rows[0])}")
+        rows = (first != second).fill_null(value=False).arg_true()
+        if len(rows):
+            undecided = undecided or f"{cells.place}: {cells.row(rows[0])}"
+    if given is not None:
+        return given
+    if len(shown) == len(("day-first", "month-first")):
+        raise InputError(
+            f"{shown['month-first']} has the month first, and {shown['day-first']} the day; write all dates in one way"
+        )
+    if not shown and undecided is not None:
+        raise InputError(
+            f'{undecided} is one of two dates, and no row tells which; say dates = "day-first" or "month-first" in '
+            "the column map"
+        )
+    return next(iter(shown), "day-first" if undecided is None else None)
+
+
+def as_moments(cells: Cells, order: DateOrder | None) -> pl.Series:
+    """Return moments by the clock of the store, to the second; a date alone is its midnight.
+
+    Raises:
+        InputError: A cell is no date that exists.
+    """
+    texts = as_identifiers(cells)
+    parts = texts.str.extract_groups(_YEAR_FIRST).struct.unnest()
+    day, month = ("1", "2") if order != "month-first" else ("2", "1")
+    other = texts.str.extract_groups(_YEAR_LAST).struct.unnest()
+    table = pl.DataFrame(
+        {
+            "year": parts["1"].fill_null(other["3"]),
+            "month": parts["2"].fill_null(other[month]),
+            "day": parts["3"].fill_null(other[day]),
+            **{
+                name: parts[group].fill_null(other[group])
+                for name, group in (("hour", "4"), ("minute", "5"), ("second", "6"), ("offset", "7"))
+            },
+        }
+    )
+    written = pl.format(
+        "{}-{}-{} {}:{}:{}",
+        "year",
+        *(pl.col(name).str.zfill(2) for name in ("month", "day")),
+        *(pl.col(name).fill_null("0").str.zfill(2) for name in ("hour", "minute", "second")),
+    )
+    naive = table.select(written.str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False)).to_series()
+    moments = _here(naive, table["offset"])
+    broken = texts.is_not_null() & ~moments.dt.year().is_between(FIRST_YEAR, LAST_YEAR).fill_null(value=False)
+    if broken.any():
+        raise cells.fault(broken, "a date such as 2024-01-31 23:59:59 or 31/01/2024 23:59")
+    return moments
+
+
+def _here(naive: pl.Series, offsets: pl.Series) -> pl.Series:
+    """Return moments by the store's clock: those with an offset moved to it, the others as they are."""
+    if not offsets.is_not_null().any():
+        return naive
+    marks = offsets.str.replace(r"^(?:Z|UTC)$", "+0000").str.replace(":", "", literal=True)
+    minutes = marks.str.slice(1, 2).cast(pl.Int64) * 60 + marks.str.slice(3, 2).cast(pl.Int64)
+    signed = pl.select(pl.when(marks.str.starts_with("-")).then(-minutes).otherwise(minutes)).to_series()
+    moved = pl.DataFrame({"naive": naive, "minutes": signed}).select(
+        (pl.col("naive") - pl.duration(minutes=pl.col("minutes")))
+        .dt.replace_time_zone("UTC")
+        .dt.convert_time_zone(HERE)
+        .dt.replace_time_zone(None)
+    )
+    return moved.to_series().zip_with(offsets.is_not_null(), naive)

@@ -1,0 +1,181 @@
+"""A shop's files as its column map names them: checked by name before any is read, and read as what they were then."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from schemas.digests import file_sha256
+from schemas.errors import InputError
+from schemas.store.column_map import (
+    IDENTITIES,
+    PROMPT,
+    ColumnMap,
+    MappedFile,
+    MappedPrompts,
+    MappedTableFile,
+    did_you_mean,
+    read_column_map,
+)
+from tasks.commerce.registry import TASKS
+from tasks.synthesize.own.cells import Cells, as_identifiers
+from tasks.synthesize.own.identities import KINDS, IsPersonal, personal_kinds, replaced
+from tasks.synthesize.own.rows import has_lines, is_typed, read_rows
+
+FOLLOWING: Final[Mapping[str, Mapping[str, str]]] = {
+    "orders": {"customer_id": "order_id"},
+    "customers": {"customer_unique_id": "customer_id"},
+    "reviews": {"review_id": "order_id"},
+}
+"""Identities of a table that follow from another column where they are not mapped: without a customer's id each order
+is of a person of its own, and without a review's each order has one."""
+
+Identities = Mapping[str, pl.Series]
+"""Identities of a file's rows, by our column."""
+
+
+@dataclass(frozen=True)
+class OwnFiles:
+    """Files of a shop, by its column map."""
+
+    column_map: ColumnMap
+    digests: Mapping[str, str]
+    """The sha256 of the map and of each file, by path."""
+    key: bytes
+    """Key of pseudonyms."""
+    is_personal: IsPersonal
+
+    @property
+    def identity(self) -> list[str]:
+        """Return what identifies their content, for a stage's key: no path, and of the key a digest."""
+        return [*self.digests.values(), hashlib.sha256(self.key).hexdigest()]
+
+    @cached_property
+    def _tables(self) -> Mapping[Path, pl.DataFrame]:
+        """Return the mapped columns of every file.
+
+        Raises:
+            InputError: A file cannot be read, or is not what it was when it was opened.
+        """
+        tables = {}
+        for path in self.column_map.files:
+            named = (name for file in self._files() if file.path == path for name in _columns(file))
+            tables[path] = read_rows(path, list(dict.fromkeys(named)))
+            if file_sha256(path) != self.digests[str(path)]:
+                raise InputError(f"{path} changed while it was read; wait until it is written, and run it again")
+        return tables
+
+    def _files(self) -> Iterator[MappedFile]:
+        yield from self.column_map.prompts
+        yield from self.column_map.tables
+
+    def rows(self, file: MappedFile) -> int:
+        """Return the number of rows of a file."""
+        return self._tables[file.path].height
+
+    def cells(self, file: MappedFile, name: str, ours: str) -> Cells:
+        """Return the cells of a column, with our values for the file's.
+
+        Args:
+            file: The file.
+            name: The file's column.
+            ours: Our column, whose values the map may translate.
+        """
+        place = f"{file.path}: column {name!r}"
+        cells = Cells(self._tables[file.path][name], place, has_lines(file.path), is_typed(file.path))
+        return cells.translated(file.values[ours]) if ours in file.values else cells
+
+    @cached_property
+    def _identities(self) -> tuple[list[Identities], list[str]]:
+        """Return the identities of each file, and the kinds of which pseudonyms were made."""
+        found = [dict(self._identities_of(file)) for file in self._files()]
+        columns = (
+            (name, f"{file.path}: column {file.columns[name]!r}", values)
+            for file, of_file in zip(self._files(), found, strict=True)
+            for name, values in of_file.items()
+            if name in file.columns
+        )
+        personal = personal_kinds(columns, self.is_personal)
+        for of_file in found:
+            of_file |= {name: replaced(of_file[name], self.key) for name in of_file if KINDS[name] in personal}
+        return [*found], personal
+
+    @property
+    def made_pseudonyms(self) -> list[str]:
+        """Return the kinds of identities that were replaced: `customer`, `order`, `review`, `seller`."""
+        return self._identities[1]
+
+    def identities(self, file: MappedFile) -> Identities:
+        """Return the identities of a file's rows by our column; none of them is personal data."""
+        place = next(place for place, each in enumerate(self._files()) if each is file)
+        return self._identities[0][place]
+
+    def _identities_of(self, file: MappedFile) -> Iterator[tuple[str, pl.Series]]:
+        following = FOLLOWING.get(file.table, {}) if isinstance(file, MappedTableFile) else {}
+        for ours in KINDS:
+            theirs = file.columns.get(ours) or file.columns.get(following.get(ours, ""))
+            if theirs is not None:
+                yield ours, as_identifiers(self.cells(file, theirs, ours))
+
+
+def open_own_files(path: Path, key: bytes, is_personal: IsPersonal) -> OwnFiles:
+    """Read a column map, check its names, and take the digests of its files.
+
+    Args:
+        path: The column map.
+        key: Key of pseudonyms.
+        is_personal: Finds personal data among identifiers.
+
+    Raises:
+        InputError: The map is invalid, or a file of it cannot be read.
+    """
+    column_map = read_column_map(path)
+    for number, prompts in enumerate(column_map.prompts, 1):
+        _check_inputs(f"column map {path}: prompts.{number}", prompts)
+    _refuse_queries_without_tables(path, column_map)
+    digests = {}
+    for file in (path, *column_map.files):
+        try:
+            digests[str(file)] = file_sha256(file)
+        except OSError as error:
+            raise InputError(f"{file} cannot be read ({error.strerror}); correct its path in {path}") from None
+    return OwnFiles(column_map, digests, key, is_personal)
+
+
+def _columns(file: MappedFile) -> Iterator[str]:
+    yield from file.columns.values()
+    if isinstance(file, MappedPrompts):
+        yield from file.reference.values()
+        if file.task_column is not None:
+            yield file.task_column
+
+
+def _check_inputs(place: str, prompts: MappedPrompts) -> None:
+    inputs = {name: field for task in prompts.tasks for name, field in TASKS[task].inputs.model_fields.items()}
+    given = [name for name in prompts.columns if name not in IDENTITIES]
+    for name in given:
+        if name != PROMPT and name not in inputs:
+            choices = [PROMPT, *inputs, *IDENTITIES]
+            near = did_you_mean(name, choices) or f"; use {', '.join(choices)}"
+            raise InputError(f"{place}: {name!r} is no input of {prompts.task or 'any task'}{near}")
+    if PROMPT in given and len(given) > 1:
+        others = ", ".join(name for name in given if name != PROMPT)
+        raise InputError(f"{place}: {PROMPT} is the whole text, and {others} would be no part of it; map either")
+    missing = [name for name, field in inputs.items() if field.is_required() and name not in given]
+    if PROMPT not in given and (missing if prompts.task else not given):
+        raise InputError(
+            f"{place}: columns lacks {', '.join(missing)}, from which the prompt is written; map them, or {PROMPT}"
+        )
+
+
+def _refuse_queries_without_tables(path: Path, column_map: ColumnMap) -> None:
+    if column_map.tables or not any(file.task == "sql_qa" for file in column_map.prompts):
+        return
+    raise InputError(
+        f"column map {path}: questions of sql_qa are answered by queries on the shop's tables, and it maps none; add "
+        "[[tables]], of orders at least"
+    )

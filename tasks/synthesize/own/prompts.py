@@ -1,0 +1,271 @@
+"""Prompts of a shop's own rows: each from the inputs of its task, as the gateway takes them, or from its whole text."""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, get_args, get_origin
+
+import polars as pl
+from pydantic import ValidationError
+
+from schemas.errors import InputError
+from schemas.faults import first_fault
+from schemas.references import REFERENCES, ExtractionFields, check_reference
+from schemas.store.column_map import IDENTITIES, PROMPT, MappedPrompts, did_you_mean, reference_fields
+from schemas.tables.prompts import PromptRow, content_id
+from schemas.tasks import TASK_NAMES, TaskName
+from tasks.commerce.extraction.review_reading import known_by_words
+from tasks.commerce.registry import TASKS
+from tasks.commerce.text.json_fields import sentiment_of
+from tasks.commerce.text.wordings import read_wording
+from tasks.synthesize.own.cells import Cells, as_flags, as_identifiers, as_numbers, as_whole_numbers
+from tasks.synthesize.own.opened import OwnFiles
+
+SOURCE: Final = "files"
+"""Origin of these prompts, as `PromptRow.source`."""
+EMPTY: Final = "nothing to read"
+TOO_LONG: Final = "too long"
+UNTOLD: Final = "complaint unknown"
+"""Reasons for which a row makes no prompt. Of a review whose sentiment is known the complaint has to be, too, as of the
+store's reviews: else to hide it would earn as much as to name it."""
+COMPLAINT: Final = "main_complaint"
+_BETWEEN_FACTS: Final = "|"
+
+Kind = Literal["text", "whole", "number", "flag", "list"]
+
+
+@dataclass
+class Skipped:
+    """Rows that made no prompt, by task and reason."""
+
+    rows: Counter[tuple[TaskName, str]] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """Rows of one file that are of one task, with the values of their columns."""
+
+    file: MappedPrompts
+    rows: Sequence[int]
+    inputs: Mapping[str, Sequence[Any]]
+    known: Mapping[str, Sequence[Any]]
+    identities: Mapping[str, Sequence[str | None]]
+    place: Cells
+    """Any column, to name a row by."""
+
+
+def own_prompts(
+    own: OwnFiles, task: TaskName, count: int, generator: random.Random, skipped: Skipped
+) -> Iterator[PromptRow]:
+    """Yield at most `count` prompts of a task from the rows that are some, in random order, each in one wording.
+
+    Args:
+        own: The shop's files.
+        task: The task.
+        count: Most prompts.
+        generator: Draws the rows, their order, and each prompt's wording.
+        skipped: Counts rows of the task without a prompt.
+
+    Raises:
+        InputError: A file cannot be read, or a row of it is wrong.
+    """
+    found = [_candidates(own, file, task) for file in own.column_map.prompts if task in file.tasks]
+    made = [row for candidates in found for row in _rows(candidates, task, generator, skipped)]
+    generator.shuffle(made)
+    yield from made[:count]
+
+
+def tasks_of_rows(own: OwnFiles) -> set[TaskName]:
+    """Return the tasks of which some rows may be."""
+    return {task for file in own.column_map.prompts for task in file.tasks}
+
+
+def _candidates(own: OwnFiles, file: MappedPrompts, task: TaskName) -> _Candidates:
+    is_of_task = _is_of_task(own, file, task)
+    annotations = {PROMPT: str} | {name: info.annotation for name, info in TASKS[task].inputs.model_fields.items()}
+
+    def read(columns: Mapping[str, str], kinds: Mapping[str, Any]) -> dict[str, list[Any]]:
+        values = {}
+        for ours, name in columns.items():
+            if ours in kinds:
+                cells = own.cells(file, name, ours)
+                values[ours] = _values(_only(cells, is_of_task), kind_of(kinds[ours]), file)
+        return values
+
+    known = {name: info.annotation for name, info in _model_of_fields(task).items()}
+    identities = own.identities(file)
+    return _Candidates(
+        file,
+        is_of_task.arg_true().to_list(),
+        read(file.columns, annotations),
+        read(file.reference, known),
+        {name: identities[name].to_list() for name in IDENTITIES if name in identities},
+        own.cells(file, next(iter(file.columns.values())), ""),
+    )
+
+
+def _is_of_task(own: OwnFiles, file: MappedPrompts, task: TaskName) -> pl.Series:
+    if file.task_column is None:
+        return pl.Series([True]).new_from_index(0, own.rows(file))
+    cells = own.cells(file, file.task_column, "task")
+    named = as_identifiers(cells)
+    unknown = ~named.is_in(TASK_NAMES).fill_null(value=False)
+    if unknown.any():
+        first = str(named[unknown.arg_true()[0]] or "")
+        near = did_you_mean(first, TASK_NAMES) or f"; use {', '.join(TASK_NAMES)}"
+        raise cells.fault(unknown, f"a task{near}")
+    return named == task
+
+
+def _only(cells: Cells, rows: pl.Series) -> Cells:
+    return Cells(cells.texts.set(~rows, None), cells.place, cells.lines, cells.typed)
+
+
+def _model_of_fields(task: TaskName) -> Mapping[str, Any]:
+    fields = {**REFERENCES[task].model_fields, **(ExtractionFields.model_fields if task == "extraction" else {})}
+    return {name: fields[name] for name in reference_fields(task)}
+
+
+def kind_of(annotation: Any) -> Kind:
+    """Return how a text is read for a field of this type."""
+    origins, leaves = _parts(annotation)
+    if list in origins:
+        return "list"
+    for kind, leaf in (("flag", bool), ("number", float), ("whole", int)):
+        if leaf in leaves:
+            return kind  # type: ignore[return-value]
+    return "text"
+
+
+def _parts(annotation: Any) -> tuple[set[Any], set[Any]]:
+    """Return the containers and the plain types of an annotation, however nested."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is None:
+        return set(), {annotation}
+    if origin is Literal:
+        return set(), {type(each) for each in arguments}
+    origins, leaves = {origin}, set()
+    for argument in arguments:
+        inner_origins, inner_leaves = _parts(argument)
+        origins |= inner_origins
+        leaves |= {leaf for leaf in inner_leaves if isinstance(leaf, type)}
+    return origins, leaves
+
+
+def _values(cells: Cells, kind: Kind, file: MappedPrompts) -> list[Any]:
+    if kind == "flag":
+        return as_flags(cells).to_list()
+    if kind == "number":
+        return as_numbers(cells, file.decimals).to_list()
+    if kind == "whole":
+        return as_whole_numbers(cells, file.decimals).to_list()
+    if kind == "list":
+        return [None if text is None else _facts(text) for text in cells.texts]
+    return cells.texts.to_list()
+
+
+def _facts(text: str) -> list[Any]:
+    """Return a list of JSON, or what stands between bars in a cell."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, list) else [part.strip() for part in text.split(_BETWEEN_FACTS) if part.strip()]
+
+
+def _rows(candidates: _Candidates, task: TaskName, generator: random.Random, skipped: Skipped) -> Iterator[PromptRow]:
+    instructions = read_wording(task).instructions
+    texts: dict[str, tuple[str, int]] = {}
+    for row in candidates.rows:
+        # Drawn for every row, so that an empty one does not move the wordings of others.
+        instruction = generator.choice(instructions)
+        given = {name: values[row] for name, values in candidates.inputs.items() if not _is_blank(values[row])}
+        if not given:
+            skipped.rows[task, EMPTY] += 1
+            continue
+        prompt = _prompt(candidates, task, row, given, instruction)
+        if prompt is None:
+            skipped.rows[task, TOO_LONG] += 1
+            continue
+        known = {name: values[row] for name, values in candidates.known.items()}
+        reference = _reference(task, known, given)
+        if reference is None:
+            skipped.rows[task, UNTOLD] += 1
+            continue
+        _check_reference(candidates, task, row, reference)
+        customer, order, review = (
+            candidates.identities[name][row] if name in candidates.identities else None for name in IDENTITIES
+        )
+        if review is not None:
+            said = repr(sorted(given.items()))
+            first, number = texts.setdefault(review, (said, row))
+            if first != said:
+                raise _fault(candidates, row, f"has the review_id of {candidates.place.row(number)}, and another text")
+            if number != row:
+                continue
+        content = (task, TASKS[task].system, prompt, reference)
+        yield PromptRow(content_id(*content), *content, SOURCE, customer, order, review)
+
+
+def _is_blank(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _prompt(
+    candidates: _Candidates, task: TaskName, row: int, given: Mapping[str, Any], instruction: str
+) -> str | None:
+    """Return the prompt of a row; None where a text of it is too long."""
+    if PROMPT in given:
+        return str(given[PROMPT])
+    try:
+        return TASKS[task].inputs.model_validate(given).prompt(instruction)
+    except ValidationError as error:
+        if all(fault["type"] == "string_too_long" for fault in error.errors(include_url=False, include_input=False)):
+            return None
+        raise _fault(candidates, row, f"makes no prompt of {task}: {first_fault(error)}") from None
+
+
+def _reference(task: TaskName, known: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the reference of a row, with what follows from what it knows; None where it knows too little of a review.
+
+    As of a store's review (`tasks.commerce.review_cases`): its stars decide the sentiment, and its words may tell more.
+    """
+    if task == "extraction":
+        return _extraction(known, str(given.get("review") or ""))
+    found = {name: known.get(name) for name in REFERENCES[task].model_fields}
+    if task == "sentiment" and found["polarity"] is None and found["score"] is not None:
+        found["polarity"] = sentiment_of(found["score"])
+    if task == "push":
+        found |= {name: given[name] for name, value in found.items() if value is None and name in given}
+        found = {name: " ".join(value.split()) if isinstance(value, str) else value for name, value in found.items()}
+    return found
+
+
+def _extraction(known: Mapping[str, Any], review: str) -> dict[str, Any] | None:
+    rating = known.get("rating")
+    fields = {name: known[name] for name in ExtractionFields.model_fields if known.get(name) is not None}
+    if rating is not None and 1 <= rating <= 5:
+        by_words = known_by_words(" ".join(review.split()), rating) if review else {}
+        fields = {**by_words, "sentiment": sentiment_of(rating), "sentiment_score": rating, **fields}
+    if fields.get("complaint_category") == "none":
+        fields.setdefault(COMPLAINT, "")
+    if fields and COMPLAINT not in fields:
+        return None
+    return {"rating": rating, "fields": fields}
+
+
+def _check_reference(candidates: _Candidates, task: TaskName, row: int, reference: Mapping[str, Any]) -> None:
+    try:
+        check_reference(task, reference)
+    except ValidationError as error:
+        raise _fault(
+            candidates,
+            row,
+            f"has no reference of {task}: {first_fault(error)}; translate values by [prompts.values.FIELD]",
+        ) from None
+
+
+def _fault(candidates: _Candidates, row: int, what: str) -> InputError:
+    return InputError(f"{candidates.file.path}: {candidates.place.row(row)} {what}; correct it")

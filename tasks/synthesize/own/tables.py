@@ -1,0 +1,288 @@
+"""Store of a shop's files: its tables in our columns, each row once, and every link between them kept."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import polars as pl
+
+from schemas.errors import InputError
+from schemas.store.column_map import MappedTableFile
+from schemas.store.mapped_tables import QUANTITY, TABLE_NAMES, TableName
+from schemas.store.store import Store
+from schemas.tables.table_check import table_faults
+from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.text_form import fold
+from tasks.synthesize.own.cells import (
+    Cells,
+    DateOrder,
+    as_flags,
+    as_identifiers,
+    as_moments,
+    as_numbers,
+    as_whole_numbers,
+    date_order,
+)
+from tasks.synthesize.own.identities import KINDS
+from tasks.synthesize.own.opened import OwnFiles
+
+DATA_FILES: Final = ("data/lexicons/states.txt",)
+ROW: Final = "row"
+"""Column with the number of a row in its file, from 0."""
+OWN_SELLER: Final = "loja"
+"""The shop itself, where no seller is mapped."""
+HIDDEN: Final = ("review_causes", "customer_hazards")
+KEYS: Final[Mapping[TableName, tuple[str, ...]]] = {
+    "orders": ("order_id",),
+    "items": ("order_id", "order_item_id"),
+    "payments": ("order_id", "payment_sequential"),
+    "reviews": ("review_id", "order_id"),
+    "customers": ("customer_id",),
+    "products": ("product_id",),
+    "sellers": ("seller_id",),
+    "category_translation": ("product_category_name",),
+    "review_causes": ("review_id",),
+    "customer_hazards": ("customer_unique_id",),
+}
+"""Columns that identify a row of a table."""
+TELLING: Final[Mapping[TableName, tuple[str, ...]]] = {
+    "items": ("product_id", "price"),
+    "payments": ("payment_type", "payment_value"),
+    "reviews": ("review_score", "review_comment_title", "review_comment_message"),
+}
+"""Columns without any of which a row of a flat file is no row of the table: an order without a review, say."""
+LATER: Final = (
+    ("orders", "order_purchase_timestamp", ("order_approved_at", "order_delivered_customer_date")),
+    ("reviews", "review_creation_date", ("review_answer_timestamp",)),
+)
+"""Moments, and those that are never before them."""
+MOST_PIECES: Final = 10_000
+"""Most pieces of a line of an order: more are a mistake."""
+_CEP_PREFIX: Final = 5
+
+
+def own_store(own: OwnFiles) -> Store:
+    """Return the store of a shop's files; tables that are not mapped are empty, but for rows that others name.
+
+    Raises:
+        InputError: A file cannot be read, a cell is not what its column holds, rows of one key differ, or a row names
+            another that is not there.
+    """
+    files = {file.table: file for file in own.column_map.tables}
+    tables = {name: _read_table(own, file) for name, file in files.items()}
+    tables = _with_named_rows(tables)
+    for name, file in files.items():
+        _check(own, file, tables[name])
+    _check_links(own, files, tables)
+    frames = {name: table.drop(ROW) for name, table in tables.items()}
+    return Store(
+        **{name: frames.get(name, _empty(name)) for name in TABLE_NAMES if name in frames or name not in HIDDEN}
+    )
+
+
+def _schema(table: TableName) -> dict[str, Any]:
+    from schemas.store.tables import TABLES
+
+    return {name: column.dtype.type for name, column in TABLES[table].to_schema().columns.items()}
+
+
+def _empty(table: TableName) -> pl.DataFrame:
+    return pl.DataFrame(schema=_schema(table))
+
+
+def _read_table(own: OwnFiles, file: MappedTableFile) -> pl.DataFrame:
+    """Return a table with all its columns and the number of each row in its file."""
+    schema = _schema(file.table)
+    identities = own.identities(file)
+    cells = {ours: own.cells(file, name, ours) for ours, name in file.columns.items() if ours not in KINDS}
+    order = date_order((each for ours, each in cells.items() if schema.get(ours) == pl.Datetime), file.dates)
+    values = {
+        ours: _typed(ours, each, schema.get(ours, pl.Int64()), file, order).alias(ours) for ours, each in cells.items()
+    }
+    if QUANTITY in values:
+        wrong = ~values[QUANTITY].is_between(0, MOST_PIECES).fill_null(value=True)
+        if wrong.any():
+            raise cells[QUANTITY].fault(wrong, f"a number of pieces from 0 to {MOST_PIECES:,}")
+    columns = {ROW: pl.int_range(own.rows(file), eager=True), **identities, **values}
+    read = pl.DataFrame({name: column.alias(name) for name, column in columns.items()})
+    read = _with_rows_alone(own, file, read.select(ROW, *(n for n in (*schema, QUANTITY) if n in read.columns)))
+    absent = [pl.lit(None, kind).alias(name) for name, kind in schema.items() if name not in read.columns]
+    return _in_time(file.table, read.with_columns(absent).select(ROW, *schema))
+
+
+def _typed(ours: str, cells: Cells, kind: Any, file: MappedTableFile, order: DateOrder | None) -> pl.Series:
+    if kind == pl.Datetime:
+        return as_moments(cells, order)
+    if kind == pl.Int64:
+        return as_whole_numbers(cells, file.decimals)
+    if kind == pl.Float64:
+        return as_numbers(cells, file.decimals)
+    if kind == pl.Boolean:
+        return as_flags(cells)
+    return _text(ours, cells)
+
+
+def _text(ours: str, cells: Cells) -> pl.Series:
+    if ours.startswith("review_"):
+        return cells.texts
+    if ours == "main_complaint":
+        # An empty cell is no complaint: of a review in this table everything is known.
+        return cells.texts.fill_null("")
+    stripped = as_identifiers(cells)
+    if ours.endswith("_state"):
+        return _states(stripped)
+    if ours.endswith("_zip_code_prefix"):
+        # The whole code may be that of a single house.
+        return stripped.str.replace_all(r"\D", "").str.slice(0, _CEP_PREFIX)
+    return stripped
+
+
+def _states(names: pl.Series) -> pl.Series:
+    """Return the codes of states, which may be written as names."""
+    codes: dict[str, str] = {}
+    for line in read_lexicon("states"):
+        code, name = line.split(" = ", 1)
+        codes |= {fold(code): code, fold(f"BR-{code}"): code, fold(name): code}
+    known = {name: codes.get(fold(name), name) for name in names.drop_nulls().unique(maintain_order=True)}
+    return names.replace_strict(known, default=None, return_dtype=pl.String) if known else names
+
+
+def _with_rows_alone(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame) -> pl.DataFrame:
+    """Return each row of the table once, numbered where the file numbers none."""
+    key = [name for name in KEYS[file.table] if name in read.columns]
+    telling = [name for name in TELLING.get(file.table, [n for n in read.columns if n != ROW]) if name in read.columns]
+    read = read.filter(~pl.all_horizontal(pl.col(telling).is_null()))
+    for name in key:
+        empty = read.filter(pl.col(name).is_null())[ROW]
+        if len(empty):
+            where = own.cells(file, file.columns.get(name) or next(iter(file.columns.values())), name)
+            raise InputError(f"{where.place}: {where.row(empty[0])} is empty, and it identifies the row; correct it")
+    if file.table == "items":
+        return _numbered_items(read)
+    if file.table == "payments" and "payment_sequential" not in read.columns:
+        known = [name for name in read.columns if name != ROW]
+        distinct = read.unique(known, keep="first", maintain_order=True)
+        return distinct.with_columns(payment_sequential=pl.int_range(1, pl.len() + 1).over("order_id"))
+    return _merged(own, file, read, key)
+
+
+def _numbered_items(read: pl.DataFrame) -> pl.DataFrame:
+    """Return a row a piece: a line of three pieces is three items, the first of which carries its freight."""
+    if QUANTITY in read.columns:
+        read = read.with_columns(piece=pl.int_ranges(0, pl.col(QUANTITY).fill_null(1)))
+        read = read.explode("piece").drop_nulls("piece")
+        if "freight_value" in read.columns:
+            first = pl.when(pl.col("piece") == 0).then("freight_value")
+            read = read.with_columns(freight_value=first.otherwise(pl.col("freight_value") * 0))
+        read = read.drop([name for name in (QUANTITY, "piece", "order_item_id") if name in read.columns])
+    if "order_item_id" in read.columns:
+        return read
+    return read.with_columns(order_item_id=pl.int_range(1, pl.len() + 1).over("order_id"))
+
+
+def _merged(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    """Return one row a key, with what any of its rows says.
+
+    Raises:
+        InputError: Two rows of a key say different things.
+    """
+    if not read.select(key).is_duplicated().any():
+        return read
+    others = [name for name in read.columns if name not in {ROW, *key}]
+    grouped = read.group_by(key, maintain_order=True)
+    differ = grouped.agg(pl.col(others).drop_nulls().n_unique())
+    for name in others:
+        several = differ.filter(pl.col(name) > 1)
+        if several.height:
+            group = read.join(several.head(1).select(key), on=key, how="semi").drop_nulls(name)
+            first, second = group.unique(name, keep="first", maintain_order=True)[ROW][:2]
+            cells = own.cells(file, next(iter(file.columns.values())), name)
+            raise InputError(
+                f"{file.path}: {cells.row(first)} and {cells.row(second)} have the same {' and '.join(key)} in table "
+                f"{file.table} and another {name}{_remedy(file.table, name, several.height)}"
+            )
+    return grouped.agg(pl.col(ROW).first(), pl.col(others).drop_nulls().first())
+
+
+def _remedy(table: TableName, name: str, count: int) -> str:
+    more = f" (and {count - 1:,} more)" if count > 1 else ""
+    hint = "; map review_id, too" if table == "reviews" and name != "review_id" else ""
+    return f"{more}; an id names one row{hint or ': correct one of them'}"
+
+
+def _in_time(table: TableName, read: pl.DataFrame) -> pl.DataFrame:
+    """Move a date without a time, which counts as midnight, to the moment of that day that it cannot be before."""
+    for of_table, first, others in LATER:
+        if of_table == table:
+            for name in others:
+                later = pl.col(name)
+                is_date = (later.dt.truncate("1d") == later) & (later.dt.date() == pl.col(first).dt.date())
+                read = read.with_columns(
+                    pl.when(is_date).then(pl.max_horizontal(name, first)).otherwise(name).alias(name)
+                )
+    return read
+
+
+def _with_named_rows(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+    """Add the customers, products and sellers that are named by others and have no file: their ids are all of them."""
+    found = dict(tables)
+    if "items" in found:
+        sellers = pl.col("seller_id").fill_null(OWN_SELLER)
+        found["items"] = found["items"].with_columns(sellers)
+    for name, column, of_table in (
+        ("customers", "customer_id", "orders"),
+        ("products", "product_id", "items"),
+        ("sellers", "seller_id", "items"),
+    ):
+        if name not in found and of_table in found:
+            ids = found[of_table].select(ROW, column).drop_nulls().unique(column, keep="first", maintain_order=True)
+            found[name] = _with_ids(name, column, ids)  # type: ignore[arg-type,index]
+    return found
+
+
+def _with_ids(table: TableName, column: str, ids: pl.DataFrame) -> pl.DataFrame:
+    schema = _schema(table)
+    same = ["customer_unique_id"] if table == "customers" else []
+    values = [
+        pl.col(column).alias(name) if name in {column, *same} else pl.lit(None, kind).alias(name)
+        for name, kind in schema.items()
+    ]
+    return ids.select(ROW, *values)
+
+
+def _check(own: OwnFiles, file: MappedTableFile, table: pl.DataFrame) -> None:
+    from schemas.store.tables import TABLES
+
+    if table.is_empty():
+        raise InputError(f"{file.path} has no row for table {file.table}; correct the column map, or leave it out")
+    first = 1 if own.cells(file, next(iter(file.columns.values())), "").lines else 2
+    faults = table_faults(table.drop(ROW), TABLES[file.table], (table[ROW] + first).to_list())
+    if faults:
+        raise InputError(
+            f"{file.path} as table {file.table}: {'; '.join(faults)}; correct it, or translate values in the column "
+            f"map by [tables.values.COLUMN]"
+        )
+
+
+def _check_links(
+    own: OwnFiles, files: Mapping[TableName, MappedTableFile], tables: Mapping[TableName, pl.DataFrame]
+) -> None:
+    from schemas.store.tables import LINKS
+
+    for name, column, other in LINKS:
+        file = files.get(name)  # type: ignore[call-overload]
+        if file is None:
+            continue
+        if other not in tables:
+            raise InputError(
+                f"{file.path} as table {name} names rows of {other} by {column}, and the column map has no table "
+                f"{other}; add it"
+            )
+        strangers = ~tables[name][column].is_in(tables[other][column].implode())
+        rows = tables[name].filter(strangers)[ROW]
+        if len(rows):
+            cells = own.cells(file, next(iter(file.columns.values())), "")
+            more = f" (and {len(rows) - 1:,} more)" if len(rows) > 1 else ""
+            raise InputError(
+                f"{file.path} as table {name}: the {column} of {cells.row(rows[0])}{more} is in no row of table "
+                f"{other}; export both of the same span"
+            )

@@ -1,0 +1,160 @@
+"""Sources of prompts: a simulated store, Olist's, or a shop's own files."""
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from schemas.config.config import SynthesizeConfig
+from schemas.errors import InputError
+from schemas.progress import Progress
+from schemas.store.column_map import ColumnMap
+from schemas.store.files import read_store
+from schemas.store.mapped_tables import NEEDED_BY_TASK
+from schemas.store.store import Store
+from schemas.tables.prompts import PromptRow, content_id
+from schemas.tasks import TaskName
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
+from tasks.commerce.sql_qa.shown_schema import shown_system
+from tasks.synthesize.own.identities import KEY_FILE
+from tasks.synthesize.own.opened import OwnFiles
+from tasks.synthesize.own.prompts import SOURCE, Skipped, own_prompts, tasks_of_rows
+from tasks.synthesize.own.tables import own_store
+from tasks.synthesize.prompt_rows import as_prompt_row
+from tasks.synthesize.simulated import simulate_store
+
+REMEDIES: Final = {
+    "simulated": "use more orders",
+    "olist": "use a simulated store, the only one that knows who comes back (churn)",
+    "files": "map more of them, or name tasks in synthesize.simulate",
+}
+
+
+@dataclass(frozen=True)
+class PromptSource:
+    """A store, and what makes prompts of it."""
+
+    store: Store
+    rows: Callable[[TaskName, int], Iterator[PromptRow]]
+    """Returns at most so many prompts of a task."""
+    notes: Callable[[], list[str]] = list
+    """Returns what is to be known of it once all prompts were made."""
+
+
+def open_source(config: SynthesizeConfig, seed: int, own: OwnFiles | None, progress: Progress) -> PromptSource:
+    """Read or simulate what prompts are made from.
+
+    Args:
+        config: The source and its size.
+        seed: Source of all randomness; each task draws from its own generator, so that counts do not affect each other.
+        own: The shop's files where the source is `files`.
+        progress: Called before the work.
+
+    Raises:
+        InputError: A file cannot be read, or is not what it should be.
+    """
+    total = sum(config.counts.values())
+    if own is not None:
+        progress(0, total, f"reading {config.files}")
+        return _of_files(config, seed, own)
+    if config.source == "simulated":
+        progress(0, total, f"simulating {config.orders_to_simulate} orders")
+        store = simulate_store(config.orders_to_simulate, random.Random(f"{seed}:store"))
+    elif config.olist_dir is not None:
+        progress(0, total, f"reading {config.olist_dir}")
+        store = read_store(config.olist_dir, complete=True)
+    else:
+        raise InputError(f"synthesize.source is {config.source!r} but no files are given; set synthesize.olist_dir")
+    return PromptSource(store, lambda task, count: _of_store(config, task, count, store, seed, config.source))
+
+
+def _of_store(
+    config: SynthesizeConfig, task: TaskName, count: int, store: Store, seed: int, source: str
+) -> Iterator[PromptRow]:
+    if count:
+        for example in EXAMPLE_MAKERS[task](store, random.Random(f"{seed}:{task}"), count):
+            yield _with_schema(config, as_prompt_row(example, source))
+
+
+def _with_schema(config: SynthesizeConfig, row: PromptRow) -> PromptRow:
+    if row.task != "sql_qa" or config.sql_schema != "needed":
+        return row
+    system = shown_system(row.prompt)
+    identity = content_id(row.task, system, row.prompt, row.reference)
+    return replace(row, prompt_id=identity, system=system)
+
+
+def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles) -> PromptSource:
+    tables = {file.table for file in own.column_map.tables}
+    if tables and "sql_qa" in config.simulate:
+        raise InputError(
+            f"synthesize.simulate names sql_qa, whose queries run on one store, and {config.files} maps tables of the "
+            "shop's; leave sql_qa out of it"
+        )
+    store = own_store(own)
+    simulated = None
+    if config.simulate:
+        simulated = simulate_store(config.orders_to_simulate, random.Random(f"{seed}:store"))
+    lacking = _lacking(own.column_map)
+    of_rows = tasks_of_rows(own)
+    skipped = Skipped()
+
+    def rows(task: TaskName, count: int) -> Iterator[PromptRow]:
+        if simulated is not None and task in config.simulate:
+            yield from _of_store(config, task, count, simulated, seed, "simulated")
+            return
+        made = 0
+        if task in of_rows and count:
+            for row in own_prompts(own, task, count, random.Random(f"{seed}:{task}:rows"), skipped):
+                made += 1
+                yield _with_schema(config, row)
+        if not lacking[task]:
+            yield from _of_store(config, task, count - made, store, seed, SOURCE)
+
+    def notes() -> list[str]:
+        return [
+            *_notes_on_lacking(config, lacking, of_rows),
+            *(
+                f"{count:,} rows of {task} made no prompt: {reason}"
+                for (task, reason), count in sorted(skipped.rows.items())
+            ),
+            *_notes_on_pseudonyms(own),
+        ]
+
+    return PromptSource(simulated if simulated is not None and not tables else store, rows, notes)
+
+
+def _lacking(column_map: ColumnMap) -> dict[TaskName, list[str]]:
+    """Return the tables and columns that the prompts of each task would need besides those that are mapped."""
+    mapped: Mapping[str, set[str]] = {file.table: set(file.columns) for file in column_map.tables}
+    return {
+        task: [
+            f"{table}.{column}"
+            for table, columns in needed.items()
+            for column in columns
+            if column not in mapped.get(table, ())
+        ]
+        for task, needed in NEEDED_BY_TASK.items()
+    }
+
+
+def _notes_on_lacking(
+    config: SynthesizeConfig, lacking: Mapping[TaskName, list[str]], of_rows: set[TaskName]
+) -> list[str]:
+    return [
+        f"the files have nothing of {task}: map a file of its rows, or {', '.join(lacking[task])}; "
+        f"or simulate it by --set 'synthesize.simulate=[\"{task}\"]'"
+        for task, count in config.counts.items()
+        if count and task not in config.simulate and task not in of_rows and lacking[task]
+    ]
+
+
+def _notes_on_pseudonyms(own: OwnFiles) -> list[str]:
+    kinds = own.made_pseudonyms
+    if not kinds:
+        return []
+    note = (
+        f"identities of {', '.join(kinds)} hold e-mail addresses, CPF or telephone numbers and were replaced by "
+        f"pseudonyms; keep {KEY_FILE} of the state folder, for another key gives others, and another split"
+    )
+    return [note]
