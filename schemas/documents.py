@@ -17,6 +17,7 @@ from schemas.tasks import TASK_NAMES, SpecName, TaskName
 
 RaterKind = Literal["human", "rubric", "model"]
 
+_WHOLE_WITH_COMMA: Final = re.compile(r"(?<=\d),0+(?=\s*\Z)")
 _PSEUDONYM: Final = re.compile(r"\w[\w.\- ]{0,39}")
 _LARGEST: Final = 2**63 - 1
 """Largest integer that a table's column holds."""
@@ -119,6 +120,12 @@ class SheetRow(SheetItem):
     """Kind of rater: a person, a written rubric or a model."""
     notes: str
     """Free text of the rater."""
+
+    @field_validator("human_score", mode="before")
+    @classmethod
+    def _may_have_a_decimal_comma(cls, value: object) -> object:
+        # A spreadsheet that shows decimals in Brazil saves 4 as 4,0; 3,5 stays what it is, and is refused.
+        return _WHOLE_WITH_COMMA.sub("", value) if isinstance(value, str) else value
 
     @field_validator("rater", "rater_kind", mode="before")
     @classmethod

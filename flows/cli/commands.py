@@ -14,6 +14,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "retrain": "Retrain, end to end. Run again, it resumes: finished stages are skipped.",
     "score": "Score rollouts of any model with the rewards.",
     "synthesize": "Make a store, simulated, Olist's or of your own files, and prompts with references from it.",
+    "init": "Look at your own files, and write the column map and the profile that train on them.",
     "curate": "Make one dataset of prompts: checked, scrubbed, without copies, split without leakage.",
     "train": "Train, and make before it what is not there yet. Run again, it resumes from its newest checkpoint.",
     "evaluate": "Evaluate on the test split, after all that it needs; exit code 3 where the verdict is no promotion.",

@@ -19,17 +19,18 @@ import polars as pl
 
 from schemas.errors import InputError
 
+DELIMITERS: Final = {";": "semicolons", ",": "commas", "\t": "tabs"}
+"""Name of each delimiter that is read."""
 MOST_BYTES: Final = 256 * 2**20
 """A larger file would fill the memory; Parquet holds the same in less."""
 LONGEST_LINE: Final = 2_000_000
 """Most characters of a line; a file without line ends is no CSV."""
 
-_DELIMITERS: Final = {";": "semicolons", ",": "commas", "\t": "tabs"}
 _SAVE: Final = "save it as CSV UTF-8"
 # Excel's own way to name the delimiter, as a line above the header.
 _NAMED_DELIMITER: Final = re.compile(r'\A"?sep=([;,\t])"?(?:\r\n|\r|\n)', re.IGNORECASE)
-# Bytes of a lower-case Portuguese letter in UTF-8; in cp1252 they would be an Ã and a sign.
-_UTF8_LETTER: Final = re.compile(rb"\xc3[\xa1-\xbf]")
+# A lower-case Portuguese letter, a typographic sign or an emoji in UTF-8, which cp1252 would read as Ã§, â€œ and ðŸ˜€.
+_UTF8_LETTER: Final = re.compile(rb"\xc3[\xa1-\xbf]|\xe2[\x80-\x9f][\x80-\xbf]|\xf0\x9f[\x80-\xbf]{2}")
 _ROWS_AT_ONCE: Final = 20_000
 
 
@@ -117,7 +118,7 @@ def read_delimited(path: Path) -> pl.DataFrame:
     first, *others = found
     if others and found[first].width > 1:
         raise InputError(
-            f"{path} can be read as separated by {' or by '.join(_DELIMITERS[delimiter] for delimiter in found)}; put "
+            f"{path} can be read as separated by {' or by '.join(DELIMITERS[delimiter] for delimiter in found)}; put "
             f"a line sep={first} above its header, with the one that it is"
         )
     return found[first]
@@ -205,7 +206,7 @@ def _candidates(source: DelimitedText) -> Sequence[str]:
     """Return the delimiters to try, that of most columns first: those of the header, or all where it has one column."""
     if source.named_delimiter:
         return (source.named_delimiter,)
-    widths = {delimiter: _header_width(source, delimiter) for delimiter in _DELIMITERS}
+    widths = {delimiter: _header_width(source, delimiter) for delimiter in DELIMITERS}
     most = sorted(widths, key=widths.__getitem__, reverse=True)
     return [delimiter for delimiter in most if widths[delimiter] > 1] or most
 

@@ -11,7 +11,7 @@ from filelock import FileLock
 
 from schemas.documents import RaterKind
 from schemas.errors import InputError
-from tasks.audit.sheet import Row, as_kept, read_rows, write_rows
+from tasks.audit.sheet import Row, as_kept, read_with_dialect, write_rows
 
 Rows = tuple[Row, ...]
 """A sheet's rows in order."""
@@ -57,7 +57,7 @@ def without_score(rows: Rows, audit_id: str, rater: str) -> Rows:
 def change_rows(sheet: Path, change: Callable[[Rows], Rows]) -> Rows:
     """Read a sheet, change its rows and write them under a lock; return the new rows.
 
-    An unchanged sheet is not written.
+    An unchanged sheet is not written; another keeps the dialect of the spreadsheet that saved it.
 
     Raises:
         InputError: The sheet cannot be read or written.
@@ -66,10 +66,10 @@ def change_rows(sheet: Path, change: Callable[[Rows], Rows]) -> Rows:
         raise InputError(f"there is no sheet {sheet}; give the path of one")
     try:
         with FileLock(sheet.with_name(f".{sheet.name}.lock")):
-            rows = read_rows(sheet)
+            rows, dialect = read_with_dialect(sheet)
             changed = change(rows)
             if changed != rows:
-                write_rows(sheet, changed)
+                write_rows(sheet, changed, dialect)
             return changed
     except OSError as error:
         raise InputError(

@@ -1,7 +1,8 @@
 """Audit sheet: completions for people to score, and the reader that checks their scores row by row.
 
 Spreadsheets change texts in small ways and are a target of attacks: a cell that begins like a formula is prefixed with
-an apostrophe, and texts are compared in the form that survives a spreadsheet.
+an apostrophe, and texts are compared in the form that survives a spreadsheet. Excel in Brazil saves with semicolons and
+in cp1252: a sheet is read and written back in the dialect that it has.
 """
 
 import csv
@@ -11,17 +12,18 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Final
+from typing import Final
 
 from pydantic import ValidationError
 
 from schemas.documents import RaterKind, Rollout, SheetItem, SheetRow
 from schemas.errors import InputError
 from schemas.faults import first_fault, first_few
-from schemas.store.faults import first_fault as first_csv_fault
+from schemas.tables.delimited import DELIMITERS, DelimitedText, Dialect, read_text
 from schemas.tables.table_check import as_table, table_faults
 from schemas.tasks import TASK_NAMES, TaskName
 
@@ -30,8 +32,8 @@ COLUMNS: Final = tuple(SheetRow.model_fields)
 MOST_CHARACTERS: Final = 32_000
 """A spreadsheet's cell holds 32,767 units of UTF-16; a longer text comes back truncated."""
 
-# Key under which the CSV reader puts the cells beyond the last column.
-_SURPLUS: Final = "surplus"
+_NEW: Final = Dialect(",", "utf-8-sig", "\r\n")
+"""A new sheet's dialect: with the byte order mark that spreadsheets recognize."""
 # Numbers as spreadsheets recognize them.
 _NUMBERS: Final = ("human_score",)
 # Texts that a spreadsheet treats as a formula, a number, a date or a truth value, and changes.
@@ -121,18 +123,30 @@ def as_row(rollout: Rollout, stratum: str) -> dict[str, str]:
     return dict.fromkeys(COLUMNS, "") | item.model_dump()
 
 
-def write_rows(path: Path, rows: Iterable[Row]) -> None:
-    """Write a sheet atomically: CSV in UTF-8 with the byte order mark that spreadsheets recognize."""
+def write_rows(path: Path, rows: Iterable[Row], dialect: Dialect = _NEW) -> None:
+    """Write a sheet atomically, as CSV.
+
+    Args:
+        path: The file.
+        rows: The sheet's rows.
+        dialect: Delimiter, line ends and encoding. UTF-8 is written with a byte order mark, without which a spreadsheet
+            takes it for cp1252; and so is a sheet in cp1252 once it has a character that cp1252 lacks.
+    """
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, COLUMNS)
+    # Before Python 3.13 the writer leaves a line feed unquoted where rows end in a carriage return.
+    quoting = csv.QUOTE_MINIMAL if "\n" in dialect.line_end else csv.QUOTE_ALL
+    writer = csv.DictWriter(
+        text, COLUMNS, delimiter=dialect.delimiter, lineterminator=dialect.line_end, quoting=quoting
+    )
     writer.writeheader()
     writer.writerows({name: row[name] if name in _NUMBERS else _as_cell(row[name]) for name in COLUMNS} for row in rows)
+    content = _encoded(text.getvalue(), dialect.encoding)
     # A symbolic link must survive the rename below, and the file mode too: both may share the sheet with others.
     path = path.resolve()
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
-        with draft.open("w", encoding="utf-8-sig", newline="") as file:
-            file.write(text.getvalue())
+        with draft.open("wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         if path.exists():
@@ -150,28 +164,30 @@ def read_rows(path: Path) -> tuple[Row, ...]:
         InputError: The file cannot be read, its columns are not the sheet's, or rows are incomplete or have no
             completion.
     """
-    cells: list[dict[str, Any]] = []
+    return read_with_dialect(path)[0]
+
+
+def read_with_dialect(path: Path) -> tuple[tuple[Row, ...], Dialect]:
+    """Read a sheet's cells as `read_rows` does, and the dialect in which it is written again; the same errors."""
+    source = read_text(path)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, restkey=_SURPLUS, strict=True)
-            _check_columns(path, tuple(reader.fieldnames or ()))
-            cells.extend(map(_whole, reader))
-    except UnicodeDecodeError:
-        raise InputError(
-            f"sheet {path} cannot be read: {first_csv_fault(path) or 'it is not UTF-8'}; save it as UTF-8 CSV"
-        ) from None
-    except csv.Error as error:
-        raise InputError(f"sheet {path}: row {len(cells) + 2} is no CSV ({error}); save it as CSV again") from None
-    except OSError as error:
-        raise InputError(f"sheet {path} cannot be read: {error}") from None
-    while cells and not any(cells[-1].values()):
+        delimiter, header = _header(source)
+        _check_columns(path, header)
+        cells = [_whole(cells) for _, cells in source.rows(delimiter) if cells][1:]
+    except ValueError as error:
+        raise InputError(f"sheet {path}: {error}; correct it, or save it as CSV again") from None
+    while cells and not any(cells[-1]):
         cells.pop()
     if not cells:
         raise InputError(f"sheet {path} has no rows; score at least one completion")
     faults = [f"row {number}: {fault}" for number, row in enumerate(cells, 2) if (fault := _fault(row))]
     if faults:
         raise InputError(f"sheet {path}: {first_few(faults)}; correct it")
-    return tuple({name: row[name] if name in _NUMBERS else as_kept(row[name]) for name in COLUMNS} for row in cells)
+    rows = tuple(
+        {name: cell if name in _NUMBERS else as_kept(cell) for name, cell in zip(COLUMNS, row, strict=True)}
+        for row in cells
+    )
+    return rows, source.dialect(delimiter)
 
 
 def is_scored(row: Row) -> bool:
@@ -217,7 +233,7 @@ def match_rollouts(path: Path, rows: Sequence[SheetItem], rollouts: Sequence[Rol
         InputError: A row was edited, its id is another row's, or it belongs to other rollouts.
     """
     known = {audit_id(rollout): rollout for rollout in reversed(rollouts)}
-    found = [audit_id(row) for row in rows]
+    found = [_identity(row, known) for row in rows]
     of_id: dict[str, str] = {}
     faults: list[str] = []
     strangers: list[str] = []
@@ -242,46 +258,77 @@ def match_rollouts(path: Path, rows: Sequence[SheetItem], rollouts: Sequence[Rol
     return tuple(known[identity] for identity in found)
 
 
+def _identity(row: SheetItem, known: Mapping[str, Rollout]) -> str:
+    """Return the identity of a row's text, or the one that it gives itself where only an encoding changed the text."""
+    identity = audit_id(row)
+    own = known.get(row.audit_id)
+    if identity not in known and own is not None and row.task == own.task and row.prompt_id == own.prompt_id:
+        pairs = ((own.prompt, row.prompt), (own.completion, row.completion))
+        if all(_as_saved_in_cp1252(as_kept(text)).fullmatch(as_kept(cell)) for text, cell in pairs):
+            return row.audit_id
+    return identity
+
+
+def _as_saved_in_cp1252(text: str) -> re.Pattern[str]:
+    """Return the pattern of a text in a file in cp1252: Excel writes ?, ?? or a similar letter for what it lacks."""
+    characters = (character.encode("cp1252", "ignore") and re.escape(character) for character in text)
+    return re.compile("".join(character or r"(?:\?\?|.)" for character in characters), re.DOTALL)
+
+
 def _as_cell(text: str) -> str:
     return f"'{text}" if _CHANGED.match(text) else text
 
 
-def _fault(row: Mapping[str, Any]) -> str | None:
-    if _SURPLUS in row:
-        return "it has more cells than the header"
-    if None in row.values():
-        return "it has fewer cells than the header"
+def _encoded(text: str, encoding: str) -> bytes:
+    if encoding == "cp1252":
+        with suppress(UnicodeEncodeError):
+            return text.encode(encoding)
+    return text.encode("utf-8-sig")
+
+
+def _header(source: DelimitedText) -> tuple[str, tuple[str, ...]]:
+    """Return the delimiter under which the header has most of the sheet's columns, and the header.
+
+    Raises:
+        ValueError: The header is malformed with every delimiter.
+    """
+    headers: dict[str, tuple[str, ...]] = {}
+    fault = ValueError("line 1 is no header")
+    for delimiter in DELIMITERS:
+        try:
+            headers[delimiter] = tuple(next((cells for _, cells in source.rows(delimiter) if cells), ()))
+        except ValueError as error:
+            fault = error
+    if not headers:
+        raise fault
+    best = max(headers, key=lambda delimiter: len({*headers[delimiter]} & {*COLUMNS}))
+    return best, headers[best]
+
+
+def _whole(cells: list[str]) -> list[str]:
+    """Restore a row from which a spreadsheet dropped the empty last cell, or to which it added some."""
+    if len(cells) == len(COLUMNS) - 1:
+        return [*cells, ""]
+    surplus = cells[len(COLUMNS) :]
+    return cells if any(surplus) else cells[: len(COLUMNS)]
+
+
+def _fault(cells: Sequence[str]) -> str | None:
+    if len(cells) != len(COLUMNS):
+        return f"it has {'more' if len(cells) > len(COLUMNS) else 'fewer'} cells than the header"
     try:
-        SheetItem.model_validate(row)
+        SheetItem.model_validate(dict(zip(COLUMNS, cells, strict=True)))
     except ValidationError as error:
         return first_fault(error)
     return None
 
 
-def _whole(row: dict[str, Any]) -> dict[str, Any]:
-    """Restore a row from which a spreadsheet dropped trailing empty cells, or to which it added some."""
-    row = {name: cell for name, cell in row.items() if name}
-    if not any(row.get(_SURPLUS) or ()):
-        row.pop(_SURPLUS, None)
-    if row.get("notes") is None:
-        row["notes"] = ""
-    return row
-
-
 def _check_columns(path: Path, columns: Sequence[str]) -> None:
-    if len(columns) == 1 and any(separator in columns[0] for separator in ";\t"):
-        raise InputError(
-            f"sheet {path}, row 1: columns are separated by {'semicolons' if ';' in columns[0] else 'tabs'}; save it "
-            "as CSV separated by commas"
-        )
     missing = [column for column in COLUMNS if column not in columns]
     while columns and not columns[-1]:
         columns = columns[:-1]
     if missing:
-        raise InputError(
-            f"sheet {path}, row 1, lacks the columns {', '.join(missing)}; save it with all columns, as CSV separated "
-            "by commas"
-        )
+        raise InputError(f"sheet {path}, row 1, lacks the columns {', '.join(missing)}; save it with all columns")
     if columns != COLUMNS:
         raise InputError(
             f"sheet {path}, row 1: the columns are not {', '.join(COLUMNS)} in this order; put them back, for a column "

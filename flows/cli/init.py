@@ -1,0 +1,92 @@
+"""Command `tucano init`: a profile and a column map for one's own files."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from flows.cli.options import UNDONE, Json, emit
+from flows.cli.tables.init import print_files, print_tasks
+from flows.runtime.console import say, stage_progress
+from flows.runtime.signals import interruptible
+from schemas.config.profiles import load_config
+from schemas.errors import InputError
+from schemas.store.column_map import read_column_map
+from tasks.synthesize.columns.document import column_map_text
+from tasks.synthesize.columns.look import find_files, look_at
+from tasks.synthesize.columns.profile import plan, profile_text
+from tasks.synthesize.columns.recognize import Recognized, recognize
+
+COLUMN_MAP: Final = "columns.toml"
+PROFILE: Final = "shop.toml"
+
+
+def init(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Files of CSV, JSON Lines or Parquet, or folders of them.", metavar="FILE_OR_FOLDER..."),
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to write the column map and the profile into.")] = Path(),
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier column map and profile.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Look at your own files, and write the column map and the profile that train on them."""
+    _refuse_to_overwrite(out, force=force)
+    with interruptible(UNDONE), stage_progress("init") as progress:
+        found = find_files(files)
+        looked = []
+        for done, file in enumerate(found):
+            progress(done, len(found), f"looking at {file.name}")
+            looked.append(look_at(file))
+        recognized = recognize(looked)
+        local = load_config("local")
+        planned, confirmed = plan(recognized, local), plan(recognized.confirmed, local)
+        column_map, profile = out / COLUMN_MAP, out / PROFILE
+        _write(column_map, column_map_text(recognized, out))
+        _write(profile, profile_text(planned, confirmed, column_map))
+    print_files(recognized)
+    print_tasks(planned)
+    _check(recognized, column_map)
+    say(f"column map: {column_map}; read it, and remove the `#` of what you confirm")
+    say(f"profile: {profile}")
+    say(
+        f"then: tucano retrain --profile {profile}"
+        if planned.trained
+        else "no task can be trained yet: confirm what is right in both, or give more files"
+    )
+    emit(
+        {
+            "column_map": str(column_map),
+            "profile": str(profile),
+            "tasks": {
+                each.task: {"rows": each.rows, "count": each.count, "missing": each.missing} for each in planned.tasks
+            },
+        },
+        as_json=as_json,
+    )
+
+
+def _refuse_to_overwrite(out: Path, *, force: bool) -> None:
+    there = [out / name for name in (COLUMN_MAP, PROFILE) if (out / name).exists()]
+    if there and not force:
+        raise InputError(
+            f"{' and '.join(map(str, there))} exists, and may have been corrected by hand; move it away, give another "
+            "folder by --out, or replace it by --force"
+        )
+
+
+def _write(path: Path, text: str) -> None:
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise InputError(f"{path} cannot be written ({error.strerror}); give a folder that you may write") from None
+
+
+def _check(recognized: Recognized, column_map: Path) -> None:
+    if any(section.is_sure for section in recognized.sections):
+        read_column_map(column_map)

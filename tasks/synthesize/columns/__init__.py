@@ -1,0 +1,1 @@
+"""Recognition of a shop's columns: what `tucano init` looks at, chooses, and writes as a column map and a profile."""

@@ -1,0 +1,113 @@
+"""Choice of a file's column for one of ours: by its name, and by what its cells look like."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import polars as pl
+
+from tasks.synthesize.columns.kinds import expected, is_personal, looks_like
+from tasks.synthesize.columns.names import Names, Ranked, folded
+
+MOST_VALUES: Final = 40
+"""Different values of a status, beyond which it is none."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A column of the file for one of ours."""
+
+    ours: str
+    """Our column."""
+    theirs: str
+    """The file's."""
+    why: str
+    """Reason, for the comment beside it."""
+    sure: bool = True
+    """Whether it is used; one that is not sure is a comment, to be confirmed by a person."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Our value, by the file's, where they differ."""
+
+
+def personal_columns(cells: pl.DataFrame, names: Names) -> tuple[str, ...]:
+    """Return the columns with personal data, by their names or their cells; those that may identify a person first."""
+    found = [column for column in cells.columns if folded(column) in names.personal or is_personal(cells[column])]
+    last = len(names.identities)
+    return tuple(sorted(found, key=lambda column: names.identities.get(folded(column), last)))
+
+
+def identity_of(cells: pl.DataFrame, names: Names) -> Choice | None:
+    """Return the personal column by which a file's rows are one person's; None without one."""
+    for column in personal_columns(cells, names):
+        if folded(column) in names.identities and cells[column].null_count() < cells.height:
+            return Choice("customer_id", column, "a person's own number or address, replaced by a keyed hash")
+    return None
+
+
+def choose(
+    cells: pl.DataFrame, wanted: Mapping[str, Ranked], names: Names, unused: Collection[str] | None = None
+) -> dict[str, Choice]:
+    """Return the choice for each of our columns that the file seems to have.
+
+    Args:
+        cells: The file's cells.
+        wanted: Known names of each column of ours.
+        names: All known names.
+        unused: The file's columns that may be chosen; all but those with personal data where None.
+    """
+    personal = personal_columns(cells, names)
+    open_columns = [column for column in unused or cells.columns if column not in personal]
+    named = [
+        (rank, _judged(ours, column, cells[column], names))
+        for ours, ranks in wanted.items()
+        for column in open_columns
+        if (rank := ranks.get(folded(column))) is not None
+    ]
+    chosen: dict[str, Choice] = {}
+    taken: set[str] = set()
+    # What the cells bear out goes first: `Avaliação` may be the stars or the text.
+    for _, choice in sorted(named, key=lambda pair: (not pair[1].sure, pair[0])):
+        if choice.ours not in chosen and choice.theirs not in taken:
+            chosen[choice.ours] = choice
+            # Only an id may be two of ours: that of an order, and of its only customer.
+            taken |= set() if choice.ours.endswith("_id") else {choice.theirs}
+    return {ours: chosen[ours] for ours in wanted if ours in chosen}
+
+
+def _judged(ours: str, column: str, cells: pl.Series, names: Names) -> Choice:
+    kind = expected(ours)
+    if cells.null_count() == cells.len():
+        return Choice(ours, column, "by its name, but every cell is empty", sure=False)
+    if ours in names.values:
+        return _translated(Choice(ours, column, "by its name"), cells, names)
+    if kind is not None and not looks_like(cells, kind):
+        return Choice(ours, column, f"by its name, but its cells are not {kind}", sure=False)
+    return Choice(ours, column, f"by its name, and its cells are {kind}" if kind else "by its name")
+
+
+def _translated(choice: Choice, cells: pl.Series, names: Names) -> Choice:
+    """Return a choice with our value for each of the file's, or not sure where one is unknown."""
+    known = names.values[choice.ours]
+    found = cells.drop_nulls().unique().sort().to_list()
+    if len(found) > MOST_VALUES:
+        return replace(choice, why=f"by its name, but it has {len(found):,} different values", sure=False)
+    values = {value: known[folded(value)] for value in found if folded(value) in known}
+    unknown = len(found) - len(values)
+    different = {value: ours for value, ours in values.items() if value.strip().lower() != ours}
+    if unknown:
+        why = f"by its name, but {unknown} of its {len(found)} values are unknown; say below what they mean"
+        return replace(choice, why=why, sure=False, values=different)
+    return replace(choice, why="by its name, and all its values are known", values=different)
+
+
+def guessed(cells: pl.DataFrame, wanted: Collection[str], names: Names, unused: Collection[str]) -> Iterator[Choice]:
+    """Yield columns whose cells alone look like ours, where one column does; none of them is sure."""
+    personal = personal_columns(cells, names)
+    for ours in wanted:
+        kind = expected(ours)
+        if kind in {"dates", "stars from 1 to 5", "texts"}:
+            alike = [name for name in unused if name not in personal and looks_like(cells[name], kind)]
+            if len(alike) == 1:
+                yield Choice(
+                    ours, alike[0], f"the only column whose cells are {kind}, and its name tells nothing", sure=False
+                )

@@ -1,0 +1,97 @@
+"""Column map as a text: what is sure, each with its reason, and what a person must confirm, as comments."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from schemas.errors import InputError
+from schemas.tables.decimal_comma import read_numbers
+from tasks.synthesize.columns.choices import Choice
+from tasks.synthesize.columns.kinds import expected
+from tasks.synthesize.columns.recognize import Recognized, Section
+
+_YEAR_LAST: Final = r"^\s*(\d{1,2})[-/.](\d{1,2})[-/.]\d{4}"
+_HEAD: Final = """\
+# Column map, written by `tucano init`: a key is a column of ours, its value the column of your file. Read it before it
+# is used. A line with `# confirm` is not used until you remove its first `#`. What the columns mean: docs/your-data.md.
+"""
+
+
+def column_map_text(recognized: Recognized, folder: Path) -> str:
+    """Return the column map.
+
+    Args:
+        recognized: What was found.
+        folder: The folder that the map will be in, by which its paths are relative.
+    """
+    parts = ["\n".join(_section(section, folder)) for section in recognized.sections]
+    parts += list(_left_out(recognized))
+    return "\n\n".join([_HEAD.rstrip(), *parts]) + "\n"
+
+
+def _section(section: Section, folder: Path) -> Iterator[str]:
+    kind = "tables" if section.is_table else "prompts"
+    # A section that is not sure as a whole would be refused without the columns that are to be confirmed.
+    mark = "" if section.is_sure else "# "
+    if mark:
+        yield "# confirm this whole section: remove the first `#` of each line that is right"
+    if section.shipped:
+        yield f"# the header is that of {section.shipped}'s export: data/columns/{section.shipped}.toml"
+    path = os.path.relpath(section.file.path.resolve(), folder.resolve())
+    yield f"{mark}[[{kind}]]"
+    yield f"{mark}{'table' if section.is_table else 'task'} = {_quoted(section.name)}"
+    yield f"{mark}path = {_quoted(Path(path).as_posix())}"
+    yield from (f"{mark}{line}" for line in _undecided(section))
+    yield f"{mark}[{kind}.columns]"
+    yield from (_line(choice, mark) for choice in section.columns)
+    if section.reference:
+        yield f"{mark}[{kind}.reference]"
+        yield from (_line(choice, mark) for choice in section.reference)
+    for choice in section.choices:
+        if choice.values:
+            comment = mark if choice.sure else "# "
+            yield f"{comment}[{kind}.values.{choice.ours}]"
+            yield from (f"{comment}{_quoted(theirs)} = {_quoted(ours)}" for theirs, ours in choice.values.items())
+
+
+def _line(choice: Choice, mark: str) -> str:
+    line = f"{choice.ours} = {_quoted(choice.theirs)}"
+    return f"{mark}{line}  # {choice.why}" if choice.sure else f"# {line}  # confirm: {choice.why}"
+
+
+def _undecided(section: Section) -> Iterator[str]:
+    """Yield how dates and numbers are written, where no cell tells."""
+    for choice in section.columns:
+        if expected(choice.ours) == "numbers" and choice.sure:
+            try:
+                read_numbers(section.file.cells[choice.theirs], "")
+            except InputError:
+                yield '# decimals = "comma"  # confirm: no number tells whether 1.234 is a thousand'
+                break
+    dates = [section.file.cells[c.theirs] for c in section.columns if c.sure and expected(c.ours) == "dates"]
+    parts = [cells.str.extract(_YEAR_LAST, group).drop_nulls().str.to_integer() for cells in dates for group in (1, 2)]
+    if any(part.len() for part in parts) and not any((part > 12).any() for part in parts):
+        yield '# dates = "day-first"  # confirm: no date tells whether 03/04 is in April'
+
+
+def _left_out(recognized: Recognized) -> Iterator[str]:
+    for file in recognized.files:
+        lines = [
+            *_listed("not mapped, for nothing was recognised", recognized.unused(file)),
+            *_listed("not mapped, for they are a person's own", recognized.personal(file)),
+            *_listed("not mapped, for they hold objects", file.nested),
+        ]
+        if lines:
+            yield "\n".join([f"# {file.path.name}:", *lines])
+
+
+def _listed(what: str, columns: tuple[str, ...]) -> Iterator[str]:
+    if columns:
+        yield f"# - {what}: {', '.join(map(_quoted, columns))}"
+
+
+def _quoted(text: str) -> str:
+    """Return a basic string of TOML: JSON's escapes are TOML's, but for DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,82 @@
+"""Kinds of values in a column: what its cells look like, whatever its name says."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import polars as pl
+
+from schemas.store.mapped_tables import QUANTITY
+
+LOOKED_AT: Final = 2_000
+"""Cells of a column that are looked at."""
+ENOUGH: Final = 0.95
+"""Share of the cells that must look like a kind: files have a few odd ones, which reading then names."""
+
+_DAY: Final = r"(?:\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})"
+_PATTERNS: Final[Mapping[str, str]] = {
+    "dates": rf"^{_DAY}(?:[T ,]+\d{{1,2}}:\d{{2}}(?::\d{{2}})?.*)?$",
+    "stars from 1 to 5": r"^[1-5](?:[.,]0+)?$",
+    "whole numbers": r"^\d+(?:[.,]0+)?$",
+    "numbers": r"^-?\s*(?:R\$)?\s*-?\d[\d.,]*$",
+    "true or false": r"(?i)^(?:true|false|1|0|sim|s|yes|não|nao|n|no)$",
+    "states": r"(?i)^(?:br-)?[a-z]{2}$|^\p{L}{4,}(?: \p{L}+)*$",
+    "prefixes of postcodes": r"^\d{4,5}$",
+    "texts": r"\p{L}{2,}\s+\S*\p{L}{2,}",
+}
+_EXPECTED: Final[Mapping[str, str]] = {
+    "order_approved_at": "dates",
+    **dict.fromkeys(("review_score", "score", "rating", "last_rating"), "stars from 1 to 5"),
+    **dict.fromkeys(("price", "freight_value", "payment_value", "spent", "mean_rating"), "numbers"),
+    **dict.fromkeys((QUANTITY, "orders", "instalments", "silent_days", "late", "undelivered"), "whole numbers"),
+    **dict.fromkeys(("churned", "churn"), "true or false"),
+    **dict.fromkeys(("review_comment_message", "review", "question"), "texts"),
+    "state": "states",
+}
+_BY_ENDING: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("_timestamp", "_date"), "dates"),
+    **dict.fromkeys(("_qty", "_lenght", "_g", "_cm", "_installments", "_sequential", "_item_id"), "whole numbers"),
+    "_state": "states",
+    "_zip_code_prefix": "prefixes of postcodes",
+}
+_PERSONAL: Final = (
+    r"^[\w.+-]+@[\w-]+\.[\w.-]+$",
+    r"^\d{3}\.\d{3}\.\d{3}-\d{2}$|^\d{2}\.\d{3}\.\d{3}/\d{4}-\d{2}$",
+    r"^(?:\+?55)?\s*\(?\d{2}\)?\s*9?\d{4}-\d{4}$|^\+55\d{10,11}$",
+)
+_SHORTEST_TEXT: Final = 20
+"""Mean characters of what people write, in contrast to names and codes."""
+
+
+def expected(ours: str) -> str | None:
+    """Return the kind of a column of ours; None where any text will do."""
+    if ours in _EXPECTED:
+        return _EXPECTED[ours]
+    return next((kind for ending, kind in _BY_ENDING.items() if ours.endswith(ending)), None)
+
+
+def looks_like(cells: pl.Series, kind: str) -> bool:
+    """Return whether a column's cells are of a kind; a column without any is of none."""
+    some = _some(cells)
+    if some.is_empty() or (kind == "texts" and _mean_length(some) < _SHORTEST_TEXT):
+        return False
+    # Some reviews are one word.
+    needed = ENOUGH if kind != "texts" else 0.6
+    return _share(some, _PATTERNS[kind]) >= needed
+
+
+def is_personal(cells: pl.Series) -> bool:
+    """Return whether cells are e-mail addresses, numbers of identity documents, or telephone numbers."""
+    some = _some(cells)
+    return not some.is_empty() and max(_share(some, pattern) for pattern in _PERSONAL) >= 0.5
+
+
+def _some(cells: pl.Series) -> pl.Series:
+    return cells.drop_nulls().head(LOOKED_AT).str.strip_chars()
+
+
+def _share(cells: pl.Series, pattern: str) -> float:
+    return cells.str.contains(pattern).sum() / cells.len()
+
+
+def _mean_length(cells: pl.Series) -> float:
+    return float(cells.str.len_chars().cast(pl.Float64).sum()) / cells.len()

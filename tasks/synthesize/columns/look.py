@@ -1,0 +1,114 @@
+"""Look at a shop's files: their columns and cells, whatever kind of file it is."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from schemas.errors import InputError
+from schemas.store.column_map import FORMATS
+from schemas.tables.delimited import read_delimited
+from tasks.synthesize.own.rows import JSON_LINES, LONGEST_LINE, PARQUET, read_rows
+
+MOST_FILES: Final = 50
+"""Files of a folder: with more, it is no folder of exports."""
+LINES_LOOKED_AT: Final = 1_000
+"""Lines of a file of JSON Lines in which its keys are looked for."""
+
+
+@dataclass(frozen=True)
+class LookedFile:
+    """A file and its cells."""
+
+    path: Path
+    """The file."""
+    cells: pl.DataFrame
+    """Its columns as texts; null where a cell is empty."""
+    nested: tuple[str, ...] = ()
+    """Keys of a file of JSON Lines that hold objects, which no column map names."""
+
+
+def find_files(paths: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the files that are named, and those of a format that can be read in the folders that are.
+
+    Raises:
+        InputError: A path does not exist, a file has another format, a folder has none or too many, or one file is
+            named twice.
+    """
+    found: dict[Path, Path] = {}
+    for path in paths:
+        for file in _in_folder(path) if path.is_dir() else (path,):
+            if not file.exists():
+                raise InputError(f"{file} does not exist; give files or folders of {', '.join(FORMATS)}")
+            if file.suffix.lower() not in FORMATS:
+                raise InputError(f"{file} is none of {', '.join(FORMATS)}; export it as one of them")
+            if file.resolve() in found:
+                raise InputError(f"{file} is given twice; name it once")
+            found[file.resolve()] = file
+    return tuple(found.values())
+
+
+def look_at(path: Path) -> LookedFile:
+    """Read a file.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    if path.suffix.lower() in JSON_LINES:
+        names, nested = _keys(path)
+        if not names:
+            raise InputError(f"{path} has no line with a text, a number or a truth value; write one flat object a line")
+        return LookedFile(path, read_rows(path, names), nested)
+    if path.suffix.lower() == PARQUET:
+        return LookedFile(path, read_rows(path, _parquet_names(path)))
+    return LookedFile(path, read_delimited(path))
+
+
+def _in_folder(folder: Path) -> list[Path]:
+    # A name that begins with a dot is a program's own.
+    files = sorted(file for file in folder.iterdir() if file.suffix.lower() in FORMATS and file.name[0] != ".")
+    if not files:
+        raise InputError(f"folder {folder} has no file of {', '.join(FORMATS)}; give the folder of your exports")
+    if len(files) > MOST_FILES:
+        raise InputError(f"folder {folder} has {len(files)} files, and {MOST_FILES} are looked at; name those you mean")
+    return files
+
+
+def _keys(path: Path) -> tuple[list[str], tuple[str, ...]]:
+    """Return the keys with plain values, and those with objects or nested lists; faults are left to the reader."""
+    plain: dict[str, None] = {}
+    nested: dict[str, None] = {}
+    for document in _documents(path):
+        for key, value in document.items():
+            parts = value if isinstance(value, list) else [value]
+            if any(isinstance(part, (dict, list)) for part in parts):
+                nested[key] = None
+            else:
+                plain[key] = None
+    return [key for key in plain if key not in nested], tuple(nested)
+
+
+def _documents(path: Path) -> Iterator[dict[str, object]]:
+    try:
+        with path.open("rb") as lines:
+            for _ in range(LINES_LOOKED_AT):
+                try:
+                    document = json.loads(lines.readline(LONGEST_LINE + 1).decode("utf-8-sig"))
+                except (ValueError, RecursionError):
+                    continue
+                if isinstance(document, dict):
+                    yield document
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}); check that it is a file you may read") from None
+
+
+def _parquet_names(path: Path) -> list[str]:
+    try:
+        schema = pl.scan_parquet(path, glob=False).collect_schema()
+    except (OSError, PolarsError):
+        raise InputError(f"{path} cannot be read as Parquet; export it again") from None
+    return [name for name, kind in schema.items() if not kind.is_nested() and kind != pl.Binary]

@@ -1,0 +1,220 @@
+"""Recognition of a shop's files: which tables of a store they make, and which rows are prompts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from schemas.store.column_map import reference_fields
+from schemas.store.mapped_tables import MAPPED_TABLES, TableName
+from schemas.tasks import TaskName
+from tasks.commerce.registry import TASKS
+from tasks.synthesize.columns.choices import Choice, choose, guessed, identity_of, personal_columns
+from tasks.synthesize.columns.look import LookedFile
+from tasks.synthesize.columns.names import Names, read_names
+from tasks.synthesize.columns.shipped import ShippedMap, shipped_map_of
+
+READS_REVIEWS: Final[tuple[TaskName, ...]] = ("extraction", "sentiment")
+ONLY_IF_MORE_THAN_IDS: Final = ("customers", "products", "sellers")
+"""Tables that follow from those that name their rows, where a file says no more of them."""
+GUESSED: Final[Mapping[TableName, tuple[str, ...]]] = {
+    "orders": ("order_purchase_timestamp",),
+    "reviews": ("review_score", "review_comment_message"),
+}
+"""Columns that are proposed by their cells alone, where a file has the others that a table needs."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A `[[tables]]` or `[[prompts]]` of the column map."""
+
+    name: str
+    """The table or the task."""
+    is_table: bool
+    """Whether it is a table."""
+    file: LookedFile
+    """The file."""
+    columns: tuple[Choice, ...]
+    """Choices of our columns."""
+    reference: tuple[Choice, ...] = ()
+    """Choices of the reference's fields."""
+    shipped: str | None = None
+    """The shipped map that it is from."""
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """Return all choices."""
+        return self.columns + self.reference
+
+    @property
+    def is_sure(self) -> bool:
+        """Return whether all columns that it cannot be without are sure."""
+        unsure = {choice.ours for choice in self.columns if not choice.sure}
+        needed = MAPPED_TABLES[self.name].needed if self.is_table else required_inputs(self.name)  # type: ignore[index,arg-type]
+        return not unsure & set(needed)
+
+    @property
+    def confirmed(self) -> "Section":
+        """Return the section with every choice confirmed."""
+        columns, reference = (
+            tuple(replace(choice, sure=True) for choice in choices) for choices in (self.columns, self.reference)
+        )
+        return replace(self, columns=columns, reference=reference)
+
+    def column(self, ours: str) -> str | None:
+        """Return the file's column that is surely ours."""
+        return next((choice.theirs for choice in self.columns if choice.ours == ours and choice.sure), None)
+
+
+@dataclass(frozen=True)
+class Recognized:
+    """What was found in all files."""
+
+    files: tuple[LookedFile, ...]
+    sections: tuple[Section, ...]
+
+    def table(self, name: str) -> Section | None:
+        """Return the section of a table, where it is sure."""
+        return next((each for each in self.sections if each.is_table and each.name == name and each.is_sure), None)
+
+    def prompts(self, task: TaskName) -> tuple[Section, ...]:
+        """Return the sections whose rows are prompts of a task, where they are sure."""
+        return tuple(each for each in self.sections if not each.is_table and each.name == task and each.is_sure)
+
+    @property
+    def confirmed(self) -> "Recognized":
+        """Return the same with every choice confirmed."""
+        return replace(self, sections=tuple(section.confirmed for section in self.sections))
+
+    def unused(self, file: LookedFile) -> tuple[str, ...]:
+        """Return a file's columns that are in no section, and have no personal data."""
+        named = {choice.theirs for section in self.sections if section.file is file for choice in section.choices}
+        personal = personal_columns(file.cells, read_names())
+        return tuple(name for name in file.cells.columns if name not in named and name not in personal)
+
+    def personal(self, file: LookedFile) -> tuple[str, ...]:
+        """Return a file's columns with personal data that are not mapped."""
+        named = {choice.theirs for section in self.sections if section.file is file for choice in section.choices}
+        return tuple(name for name in personal_columns(file.cells, read_names()) if name not in named)
+
+
+def recognize(files: Sequence[LookedFile]) -> Recognized:
+    """Recognise the columns of some files."""
+    names = read_names()
+    found: list[Section] = []
+    for file in files:
+        shipped = shipped_map_of(file, names)
+        found += _shipped_sections(file, shipped) if shipped else _table_sections(file, names)
+    tables = _one_file_each(found)
+    without_table = [file for file in files if all(section.file is not file for section in tables)]
+    prompts = [section for file in without_table for section in _prompt_sections(file, names)]
+    return Recognized(tuple(files), (*tables, *prompts))
+
+
+def required_inputs(task: TaskName) -> tuple[str, ...]:
+    """Return the inputs that a prompt of a task cannot be without."""
+    return tuple(name for name, inputs in TASKS[task].inputs.model_fields.items() if inputs.is_required())
+
+
+def _shipped_sections(file: LookedFile, shipped: ShippedMap) -> Iterator[Section]:
+    for table, choices in shipped.tables.items():
+        yield Section(table, True, file, choices, shipped=shipped.name)
+
+
+def _table_sections(file: LookedFile, names: Names) -> Iterator[Section]:
+    for table, wanted in names.tables.items():
+        chosen = choose(file.cells, wanted, names)
+        needed = MAPPED_TABLES[table].needed  # type: ignore[index]
+        missing = [name for name in needed if name not in chosen]
+        if missing and len(missing) < len(needed):
+            taken = {choice.theirs for choice in chosen.values()}
+            proposed = [*GUESSED.get(table, ())]  # type: ignore[call-overload]
+            unused = [name for name in file.cells.columns if name not in taken]
+            chosen |= {choice.ours: choice for choice in guessed(file.cells, proposed, names, unused)}
+        if all(name in chosen for name in needed):
+            yield Section(table, True, file, tuple(chosen.values()))
+
+
+def _one_file_each(found: Sequence[Section]) -> tuple[Section, ...]:
+    """Return of each table the section that says most, and no table without those that it names."""
+    best: dict[str, Section] = {}
+    for section in found:
+        rival = best.get(section.name)
+        if rival is None or _worth(section) > _worth(rival):
+            best[section.name] = section
+    if "orders" not in best:
+        return ()
+    orders = best["orders"]
+    if not orders.shipped:
+        best |= {section.name: section for section in _with_persons(orders, best.get("customers"))}
+    for table in ONLY_IF_MORE_THAN_IDS:
+        section = best.get(table)
+        if section and section.column("customer_unique_id") is None and _has_ids_only(section):
+            del best[table]
+    return tuple(best[table] for table in MAPPED_TABLES if table in best)
+
+
+def _has_ids_only(section: Section) -> bool:
+    return all(choice.ours.endswith("_id") for choice in section.columns)
+
+
+def _worth(section: Section) -> tuple[int, int]:
+    return sum(choice.sure for choice in section.columns), -len(section.file.cells.columns)
+
+
+def _with_persons(orders: Section, customers: Section | None) -> Iterator[Section]:
+    """Return the orders and their customers, by a number of the shop's or else by one of the person's own."""
+    names = read_names()
+    if customers is not None and customers.file is not orders.file:
+        person = identity_of(customers.file.cells, names)
+        if customers.column("customer_unique_id") is None and person is not None:
+            customers = replace(customers, columns=(*customers.columns, replace(person, ours="customer_unique_id")))
+        yield customers
+        return
+    cells = orders.file.cells
+    known = next((choice for choice in orders.columns if choice.ours == "customer_id"), None)
+    person = known or identity_of(cells, names)
+    if person is None:
+        return
+    order = next(choice for choice in orders.columns if choice.ours == "order_id")
+    own = replace(order, ours="customer_id", why="each order's own, for its person may move")
+    others = {ours: ranks for ours, ranks in names.tables["customers"].items() if not ours.endswith("_id")}
+    places = choose(cells, others, names)
+    yield replace(orders, columns=(*(c for c in orders.columns if c.ours != "customer_id"), own))
+    yield Section("customers", True, orders.file, (own, replace(person, ours="customer_unique_id"), *places.values()))
+
+
+def _prompt_sections(file: LookedFile, names: Names) -> Iterator[Section]:
+    for group, wanted in names.prompts.items():
+        tasks: tuple[TaskName, ...] = READS_REVIEWS if group == "review" else (group,)  # type: ignore[assignment]
+        chosen = choose(file.cells, wanted, names)
+        if group == "review" and not chosen:
+            chosen = {c.ours: c for c in guessed(file.cells, ["review"], names, file.cells.columns)}
+        for task in tasks:
+            if all(name in chosen for name in required_inputs(task)):
+                reference = choose(file.cells, _of_task(names.references.get(group, {}), task), names)
+                inputs = {choice.theirs for choice in chosen.values()}
+                yield Section(
+                    task,
+                    False,
+                    file,
+                    (*chosen.values(), *_identities(file, names)),
+                    tuple(choice for choice in reference.values() if choice.theirs not in inputs),
+                )
+
+
+def _of_task(wanted: Mapping[str, Mapping[str, int]], task: TaskName) -> Mapping[str, Mapping[str, int]]:
+    return {field: ranks for field, ranks in wanted.items() if field in reference_fields(task)}
+
+
+def _identities(file: LookedFile, names: Names) -> tuple[Choice, ...]:
+    """Return the columns that say of whom and of what a prompt is."""
+    wanted = {
+        "customer_id": names.tables["orders"]["customer_id"],
+        "order_id": names.tables["orders"]["order_id"],
+        "review_id": names.tables["reviews"]["review_id"],
+    }
+    chosen = choose(file.cells, wanted, names)
+    person = identity_of(file.cells, names)
+    if "customer_id" not in chosen and person is not None:
+        chosen["customer_id"] = person
+    return tuple(chosen.values())

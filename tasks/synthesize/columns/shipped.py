@@ -1,0 +1,68 @@
+"""Shipped column maps for the exports of shop systems, recognised by the header: `data/columns/*.toml`."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+
+from schemas.store.column_map import ColumnMap, read_column_map
+from schemas.store.mapped_tables import MAPPED_TABLES
+from tasks.synthesize.columns.choices import Choice
+from tasks.synthesize.columns.kinds import expected, looks_like
+from tasks.synthesize.columns.look import LookedFile
+from tasks.synthesize.columns.names import FOLDER, Names, folded
+
+
+@dataclass(frozen=True)
+class ShippedMap:
+    """A shipped map, with a file's own spelling of its columns."""
+
+    name: str
+    """Name of the system."""
+    tables: Mapping[str, tuple[Choice, ...]]
+    """Choices of each table."""
+
+
+@cache
+def shipped_maps() -> Mapping[str, ColumnMap]:
+    """Return the shipped maps by the name of the system."""
+    files = sorted(file for file in FOLDER.glob("*.toml") if file.stem != "names")
+    return {file.stem: read_column_map(file) for file in files}
+
+
+def shipped_map_of(file: LookedFile, names: Names) -> ShippedMap | None:
+    """Return the shipped map whose header a file has, that of most columns; None without one."""
+    found = [each for name, document in shipped_maps().items() if (each := _fitted(name, document, file, names))]
+    return max(found, key=lambda each: sum(map(len, each.tables.values())), default=None)
+
+
+def _fitted(name: str, document: ColumnMap, file: LookedFile, names: Names) -> ShippedMap | None:
+    spelled = {folded(column): column for column in file.cells.columns}
+    tables = {}
+    for table in document.tables:
+        present = {ours: spelled[folded(column)] for ours, column in table.columns.items() if folded(column) in spelled}
+        if any(needed not in present for needed in MAPPED_TABLES[table.table].needed):
+            return None
+        tables[table.table] = tuple(_choices(name, present, table.values, file, names))
+    return ShippedMap(name, tables)
+
+
+def _choices(
+    system: str, present: Mapping[str, str], values: Mapping[str, Mapping[str, str]], file: LookedFile, names: Names
+) -> Iterator[Choice]:
+    for ours, column in present.items():
+        cells = file.cells[column].drop_nulls()
+        choice = Choice(ours, column, f"as {system} exports it")
+        kind = expected(ours)
+        if ours in names.values:
+            known = names.values[ours] | {folded(value): meaning for value, meaning in values.get(ours, {}).items()}
+            found = cells.unique().sort().to_list()
+            unknown = [value for value in found if folded(value) not in known]
+            if unknown:
+                why = f"as {system} exports it, but {len(unknown)} of its {len(found)} values are unknown"
+                choice = replace(choice, why=why, sure=False)
+            translated = {value: known[folded(value)] for value in found if folded(value) in known}
+            choice = replace(choice, values=translated)
+        elif kind is not None and cells.len() and not looks_like(cells, kind):
+            choice = replace(choice, why=f"as {system} exports it, but its cells are not {kind}", sure=False)
+        if cells.len():
+            yield choice
