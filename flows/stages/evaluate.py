@@ -16,6 +16,7 @@ from flows.stages.answers import Answering, answer, answer_rival
 from flows.stages.base import published
 from flows.stages.champion import Champion, champion_for
 from flows.stages.child_pool import ChildPool, do_all
+from flows.stages.logged_training import logged_training
 from flows.stages.merge import merge
 from flows.stages.rungs import Made, answer_rungs
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
@@ -28,9 +29,11 @@ from schemas.progress import Progress
 from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts import KNOWN_TO_BASE, TEST_FILE, TRAIN_FILE, read_prompts
 from tasks.commerce.registry import joint_version
+from tasks.curate.scrub import scrub_column
 from tasks.evaluate import stage as evaluate_stage
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.compare import REPORT_FILE, read_report
+from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.judge.insights import JudgeReport, judge_insights
 from tasks.evaluate.number_format import interval, signed
 from tasks.evaluate.preregistration import EvaluationPlan, count_looks, write_plan
@@ -171,6 +174,8 @@ def evaluate(
                 left_out=rungs.left_out,
             ),
             prices=config.workers.prices,
+            trainings=[logged_training(seed, policy) for seed, policy in policies.items()],
+            scrub=scrub_column,
             judge=partial(_judge, config, judge, audit, mlflow_run, progress) if judge else None,
             progress=progress,
             output=output,
@@ -201,7 +206,7 @@ def evaluate(
         inputs=inputs,
         work=work,
         summary=_figures,
-        reports=(REPORT_PAGE, REPORT_FILE, REPORT_TEXT, "figures/forest.svg", "figures/learning_curves.svg"),
+        reports=(REPORT_PAGE, PAGE_FILE, REPORT_FILE, REPORT_TEXT, "figures/forest.svg", "figures/learning_curves.svg"),
     )
     result = run_stage(stage, config, pipeline_run, fresh=fresh)
     text = (result.path / REPORT_TEXT).read_text(encoding="utf-8")
