@@ -7,6 +7,7 @@ from flows.cli.options import Fresh, Json, Overrides, Profile, emit
 from flows.cli.tables.compare import print_report
 from flows.runtime.console import say
 from schemas.config.profiles import load_config
+from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.page import REPORT_PAGE
 
 
@@ -22,6 +23,7 @@ def evaluate(
     result = run_chain(config, opening, until="evaluate", fresh=fresh)
     print_report(result.report)
     say(f"report: {result.stages['evaluate'].path / REPORT_PAGE}")
+    say(f"completions: {result.stages['evaluate'].path / PAGE_FILE}")
     report = {name: result.report[name] for name in ("overall", "tasks", "gate")}
     emit({"seconds": result.seconds, "path": str(result.stages["evaluate"].path), **report}, as_json=as_json)
     if result.report["gate"]["verdict"] != "promote":

@@ -9,9 +9,9 @@ from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
 from flows.runtime.console import say
-from flows.runtime.links import linked_to_mlflow
+from flows.runtime.links import linked_to_mlflow, mlflow_file
 from flows.runtime.session import mlflow_store, work_folder
-from flows.runtime.stores import open_store
+from flows.runtime.stores import open_recorder, open_store
 from flows.stages.answers import Answering, answer, answer_rival
 from flows.stages.base import published
 from flows.stages.champion import Champion, champion_for
@@ -212,7 +212,7 @@ def evaluate(
     text = (result.path / REPORT_TEXT).read_text(encoding="utf-8")
     create_markdown_artifact(
         key="evaluation",
-        markdown=linked_to_mlflow(text, result.record, config),
+        markdown=linked_to_mlflow(text, result.record, config) + _every_completion(result, config),
         description="Did the model get better?",
     )
     return {
@@ -223,6 +223,12 @@ def evaluate(
         **{f"answer-{name}": each for name, each in answers.items()},
         STAGE: result,
     }
+
+
+def _every_completion(result: StageResult, config: Config) -> str:
+    """Return a link to the browser of completions, where MLflow has it."""
+    page = mlflow_file(result.record, PAGE_FILE, open_recorder(config).experiment_id, config)
+    return f"\n\n[Every completion]({page}): rollouts by step, answers beside one another." if page else ""
 
 
 def _plan(

@@ -26,7 +26,7 @@ function components(columns, row) {
   const rows = names.map((name, at) => ({ name, value: columns.parts[row][at] })).filter((each) => each.value !== null);
   return table([say("Components"), ""], rows.map(({ name, value }) => {
     const bar = part("span", "bar");
-    bar.style.width = `${Math.round(60 * value / SHARES)}px`;
+    bar.style.width = `${Math.round(40 * value / SHARES)}px`;
     return { cells: [part("td", "left", name), part("td", "", bar, share(value))] };
   }));
 }

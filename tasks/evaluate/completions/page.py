@@ -25,16 +25,14 @@ DATA_FILES: Final = (
     "tasks/evaluate/completions/main.js",
 )
 WORDS: Final = (
-    "reward", "advantage", "tokens", "distinct answers", "step", "seed", "task", "reference", "prompt", "answer",
-    "difference", "ground truth", "validation", "alarm", "all tasks", "cut off at the token limit",
-    "the reference's answer", "not trained on", "mean reward", "times",
+    "reward", "advantage", "tokens", "distinct answers", "step", "seed", "reference", "prompt", "answer", "answers",
+    "distinct", "alarm", "ground truth", "mean reward", "all tasks", "cut off at the token limit",
+    "the reference's answer", "not trained on", "and {n} more characters", "no prompt is known", "no reference",
+    "Components", "Its group at this step", "This prompt over time", "Answers by model", "Other models' answers",
+    "Choose a row to read it.", "Nothing fits; take a filter off.", "step {step}: {value} over {n} rollouts",
     "Mean over the rollouts of each step, thin, and over its neighbours, thick; dashed: on validation.",
     "{rollouts} rollouts, {distinct} distinct answers, mean reward {reward}",
     "{prompts} prompts, {distinct} distinct answers of {model}, mean difference {difference}",
-    "and {n} more characters", "no prompt is known", "no reference", "Components", "Its group at this step",
-    "This prompt over time", "Other models' answers", "Answers by model", "distinct", "answers",
-    "Nothing fits; take a filter off.", "trained on", "step {step}: {value} over {n} rollouts", "{n} of {total}",
-    "Choose a row to read it.",
 )  # fmt: skip
 """Messages of the script, by which it says everything."""
 

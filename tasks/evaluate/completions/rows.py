@@ -90,7 +90,7 @@ class _Prompts:
     def place(self, prompt_id: str, task: TaskName, prompt: str | None, reference: Mapping[str, Any] | None) -> int:
         place = self._places.setdefault(prompt_id, len(self._places))
         if place == len(self.columns["id"]):
-            told = None if reference is None else json.dumps(reference, ensure_ascii=False, sort_keys=True, indent=1)
+            told = None if not reference else json.dumps(reference, ensure_ascii=False, sort_keys=True, indent=1)
             self.columns["id"].append(prompt_id)
             self.columns["task"].append(TASK_NAMES.index(task))
             self.columns["text"].append(None if prompt is None else self._texts.place(prompt))
