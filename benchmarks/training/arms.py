@@ -153,7 +153,8 @@ def run(job: Job) -> Outcome:
 
     from tasks.policy.load import load_policy, load_tokenizer
     from tasks.train.resume.adapter_files import adapter_config
-    from tasks.train.watch.validation import Selection, Validation, validate
+    from tasks.train.watch.validated import Validation
+    from tasks.train.watch.validation import Selection, validate
 
     transformers.utils.logging.disable_progress_bar()
     databases = open_databases(job.setup / "prompts" / "store")

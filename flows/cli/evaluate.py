@@ -6,6 +6,7 @@ from flows.cli.chain import run_chain
 from flows.cli.options import Fresh, Json, Overrides, Profile, StateFolder, Yes, configured, emit
 from flows.cli.tables.compare import print_report
 from flows.runtime.console import show
+from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.page import REPORT_PAGE
 
 
@@ -23,6 +24,7 @@ def evaluate(
     result = run_chain(config, profile, opening, until="evaluate", fresh=fresh, yes=yes)
     print_report(result.report)
     show(f"report: {result.stages['evaluate'].path / REPORT_PAGE}")
+    show(f"completions: {result.stages['evaluate'].path / PAGE_FILE}")
     report = {name: result.report[name] for name in ("overall", "tasks", "gate")}
     emit({"seconds": result.seconds, "path": str(result.stages["evaluate"].path), **report}, as_json=as_json)
     if result.report["gate"]["verdict"] != "promote":

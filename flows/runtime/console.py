@@ -148,7 +148,11 @@ def print_table(
     """
     table = Table(title=title, title_justify="left", show_lines=lines)
     for index, name in enumerate(header):
-        table.add_column(name, justify="left" if index == 0 or name in texts else "right")
+        words = name in texts
+        # A word that is wider than its column, such as a JSON object, goes on in the next line; names are cut.
+        table.add_column(
+            name, justify="left" if index == 0 or words else "right", overflow="fold" if words else "ellipsis"
+        )
     for row in rows:
         table.add_row(*map(Text, row))
     console.print(table)

@@ -36,3 +36,9 @@ def linked_to_mlflow(text: str, record: ArtifactRecord, config: Config) -> str:
     """Return a Markdown text with a link to the MLflow run that describes an artifact, where there is one."""
     page = mlflow_page(record, config)
     return f"{text}\n\n[{record.stage} in MLflow]({page}): its files, metrics and inputs." if page else text
+
+
+def mlflow_file(record: ArtifactRecord, file: str, experiment_id: str, config: Config) -> str | None:
+    """Return the address of a file of an artifact, as MLflow shows it; None where no MLflow run has it."""
+    page = mlflow_page(record, config)
+    return page and page.replace("/#/runs/", f"/#/experiments/{experiment_id}/runs/") + f"/artifacts/{file}"

@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from flows.runtime.console import say
-from flows.runtime.links import linked_to_mlflow
+from flows.runtime.links import linked_to_mlflow, mlflow_file
 from flows.runtime.prefect_run import show_markdown, stage_flow
 from flows.runtime.session import mlflow_store, work_folder
-from flows.runtime.stores import open_store
+from flows.runtime.stores import open_recorder, open_store
 from flows.stages.answers import Answering, answer, answer_rival
 from flows.stages.base import published
 from flows.stages.champion import Champion, champion_for
 from flows.stages.child_pool import ChildPool, do_all
+from flows.stages.logged_training import logged_training
 from flows.stages.merge import merge
 from flows.stages.rungs import Made, answer_rungs
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
@@ -26,9 +27,11 @@ from schemas.progress import Progress
 from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts import KNOWN_TO_BASE, TEST_FILE, TRAIN_FILE, read_prompts
 from tasks.commerce.registry import joint_version
+from tasks.curate.scrub import scrub_column
 from tasks.evaluate import stage as evaluate_stage
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.compare import REPORT_FILE, read_report
+from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.judge.insights import JudgeReport, judge_insights
 from tasks.evaluate.number_format import interval, signed
 from tasks.evaluate.preregistration import EvaluationPlan, count_looks, write_plan
@@ -169,6 +172,8 @@ def evaluate(
                 left_out=rungs.left_out,
             ),
             prices=config.workers.prices,
+            trainings=[logged_training(seed, policy) for seed, policy in policies.items()],
+            scrub=scrub_column,
             judge=partial(_judge, config, judge, audit, mlflow_run, progress) if judge else None,
             progress=progress,
             output=output,
@@ -199,13 +204,13 @@ def evaluate(
         inputs=inputs,
         work=work,
         summary=_figures,
-        reports=(REPORT_PAGE, REPORT_FILE, REPORT_TEXT, "figures/forest.svg", "figures/learning_curves.svg"),
+        reports=(REPORT_PAGE, PAGE_FILE, REPORT_FILE, REPORT_TEXT, "figures/forest.svg", "figures/learning_curves.svg"),
     )
     result = run_stage(stage, config, pipeline_run, fresh=fresh)
     text = (result.path / REPORT_TEXT).read_text(encoding="utf-8")
     show_markdown(
         key="evaluation",
-        markdown=linked_to_mlflow(text, result.record, config),
+        markdown=linked_to_mlflow(text, result.record, config) + _every_completion(result, config),
         description="Did the model get better?",
     )
     return {
@@ -216,6 +221,12 @@ def evaluate(
         **{f"answer-{name}": each for name, each in answers.items()},
         STAGE: result,
     }
+
+
+def _every_completion(result: StageResult, config: Config) -> str:
+    """Return a link to the browser of completions, where MLflow has it."""
+    page = mlflow_file(result.record, PAGE_FILE, open_recorder(config).experiment_id, config)
+    return f"\n\n[Every completion]({page}): rollouts by step, answers beside one another." if page else ""
 
 
 def _plan(

@@ -23,6 +23,8 @@ from tasks.evaluate.answers.draws import choose
 from tasks.evaluate.answers.files import GENERAL_FOLDER, read_answers
 from tasks.evaluate.claims import judged, judged_overall, learned_tasks
 from tasks.evaluate.compare import Comparison, compare, write_report
+from tasks.evaluate.completions import page as completions_page
+from tasks.evaluate.completions.rows import LoggedTraining, Scrub, ShownAnswers, as_document
 from tasks.evaluate.evidence import Evaluated, Match, claims_of, decide_by
 from tasks.evaluate.forgetting import GeneralOutcome, hold_where_general_is_lost, measure_general
 from tasks.evaluate.gain import shares_of_gain
@@ -118,6 +120,8 @@ def run(
     chosen_seed: int,
     known: Background,
     prices: Mapping[str, MachinePrice],
+    trainings: Sequence[LoggedTraining],
+    scrub: Scrub,
     output: Path,
     judge: Judge | None = None,
     progress: Progress = silent,
@@ -140,6 +144,8 @@ def run(
             answers and ground truth are shown.
         known: The report's context, as far as known before the scores.
         prices: Prices of the machines that answered, by device.
+        trainings: The trainings of the tuned policies, whose rollouts are shown.
+        scrub: Removes personal data from what is shown of completions.
         output: Receives all files.
         judge: Judges the answers to insights; None for no judge.
         progress: Called with the models scored and the total.
@@ -250,6 +256,10 @@ def run(
         judge=judge(_both_answers(shown[BASE].rollouts, chosen.rollouts)) if judge else None,
     )
     _write(comparison, background, output)
+    answers = {
+        name: ShownAnswers(each.rollouts, [pair.truth for pair in each.pairs]) for name, each in everything.items()
+    }
+    completions_page.write_page(as_document(trainings, training, answers, scrub), output)
     return comparison
 
 

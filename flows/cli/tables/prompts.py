@@ -40,7 +40,7 @@ def print_curation(summary: DatasetSummary) -> None:
         ],
     )
     for warning in summary.warnings:
-        say(f"warning: {warning}")
+        show(f"warning: {warning}")
     dropped = [
         (reason, str(sum(tasks.values())), "  ".join(f"{task} {count}" for task, count in tasks.items()))
         for reason, tasks in summary.reasons.items()

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from flows.cli.tables.compare import print_report
 from flows.runtime.console import print_table, show
+from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.policy.merge import MERGED_FOLDER
 
@@ -27,6 +28,7 @@ def print_retraining(result: "Retraining") -> None:
     show(f"{decision['verdict']}: version {decision['version']} of {decision['model']}")
     show(f"`{decision['alias']}` is " + (f"version {result.champion}" if result.champion else "no version yet"))
     show(f"report: {result.stages['evaluate'].path / REPORT_PAGE}")
+    show(f"completions: {result.stages['evaluate'].path / PAGE_FILE}")
     if decision["merged"] is not None:
         show(f"model: {result.stages['promote'].path / MERGED_FOLDER}")
     if result.champion == decision["version"]:

@@ -11,6 +11,7 @@ from typing import Final
 from schemas.config.evaluate import BASELINES
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
+from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.number_format import decimal, interval, p_value, percent, shortest, signed
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.gain import left_table, split_table
@@ -99,6 +100,7 @@ def render(comparison: Comparison, background: Background, drawn: Mapping[str, s
         drawn_by_transformers=drawn_by_transformers(background),
         crowded=_CROWDED,
         longest=_LONGEST_SHOWN,
+        completions=PAGE_FILE,
     )
 
 

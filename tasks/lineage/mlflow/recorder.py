@@ -103,7 +103,8 @@ class Recorder:
         self._uri = tracking_uri
         self._state = state
         self._client = open_client(tracking_uri)
-        self._experiment_id = self._open_experiment(experiment, artifact_root)
+        self.experiment_id = self._open_experiment(experiment, artifact_root)
+        """MLflow's id of the experiment, which the addresses of its pages have."""
 
     @contextmanager
     def pipeline(
@@ -170,7 +171,7 @@ class Recorder:
         """Mark runs of a killed holder of this state folder's lock as killed; called by the next holder."""
         from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
-        running = self._client.search_runs([self._experiment_id], "attributes.status = 'RUNNING'")
+        running = self._client.search_runs([self.experiment_id], "attributes.status = 'RUNNING'")
         beside = {run.info.run_id for run in running if run.data.tags.get(ALONE_TAG) == str(False)}
         for run in running:
             of_one_beside = not beside.isdisjoint({run.info.run_id, run.data.tags.get(MLFLOW_PARENT_RUN_ID)})
@@ -204,7 +205,7 @@ class Recorder:
     def _start(self, name: str, tags: Mapping[str, str]) -> str:
         own = {**origin_tags(), **tags, STATE_TAG: self._state}
         with answered(self._uri):
-            return str(self._client.create_run(self._experiment_id, run_name=name, tags=own).info.run_id)
+            return str(self._client.create_run(self.experiment_id, run_name=name, tags=own).info.run_id)
 
     def _log_inputs(self, run_id: str, inputs: Mapping[str, ArtifactRecord]) -> None:
         """Log each artifact as a dataset, and logged models also as such."""
@@ -212,7 +213,7 @@ class Recorder:
 
         datasets = [_as_dataset(role, record) for role, record in inputs.items()]
         models = [
-            find_logged_model(self._client, self._experiment_id, record.sha256)
+            find_logged_model(self._client, self.experiment_id, record.sha256)
             for record in inputs.values()
             if record.kind in MODEL_KINDS
         ]

@@ -13,7 +13,7 @@ from schemas.config.train_sections import AlarmName, AlarmsSection
 from schemas.errors import GateRefused
 
 if TYPE_CHECKING:
-    from tasks.train.watch.validation import Validation
+    from tasks.train.watch.validated import Validation
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from statistics import fmean
 from typing import Any, Final
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from schemas.documents import ScoredRollout
@@ -17,25 +16,9 @@ from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.variety import variety_of
 from tasks.policy.generate import as_messages, generate
 from tasks.train.resume.adapter_files import adapter_weights, write_adapter
+from tasks.train.watch.validated import Validation
 
 CHOSEN_FILE: Final = "chosen.json"
-
-
-class Validation(BaseModel):
-    """Result of the validation split after one step."""
-
-    model_config = ConfigDict(frozen=True)
-
-    step: int
-    mean_reward: float
-    """Mean over the tasks, each counting the same, in [0, 1]; the checkpoint is chosen by it."""
-    by_task: dict[str, float]
-    """Mean reward of each task, in [0, 1]."""
-    ground_truth: dict[str, dict[str, float]]
-    """Each task's metrics other than rewards, in [0, 1]; never used to choose."""
-    variety: dict[str, float] = Field(default_factory=dict)
-    """Variety of each task's answers as a share of its references', in [0, 1]; empty in older checkpoints."""
-
 
 Scorer = Callable[[int], Validation]
 """Validates the policy as it is after a step."""

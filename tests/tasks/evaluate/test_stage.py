@@ -16,6 +16,7 @@ from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.curate.scrub import scrub_column
 from tasks.evaluate import stage
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.answers.files import GENERAL_FOLDER, Answer, Batch, write_answers
@@ -111,6 +112,8 @@ def run(
             left_out=left_out,
         ),
         prices={},
+        trainings=[],
+        scrub=scrub_column,
         judge=judge,
         output=output,
     )

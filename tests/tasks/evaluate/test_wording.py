@@ -14,6 +14,7 @@ from flows.stages.evaluate import AS_SERVED, BESIDE_NF4, OF_THE_PUBLISHED
 from schemas.config.evaluate import BASELINES, FLOORS, RUNGS
 from schemas.documents import RaterKind
 from tasks.commerce.registry import TASKS
+from tasks.evaluate.completions.page import WORDS
 from tasks.evaluate.gain import CONTENT, PARTS
 from tasks.evaluate.general.instructions import instructions
 from tasks.evaluate.number_format import decimal, interval, p_value, percent, signed
@@ -29,6 +30,7 @@ from tests.tasks.evaluate.small_comparison import background, claimed, compariso
 
 ROOM: Final = Path(__file__).resolve().parents[3] / "tasks/evaluate"
 TEMPLATE: Final = (ROOM / "report/report.html.j2").read_text(encoding="utf-8")
+BROWSER: Final = (ROOM / "completions/completions.html.j2").read_text(encoding="utf-8")
 BY_PLACE: Final = {"worded": slice(0, 1), "counted": slice(1, 3), "_table": slice(0, 1)}
 """Of each function that takes messages, which of its arguments they are."""
 OTHER_METRICS: Final = ("balanced_accuracy", "reason_true", "stars", "auc", "macro_f1")
@@ -57,6 +59,7 @@ def data() -> set[str]:
         *(AS_SERVED, BESIDE_NF4, OF_THE_PUBLISHED),
         *(each.kind for each in instructions()),
         *get_args(RaterKind),
+        *WORDS,
     }
 
 
@@ -92,7 +95,7 @@ def strings(node: ast.expr) -> Iterator[str]:
 
 
 def of_the_template() -> Iterator[str]:
-    yield from (" ".join(text.split()) for text in re.findall(r'worded\("([^"]*)"', TEMPLATE))
+    yield from (" ".join(text.split()) for text in re.findall(r'worded\("([^"]*)"', TEMPLATE + BROWSER))
     for one, many in re.findall(r'counted\([^,]+, "([^"]*)", "([^"]*)"', TEMPLATE):
         yield from (one, many)
 
@@ -118,8 +121,9 @@ def test_a_translation_has_the_messages_places(message: str) -> None:
     assert translated.endswith(".") == message.endswith(".")
 
 
-def test_the_template_has_no_words_of_its_own() -> None:
-    body = TEMPLATE[TEMPLATE.index("{% block body %}") :]
+@pytest.mark.parametrize("template", [TEMPLATE, BROWSER])
+def test_the_template_has_no_words_of_its_own(template: str) -> None:
+    body = template[template.index("{% block body %}") :]
     text = re.sub(r"\{\{.*?\}\}|\{%.*?%\}", "", body, flags=re.DOTALL)
     assert set(re.findall(r"[^\W\d_]{2,}", re.sub(r"<[^>]*>", "", text))) == set()
 

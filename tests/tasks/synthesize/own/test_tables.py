@@ -1,7 +1,6 @@
 import json
 import random
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -9,8 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from schemas.store.files import FILE_NAMES, TIMESTAMP_FORMAT, read_store, write_store
-from schemas.store.mapped_tables import MAPPED_TABLES
+from schemas.store.files import FILE_NAMES, TIMESTAMP_FORMAT
 from schemas.store.store import Store
 from tasks.synthesize.own.opened import OwnFiles, open_own_files
 from tasks.synthesize.own.tables import own_store

@@ -13,7 +13,7 @@ from schemas.config.train_sections import AlarmsSection
 from schemas.errors import GateRefused
 from tasks.train.resume.state_files import read_state, write_state
 from tasks.train.watch.alarms import Alarms
-from tasks.train.watch.validation import Validation
+from tasks.train.watch.validated import Validation
 
 FINE: dict[str, Any] = {
     "loss": 0.1,

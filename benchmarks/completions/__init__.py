@@ -1,0 +1,1 @@
+"""Browser of completions: how soon a page of many rollouts opens and answers."""

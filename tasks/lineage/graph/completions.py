@@ -1,0 +1,204 @@
+"""Completions of the newest training and its evaluation: a step's rollouts, or a prompt's rollouts and answers."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from schemas.artifact import ArtifactRecord
+from schemas.errors import InputError
+from schemas.tables.prompts import SPLITS
+from tasks.lineage.graph.descriptions import is_rollout_log, split_file
+from tasks.lineage.store.inventory import Inventory, short
+
+FEWEST_CHARACTERS: Final = 4
+"""Characters of a prompt's id that suffice to name it, if no other begins with them."""
+STEP_DIGITS: Final = 6
+"""Most digits of a step; a longer number is the beginning of an id."""
+_POLICY: Final = "policy-"
+_ANSWERS: Final = "answers-"
+_SEED: Final = "-seed"
+
+Scrub = Callable[[str], tuple[str, Any]]
+"""Replaces the personal data in a text."""
+
+
+@dataclass(frozen=True)
+class ShownRollout:
+    """Rollout of a training."""
+
+    prompt_id: str
+    task: str
+    step: int
+    seed: int
+    completion: str
+    reward: float
+    components: Mapping[str, float]
+    advantage: float | None
+    tokens: int
+    stop_reason: str
+    corrected: bool
+
+
+@dataclass(frozen=True)
+class ShownAnswer:
+    """Answer of a model to a test prompt."""
+
+    model: str
+    sample: int
+    completion: str
+    reward: float | None
+    """None where the evaluation scored something else of this model, such as the best of several draws."""
+    truth: float | None
+
+
+@dataclass(frozen=True)
+class PromptHistory:
+    """Prompt with all that the models said to it."""
+
+    prompt_id: str
+    task: str
+    split: str
+    prompt: str
+    reference: Mapping[str, Any] | None
+    answers: tuple[ShownAnswer, ...]
+    rollouts: tuple[ShownRollout, ...]
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON-compatible values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class NewestRun:
+    """The newest trainings that were evaluated together, or the newest one that was not evaluated."""
+
+    inventory: Inventory
+    evaluation: ArtifactRecord | None
+    policies: tuple[ArtifactRecord, ...]
+    scrub: Scrub
+
+    def _logged(self, condition: pl.Expr) -> pl.DataFrame:
+        """Return the rows of the rollout logs that satisfy a condition, as logged; none where nothing was logged."""
+        logs = [
+            self.inventory.folder(policy.sha256) / name
+            for policy in self.policies
+            for name in sorted(policy.files)
+            if is_rollout_log(name)
+        ]
+        return pl.scan_parquet(logs, glob=False).filter(condition).collect() if logs else pl.DataFrame()
+
+    def _rollouts(self, condition: pl.Expr) -> tuple[ShownRollout, ...]:
+        return tuple(
+            ShownRollout(
+                **{**row, "components": json.loads(row["components"]), "completion": self.scrub(row["completion"])[0]}
+            )
+            for row in self._logged(condition).iter_rows(named=True)
+        )
+
+    def step(self, step: int, task: str | None) -> tuple[ShownRollout, ...]:
+        """Return the rollouts of a step.
+
+        Args:
+            step: The step.
+            task: Only of this task; None for all.
+
+        Raises:
+            InputError: There are none.
+        """
+        of_task = pl.lit(value=True) if task is None else pl.col("task") == task
+        found = self._rollouts((pl.col("step") == step) & of_task)
+        if not found:
+            logged, of = self._logged(of_task), "" if task is None else f" of {task}"
+            steps = f"steps {logged['step'].min()} to {logged['step'].max()} have" if len(logged) else "no step has"
+            raise InputError(f"the newest training has no rollouts{of} of step {step}; {steps} some{of}")
+        return found
+
+    def prompt(self, beginning: str) -> PromptHistory:
+        """Return what was said to the prompt whose id begins so.
+
+        Raises:
+            InputError: No prompt or several begin so.
+        """
+        found = {row["prompt_id"]: (split, row) for split, row in self._prompts(beginning)}
+        if len(found) != 1:
+            raise InputError(
+                f"{len(found) or 'no'} prompt{'s' if len(found) > 1 else ''} of the newest training's dataset "
+                f"begin{'' if len(found) > 1 else 's'} with {beginning!r}; give "
+                + ("more of its id" if found else "an id, or the beginning of one, as --json or the report shows it")
+            )
+        ((prompt_id, (split, row)),) = found.items()
+        reference = json.loads(row["reference"]) if row["reference"] else None
+        rollouts = self._rollouts(pl.col("prompt_id") == prompt_id)
+        prompt = self.scrub(row["prompt"])[0]
+        return PromptHistory(
+            prompt_id, row["task"], split, prompt, reference or None, tuple(self._answers(prompt_id)), rollouts
+        )
+
+    def _prompts(self, beginning: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        record = self.evaluation or self.policies[0]
+        folder = self.inventory.folder(record.inputs["dataset"])
+        for split in SPLITS:
+            table = pl.scan_parquet(folder / split_file(split), glob=False)
+            wanted = table.filter(pl.col("prompt_id").str.starts_with(beginning))
+            for row in wanted.select("prompt_id", "task", "prompt", "reference").collect().iter_rows(named=True):
+                yield split, row
+
+    def _answers(self, prompt_id: str) -> Iterator[ShownAnswer]:
+        if self.evaluation is None:
+            return
+        for role, sha256 in self.evaluation.inputs.items():
+            if not role.startswith(_ANSWERS) or sha256 not in self.inventory.records:
+                continue
+            model = role.removeprefix(_ANSWERS)
+            scores = self._scores(model, prompt_id)
+            for line in _lines_with(self.inventory.folder(sha256) / "rollouts.jsonl", prompt_id):
+                score, truth = scores.get(line["sample"], (None, None))
+                yield ShownAnswer(model, line["sample"], self.scrub(line["completion"])[0], score, truth)
+
+    def _scores(self, model: str, prompt_id: str) -> dict[int, tuple[float, float | None]]:
+        """Return score and truth of a model's answers to a prompt, by sample; all seeds of a policy share a file."""
+        if self.evaluation is None:
+            return {}
+        name, _, seed = model.partition(_SEED)
+        file = self.inventory.folder(self.evaluation.sha256) / f"{name}.scores.jsonl"
+        lines = _lines_with(file, prompt_id) if file.is_file() else ()
+        return {
+            line["sample"]: (line["score"], line["truth"]) for line in lines if not seed or line["seed"] == int(seed)
+        }
+
+
+def newest_run(inventory: Inventory, scrub: Scrub) -> NewestRun:
+    """Return the newest training, with its evaluation.
+
+    Args:
+        inventory: The artifacts of a state folder.
+        scrub: Applied to every text.
+
+    Raises:
+        InputError: There is no training.
+    """
+    policies = inventory.of_kind("policy")
+    if not policies:
+        raise InputError("nothing was trained in this state folder yet; run `tucano retrain` first")
+    newest = policies[-1]
+    for evaluation in reversed(inventory.of_kind("evaluation")):
+        evaluated = [sha256 for role, sha256 in evaluation.inputs.items() if role.startswith(_POLICY)]
+        if newest.sha256 in evaluated:
+            known = tuple(inventory.records[sha256] for sha256 in evaluated if sha256 in inventory.records)
+            return NewestRun(inventory, evaluation, known, scrub)
+    if newest.inputs.get("dataset") not in inventory.records:
+        raise InputError(f"policy {short(newest.sha256)} has no dataset here; run `tucano retrain` again")
+    return NewestRun(inventory, None, (newest,), scrub)
+
+
+def _lines_with(file: Path, prompt_id: str) -> Iterator[dict[str, Any]]:
+    # The id is found in the bytes first: to parse a line costs a hundred times as much.
+    wanted = prompt_id.encode()
+    with file.open("rb") as lines:
+        for line in lines:
+            if wanted in line and (row := json.loads(line))["prompt_id"] == prompt_id:
+                yield row
