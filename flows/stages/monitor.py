@@ -32,6 +32,7 @@ from tasks.lineage.store.artifacts import ArtifactDamaged
 from tasks.monitor import stage as monitor_stage
 from tasks.monitor.report import REPORT_PAGE
 from tasks.monitor.stage import DRIFT_FILE, REPORT_TEXT, ServingChampion, last_days, read_monitoring
+from tasks.report.language import spoken
 
 STAGE: Final = "monitor"
 
@@ -69,6 +70,7 @@ def monitor_logs(config: Config, pipeline_run: str, files: LogFiles) -> Monitore
     seconds: dict[str, float] = {}
     digests = files.digests()
 
+    @spoken(config.language)
     def work(output: Path, progress: Progress, _: StageRun) -> None:
         found = monitor_stage.run(
             files,
@@ -93,6 +95,7 @@ def monitor_logs(config: Config, pipeline_run: str, files: LogFiles) -> Monitore
         config_digest=config_digest(
             config.monitor.model_dump(mode="json", exclude={"logs", "workers"}),
             config.evaluate.cost.model_dump(mode="json"),
+            config.language,
             champion.names,
             champion.promoted_at and champion.promoted_at.isoformat(),
             digests,

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison, PromptScores
-from tasks.evaluate.number_format import decimal, interval, signed
 from tasks.evaluate.report.background import Background, LearningCurve
 from tasks.evaluate.report.gain import draw_split, split_table
 from tasks.evaluate.report.ladder import draw_ladder, steps
 from tasks.evaluate.stats.statistics import PairedStats, Verdict
-from tasks.evaluate.wording import counted, worded
 from tasks.report.canvas import BLUE, DASHES, FAINT, GAIN, INK, LOSS, SOFT, add_axes, canvas, svg
+from tasks.report.number_format import decimal, interval, signed
+from tasks.report.wording import counted, worded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from tasks.evaluate.gain import CONTENT, OVERALL, PARTS, GainShares, WithInterval
-from tasks.evaluate.number_format import interval, signed
 from tasks.evaluate.report.sentences import share
-from tasks.evaluate.wording import worded
 from tasks.report.canvas import BLUE, GAIN, INK, LOSS, SOFT, add_axes, canvas, svg
+from tasks.report.number_format import interval, signed
+from tasks.report.wording import worded
 
 COLOURS: Final[Mapping[str, str]] = {"form": SOFT, "prompt": BLUE, CONTENT: GAIN}
 

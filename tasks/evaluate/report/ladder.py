@@ -7,11 +7,11 @@ import numpy as np
 
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison, PromptScores
-from tasks.evaluate.number_format import decimal
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.stats.statistics import PairedStats
-from tasks.evaluate.wording import worded
 from tasks.report.canvas import BLUE, GAIN, INK, LOSS, SOFT, canvas, svg
+from tasks.report.number_format import decimal
+from tasks.report.wording import worded
 
 COLUMNS: Final = 3
 NAMES_A_LINE: Final = 5

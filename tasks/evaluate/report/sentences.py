@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.gain import GainShares, WithInterval
-from tasks.evaluate.number_format import decimal, percent, shortest
 from tasks.evaluate.report.background import Background, Looks, unknown_to_engine
 from tasks.evaluate.report.side_by_side import SideBySide
 from tasks.evaluate.stats.sample_size import ALPHA
-from tasks.evaluate.wording import worded
+from tasks.report.number_format import decimal, percent, shortest
+from tasks.report.wording import worded
 
 
 def headline(comparison: Comparison) -> str:
@@ -167,6 +167,8 @@ def gain_note(gains: Mapping[str, GainShares]) -> str:
 
 def why_chosen(each: SideBySide) -> str:
     """Name the rule by which a prompt was chosen, and say where it is the best or worst of a sign that surprises."""
+    if each.reason == "random":
+        return worded("drawn at random")
     if each.reason == "gain":
         return worded("largest gain of the task") if each.scores.difference > 0 else worded("no gain: best of the task")
     if each.reason == "loss":

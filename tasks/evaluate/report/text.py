@@ -6,7 +6,6 @@ from typing import Final
 from schemas.config.evaluate import BASELINES
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
-from tasks.evaluate.number_format import decimal, interval, p_value, shortest, signed
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.gain import left_table, split_table
 from tasks.evaluate.report.ladder import steps
@@ -23,7 +22,8 @@ from tasks.evaluate.report.sentences import (
     why_chosen,
 )
 from tasks.evaluate.stats.statistics import PairedStats
-from tasks.evaluate.wording import worded
+from tasks.report.number_format import decimal, interval, p_value, shortest, signed
+from tasks.report.wording import worded
 
 REPORT_TEXT: Final = "report.md"
 

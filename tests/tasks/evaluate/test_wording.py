@@ -16,15 +16,15 @@ from schemas.documents import RaterKind
 from tasks.commerce.registry import TASKS
 from tasks.evaluate.gain import CONTENT, PARTS
 from tasks.evaluate.general.instructions import instructions
-from tasks.evaluate.number_format import decimal, interval, p_value, percent, signed
 from tasks.evaluate.report.background import ROLLOUTS
 from tasks.evaluate.report.figures import draw
 from tasks.evaluate.report.page import render
 from tasks.evaluate.report.text import markdown
 from tasks.evaluate.stage import BASE, CHAMPION, PUBLISHED, TUNED, TUNED_NF4
 from tasks.evaluate.stats.statistics import Verdict
-from tasks.evaluate.wording import catalogue, counted, worded
 from tasks.report.language import spoken
+from tasks.report.number_format import decimal, interval, p_value, percent, signed
+from tasks.report.wording import catalogue, counted, worded
 from tests.tasks.evaluate.small_comparison import background, claimed, comparison, laddered, undecided
 
 ROOM: Final = Path(__file__).resolve().parents[3] / "tasks/evaluate"

@@ -1,7 +1,7 @@
 """Number formats of terminal, page, Markdown and the gate's reasons, in the report's language."""
 
-from tasks.evaluate.wording import worded
 from tasks.report.language import language
+from tasks.report.wording import worded
 
 
 def decimal(value: float, places: int = 3) -> str:
