@@ -49,6 +49,9 @@ class WorkersConfig(Section):
     them, and answers. On a CPU each then computes with one thread; a GPU's memory must have room for all."""
     prices: dict[str, MachinePrice] = Field(default_factory=dict)
     """Prices of the machines, by device as torch calls it, such as `NVIDIA L4`, or `cpu`."""
+    reais_per_dollar: float | None = Field(default=None, gt=0)
+    """Brazilian reais of a US dollar, by which costs are shown in reais too; in dollars only where not set. It decides
+    no artifact."""
 
     @property
     def for_inference(self) -> str | None:
