@@ -144,7 +144,7 @@ def evaluate(
     inputs |= {name: each.record for name, each in (merged | made).items()}
     inputs |= {f"answers-{name}": each.record for name, each in answers.items()}
 
-    @spoken(config.language)
+    @spoken(config.language, config.workers.reais_per_dollar)
     def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
         looks = count_looks(open_store(config), plan.record)
         if looks.number > 1:
@@ -196,6 +196,7 @@ def evaluate(
                 },
             ),
             config.language,
+            config.workers.reais_per_dollar,
             rungs.left_out,
             config.promote.over_rungs,
             config.rewards.spec,

@@ -70,7 +70,7 @@ def monitor_logs(config: Config, pipeline_run: str, files: LogFiles) -> Monitore
     seconds: dict[str, float] = {}
     digests = files.digests()
 
-    @spoken(config.language)
+    @spoken(config.language, config.workers.reais_per_dollar)
     def work(output: Path, progress: Progress, _: StageRun) -> None:
         found = monitor_stage.run(
             files,
@@ -96,6 +96,7 @@ def monitor_logs(config: Config, pipeline_run: str, files: LogFiles) -> Monitore
             config.monitor.model_dump(mode="json", exclude={"logs", "workers"}),
             config.evaluate.cost.model_dump(mode="json"),
             config.language,
+            config.workers.reais_per_dollar,
             champion.names,
             champion.promoted_at and champion.promoted_at.isoformat(),
             digests,

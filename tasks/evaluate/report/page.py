@@ -28,7 +28,7 @@ from tasks.evaluate.report.sentences import (
 from tasks.evaluate.report.shop_terms import shop_lines
 from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, PLANNED_SEEDS, plan
 from tasks.evaluate.stats.statistics import PairedStats
-from tasks.report.number_format import decimal, interval, p_value, percent, shortest, signed
+from tasks.report.number_format import decimal, interval, money, p_value, percent, shortest, signed
 from tasks.report.page import page_template
 
 REPORT_PAGE: Final = "report.html"
@@ -71,7 +71,8 @@ def write_page(comparison: Comparison, background: Background, folder: Path, dra
 def render(comparison: Comparison, background: Background, drawn: Mapping[str, str]) -> str:
     """Render the page, with figures of the same comparison and background."""
     looks, margin = background.looks, comparison.margin
-    return page_template(_TEMPLATE, signed=signed, decimal=decimal, p_value=p_value, percent=percent).render(
+    filters = {"signed": signed, "decimal": decimal, "p_value": p_value, "percent": percent, "money": money}
+    return page_template(_TEMPLATE, **filters).render(
         comparison=comparison,
         background=background,
         headline=headline(comparison),
@@ -118,4 +119,3 @@ def _undecided(comparison: Comparison) -> Iterator[Undecided]:
         for answers in samples:
             prompts = {need.seeds: need.prompts for need in needs if need.samples == answers}
             yield Undecided(scope, block, answers, prompts)
-

@@ -9,61 +9,72 @@ from tasks.evaluate.report.background import Background
 from tasks.report.number_format import decimal
 from tasks.report.wording import worded
 
-SAYINGS: Final[Mapping[TaskName, Mapping[str, str]]] = {
-    "extraction": {"exact": "Of {n} reviews, {right} were read without any error"},
-    "sql_qa": {"execution_accuracy": "Of {n} questions, {right} were answered with the right result"},
-    "insights": {
-        "no_false_number": "Of {n} analyses, {right} have no false number",
-        "all_kept": "Of {n} analyses, {right} keep to all that was asked",
-    },
-    "push": {
-        "names_product": "Of {n} pushes, {right} name the product",
-        "names_offer": "Of {n} pushes, {right} keep the offer",
-    },
-    "sentiment": {"accuracy": "Of {n} reviews, {right} have the right sentiment"},
-    "churn": {"accuracy": "Of {n} customers, {right} are rightly told as staying or leaving"},
+SAYINGS: Final[Mapping[TaskName, tuple[str, tuple[str, ...]]]] = {
+    "extraction": ("Of {n} reviews, {exact} were read without any error", ("exact",)),
+    "sql_qa": ("Of {n} questions, {execution_accuracy} were answered with the right result", ("execution_accuracy",)),
+    "insights": (
+        "Of {n} analyses, {no_false_number} have no false number and {all_kept} keep to all that was asked",
+        ("no_false_number", "all_kept"),
+    ),
+    "push": (
+        "Of {n} pushes, {names_product} name the product and {names_offer} keep the offer",
+        ("names_product", "names_offer"),
+    ),
+    "sentiment": ("Of {n} reviews, the sentiment is right in {accuracy}", ("accuracy",)),
+    "churn": ("Of {n} customers, the forecast of staying or leaving is right for {accuracy}", ("accuracy",)),
 }
-"""Of each task the shares of answers that a shop asks for, by metric, each in a sentence without its full stop."""
+"""Of each task a sentence without its full stop, and the metrics that it names: shares of answers."""
 WITHOUT_READING: Final = ("constant", "majority")
 """Baselines that give every prompt one answer: a rate that is not above theirs is at its floor."""
 
 
 @dataclass(frozen=True)
 class ShopLine:
-    """One share of a task's answers in words."""
+    """A task's answers in words."""
 
-    task: TaskName
     text: str
     floor: str
-    """Why the rate is at its floor; empty where it is above."""
+    """The rates at their floor; empty where all are above."""
 
 
 def shop_lines(background: Background) -> list[ShopLine]:
-    """Return a line for each known share, in the order of the tasks; none without ground truth."""
-    return [
-        _line(task, saying, background.known_answers[task], rates)
-        for task, sayings in SAYINGS.items()
-        if background.known_answers.get(task)
-        for metric, saying in sayings.items()
-        if {"base", "tuned"} <= (rates := background.ground_truth.get(task, {}).get(metric, {})).keys()
-    ]
+    """Return a line for each task with known ground truth, in the order of the tasks."""
+    found = []
+    for task, (saying, metrics) in SAYINGS.items():
+        answers, rates = background.known_answers.get(task, 0), background.ground_truth.get(task, {})
+        if answers and all({"base", "tuned"} <= rates.get(metric, {}).keys() for metric in metrics):
+            right = {metric: _counts(rates[metric], answers) for metric in metrics}
+            found.append(_line(saying, answers, right))
+    return found
 
 
-def _line(task: TaskName, saying: str, answers: int, rates: Mapping[str, float]) -> ShopLine:
-    """Put one share into words.
+def _counts(rates: Mapping[str, float], answers: int) -> dict[str, int]:
+    return {model: round(rate * answers) for model, rate in rates.items()}
+
+
+def _line(saying: str, answers: int, right: Mapping[str, Mapping[str, int]]) -> ShopLine:
+    """Put a task's answers into words.
 
     Args:
-        task: The task.
         saying: Its sentence.
-        answers: Answers that the rates are shares of.
-        rates: By model.
+        answers: Answers of a model.
+        right: Those among them that are right, by metric and model.
     """
-    right = {model: round(rate * answers) for model, rate in rates.items()}
-    text = worded(saying, n=decimal(answers, 0), right=decimal(right["tuned"], 0))
-    text = f"{text} {worded('(base: {base})', base=decimal(right['base'], 0))}"
+    tuned = {metric: decimal(by_model["tuned"], 0) for metric, by_model in right.items()}
+    base = ", ".join(decimal(by_model["base"], 0) for by_model in right.values())
+    text = f"{worded(saying, n=decimal(answers, 0), **tuned)} {worded('(base: {counts})', counts=base)}"
+    floors = [_floor(metric, by_model) for metric, by_model in right.items()]
+    return ShopLine(text, "; ".join(filter(None, floors)))
+
+
+def _floor(metric: str, right: Mapping[str, int]) -> str:
+    """State why a rate is at its floor; empty where it is above."""
+    name = worded(metric.replace("_", " "))
     if not right["tuned"]:
-        return ShopLine(task, text, worded("at the floor: none"))
-    chance = max((right[name] for name in WITHOUT_READING if name in right), default=0)
-    if right["tuned"] > chance:
-        return ShopLine(task, text, "")
-    return ShopLine(task, text, worded("at the floor: one answer to all has {n}", n=decimal(chance, 0)))
+        return worded("{metric} is at its floor, 0", metric=name)
+    constant = max((right[baseline] for baseline in WITHOUT_READING if baseline in right), default=0)
+    if right["tuned"] > constant:
+        return ""
+    return worded(
+        "{metric} is at its floor: one text for all has {constant}", metric=name, constant=decimal(constant, 0)
+    )

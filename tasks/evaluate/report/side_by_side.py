@@ -80,7 +80,8 @@ def side_by_side(
 def reference_text(reference: Mapping[str, Any] | None) -> str:
     """Return what is known of the right answer, a line for each value; a query or a list stands by itself."""
     known = {name: value for name, value in (reference or {}).items() if value is not None}
-    known |= known.pop("fields", {})
+    # A rating stands in the prompt; the fields are what is asked for.
+    known = known.get("fields", known)
     if len(known) == 1:
         (value,) = known.values()
         return "\n".join(map(str, value)) if isinstance(value, list | tuple) else _said(value)
