@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _BLUE: Final = "#0369a1"
 _OTHERWISE: Final = "otherwise"
-_STRATA: Final = {
+STRATA: Final = {
     AT_RANDOM: ("drawn at random", "o", _BLUE, _BLUE),
     BY_REWARD: ("chosen by reward", "D", "none", LOSS),
     _OTHERWISE: ("chosen otherwise", "s", "none", SOFT),
@@ -83,7 +83,7 @@ def _scatter(axes: "Axes", rows: Sequence[ScoredCompletion]) -> None:
     beside = np.random.default_rng(0).uniform(-0.15, 0.15, len(rows))
     counts = Counter(_stratum(row) for row in rows)
     only_others = counts.keys() == {_OTHERWISE}
-    for name, (words, mark, face, edge) in _STRATA.items():
+    for name, (words, mark, face, edge) in STRATA.items():
         points = [
             (row.item.score + aside, row.rollout.reward)
             for row, aside in zip(rows, beside, strict=True)
@@ -120,7 +120,7 @@ def _scatter(axes: "Axes", rows: Sequence[ScoredCompletion]) -> None:
     axes.legend(
         loc="lower right",
         bbox_to_anchor=(1.01, 0.99),
-        ncols=len(_STRATA),
+        ncols=len(STRATA),
         frameon=False,
         fontsize=8,
         handletextpad=0.1,
@@ -143,11 +143,20 @@ def _intervals(axes: "Axes", found: Agreement, config: AuditConfig) -> None:
     axes.axvline(config.min_rho, color=LOSS, linewidth=0.9, linestyle=DASHES)
     for row, (_, bar) in enumerate(bars):
         _bar(axes, row, bar, least)
-    for threshold, name, side, colour in (
-        (config.min_rho_low, worded("lower end from {low}", low=shortest(config.min_rho_low)) + " ", "right", SOFT),
-        (config.min_rho, " " + worded("rho from {low}", low=shortest(config.min_rho)), "left", LOSS),
+    for threshold, name, side, aside, colour in (
+        (config.min_rho_low, worded("lower end from {low}", low=shortest(config.min_rho_low)), "right", -4, SOFT),
+        (config.min_rho, worded("rho from {low}", low=shortest(config.min_rho)), "left", 4, LOSS),
     ):
-        axes.text(threshold, -0.75, name, color=colour, ha=side, va="center", fontsize=7.5)
+        axes.annotate(
+            name,
+            (threshold, -0.75),
+            xytext=(aside, 0),
+            textcoords="offset points",
+            color=colour,
+            ha=side,
+            va="center",
+            fontsize=7.5,
+        )
     axes.set_yticks(range(len(bars)), [name for name, _ in bars])
     axes.locator_params(axis="x", nbins=6)
     axes.set(xlim=(least - 0.03, 1.03), ylim=(len(bars) - 0.5, -1.1), xlabel=worded("rho with its 95 % interval"))

@@ -163,7 +163,7 @@ def gain_note(gains: Mapping[str, GainShares]) -> str:
 def why_chosen(each: SideBySide) -> str:
     """Name the rule by which a prompt was chosen, and say where it is the best or worst of a sign that surprises."""
     if each.reason == "random":
-        return worded("drawn at random")
+        return worded("chosen at random")
     if each.reason == "gain":
         return worded("largest gain of the task") if each.scores.difference > 0 else worded("no gain: best of the task")
     if each.reason == "loss":
