@@ -1,5 +1,6 @@
-"""Flow `monitor`: compare the champion's production answers with its evaluation, and send an event of drift."""
+"""Flow `monitor`: compare the champion's production answers with its evaluation, and send events of alarms."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -7,7 +8,7 @@ from prefect import flow
 from prefect.runtime import flow_run
 
 from flows.runtime.console import say
-from flows.runtime.events import DRIFT_EVENT, send_drift
+from flows.runtime.events import DRIFT_EVENT, OPERATIONS_EVENT, send_alarms
 from flows.runtime.logs_to_monitor import logs_to_monitor
 from flows.runtime.reschedule import reschedule_on_interrupt
 from flows.runtime.stores import open_recorder
@@ -16,12 +17,19 @@ from flows.stages.monitor import STAGE, Monitored, monitor_logs
 from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.tables.log_file import log_files
+from tasks.monitor.operations import OPERATIONS
 from tasks.monitor.sent_alarms import SentAlarms, alarms_of
 
 SECONDS_TO_REST: Final = 60.0
 """How long an interrupted run rests."""
 ALARMS_FOLDER: Final = "alarms"
 """Folder of the state with the alarms that a server received, so that each starts one retraining, even after a kill."""
+
+_EVENTS: Final[Mapping[str, tuple[str, str, str]]] = {
+    DRIFT_EVENT: ("drift", "no retraining starts", "start one with `tucano retrain`, or "),
+    OPERATIONS_EVENT: ("service", "nobody is notified", ""),
+}
+"""What an event is of, what does not happen where nothing waits for it, and what one can do by hand."""
 
 
 def _run_name() -> str:
@@ -31,7 +39,7 @@ def _run_name() -> str:
 
 @flow(name=STAGE, flow_run_name=_run_name)
 def monitor(config: Config, logs: Path | None = None) -> Monitored:
-    """Score the champion's production logs, look for drift, and where there is any, send the event `tucano.drift`.
+    """Score the champion's production logs, look for drift and for faults of the service, and send events of them.
 
     Args:
         config: The run's configuration.
@@ -52,32 +60,53 @@ def monitor(config: Config, logs: Path | None = None) -> Monitored:
 
 
 def _send_new_alarms(config: Config, monitored: Monitored) -> None:
-    """Send the event that starts a retraining, once for each alarm of each champion while the alarm lasts.
+    """Send the event that starts a retraining, and the one that tells people, once for each alarm while it lasts.
 
-    It is marked as sent once a server with an automation that waits for it has received it. After a kill before that,
-    or where the server refuses it or has no such automation, as a session's own seldom has, the next run sends it
-    again.
+    An alarm is marked as sent once a server with an automation that waits for its event has received it. After a kill
+    before that, or where the server refuses it or has no such automation, as a session's own seldom has, the next run
+    sends it again.
     """
-    champion, artifact, drift = monitored.champion, monitored.stage.record, monitored.found["drift"]
-    evaluation = artifact.inputs["evaluation"]
-    sent = SentAlarms(config.state.root / ALARMS_FOLDER, champion.names[0], evaluation, champion.promoted_at)
-    alarms = alarms_of(drift)
-    new = sent.new(alarms)
+    champion, artifact, found = monitored.champion, monitored.stage.record, monitored.found
+    folder = config.state.root / ALARMS_FOLDER
+    service = [alarm for alarm in [monitored.silence and monitored.silence.document()] if alarm]
+    if monitored.is_new:
+        service += found["operations"]
+        drift = found["drift"]
+        sent = SentAlarms(folder, champion.names[0], artifact.inputs["evaluation"], champion.promoted_at)
+        alarms = alarms_of(drift)
+        new = sent.new(alarms)
+        _send(DRIFT_EVENT, monitored, sent, alarms, new, drift["reasons"])
+    sent = SentAlarms(folder, champion.model)
+    alarms = [alarm["kind"] for alarm in service]
+    new = sent.new(alarms, OPERATIONS if monitored.is_new else ("silence",))
+    _send(OPERATIONS_EVENT, monitored, sent, alarms, new, [each["reason"] for each in service if each["kind"] in new])
+
+
+def _send(
+    event: str,
+    monitored: Monitored,
+    sent: SentAlarms,
+    alarms: Sequence[str],
+    new: Sequence[str],
+    reasons: Sequence[str],
+) -> None:
+    what, effect, by_hand = _EVENTS[event]
     if not new:
         if alarms:
-            say("drift: these alarms were sent before; no event is sent")
+            say(f"{what}: these alarms were sent before; no event is sent")
         return
+    champion = monitored.champion
     try:
-        waiting = send_drift(champion.model, champion.version, new, drift["reasons"], artifact.sha256)
+        waiting = send_alarms(event, champion.model, champion.version, new, reasons, monitored.stage.record.sha256)
     except InputError as error:
-        say(f"drift: the event {DRIFT_EVENT} could not be sent: {error}; the next run sends it again")
+        say(f"{what}: the event {event} could not be sent: {error}; the next run sends it again")
         return
     if not waiting:
         say(
-            f"drift: no automation of this run's Prefect server waits for the event {DRIFT_EVENT}, so that no "
-            "retraining starts; start one with `tucano retrain`, or put the automation on a server that stays with "
-            "`tucano infra apply`, and the next run there sends the event again"
+            f"{what}: no automation of this run's Prefect server waits for the event {event}, so that {effect}; "
+            f"{by_hand}put the automation on a server that stays with `tucano infra apply`, and the next run there "
+            "sends the event again"
         )
         return
     sent.keep(new)
-    say(f"drift: the event {DRIFT_EVENT} is sent, for which the server's automation {' and '.join(waiting)} waits")
+    say(f"{what}: the event {event} is sent, for which the server's automation {' and '.join(waiting)} waits")

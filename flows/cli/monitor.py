@@ -11,8 +11,9 @@ from flows.cli.output_folder import new_folder
 from flows.runtime.console import say
 from flows.runtime.logs_to_monitor import logs_to_monitor
 from flows.runtime.session import BYTES_NEEDED, session
+from flows.runtime.stores import open_store
 from schemas.config.profiles import load_config
-from schemas.tables.log_file import log_files
+from schemas.tables.log_file import log_files, require_rows
 
 if TYPE_CHECKING:
     from flows.stages.monitor import Monitored
@@ -32,10 +33,13 @@ def monitor(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Score production logs, and say whether the champion keeps its promise; exit code 3 where it does not."""
+    """Score production logs, and say whether the champion answers as at its evaluation; exit code 3 for any alarm."""
     config = load_config(profile, overrides)
     given = logs_to_monitor(config, logs)
     files = log_files(given)
+    if not open_store(config).records("monitoring"):
+        # Where some were monitored before, no row may mean that nobody is answered any more.
+        require_rows(files)
     count = len(files.files)
     say(f"monitoring {count} file{'' if count == 1 else 's'} of logs, state in {config.state.root}")
     # What is kept of logs is compressed, and so smaller than they are.
@@ -46,7 +50,7 @@ def monitor(
 
         monitored = flow(config, given)
     _show(monitored, report, as_json=as_json)
-    if monitored.drifted:
+    if monitored.reasons:
         raise typer.Exit(3)
 
 
@@ -86,5 +90,6 @@ def _as_document(monitored: "Monitored") -> dict[str, Any]:
         "sha256": stage.record.sha256,
         "path": str(stage.path),
         "reused": stage.reused,
+        "silence": monitored.silence and monitored.silence.reason,
         "seconds": dict(monitored.seconds),
     }

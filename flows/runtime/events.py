@@ -1,4 +1,4 @@
-"""Events on Prefect's server that automations wait for: drift, and a version that the gate holds."""
+"""Events on Prefect's server that automations wait for: alarms of monitoring, and a version that the gate holds."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -11,16 +11,21 @@ from flows.runtime.prefect_client import connected
 
 DRIFT_EVENT: Final = "tucano.drift"
 """Event of new alarms; an automation of infra/automations starts a retraining."""
+OPERATIONS_EVENT: Final = "tucano.operations"
+"""Event of new alarms of the service: late, dear or no answers; an automation of infra/automations notifies people."""
 HELD_EVENT: Final = "tucano.held"
 """Event of a version that the gate holds; an automation of infra/automations notifies people."""
 SWITCH_EVENT: Final = "tucano.serving"
 """Beginning of the events of a new version in serving: `.switched` and `.refused`."""
 
 
-def send_drift(model: str, version: str, alarms: Sequence[str], reasons: Sequence[str], artifact: str) -> list[str]:
+def send_alarms(
+    event_name: str, model: str, version: str, alarms: Sequence[str], reasons: Sequence[str], artifact: str
+) -> list[str]:
     """Send the event of new alarms, and return the names of the server's automations that wait for it.
 
     Args:
+        event_name: `tucano.drift` or `tucano.operations`.
         model: The registered model.
         version: The champion's version.
         alarms: Subjects of the alarms.
@@ -31,10 +36,16 @@ def send_drift(model: str, version: str, alarms: Sequence[str], reasons: Sequenc
         InputError: The server did not take it.
     """
     event = Event(
-        event=DRIFT_EVENT,
+        event=event_name,
         resource={"prefect.resource.id": f"tucano.model.{model}", "tucano.version": version},
         related=[{"prefect.resource.id": f"prefect.flow-run.{flow_run.id}", "prefect.resource.role": "flow-run"}],
-        payload={"alarms": list(alarms), "reasons": list(reasons), "version": version, "artifact": artifact},
+        payload={
+            "alarms": list(alarms),
+            "reasons": list(reasons),
+            "reason": "; ".join(reasons),
+            "version": version,
+            "artifact": artifact,
+        },
     )
     # `emit_event` would only queue it, and report no loss.
     with connected(str(PREFECT_API_URL.value())) as client:

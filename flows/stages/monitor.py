@@ -19,7 +19,7 @@ from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted
 from schemas.progress import Progress
-from schemas.tables.log_file import LogFiles
+from schemas.tables.log_file import LogFiles, require_rows
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.past_versions import as_it_is_now, versions_of
 from tasks.curate.processes import in_processes
@@ -30,8 +30,10 @@ from tasks.evaluate.report.background import reward_identity
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.artifacts import ArtifactDamaged
 from tasks.monitor import stage as monitor_stage
-from tasks.monitor.report import REPORT_PAGE
-from tasks.monitor.stage import DRIFT_FILE, REPORT_TEXT, ServingChampion, last_days, read_monitoring
+from tasks.monitor.drift import shown_by
+from tasks.monitor.operations import OperationsAlarm, silence_alarm
+from tasks.monitor.report import REPORT_PAGE, alarm_sentences
+from tasks.monitor.stage import DRIFT_FILE, REPORT_TEXT, NothingScored, ServingChampion, last_days, read_monitoring
 from tasks.report.language import spoken
 
 STAGE: Final = "monitor"
@@ -43,15 +45,21 @@ class Monitored:
 
     champion: ServingChampion
     stage: StageResult
+    """Where nobody was answered: what was found last."""
     found: Mapping[str, Any]
     """Content of `drift.json`."""
     seconds: Mapping[str, float]
     """Time by step; empty where the same logs were monitored before."""
+    silence: OperationsAlarm | None
+    """That nobody is answered any more, which is of the present and not of the logs: no artifact has it."""
+    is_new: bool = True
+    """Whether the logs had anything to look at."""
 
     @property
-    def drifted(self) -> bool:
-        """Whether there is an alarm."""
-        return bool(self.found["drift"]["found"])
+    def reasons(self) -> list[str]:
+        """Return a sentence for each alarm."""
+        silence = [self.silence.reason] if self.silence else []
+        return [*silence, *alarm_sentences(self.found)] if self.is_new else silence
 
 
 def monitor_logs(config: Config, pipeline_run: str, files: LogFiles) -> Monitored:
@@ -63,10 +71,15 @@ def monitor_logs(config: Config, pipeline_run: str, files: LogFiles) -> Monitore
         files: The logs.
 
     Raises:
-        InputError: There is no champion, its evaluation is lost, or the logs cannot be read.
+        InputError: There is no champion, its evaluation is lost, or the logs cannot be read; or they have no answer,
+            and none was ever monitored.
         Interrupted: A process that scored was killed.
     """
     champion, inputs, order_only = _champion(config)
+    if not files.has_rows:
+        if silent := _last_found(config, champion, None):
+            return silent
+        require_rows(files)
     seconds: dict[str, float] = {}
     digests = files.digests()
 
@@ -93,7 +106,7 @@ def monitor_logs(config: Config, pipeline_run: str, files: LogFiles) -> Monitore
         # This module too: it scrubs the logs, and finds the champion.
         sources=("flows.stages.monitor",),
         config_digest=config_digest(
-            config.monitor.model_dump(mode="json", exclude={"logs", "workers"}),
+            config.monitor.model_dump(mode="json", exclude={"logs", "workers", "silence_hours"}),
             config.evaluate.cost.model_dump(mode="json"),
             config.language,
             config.workers.reais_per_dollar,
@@ -107,9 +120,45 @@ def monitor_logs(config: Config, pipeline_run: str, files: LogFiles) -> Monitore
         summary=_figures,
         reports=(REPORT_PAGE, REPORT_TEXT, DRIFT_FILE),
     )
-    result = run_stage(stage, config, pipeline_run, fresh=False)
+    try:
+        result = run_stage(stage, config, pipeline_run, fresh=False)
+    except NothingScored as error:
+        if silent := _last_found(config, champion, error.last):
+            return silent
+        raise
     _show(config, result)
-    return Monitored(champion, result, read_monitoring(result.path), seconds)
+    found = read_monitoring(result.path)
+    return Monitored(champion, result, found, seconds, _silence(found, config))
+
+
+def _silence(found: Mapping[str, Any], config: Config) -> OperationsAlarm | None:
+    return silence_alarm(datetime.fromisoformat(found["logs"]["last"]), datetime.now(UTC), config.monitor)
+
+
+def _last_found(config: Config, champion: ServingChampion, newest: datetime | None) -> Monitored | None:
+    """Return the last monitoring with the alarm that nobody has been answered since.
+
+    Args:
+        config: The run's configuration.
+        champion: The serving model.
+        newest: Time of the newest row, of whatever model; None where there is no row.
+
+    Returns:
+        None where no answer was ever monitored, or the last is too new for an alarm.
+    """
+    store = open_store(config)
+    monitored = [(record, read_monitoring(store.path(record.sha256))) for record in store.records("monitoring")]
+    # A version before kept no such time.
+    known = [each for each in monitored if each[1]["champion"]["model"] == champion.model and "last" in each[1]["logs"]]
+    if not known:
+        return None
+    record, found = max(known, key=lambda each: datetime.fromisoformat(each[1]["logs"]["last"]))
+    last = datetime.fromisoformat(found["logs"]["last"])
+    silence = silence_alarm(max(last, newest or last), datetime.now(UTC), config.monitor)
+    if silence is None:
+        return None
+    result = StageResult(record, store.path(record.sha256), 0.0, reused=True)
+    return Monitored(champion, result, found, {}, silence, is_new=False)
 
 
 def _champion(config: Config) -> tuple[ServingChampion, dict[str, ArtifactRecord], dict[str, ArtifactRecord]]:
@@ -197,8 +246,11 @@ def _figures(folder: Path) -> Mapping[str, Any]:
     return {
         "answers": logs["answers"],
         "left out": sum(logs["left_out"].values()),
-        **{f"mean reward {row['task']}": round(row["mean"], 3) for row in last},
-        "drift": "; ".join(found["drift"]["reasons"]) or "none",
+        **{
+            f"mean {shown_by(row['task'], found['drift']['by_form'])} {row['task']}": round(row["mean"], 3)
+            for row in last
+        },
+        "alarms": "; ".join(alarm_sentences(found)) or "none",
         **{trial["challenger"]: trial["verdict"] for trial in found["trials"]},
     }
 

@@ -28,6 +28,18 @@ class MonitorConfig(Section):
     false alarms are as rare by themselves, so that both together come twice as often, at most."""
     tolerance: float = Field(default=0.02, ge=0, lt=1)
     """A loss of mean reward that does not count: as drift, and as a challenger's difference from the champion."""
+    feedback_is_a_sample: bool = False
+    """Whether the answers that get a reference by feedback were drawn at random. Otherwise people chose what to
+    correct, so that every answer without a reference counts as right where corrected ones are compared."""
+    latency_ms: float = Field(default=10_000.0, gt=0)
+    """Milliseconds from which an answer is late; that more than one in twenty of a day's answers are, by more than
+    luck, is an alarm."""
+    cost_per_analysis: float | None = Field(default=None, gt=0)
+    """Mean US dollars that were logged for an answer of a day above which there is an alarm; the API's price
+    (`evaluate.cost.api_price_per_analysis`) where not set."""
+    silence_hours: float = Field(default=24.0, gt=0)
+    """Hours without any answer, where there were some, after which there is an alarm. A shop with less than some ten
+    answers a day, or none on Sundays, needs more."""
     workers: int = Field(default=2, ge=1, le=64)
     """Processes that score."""
 

@@ -59,6 +59,11 @@ class LogFiles:
     """Files of the folder's feedback, in name order, without empty ones."""
 
     @property
+    def has_rows(self) -> bool:
+        """Return whether any file has a whole row."""
+        return any(file.size for file in self.files)
+
+    @property
     def bytes(self) -> int:
         """Return the number of bytes to read."""
         return sum(file.size for file in (*self.files, *self.feedback))
@@ -74,24 +79,36 @@ class LogFiles:
 
 
 def log_files(path: Path) -> LogFiles:
-    """Find the log files; those of a folder that are still being written are read up to their present end.
+    """Find the log files, which may all be empty (`require_rows`).
+
+    Those of a folder that are still being written are read up to their present end.
 
     Raises:
-        InputError: There is no such file, or the folder holds no log.
+        InputError: There is no such file.
     """
     if path.is_dir():
-        found = files_of_folder(path)
-        count = found.empty + len(found.files)
-        if not count:
-            raise InputError(f"the folder of logs {path} holds no {' and no '.join(KINDS)} file; give another")
-        if not any(file.size for file in found.files):
-            raise InputError(f"all {count} files of the folder of logs {path} are empty; give another")
-        return found
+        return files_of_folder(path)
     if not path.is_file():
         raise InputError(f"the logs {path} do not exist; give a file of logs, or a folder of them")
     if path.suffix not in KINDS:
         raise InputError(f"the logs {path} are neither {' nor '.join(KINDS)}; name the file for what it holds")
     return LogFiles(path, (LogFile(path, path.stat().st_size),))
+
+
+def require_rows(found: LogFiles) -> None:
+    """Refuse logs without any row.
+
+    Raises:
+        InputError: They have none.
+    """
+    if found.has_rows:
+        return
+    count = found.empty + len(found.files)
+    if not found.path.is_dir():
+        raise InputError(f"the log {found.path} is empty; give another")
+    if not count:
+        raise InputError(f"the folder of logs {found.path} holds no {' and no '.join(KINDS)} file; give another")
+    raise InputError(f"all {count} files of the folder of logs {found.path} are empty; give another")
 
 
 def files_of_folder(folder: Path) -> LogFiles:

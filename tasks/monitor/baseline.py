@@ -1,15 +1,15 @@
-"""Baseline of the champion: its mean reward on the test split, by task, with the standard error."""
+"""Baseline of the champion: its mean on the test split, of the reward or of a share, by task, with its error."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """Mean reward of one task on the test split."""
+    """Mean of one task on the test split."""
 
     task: str
     mean: float
-    """Mean reward in [0, 1], each prompt counting equally."""
+    """In [0, 1], each prompt counting equally."""
     standard_error: float
     """Of that mean, over other prompts of the same kind (`tasks.monitor.mean_error`): answers to one prompt count as
     one."""

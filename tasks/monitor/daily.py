@@ -11,6 +11,7 @@ _FEW: tuple[pl.Expr, ...] = (
     pl.col("reward").sum().alias("total"),
     (pl.col("reward") ** 2).sum().alias("squares"),
     pl.col("valid").mean().alias("valid_share"),
+    pl.col("answered").mean().alias("answered_share"),
     pl.col("characters").median().alias("characters"),
     pl.col("latency_ms").quantile(0.5, "linear").alias("latency_p50"),
     pl.col("latency_ms").quantile(0.95, "linear").alias("latency_p95"),
@@ -25,13 +26,13 @@ def daily_figures(scored: pl.DataFrame) -> pl.DataFrame:
     skewed and tied rewards. It is for other answers of the same day; `all` is in the day's own mix of tasks.
 
     Args:
-        scored: Scored answers: `day`, `task`, `reward`, `valid`, `characters`, `latency_ms` and `cost`.
+        scored: Scored answers: `day`, `task`, `reward`, `valid`, `answered`, `characters`, `latency_ms` and `cost`.
 
     Returns:
         `task`, `day`, `answers`, `mean`, `low` and `high` (a 95 % interval of the mean), `valid_share` (of the answers
-        whose task has a form; null if none has), `characters` (median), `latency_p50` and `latency_p95` (milliseconds),
-        `cost_per_analysis` (US dollars, the mean of the logged costs; null without any); `all` first, then the tasks in
-        the project's order, each by day.
+        whose task has a form; null if none has), `answered_share` (neither empty nor a refusal),
+        `characters` (median), `latency_p50` and `latency_p95` (milliseconds), `cost_per_analysis` (US dollars, the mean
+        of the logged costs; null without any); `all` first, then the tasks in the project's order, each by day.
     """
     by_task = scored.lazy().group_by("task", "day").agg(*_FEW)
     together = scored.lazy().group_by("day").agg(*_FEW).select(pl.lit(ALL).alias("task"), pl.all())
@@ -46,6 +47,7 @@ def daily_figures(scored: pl.DataFrame) -> pl.DataFrame:
         pl.Series("low", low),
         pl.Series("high", high),
         "valid_share",
+        "answered_share",
         "characters",
         "latency_p50",
         "latency_p95",

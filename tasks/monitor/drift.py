@@ -1,15 +1,16 @@
-"""Drift detection: each day, the rewards of a served model are tested against its evaluation."""
+"""Drift detection: each day, what a served model answers is tested against its evaluation."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from scipy.stats import t as student
 
 from schemas.config.monitor import MonitorConfig
+from schemas.tasks import TASK_NAMES
 from tasks.monitor.baseline import Baseline
 from tasks.monitor.evidence import evidence_against
 from tasks.monitor.mean_error import freedom, interval
@@ -21,6 +22,30 @@ ALL: Final = "all"
 _LOG_MOST: Final = math.log(1e9)
 """Log of the largest evidence shown."""
 
+Measure = Literal["reward", "form", "answered", "valid", "reference", "correction"]
+"""What a series is of.
+
+`reward`: the reward, of answers that all have a reference; `form`: the reward without references, which knows the form
+alone. Of every task one of both. `answered`: answers that are neither empty nor a refusal; `valid`: answers of valid
+form; `reference`: the reward of the answers with a reference, where others have none; `correction`: the same where
+people chose what to correct, so that an answer without a reference counts as right.
+"""
+MEASURES_BESIDE: Final[tuple[Measure, ...]] = ("answered", "valid", "reference", "correction")
+"""What is tested beside the reward."""
+_SHARE_OF_REWARD: Final = 0.5
+"""Share of the false alarms that is for the reward; the rest is divided among the others, whether there are any or not,
+so that no answer and no feedback moves another's threshold."""
+_SIGNS: Final = ((1.0, "alarm"), (0.1, "strong"), (0.001, "slight"))
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What production showed of a measure, and what the evaluation did."""
+
+    counts: RewardCounts
+    """Each task and each day has an answer."""
+    baselines: Mapping[str, Baseline]
+
 
 @dataclass(frozen=True)
 class DriftSeries:
@@ -28,20 +53,36 @@ class DriftSeries:
 
     name: str
     """A task, or `all`."""
+    measure: Measure
     days: tuple[date, ...]
     """Days with answers, in order."""
     evidence: tuple[float, ...]
     """At the end of each day, as a multiple of the alarm threshold: an alarm from 1 on."""
     mean: tuple[float, ...]
-    """Mean reward of each day."""
+    """Mean of each day."""
     promised: tuple[float, ...]
-    """Mean reward of the evaluation, in the day's mix of tasks."""
+    """Mean of the evaluation, in the day's mix of tasks."""
     alarm: date | None
     """The first day with enough evidence; None if there was none."""
     began: date | None
     """Most likely first day of the fall; None without an alarm."""
     loss: float | None
-    """Evaluation's mean minus mean reward, over the answers from then until the alarm; None without an alarm."""
+    """Evaluation's mean minus this one, over the answers from then until the alarm; None without an alarm."""
+
+    def reason(self) -> str:
+        """State the alarm in words, without the name; empty without one."""
+        if self.loss is None:
+            return ""
+        points = f"{100 * self.loss:.0f} in 100 answers"
+        lost = {
+            "reward": f"reward {self.loss:.3f} below what the evaluation measured",
+            "form": f"form {self.loss:.3f} below that of the evaluation's answers",
+            "answered": f"{points} more are empty or a refusal than at the evaluation",
+            "valid": f"{points} more have no valid form than at the evaluation",
+            "reference": f"answers with a reference {self.loss:.3f} below what the evaluation measured",
+            "correction": f"{self.loss:.3f} below what the evaluation measured even if all others are right",
+        }[self.measure]
+        return f"{lost}, since {self.began}, found on {self.alarm}"
 
 
 @dataclass(frozen=True)
@@ -59,7 +100,7 @@ class Drift:
     """Findings of the monitoring."""
 
     series: tuple[DriftSeries, ...]
-    """`all` first if there are several tasks, then the tasks in the project's order."""
+    """By measure; of each `all` first if there are several tasks, then the tasks in the project's order."""
     floor: tuple[FloorAlarm, ...]
     """By day and task."""
     floor_below: float
@@ -71,24 +112,42 @@ class Drift:
     """Loss that does not count as drift."""
     without_baseline: tuple[str, ...]
     """Tasks of the logs without an evaluation: only the floor applies to them."""
+    by_form: tuple[str, ...]
+    """Tasks whose reward is of the form alone."""
 
     @property
     def found(self) -> bool:
         """Return whether there is any alarm."""
         return bool(self.floor) or any(each.alarm for each in self.series)
 
+    @property
+    def rewards(self) -> dict[str, DriftSeries]:
+        """Return the series of the reward, or of the form, by name."""
+        return {each.name: each for each in self.series if each.measure in ("reward", "form")}
+
+    @property
+    def fallen(self) -> list[str]:
+        """Return the names with any alarm, `all` first."""
+        with_alarm = {each.name for each in self.series if each.alarm} | {each.task for each in self.floor}
+        return [name for name in (ALL, *TASK_NAMES) if name in with_alarm]
+
     def reasons(self) -> list[str]:
-        """Describe each alarm in a sentence."""
-        return [
-            f"{'all tasks together' if each.name == ALL else each.name}: {each.loss:.3f} below what the evaluation "
-            f"measured since {each.began}, found on {each.alarm}"
-            for each in self.series
-            if each.alarm
-        ] + [
-            f"{each.task}: mean reward {each.mean:.3f} of {each.answers:,} answers on {each.day} is below the floor "
+        """Describe the alarms in a sentence for each name; the floor only where nothing else says it."""
+        found = []
+        for name in self.fallen:
+            said = [each.reason() for each in self.series if each.name == name and each.alarm]
+            said = said or [self._below_floor(name)]
+            found.append(f"{'all tasks together' if name == ALL else name}: {'; '.join(said)}")
+        return found
+
+    def _below_floor(self, task: str) -> str:
+        below = [each for each in self.floor if each.task == task]
+        last, days = below[-1], f", the last of {len(below)} such days," if len(below) > 1 else ""
+        what = "form" if task in self.by_form else "reward"
+        return (
+            f"mean {what} {last.mean:.3f} of {last.answers:,} answers on {last.day}{days} is below the floor "
             f"{self.floor_below:g}"
-            for each in self.floor
-        ]
+        )
 
     def document(self) -> dict[str, Any]:
         """Return the findings as JSON-compatible values."""
@@ -98,8 +157,15 @@ class Drift:
         return {"found": self.found, "reasons": self.reasons(), **written}
 
 
-def find_drift(rewards: RewardCounts, baselines: Mapping[str, Baseline], config: MonitorConfig) -> Drift:
-    """Test each task, and all together, for rewards below the baseline.
+def find_drift(
+    rewards: RewardCounts,
+    baselines: Mapping[str, Baseline],
+    config: MonitorConfig,
+    *,
+    by_form: Collection[str] = (),
+    beside: Mapping[Measure, Compared] | None = None,
+) -> Drift:
+    """Test each task, and all together, for rewards below the baseline, and for what else was measured.
 
     `tasks.monitor.evidence` documents the method and its rate of false alarms.
 
@@ -107,34 +173,56 @@ def find_drift(rewards: RewardCounts, baselines: Mapping[str, Baseline], config:
         rewards: Of the champion alone; each task and each day has an answer.
         baselines: Its evaluation's results, by task.
         config: The rate of false alarms, the tolerance and the floor.
+        by_form: Tasks whose rewards are of the form alone.
+        beside: What else was measured: some of `MEASURES_BESIDE`.
     """
-    promised = [number for number, task in enumerate(rewards.tasks) if task in baselines]
-    known = [baselines[rewards.tasks[number]] for number in promised]
+    series = _of_measure("reward", Compared(rewards, baselines), config, _SHARE_OF_REWARD, frozenset(by_form))
+    each_beside = (1 - _SHARE_OF_REWARD) / len(MEASURES_BESIDE)
+    for measure, compared in (beside or {}).items():
+        series += _of_measure(measure, compared, config, each_beside, frozenset())
     return Drift(
-        series=drift_series(rewards.of(promised), known, config) if promised else (),
+        series=series,
         floor=below_floor(rewards, baselines, config),
         floor_below=config.floor,
         days_between_false_alarms=config.days_between_false_alarms,
         tolerance=config.tolerance,
         without_baseline=tuple(task for task in rewards.tasks if task not in baselines),
+        by_form=tuple(task for task in rewards.tasks if task in by_form),
     )
 
 
-def drift_series(
-    rewards: RewardCounts, baselines: Sequence[Baseline], config: MonitorConfig
+def shown_by(name: str, by_form: Sequence[str]) -> str:
+    """Return what the mean of a task, or of all, is of: `reward` or `form`."""
+    return "form" if by_form and (name == ALL or name in by_form) else "reward"
+
+
+def sign_of(evidence: float) -> str:
+    """Return evidence in a word: `alarm`, `strong`, `slight` or `none`."""
+    return next((word for least, word in _SIGNS if evidence >= least), "none")
+
+
+def _of_measure(
+    measure: Measure, compared: Compared, config: MonitorConfig, share: float, by_form: frozenset[str]
 ) -> tuple[DriftSeries, ...]:
-    """Compute the evidence of `all` tasks, if there are several, and of each.
+    """Compute the evidence of `all` tasks with a baseline, if there are several, and of each.
 
     Args:
-        rewards: Of the champion; each task and each day has an answer.
-        baselines: Of the same tasks, in their order.
+        measure: What is compared.
+        compared: Production and evaluation.
         config: The rate of false alarms and the tolerance.
+        share: Share of the false alarms.
+        by_form: Tasks whose rewards are of the form alone.
     """
-    number = len(rewards.tasks)
+    promised = [number for number, task in enumerate(compared.counts.tasks) if task in compared.baselines]
+    if not promised:
+        return ()
+    rewards = compared.counts.of(promised)
+    baselines = [compared.baselines[task] for task in rewards.tasks]
+    number, days = len(rewards.tasks), config.days_between_false_alarms / share
     # Half of the false alarms is for all tasks together, which shows a general fall soonest; each counts twice, since a
     # mean time of N days takes 2 N coins (`tasks.monitor.evidence`).
-    enough_of_task = 2 * config.days_between_false_alarms * (1 if number == 1 else 2 * number)
-    groups = [(ALL, list(range(number)), 4 * config.days_between_false_alarms)] if number > 1 else []
+    enough_of_task = 2 * days * (1 if number == 1 else 2 * number)
+    groups = [(ALL, list(range(number)), 4 * days)] if number > 1 else []
     groups += [(task, [position], enough_of_task) for position, task in enumerate(rewards.tasks)]
     mean, error, prompts = (
         np.array([getattr(each, name) for each in baselines]) for name in ("mean", "standard_error", "prompts")
@@ -142,6 +230,7 @@ def drift_series(
     return tuple(
         _one_series(
             name,
+            "form" if by_form.intersection(rewards.tasks[task] for task in group) else measure,
             Promise(mean[group], error[group], freedom(prompts[group])),
             rewards.of(group),
             config.tolerance,
@@ -151,7 +240,9 @@ def drift_series(
     )
 
 
-def _one_series(name: str, promise: Promise, rewards: RewardCounts, tolerance: float, log_enough: float) -> DriftSeries:
+def _one_series(
+    name: str, measure: Measure, promise: Promise, rewards: RewardCounts, tolerance: float, log_enough: float
+) -> DriftSeries:
     found = evidence_against(promise, rewards, tolerance, log_enough)
     shares = found.log_sums - log_enough
     answers, total = rewards.answers, rewards.total
@@ -165,6 +256,7 @@ def _one_series(name: str, promise: Promise, rewards: RewardCounts, tolerance: f
         loss = float((promised[since].sum() - total[:, since].sum()) / answers[:, since].sum())
     return DriftSeries(
         name=name,
+        measure=measure,
         days=rewards.days,
         evidence=tuple(np.exp(np.minimum(shares, _LOG_MOST)).tolist()),
         mean=tuple((total.sum(axis=0) / answers.sum(axis=0)).tolist()),

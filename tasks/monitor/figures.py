@@ -1,12 +1,12 @@
 """Figures of the monitoring report, each an SVG element for a page or a file of its own."""
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tasks.monitor.drift import ALL, Drift, DriftSeries
+from tasks.monitor.drift import ALL, Drift, DriftSeries, shown_by, sign_of
 from tasks.report.canvas import BLUE, DASHES, INK, LOSS, SOFT, add_axes, canvas, svg
 
 if TYPE_CHECKING:
@@ -14,76 +14,82 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw(daily: pl.DataFrame, drift: Drift, floor: float) -> dict[str, str]:
+def draw(daily: pl.DataFrame, drift: Drift, floor: float, hourly: pl.DataFrame | None = None) -> dict[str, str]:
     """Draw every figure, by name.
 
     Args:
         daily: The metrics by task and day.
         drift: The findings.
         floor: The fixed rule's mean reward.
+        hourly: The same metrics by hour, which are drawn where there is but one day.
 
     Returns:
         `reward_TASK` for each task and for `all`, `evidence`, and `latency`.
     """
-    series = {each.name: each for each in drift.series}
+    series, shown = drift.rewards, daily if hourly is None else hourly
     drawn = {
-        f"reward_{name}": _reward(name, of_task, series.get(name), floor)
-        for (name,), of_task in daily.group_by("task", maintain_order=True)
+        f"reward_{name}": _reward(name, of_task, series.get(name), shown_by(name, drift.by_form), floor)
+        for (name,), of_task in shown.group_by("task", maintain_order=True)
         if isinstance(name, str)
     }
-    if drift.series:
+    if series:
         drawn["evidence"] = _evidence(drift)
-    drawn["latency"] = _latency(daily.filter(pl.col("task") == ALL))
+    drawn["latency"] = _latency(shown.filter(pl.col("task") == ALL))
     return drawn
 
 
-def _reward(name: str, daily: pl.DataFrame, series: DriftSeries | None, floor: float) -> str:
-    """Draw the mean reward of each day with its interval, beside the baseline."""
+def _reward(name: str, daily: pl.DataFrame, series: DriftSeries | None, what: str, floor: float) -> str:
+    """Draw the mean of each day, or hour, with its interval, beside the baseline."""
     days = _places(daily["day"].to_list())
     with canvas(7.6, 2.3) as figure:
         axes = _axes(figure)
         axes.fill_between(days, daily["low"].to_list(), daily["high"].to_list(), color=BLUE, alpha=0.15, linewidth=0)
-        axes.plot(days, daily["mean"].to_list(), "o-", color=BLUE, markersize=3.5, linewidth=1.4, label="a day's mean")
-        said = f"Mean reward of {name} by day, from {daily['mean'][0]:.3f} to {daily['mean'][-1]:.3f}"
+        axes.plot(days, daily["mean"].to_list(), "o-", color=BLUE, markersize=3.5, linewidth=1.4, label=f"mean {what}")
+        said = f"Mean {what} of {name} by {_unit(daily)}, from {daily['mean'][0]:.3f} to {daily['mean'][-1]:.3f}"
         if series is not None:
-            axes.plot(_places(series.days), series.promised, color=INK, linewidth=1.1, label="promised")
-            said += f"; promised {series.promised[-1]:.3f}"
+            if _unit(daily) == "hour":
+                axes.axhline(series.promised[-1], color=INK, linewidth=1.1, label="evaluation")
+            else:
+                axes.plot(_places(series.days), series.promised, color=INK, linewidth=1.1, label="evaluation")
+            said += f"; at the evaluation {series.promised[-1]:.3f}"
             if series.alarm is not None:
-                (place,) = _places([series.alarm])
+                place = _places([series.alarm])[0] if _unit(daily) == "day" else days[-1]
                 axes.axvline(place, color=LOSS, linewidth=1.2)
                 axes.annotate("alarm", (place, 1.0), xycoords=("data", "axes fraction"), color=LOSS, fontsize=8)
                 said += f"; alarm on {series.alarm}"
         axes.axhline(floor, color=LOSS, linewidth=0.9, linestyle=DASHES, label=f"floor {floor:g}")
         axes.set_ylim(-0.02, 1.02)
-        axes.set_ylabel("mean reward")
+        axes.set_ylabel(f"mean {what}")
         _name_days(axes, daily["day"].to_list())
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.03), frameon=False, fontsize=8, handlelength=1.6)
         return svg(figure, f"{said}.")
 
 
 def _evidence(drift: Drift) -> str:
-    """Draw each series' evidence relative to the alarm threshold, on a logarithmic scale."""
+    """Draw the evidence of each series of the reward relative to the alarm threshold, on a logarithmic scale."""
+    series = list(drift.rewards.values())
     with canvas(7.6, 2.6) as figure:
         axes = _axes(figure)
         axes.set_yscale("log")
         axes.axhline(1.0, color=LOSS, linewidth=1.0, linestyle=DASHES)
         lowest = 1e-4
-        for place, each in enumerate(drift.series):
+        for place, each in enumerate(series):
             heights = [max(value, lowest) for value in each.evidence]
             strong = each.name == ALL
             axes.plot(
                 _places(each.days),
                 heights,
+                "o-" if len(heights) == 1 else "-",
                 color=INK if strong else f"C{place % 10}",
                 linewidth=1.8 if strong else 1.1,
                 label=each.name,
             )
-        axes.set_ylabel("evidence of drift; alarm at 1")
-        _name_days(axes, [day for each in drift.series for day in each.days])
+        axes.set_yticks([1e-4, 1e-2, 1.0], ["none", "slight", "alarm"])
+        axes.set_ylabel("sign of drift")
+        _name_days(axes, [day for each in series for day in each.days])
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.03), frameon=False, fontsize=8, handlelength=1.6)
-        most = {each.name: max(each.evidence, default=0.0) for each in drift.series}
-        said = ", ".join(f"{name} {value:.2g}" for name, value in most.items())
-        return svg(figure, f"Largest evidence of drift, of the 1 that an alarm takes: {said}.")
+        said = ", ".join(f"{each.name} {sign_of(max(each.evidence))}" for each in series)
+        return svg(figure, f"Strongest sign of drift: {said}.")
 
 
 def _latency(daily: pl.DataFrame) -> str:
@@ -98,15 +104,20 @@ def _latency(daily: pl.DataFrame) -> str:
         _name_days(axes, daily["day"].to_list())
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.03), frameon=False, fontsize=8, handlelength=1.6)
         found = f"median {daily['latency_p50'][-1]:.0f} ms, 95 % within {daily['latency_p95'][-1]:.0f} ms"
-        return svg(figure, f"Latency by day; on the last: {found}.")
+        return svg(figure, f"Latency by {_unit(daily)}; on the last: {found}.")
 
 
 def _name_days(axes: "Axes", days: Sequence[date]) -> None:
-    """Label at most seven days, each once."""
+    """Label at most seven days, or hours, each once."""
     every = sorted(set(days))
     step = -(-len(every) // 7)
     shown = every[::-1][::step][::-1]
-    axes.set_xticks(_places(shown), [f"{day:%d %b}" for day in shown])
+    axes.set_xticks(_places(shown), [f"{day:%H}h" if isinstance(day, datetime) else f"{day:%d %b}" for day in shown])
+
+
+def _unit(daily: pl.DataFrame) -> str:
+    """Return `hour` where the figures are by hour, and `day` otherwise."""
+    return "day" if daily.schema["day"] == pl.Date else "hour"
 
 
 def _places(days: Sequence[date]) -> list[float]:

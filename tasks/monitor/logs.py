@@ -37,13 +37,16 @@ class Logs:
 
     table: pl.DataFrame
     """`day` (of the configured zone), `time` (UTC), `task`, `prompt`, `completion`, `reference` (JSON or null),
-    `model_version`, `latency_ms`, `cost` and `rating`, by time."""
+    `model_version`, `latency_ms`, `cost`, `rating`, and `known_before` (whether the log itself has a reference, which
+    nobody chose by the answer), by time."""
     files: int
     """Files that were read."""
     rows: int
     """Rows of all of them."""
     models: Mapping[str | None, int]
     """Answers of these days by the logged model name, other models included: the most frequent names."""
+    last: datetime
+    """Time of the newest row, whatever model it is of."""
     models_beside: int = 0
     """Answers with further model names."""
     left_out: Mapping[str, int] = field(default_factory=dict)
@@ -105,7 +108,8 @@ def read_logs(
     table = _once(table, files)
     left_out = {HALF_WRITTEN: half_written, TWICE: every - table.height}
     day = pl.col("time").dt.convert_time_zone(config.time_zone).dt.date()
-    table = table.with_columns(day.alias("day")).drop(_FILE, _ROW)
+    known_before = pl.col("reference").is_not_null().alias("known_before")
+    table = table.with_columns(day.alias("day"), known_before).drop(_FILE, _ROW)
     table, joined = with_feedback(table, feedback)
     recent = table.filter(pl.col("day") > pl.col("day").max() - timedelta(days=config.days))
     left_out[TOO_OLD] = table.height - recent.height
@@ -127,6 +131,7 @@ def read_logs(
         len(parts),
         rows,
         dict(models.head(MOST_NAMES).rows()),
+        table.select(pl.col("time").max()).item(),
         int(models["count"].slice(MOST_NAMES).sum()),
         {why: count for why, count in left_out.items() if count},
         trials,

@@ -12,8 +12,9 @@ from typing import Any, Final
 import polars as pl
 
 from schemas.config.monitor import MonitorConfig
-from schemas.tasks import TASK_NAMES, TaskName
-from tasks.monitor.drift import ALL, Drift
+from schemas.tasks import TASK_NAMES
+from tasks.monitor.drift import ALL, Drift, DriftSeries, shown_by, sign_of
+from tasks.monitor.known_answers import known_sentence
 from tasks.monitor.trials import ChallengerTrial, trial_sentence
 from tasks.report.page import page_template
 
@@ -51,46 +52,44 @@ class TaskRow:
     latency: str
     cost: str
     verdict: str
-    """`drift`, `floor`, `as promised`, `form as promised` or `no promise`; a dash if nothing was tested.
-
-    Without references only the form of an answer is scored: whether it is right is not known.
-    """
+    """`drift`, `floor`, `as promised`, `form as before` or `no promise`; a dash if nothing was tested."""
+    shows: str
+    """`reward`, or `form` where only that is known."""
+    answered: str
+    """Share of answers that are neither empty nor a refusal."""
+    sign: str
+    """Sign of drift, in a word."""
 
 
 def headline(page: Page) -> str:
     """Summarize the findings in a sentence."""
     champion, logs = page.document["champion"], page.document["logs"]
     who = f"Version {champion['version']} of {champion['model']}"
-    if not page.drift.found:
-        of_form = _scored_by_form(page)
-        if not of_form:
-            return f"{who} answers as well as its evaluation promised."
-        return (
-            f"{who} shows nothing worse than its evaluation promised; of {', '.join(of_form)} the form alone is known, "
-            "since the logs have no references: whether these answers are right is not."
-        )
-    failed = len({each.name for each in page.drift.series if each.alarm} | {each.task for each in page.drift.floor})
-    where = "in one place" if failed == 1 else f"in {failed} places"
-    return f"{who} fell short {where} in the days up to {logs['last_day']}."
+    if page.drift.found:
+        failed = len(page.drift.fallen)
+        where = "in one place" if failed == 1 else f"in {failed} places"
+        return f"{who} fell short {where} in the days up to {logs['last_day']}."
+    if page.document["operations"]:
+        return f"{who} answers as it did; the service does not."
+    return f"{who}: {promise_sentence(page.document['drift'])}."
+
+
+def promise_sentence(drift: Mapping[str, Any]) -> str:
+    """State what an absence of drift means, given `drift` of `drift.json`."""
+    if not drift["by_form"]:
+        return "it answers as well as its evaluation promised"
+    return f"nothing is worse than at its evaluation; of {', '.join(drift['by_form'])} only the form is known"
 
 
 def lines(page: Page) -> list[TaskRow]:
     """Return the last day of each task, `all` first."""
-    series = {each.name: each for each in page.drift.series}
-    low, of_form = {each.task for each in page.drift.floor}, _scored_by_form(page)
+    series, fallen = page.drift.rewards, page.drift.fallen
     found = []
     for name in (ALL, *TASK_NAMES):
         of_task = page.daily.filter(pl.col("task") == name)
         if not of_task.height:
             continue
         last, known = of_task.row(-1, named=True), series.get(name)
-        # With a single task, all together are no separate series.
-        promised = "form as promised" if of_form and name in (ALL, *of_form) else "as promised"
-        verdict = promised if known else _UNKNOWN if name == ALL else "no promise"
-        if name in low:
-            verdict = "floor"
-        if known is not None and known.alarm is not None:
-            verdict = "drift"
         found.append(
             TaskRow(
                 name=name,
@@ -103,16 +102,25 @@ def lines(page: Page) -> list[TaskRow]:
                 characters=f"{last['characters']:.0f}",
                 latency=f"{last['latency_p50']:,.0f} / {last['latency_p95']:,.0f}",
                 cost=_dollars(last["cost_per_analysis"]),
-                verdict=verdict,
+                verdict=_verdict(name, known, page.drift) if name in fallen else _verdict_of_none(name, known),
+                shows=shown_by(name, page.drift.by_form),
+                answered=_percent(last["answered_share"]),
+                sign=sign_of(known.evidence[-1]) if known else _UNKNOWN,
             )
         )
     return found
 
 
-def _scored_by_form(page: Page) -> list[TaskName]:
-    """Return the tasks whose answers were scored without references."""
-    answered = set(page.daily["task"]) - set(page.document["rewards"]["with_references"])
-    return [task for task in TASK_NAMES if task in answered]
+def _verdict(name: str, known: DriftSeries | None, drift: Drift) -> str:
+    is_drift = any(each.name == name and each.alarm for each in drift.series)
+    return "drift" if is_drift or (known is None and name == ALL) else "floor"
+
+
+def _verdict_of_none(name: str, known: DriftSeries | None) -> str:
+    """Return the verdict where there is no alarm; with a single task, all together are no series of their own."""
+    if known is None:
+        return _UNKNOWN if name == ALL else "no promise"
+    return "form as before" if known.measure == "form" else "as promised"
 
 
 def cost_sentence(serving: Mapping[str, Any]) -> str:
@@ -123,6 +131,8 @@ def cost_sentence(serving: Mapping[str, Any]) -> str:
     }[serving["source"]]
     own, api = _dollars(serving["cost_per_analysis"]), _dollars(serving["api_price_per_analysis"])
     sentence = f"An analysis costs {own}, {source}; an API's costs {api}."
+    if serving["break_even"] == 0:
+        return sentence
     if serving["break_even"] is None:
         return f"{sentence} There is no number of answers a day from which on the machine is the cheaper one."
     return (
@@ -133,17 +143,22 @@ def cost_sentence(serving: Mapping[str, Any]) -> str:
 
 def markdown(page: Page) -> str:
     """Render the report as Markdown, for Prefect's page."""
-    header = ["task", "answers", "mean", "95 % interval", "promised", "valid", "characters", "p50 / p95 ms", "cost", ""]
+    header = ["task", "verdict", "shows", "answers", "mean", "95 % interval", "evaluation"]
+    header += ["valid", "answered", "characters", "p50 / p95 ms", "cost"]
     rows = [
-        [x.name, x.answers, x.mean, x.interval, x.promised, x.valid, x.characters, x.latency, x.cost, x.verdict]
+        [
+            *(x.name, x.verdict, x.shows, x.answers, x.mean, x.interval, x.promised),
+            *(x.valid, x.answered, x.characters, x.latency, x.cost),
+        ]
         for x in lines(page)
     ]
     parts = [
         "# Monitoring",
         f"**{headline(page)}**",
-        _bullets(page.drift.reasons()),
+        _bullets(alarm_sentences(page.document)),
         f"The last day, {page.document['logs']['last_day']}:",
         _table(header, rows),
+        *(known_sentence(each) for each in page.document["known"]),
         ratings_sentence(page.document["ratings"]),
         *(_of_trial(trial) for trial in page.trials),
         trial_sentence(page.trials),
@@ -152,6 +167,11 @@ def markdown(page: Page) -> str:
         "\n".join([read_sentence(page), "", _bullets(page.document["notes"])]),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def alarm_sentences(found: Mapping[str, Any]) -> list[str]:
+    """Return the sentences of all alarms of `drift.json`."""
+    return [*found["drift"]["reasons"], *(alarm["reason"] for alarm in found["operations"])]
 
 
 def _of_trial(trial: ChallengerTrial) -> str:
@@ -220,13 +240,15 @@ def write_page(page: Page, drawn: Mapping[str, str], folder: Path) -> None:
         document=page.document,
         headline=headline(page),
         lines=lines(page),
-        reasons=page.drift.reasons(),
+        reasons=alarm_sentences(page.document),
+        known=[known_sentence(each) for each in page.document["known"]],
         ratings=ratings_sentence(page.document["ratings"]),
         sure=trial_sentence(page.trials),
         cost=cost_sentence(page.document["serving"]),
         rate=rate_sentence(page),
         read=read_sentence(page),
         drawn=drawn,
+        unit="hour" if page.daily["day"].n_unique() == 1 else "day",
     )
     (folder / REPORT_PAGE).write_text(text, encoding="utf-8")
 

@@ -55,14 +55,15 @@ class RewardCounts:
         )
 
 
-def count_rewards(scored: pl.DataFrame, tasks: Sequence[str]) -> RewardCounts:
+def count_rewards(scored: pl.DataFrame, tasks: Sequence[str], measured: str = "reward") -> RewardCounts:
     """Count the rewards of some tasks.
 
     Args:
-        scored: Scored answers: `day`, `task` and `reward` in [0, 1].
+        scored: Scored answers: `day`, `task` and what is measured, in [0, 1].
         tasks: The tasks to count; others are ignored.
+        measured: Its column.
     """
-    step = (pl.col("reward") * STEPS - _ROUNDING).ceil().clip(0, STEPS).cast(pl.Int64).alias("step")
+    step = (pl.col(measured).cast(pl.Float64) * STEPS - _ROUNDING).ceil().clip(0, STEPS).cast(pl.Int64).alias("step")
     found = (
         scored.lazy()
         .filter(pl.col("task").is_in(list(tasks)))

@@ -22,6 +22,7 @@ from schemas.tasks import SpecName, TaskName
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.text.parser import parse_object
+from tasks.commerce.text.text_form import refuses
 from tasks.monitor.baseline import Baseline
 from tasks.monitor.known_parts import with_parts
 from tasks.monitor.mean_error import standard_error
@@ -59,15 +60,17 @@ class Rewards:
 
 
 class Verdict(NamedTuple):
-    """Reward and form of one answer."""
+    """Reward and form of one answer, and whether it is one."""
 
     reward: float
     valid: bool | None
     """Whether its form is right: JSON and nothing else, or a query that runs; None if the task requires no form."""
+    answered: bool
+    """Whether it is neither a refusal nor empty, that is, without any letter or digit."""
 
 
 def scored(answers: pl.DataFrame, rewards: Rewards, map_chunks: MapChunks, progress: Progress = silent) -> pl.DataFrame:
-    """Return answers with their `reward`, `valid` and `characters`, in order.
+    """Return answers with their `reward`, `valid`, `answered` and `characters`, in order.
 
     Args:
         answers: `task`, `prompt`, `completion`, `reference` (JSON or null) and any other columns.
@@ -89,10 +92,12 @@ def scored(answers: pl.DataFrame, rewards: Rewards, map_chunks: MapChunks, progr
     known = different.with_columns(
         pl.Series("reward", [verdict.reward for verdict in verdicts], pl.Float64),
         pl.Series("valid", [verdict.valid for verdict in verdicts], pl.Boolean),
+        pl.Series("answered", [verdict.answered for verdict in verdicts], pl.Boolean),
     )
     worth = keys.join(known, on=KEY, how="left", nulls_equal=True, maintain_order="left")
     return answers.with_columns(
-        worth["reward"], worth["valid"], pl.col("completion").str.len_chars().cast(pl.Int64).alias("characters")
+        *(worth[name] for name in Verdict._fields),
+        pl.col("completion").str.len_chars().cast(pl.Int64).alias("characters"),
     )
 
 
@@ -113,15 +118,16 @@ def _verdict(
         prompt_id="logged", task=task, prompt=prompt, completion=completion, reference=document
     )
     found = score_rollout(rollout, databases, spec)
+    answered = any(map(str.isalnum, completion)) and not refuses(completion)
     if TASKS[task].answers_in_json:
-        return Verdict(found.reward, parse_object(completion).cleanliness == 1.0)
+        return Verdict(found.reward, parse_object(completion).cleanliness == 1.0, answered)
     if task == SQL_TASK and databases is not None:
         # With a reference, a query that runs counts as valid only if it is relevant.
         known = found.components
         if document is not None or spec != "grounded":
             known = dict(TASKS[task].rewards["grounded"].score(completion, prompt, None, databases).components)
-        return Verdict(found.reward, known["valid"] == 1.0)
-    return Verdict(found.reward, None)
+        return Verdict(found.reward, known["valid"] == 1.0, answered)
+    return Verdict(found.reward, None, answered)
 
 
 @cache
@@ -180,16 +186,18 @@ def kept_where(answers: pl.DataFrame, spec: SpecName, store: Path | None) -> tup
     return kept, {"sql_qa, whose queries need the store of the champion's prompts, which is gone": lost} if lost else {}
 
 
-def baselines_of(tested: pl.DataFrame) -> dict[str, Baseline]:
+def baselines_of(tested: pl.DataFrame, measured: str = "reward") -> dict[str, Baseline]:
     """Return the baselines from scored answers to the test split, by task.
 
     Args:
-        tested: `task`, `prompt_id` and `reward`; answers to one prompt count as one.
+        tested: `task`, `prompt_id` and what is measured, in [0, 1]; answers to one prompt count as one.
+        measured: Its column.
     """
-    by_prompt = tested.group_by("task", "prompt_id", maintain_order=True).agg(pl.col("reward").mean(), pl.len())
+    value = pl.col(measured).cast(pl.Float64).mean().alias("mean")
+    by_prompt = tested.group_by("task", "prompt_id", maintain_order=True).agg(value, pl.len())
     found = {}
     for (task,), of_task in by_prompt.group_by("task", maintain_order=True):
-        means = of_task["reward"].to_numpy()
+        means = of_task["mean"].to_numpy()
         error = standard_error(np.array(len(means)), means.sum(), (means**2).sum())
         found[str(task)] = Baseline(
             task=str(task),

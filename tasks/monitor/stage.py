@@ -8,7 +8,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -24,10 +24,12 @@ from schemas.tables.parquet import open_parquet
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import joint_version, reward_versions
 from tasks.monitor.daily import daily_figures
-from tasks.monitor.drift import Drift, find_drift
+from tasks.monitor.drift import Compared, Drift, Measure, find_drift
 from tasks.monitor.figures import draw
+from tasks.monitor.known_answers import known_answers
 from tasks.monitor.known_parts import KnownParts, known_parts
 from tasks.monitor.logs import Logs, read_logs
+from tasks.monitor.operations import operations_alarms
 from tasks.monitor.ratings import ratings_of
 from tasks.monitor.report import Page, markdown, write_page
 from tasks.monitor.reward_counts import count_rewards
@@ -61,11 +63,13 @@ COLUMNS: Final[Mapping[str, type[pl.DataType]]] = {
     "reference": pl.String,
     "reward": pl.Float64,
     "valid": pl.Boolean,
+    "answered": pl.Boolean,
     "characters": pl.Int64,
     "latency_ms": pl.Float64,
     "cost": pl.Float64,
 }
 """Columns of the stored answers; times are in UTC."""
+_SHARES: Final[tuple[Measure, ...]] = ("answered", "valid")
 _LONGEST_NAME: Final = 80
 """Characters of a model's name in the report."""
 
@@ -95,6 +99,15 @@ class ServingChampion:
     def names(self) -> tuple[str, ...]:
         """Return its possible names in `model_version`."""
         return (f"{self.model}/{self.version}", f"{self.model}@{self.alias}")
+
+
+class NothingScored(InputError):
+    """The logs hold no answer that can be scored."""
+
+    def __init__(self, message: str, last: datetime) -> None:
+        super().__init__(message)
+        self.last = last
+        """Time of the newest row."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +147,8 @@ def run(
         progress: Called with the answers scored.
 
     Raises:
-        InputError: The logs cannot be read, were changed meanwhile, or contain nothing that can be scored.
+        InputError: The logs cannot be read, or were changed meanwhile.
+        NothingScored: They contain nothing that can be scored.
     """
     clock = _Clock()
     logs = read_logs(files, digests, config, champion.names, champion.promoted_at, now)
@@ -145,9 +159,10 @@ def run(
     answers, lost = kept_where(answers, champion.spec, champion.store)
     left_out = {**logs.left_out, **lost}
     if not answers.height:
-        raise InputError(
+        raise NothingScored(
             f"the logs {files.path} hold no answer that can be scored: {_said(left_out)}; the champion's own name it "
-            f"{' or '.join(champion.names)} in model_version, or name none"
+            f"{' or '.join(champion.names)} in model_version, or name none",
+            logs.last,
         )
     answered = set(answers["task"].unique())
     tested = _tested(champion, answers, scrub, map_chunks)
@@ -158,13 +173,24 @@ def run(
         {task: parts.by_each for task, parts in known.items() if task in answered and parts.by_each},
     )
     clock.lap("compare the references")
+    by_form = frozenset(answered.difference(rewards.references))
+    beside, known_ones = known_answers(
+        answers,
+        tested,
+        by_form,
+        lambda some, parts: scored(some, replace(rewards, references=parts), map_chunks),
+        feedback_is_a_sample=config.feedback_is_a_sample,
+    )
     answers = scored(answers, rewards, map_chunks, progress)
     clock.lap("score")
-    baselines = baselines_of(scored(tested, rewards, map_chunks))
+    tested = scored(tested, rewards, map_chunks)
     clock.lap("score the test answers again")
     daily = daily_figures(answers)
-    drift = find_drift(count_rewards(answers, [task for task in TASK_NAMES if task in answered]), baselines, config)
+    shares = _shares(answers, tested)
+    baselines, counts = baselines_of(tested), count_rewards(answers, [task for task in TASK_NAMES if task in answered])
+    drift = find_drift(counts, baselines, config, by_form=by_form, beside=shares | beside)
     cost = serving_cost(answers, prices)
+    operations = operations_alarms(answers, config, prices)
     clock.lap("figures and drift")
     trials = _trials(logs.trials, champion, config.tolerance, scrub, map_chunks)
     clock.lap("compare the challengers")
@@ -179,13 +205,19 @@ def run(
         },
         "logs": _of_logs(files, logs, answers, left_out, scrub),
         "baselines": {task: asdict(each) for task, each in baselines.items()},
+        "shares": {
+            measure: {task: asdict(each) for task, each in found.baselines.items()} for measure, found in shares.items()
+        },
+        "known": [asdict(each) for each in known_ones],
         "drift": drift.document(),
+        "operations": [alarm.document() for alarm in operations],
         "trials": [trial.document() for trial in trials],
         "ratings": ratings_of(answers),
         "serving": asdict(cost),
         "notes": _notes({task: known[task] for task in TASK_NAMES if task in answered}, champion, broken),
     }
-    _write(answers, Page(document, daily, drift, trials, config), output)
+    hourly = _hourly(answers, config) if daily["day"].n_unique() == 1 else None
+    _write(answers, Page(document, daily, drift, trials, config), hourly, output)
     clock.lap("write and draw")
     return Monitoring(drift, clock.laps)
 
@@ -232,6 +264,26 @@ def _trials(
     return find_trials(scored(answers, Rewards(champion.spec, champion.store, references), map_chunks), tolerance)
 
 
+def _shares(answers: pl.DataFrame, tested: pl.DataFrame) -> dict[Measure, Compared]:
+    """Compare the share of answers that are answers, and of those of valid form, with the evaluation's.
+
+    Unlike the reward, the first of both is high in a task that the champion never learned.
+    """
+    found: dict[Measure, Compared] = {}
+    for measure in _SHARES:
+        measured = answers.drop_nulls(measure)
+        if there := [task for task in TASK_NAMES if task in set(measured["task"])]:
+            baselines = baselines_of(tested.drop_nulls(measure), measure)
+            found[measure] = Compared(count_rewards(measured, there, measure), baselines)
+    return found
+
+
+def _hourly(answers: pl.DataFrame, config: MonitorConfig) -> pl.DataFrame:
+    """Return the figures by hour of the configured zone, in the place of the day."""
+    local = pl.col("time").dt.convert_time_zone(config.time_zone)
+    return daily_figures(answers.with_columns(day=local.dt.truncate("1h").dt.replace_time_zone(None)))
+
+
 def _of_logs(
     files: LogFiles, logs: Logs, answers: pl.DataFrame, left_out: Mapping[str, int], scrub: Scrub
 ) -> dict[str, Any]:
@@ -247,6 +299,7 @@ def _of_logs(
         "left_out": dict(left_out),
         "first_day": str(answers["day"].min()),
         "last_day": str(answers["day"].max()),
+        "last": logs.last.isoformat(),
         "model_versions": dict(models),
         "of_other_model_versions": logs.models_beside,
         "feedback": asdict(logs.feedback),
@@ -265,9 +318,9 @@ def _notes(known: Mapping[TaskName, KnownParts], champion: ServingChampion, brok
     alone = [task for task, parts in known.items() if not parts.by_each]
     if alone:
         notes.append(
-            f"{', '.join(alone)}: not every answer has a reference, so all are scored without, by their form and what "
-            "the prompt itself says, and compared with the champion's test answers scored in the same way; what only a "
-            "reference shows, such as a wrong sentiment, is not seen"
+            f"{', '.join(alone)}: not every answer has a reference, so all are scored by form, which is what the "
+            "answer and its prompt show by themselves, and compared with the champion's test answers scored in the "
+            "same way; this is no reward, and wrong answers of the right form are not detected"
         )
     for task, parts in known.items():
         if parts.by_each and parts.by_some > parts.by_each:
@@ -291,7 +344,7 @@ def _changed_rewards(champion: ServingChampion, tasks: Iterable[TaskName]) -> li
     return [task for task, now in reward_versions(tasks).items() if champion.reward_versions.get(task) != now]
 
 
-def _write(answers: pl.DataFrame, page: Page, output: Path) -> None:
+def _write(answers: pl.DataFrame, page: Page, hourly: pl.DataFrame | None, output: Path) -> None:
     columns = {**COLUMNS, "time": answers.schema["time"]}
     with open_parquet(output / ANSWERS_FILE, columns) as table:  # type: ignore[arg-type]
         table.add(answers)
@@ -299,7 +352,7 @@ def _write(answers: pl.DataFrame, page: Page, output: Path) -> None:
         table.add(page.daily)
     text = json.dumps(page.document, indent=1, ensure_ascii=False, allow_nan=False)
     (output / DRIFT_FILE).write_text(text + "\n", encoding="utf-8")
-    drawn = draw(page.daily, page.drift, page.config.floor)
+    drawn = draw(page.daily, page.drift, page.config.floor, hourly)
     write_figures(drawn, output)
     (output / REPORT_TEXT).write_text(markdown(page), encoding="utf-8")
     write_page(page, drawn, output)

@@ -122,7 +122,7 @@ def test_drift_is_reported_once_for_each_alarm(
 ) -> None:
     bad = write_log(tmp_path / "log.jsonl", [*lines(range(3, 8)), *lines(range(3), completion=GARBAGE)])
     monitored = run(world, bad)
-    assert monitored.drifted
+    assert monitored.reasons
     (event,) = retraining.started(1)
     assert event["model"] == f"tucano.model.{MODEL}"
     payload = json.loads(event["payload"])
@@ -174,7 +174,7 @@ def test_an_event_that_the_server_does_not_take_is_sent_by_the_next_run(
 
     with monkeypatch.context() as patch:
         patch.setattr(SyncPrefectClient, "request", elsewhere)
-        assert run(world, bad).drifted
+        assert run(world, bad).reasons
     said = capsys.readouterr().err
     assert "the event tucano.drift could not be sent: the Prefect server at http://127.0.0.1" in said
     assert "the next run sends it again" in said
@@ -200,6 +200,30 @@ def test_an_event_for_which_no_automation_waits_is_sent_again(
     assert "sent before" in capsys.readouterr().err
 
 
+def test_silence_is_an_alarm_of_the_same_logs_and_of_none(
+    world: World, tmp_path: Path, retraining: Retraining, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    write_log(logs / "log.jsonl", lines(range(1, 4)))
+    config = world.config("monitor.workers=1", "monitor.silence_hours=900")
+    heard = run(world, logs, config)
+    assert heard.reasons == []
+    # The same logs, later: what was found in them is reused, and the silence is seen.
+    config = world.config("monitor.workers=1", "monitor.silence_hours=1e-5")
+    later = run(world, logs, config)
+    assert (later.stage.reused, later.found) == (True, heard.found)
+    assert [reason.split(":")[0] for reason in later.reasons] == ["silence"]
+    assert "waits for the event tucano.operations, so that nobody is notified" in capsys.readouterr().err
+    write_log(logs / "log.jsonl", [])
+    empty = run(world, logs, config)
+    assert [reason.split(":")[0] for reason in empty.reasons] == ["silence"]
+    assert not empty.is_new
+    with pytest.raises(InputError, match="all 1 files"):
+        run(world, logs, world.config("monitor.silence_hours=900"))
+    assert DRIFT_EVENT not in capsys.readouterr().err
+
+
 def test_what_is_wanting_is_said(world: World, tmp_path: Path) -> None:
     logs = write_log(tmp_path / "log.jsonl", lines(range(1)))
     with pytest.raises(InputError, match="no version of another is `champion`"):
@@ -209,7 +233,7 @@ def test_what_is_wanting_is_said(world: World, tmp_path: Path) -> None:
     served = world.root / "logs"
     served.mkdir()
     with pytest.raises(InputError, match=r"folder of logs .*/logs holds no"):
-        monitor(world.config())
+        monitor(world.config("monitor.silence_hours=900"))
     served.rmdir()
     broken = write_log(tmp_path / "broken.jsonl", [answer(), {"task": "push"}])
     before = {record.sha256 for record in ArtifactStore(world.root / "artifacts").records("monitoring")}

@@ -4,22 +4,24 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flows.runtime.console import print_table, say
-from tasks.monitor.report import cost_sentence, feedback_sentence, ratings_sentence
+from tasks.monitor.drift import shown_by, sign_of
+from tasks.monitor.known_answers import known_sentence
+from tasks.monitor.report import cost_sentence, feedback_sentence, promise_sentence, ratings_sentence
 
 if TYPE_CHECKING:
     from flows.stages.monitor import Monitored
 
-HEADER = ("task", "answers", "mean", "95 %", "promised", "valid", "p50 / p95 ms", "cost", "evidence")
+HEADER = ("task", "shows", "answers", "mean", "95 %", "evaluation", "valid", "answered", "sign of drift")
 
 TRIAL_HEADER = ("task", "answers", "difference", "bounds", "finding", "answers needed")
 
 
 def print_monitoring(monitored: "Monitored", last_days: Sequence[Mapping[str, Any]]) -> None:
-    """Print each task's last day next to the promised mean, what was left out, the cost and the alarms."""
+    """Print each task's last day next to the evaluation's mean, what was left out, the cost and the alarms."""
     found = monitored.found
     logs, drift = found["logs"], found["drift"]
-    series = {each["name"]: each for each in drift["series"]}
-    rows = [_row(day, series.get(day["task"])) for day in last_days]
+    series = {each["name"]: each for each in drift["series"] if each["measure"] in ("reward", "form")}
+    rows = [_row(day, series.get(day["task"]), shown_by(day["task"], drift["by_form"])) for day in last_days]
     champion = found["champion"]
     title = f"Version {champion['version']} of {champion['model']}, each task's last day up to {logs['last_day']}"
     print_table(title, HEADER, rows)
@@ -28,30 +30,40 @@ def print_monitoring(monitored: "Monitored", last_days: Sequence[Mapping[str, An
         say(f"left out: {count:,} {why}")
     for note in found["notes"]:
         say(f"note: {note}")
-    for sentence in (feedback_sentence(logs["feedback"]), ratings_sentence(found["ratings"])):
+    sentences = (known_sentence(each) for each in found["known"])
+    for sentence in (*sentences, feedback_sentence(logs["feedback"]), ratings_sentence(found["ratings"])):
         if sentence:
             say(sentence)
     for trial in found["trials"]:
         _print_trial(trial)
-    _print_cost(found["serving"])
+    say(cost_sentence(found["serving"]))
+    say(_latency_sentence(last_days))
     if monitored.seconds:
         say("seconds: " + ", ".join(f"{step} {seconds:.1f}" for step, seconds in monitored.seconds.items()))
-    say("drift:" if drift["found"] else "no drift: the champion answers as its evaluation promised")
-    for reason in drift["reasons"]:
+    reasons = monitored.reasons
+    say("alarms:" if reasons else f"no alarm: {promise_sentence(drift)}")
+    for reason in reasons:
         say(f"- {reason}")
 
 
-def _row(day: Mapping[str, Any], series: Mapping[str, Any] | None) -> tuple[str, ...]:
+def _row(day: Mapping[str, Any], series: Mapping[str, Any] | None, shows: str) -> tuple[str, ...]:
     return (
         day["task"],
+        shows,
         f"{day['answers']:,}",
         f"{day['mean']:.3f}",
         f"{day['low']:.2f}–{day['high']:.2f}",
         f"{series['promised'][-1]:.3f}" if series else "-",
         "-" if day["valid_share"] is None else f"{day['valid_share']:.1%}",
-        f"{day['latency_p50']:,.0f} / {day['latency_p95']:,.0f}",
-        "-" if day["cost_per_analysis"] is None else f"${day['cost_per_analysis']:.5f}",
-        f"{series['evidence'][-1]:.2g}" if series else "-",
+        f"{day['answered_share']:.1%}",
+        sign_of(series["evidence"][-1]) if series else "-",
+    )
+
+
+def _latency_sentence(last_days: Sequence[Mapping[str, Any]]) -> str:
+    day = last_days[0]
+    return (
+        f"On {day['day']} half of the answers took {day['latency_p50']:,.0f} ms, 95 % up to {day['latency_p95']:,.0f}."
     )
 
 
@@ -70,7 +82,3 @@ def _print_trial(trial: Mapping[str, Any]) -> None:
     if rows:
         print_table(f"{trial['challenger']} less the champion", TRIAL_HEADER, rows)
     say(f"{trial['verdict']}: {trial['reason']}")
-
-
-def _print_cost(serving: Mapping[str, Any]) -> None:
-    say(cost_sentence(serving))

@@ -40,7 +40,7 @@ DEPLOYMENTS = [
     "monitor/monitor",
     "prune/prune",
 ]
-NOTIFYING = ["gate-refused", "promotion-held", "scores-awaited"]
+NOTIFYING = ["gate-refused", "promotion-held", "scores-awaited", "service-alarm"]
 AUTOMATIONS = ["model-drifted", *NOTIFYING, "retrain-lost", "retrain-crashed"]
 
 

@@ -147,6 +147,17 @@ HELD = ReceivedEvent.model_validate(
 )
 
 
+LATE = ReceivedEvent.model_validate(
+    {
+        "occurred": datetime.now(UTC),
+        "event": "tucano.operations",
+        "id": uuid4(),
+        "resource": {"prefect.resource.id": "tucano.model.tucano2-commerce"},
+        "payload": {"reason": "silence: no answer since 2026-03-09"},
+    }
+)
+
+
 def suspended(state: str, tag: str) -> ReceivedEvent:
     """Return what the server emits where a run with a tag gets a state."""
     return ReceivedEvent.model_validate(
@@ -164,6 +175,8 @@ def suspended(state: str, tag: str) -> ReceivedEvent:
     ("name", "event", "reported"),
     [
         ("promotion-held", HELD, True),
+        ("service-alarm", LATE, True),
+        ("service-alarm", HELD, False),
         ("promotion-held", ended("retrain", "GateRefused: the reward audit says no"), False),
         ("scores-awaited", suspended("Suspended", "retrain"), True),
         ("scores-awaited", suspended("Suspended", "monitor"), False),
@@ -183,13 +196,14 @@ def test_people_are_notified_at_once_of_a_model_that_is_held_and_of_a_sheet_that
     ("name", "event", "words"),
     [
         ("promotion-held", HELD, ["tucano2-commerce version 7 is held back", "sql_qa: worse by 0.08"]),
+        ("service-alarm", LATE, ["the service has an alarm", "silence: no answer since 2026-03-09"]),
         (
             "scores-awaited",
             suspended("Suspended", "retrain"),
             ["retrain-2026-06-06-seed42 waits for", "artifact audit-sheet"],
         ),
     ],
-    ids=["held", "awaited"],
+    ids=["held", "alarm", "awaited"],
 )
 def test_a_notification_says_what_and_why_and_where_people_see_it(
     name: str, event: ReceivedEvent, words: list[str]

@@ -41,6 +41,7 @@ def test_the_repository_deploys_what_a_team_leaves_running() -> None:
         "retrain-lost",
         "retrain-crashed",
         "gate-refused",
+        "service-alarm",
         "promotion-held",
         "scores-awaited",
         "model-drifted",

@@ -45,7 +45,9 @@ def test_a_fall_of_everything_is_found_dated_and_measured() -> None:
     assert together.loss == pytest.approx(0.10, abs=0.005)
     assert together.mean[-1] == pytest.approx(0.5, abs=0.001)
     assert together.promised[-1] == pytest.approx(0.6)
-    assert f"all tasks together: 0.100 below what the evaluation measured since {day(6)}" in drift.reasons()[0]
+    assert drift.reasons()[0].startswith(
+        f"all tasks together: reward 0.100 below what the evaluation measured, since {day(6)}"
+    )
 
 
 def test_the_task_that_falls_is_named_and_the_others_are_not() -> None:
@@ -116,7 +118,10 @@ def test_the_floor_is_asked_of_days_with_enough_answers_where_the_promise_is_abo
     assert (alarm.task, alarm.day, alarm.answers) == ("push", day(1), 30)
     assert alarm.mean == pytest.approx(0.2)
     assert drift.found
-    assert f"push: mean reward 0.200 of 30 answers on {day(1)} is below the floor 0.5" in drift.reasons()
+    # The evidence says the same, once.
+    assert drift.reasons() == [
+        f"push: reward 0.400 below what the evaluation measured, since {day(0)}, found on {day(1)}"
+    ]
 
 
 @pytest.mark.parametrize(("mean", "error", "prompts"), [(0.44, 0.01, 240), (0.51, 0.02, 240), (0.6, 0.07, 17)])
@@ -145,6 +150,7 @@ def test_a_task_that_the_evaluation_says_nothing_of_has_the_floor_alone() -> Non
     assert drift.without_baseline == ("churn",)
     assert [each.name for each in drift.series] == ["push"]
     assert [each.task for each in drift.floor] == ["churn"]
+    assert drift.reasons() == [f"churn: mean reward 0.420 of 2,000 answers on {day(0)} is below the floor 0.5"]
 
 
 def test_days_on_which_a_task_was_not_asked_are_not_among_its_days() -> None:

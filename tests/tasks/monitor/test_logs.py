@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
-from schemas.tables.log_file import LogFile, LogFiles, log_files
+from schemas.tables.log_file import LogFile, LogFiles, log_files, require_rows
 from schemas.tables.log_table import read_production_logs
 from tasks.monitor.logs import (
     EARLIER,
@@ -54,10 +54,15 @@ def test_a_folder_is_all_its_logs(tmp_path: Path) -> None:
     assert logs.table["time"].is_sorted()
 
 
-@pytest.mark.parametrize(("name", "words"), [("absent.jsonl", "do not exist"), (".", "holds no .jsonl")])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("absent.jsonl", "do not exist"), (".", "holds no .jsonl"), ("empty.jsonl", "empty.jsonl is empty")],
+)
 def test_where_there_are_no_logs_that_is_said(tmp_path: Path, name: str, words: str) -> None:
+    if name == "empty.jsonl":
+        (tmp_path / name).touch()
     with pytest.raises(InputError, match=words):
-        log_files(tmp_path / name)
+        require_rows(log_files(tmp_path / name))
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
@@ -156,14 +161,14 @@ def test_a_long_half_written_line_is_held_back_too(tmp_path: Path) -> None:
     assert look(log_files(tmp_path)).left_out == {HALF_WRITTEN: 1}
     live.write_bytes(b'{"prompt": "')
     with pytest.raises(InputError, match=r"all 1 files .* are empty"):
-        log_files(tmp_path)
+        require_rows(log_files(tmp_path))
 
 
 def test_a_folder_of_empty_files_is_refused(tmp_path: Path) -> None:
     for name in ("a.jsonl", "b.parquet"):
         (tmp_path / name).touch()
     with pytest.raises(InputError, match=r"all 2 files of the folder of logs .* are empty"):
-        log_files(tmp_path)
+        require_rows(log_files(tmp_path))
 
 
 def test_what_is_appended_while_it_is_read_does_not_count_and_what_is_changed_is_refused(tmp_path: Path) -> None:

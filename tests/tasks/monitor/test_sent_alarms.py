@@ -7,6 +7,7 @@ import pytest
 
 from schemas.config.monitor import MonitorConfig
 from tasks.monitor.drift import find_drift
+from tasks.monitor.operations import OPERATIONS
 from tasks.monitor.sent_alarms import SentAlarms, alarms_of
 from tests.tasks.monitor.reward_days import baseline, counts
 
@@ -44,13 +45,21 @@ def test_a_drop_that_comes_back_after_its_alarm_has_ended_is_reported_again(tmp_
 
 
 def test_another_champion_or_evaluation_has_alarms_of_its_own(tmp_path: Path) -> None:
-    sent_by(tmp_path).keep(["push", "push floor"])
-    assert sent_by(tmp_path).new(["push", "push floor", "all"]) == ["all"]
+    sent_by(tmp_path).keep(["push", "churn"])
+    assert sent_by(tmp_path).new(["push", "churn", "all"]) == ["all"]
     assert sent_by(tmp_path, champion="m/2").new(["push"]) == ["push"]
     assert sent_by(tmp_path, evaluation="f" * 64).new(["push"]) == ["push"]
     # Nor do they end its alarms.
     assert sent_by(tmp_path).new(["push"]) == []
-    assert sent_by(tmp_path).new(["push floor"]) == ["push floor"]
+    assert sent_by(tmp_path).new(["churn"]) == ["churn"]
+
+
+def test_what_was_not_looked_for_is_not_over(tmp_path: Path) -> None:
+    service = SentAlarms(tmp_path / "alarms", "m")
+    service.keep(["latency", "silence"])
+    # Without any answer only silence is seen.
+    assert service.new(["silence"], ("silence",)) == []
+    assert service.new(["latency", "silence"], OPERATIONS) == []
 
 
 def test_a_champion_that_serves_again_after_a_rollback_has_alarms_of_its_own(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 import json
 import re
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -118,8 +119,10 @@ def test_a_champion_that_answers_as_before_has_no_drift(tmp_path: Path) -> None:
     assert found["logs"]["answers"] == 480
     text = (looked.folder / REPORT_TEXT).read_text(encoding="utf-8")
     # Nothing here was scored with a reference: that the answers are right is not said.
-    assert "shows nothing worse than its evaluation promised; of push the form alone is known" in text
+    assert "nothing is worse than at its evaluation; of push only the form is known" in text
+    assert text.count("wrong answers of the right form are not detected") == 1
     assert "answers as well" not in text
+    assert "| push | form as before | form |" in text
     assert {file.name for file in looked.folder.iterdir()} == {
         ANSWERS_FILE,
         DAILY_FILE,
@@ -348,10 +351,10 @@ def test_logs_that_nothing_can_be_scored_of_are_refused_by_their_name(tmp_path: 
 def test_a_task_that_was_never_evaluated_has_figures_and_the_floor(tmp_path: Path) -> None:
     looked = look(tmp_path, [*days_of(2), *days_of(2, task="sentiment", prompt="Que ótimo", completion="?")])
     assert looked.found["drift"]["without_baseline"] == ["sentiment"]
-    assert any("sentiment: mean reward" in reason for reason in looked.found["drift"]["reasons"])
+    assert any("sentiment: mean form" in reason for reason in looked.found["drift"]["reasons"])
     text = (looked.folder / REPORT_TEXT).read_text(encoding="utf-8")
-    verdicts = re.findall(r"^\| (all|push|sentiment) \|.*\| ([^|]+) \|$", text, re.MULTILINE)
-    assert verdicts == [("all", "–"), ("push", "form as promised"), ("sentiment", "floor")]
+    verdicts = re.findall(r"^\| (all|push|sentiment) \| ([^|]+) \|", text, re.MULTILINE)
+    assert verdicts == [("all", "–"), ("push", "form as before"), ("sentiment", "floor")]
 
 
 def test_monitoring_runs_nothing_that_is_not_in_its_key(tmp_path: Path) -> None:
@@ -438,3 +441,101 @@ def test_feedback_and_ratings_are_in_the_report(tmp_path: Path) -> None:
         text = (looked.folder / name).read_text(encoding="utf-8")
         assert "Ratings from 1 to 5, on average: push 3.50 of 2 answers." in text
         assert "2 lines of feedback gave 1 answers a reference and 1 a rating; 1 requests in it are not" in text
+
+
+REFUSAL = "Desculpe, mas não posso ajudar com isso."
+
+
+def answering(folder: Path, completion: str) -> ServingChampion:
+    """Make a champion that answered this to each test prompt."""
+    who = champion(folder)
+    lines = [json.loads(line) for line in who.answers.read_text(encoding="utf-8").splitlines()]
+    said = "".join(json.dumps({**line, "completion": completion}) + "\n" for line in lines)
+    who.answers.write_text(said, encoding="utf-8")
+    return who
+
+
+def measures(looked: Looked) -> set[str]:
+    """Return what of pushes has an alarm."""
+    return {each["measure"] for each in looked.found["drift"]["series"] if each["name"] == "push" and each["alarm"]}
+
+
+@pytest.mark.parametrize("instead", [REFUSAL, " \n", "{}"])
+def test_refusals_and_empty_answers_are_found_in_a_task_that_was_never_good(tmp_path: Path, instead: str) -> None:
+    who = answering(tmp_path, "Prezado, segue a proposta.")
+    lines = days_of(1, completion="Prezado, segue a proposta.")
+    assert measures(look(tmp_path, lines, who)) == set()
+    shutil.rmtree(tmp_path / "out")
+    looked = look(
+        tmp_path, [{**line, "completion": instead} if number % 10 else line for number, line in enumerate(lines)], who
+    )
+    assert "answered" in measures(looked)
+    (reason,) = looked.found["drift"]["reasons"]
+    assert "90 in 100 answers more are empty or a refusal than at the evaluation" in reason
+
+
+def test_what_a_task_always_declined_is_no_alarm(tmp_path: Path) -> None:
+    who = answering(tmp_path, REFUSAL)
+    looked = look(tmp_path, days_of(6, completion=REFUSAL), who)
+    assert looked.found["shares"]["answered"]["push"]["mean"] < 0.01
+    assert measures(looked) == set()
+
+
+WRONG_PRODUCT = PUSH.replace("Vaso de cerâmica", "Tapete")
+"""Good in form; only a reference can tell."""
+
+
+@pytest.mark.parametrize(("product", "found"), [(PUSH, set()), (WRONG_PRODUCT, {"reference"})])
+def test_answers_whose_reference_the_log_knows_are_compared_by_it_though_others_have_none(
+    tmp_path: Path, product: str, found: set[str]
+) -> None:
+    lines = days_of(4, completion=product)
+    looked = look(
+        tmp_path, [{**line, "reference": None if number % 4 else REFERENCE} for number, line in enumerate(lines)]
+    )
+    assert measures(looked) == found
+    (known,) = looked.found["known"]
+    assert (known["task"], known["measure"], known["answers"]) == ("push", "reference", 60)
+    assert looked.found["rewards"]["with_references"] == []
+    assert "60 answers with a reference have the mean reward" in (looked.folder / REPORT_TEXT).read_text(
+        encoding="utf-8"
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sample", "found"),
+    # Who corrects one wrong answer in ten shows no drift; who finds nearly all wrong, or drew what to look at, does.
+    [(10, False, set()), (10, True, {"reference"}), (95, False, {"correction"})],
+)
+def test_corrected_answers_are_no_sample_unless_they_are_said_to_be_one(
+    tmp_path: Path, wrong: int, sample: bool, found: set[str]
+) -> None:
+    is_wrong = [number % 100 < wrong for number in range(400)]
+    lines = [
+        answer(days_ago=number / 100, request_id=f"push-{number:032x}", completion=WRONG_PRODUCT if bad else PUSH)
+        for number, bad in enumerate(is_wrong)
+    ]
+    logs = tmp_path / "logs"
+    (logs / "feedback").mkdir(parents=True)
+    write_log(logs / "log.jsonl", lines)
+    corrections = [
+        {"request_id": line["request_id"], "time": NOW.isoformat(), "reference": REFERENCE}
+        for line, bad in zip(lines, is_wrong, strict=True)
+        if bad
+    ]
+    write_log(logs / "feedback" / "said.jsonl", corrections)
+    looked = look_at(tmp_path, log_files(logs), feedback_is_a_sample=sample)
+    assert measures(looked) == found
+    (known,) = looked.found["known"]
+    assert known["answers"] == 4 * wrong
+    assert known["mean"] < known["promised"]
+
+
+def test_late_answers_are_an_alarm_that_is_no_drift(tmp_path: Path) -> None:
+    looked = look(tmp_path, [*days_of(3), *days_of(1, each=30, latency_ms=20_000.0)])
+    assert not looked.monitoring.drift.found
+    (alarm,) = looked.found["operations"]
+    assert alarm["kind"] == "latency"
+    page = (looked.folder / "report.html").read_text(encoding="utf-8")
+    assert alarm["reason"] in page
+    assert "answers as it did; the service does not" in page

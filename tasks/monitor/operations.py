@@ -1,0 +1,101 @@
+"""Alarms of the service itself: late answers, dear answers, and silence.
+
+None of these says that the model became worse, so that none starts a retraining: people are told.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import date, datetime, timedelta
+from typing import Any, Final, Literal
+
+import numpy as np
+import polars as pl
+
+from schemas.config.evaluate import CostConfig
+from schemas.config.monitor import MonitorConfig
+from tasks.monitor.mean_error import interval
+
+LATE_SHARE: Final = 0.05
+"""Share of a day's answers that may be later than the limit."""
+
+OperationsKind = Literal["latency", "cost", "silence"]
+OPERATIONS: Final[tuple[OperationsKind, ...]] = ("latency", "cost", "silence")
+
+
+@dataclass(frozen=True)
+class OperationsAlarm:
+    """Alarm of the service."""
+
+    kind: OperationsKind
+    reason: str
+    """In a sentence."""
+
+    def document(self) -> Mapping[str, Any]:
+        """Return the alarm as JSON-compatible values."""
+        return asdict(self)
+
+
+def operations_alarms(answers: pl.DataFrame, config: MonitorConfig, prices: CostConfig) -> list[OperationsAlarm]:
+    """Look at the last day with enough answers: an alarm is of how it is, not of how it was.
+
+    Args:
+        answers: The champion's answers: `day`, `task`, `latency_ms` and `cost`.
+        config: The limits, and how many answers a day needs.
+        prices: The API's, which is the limit of the cost where none is set.
+    """
+    by_day = answers.group_by("day").len().filter(pl.col("len") >= config.floor_answers)
+    if not by_day.height:
+        return []
+    day = by_day.select(pl.col("day").max()).item()
+    last = answers.filter(pl.col("day") == day)
+    alarms = [_latency(last, day, config), _cost(last, day, config, prices)]
+    return [alarm for alarm in alarms if alarm is not None]
+
+
+def _latency(last: pl.DataFrame, day: date, config: MonitorConfig) -> OperationsAlarm | None:
+    late = pl.col("latency_ms") > config.latency_ms
+    tasks = last.group_by("task").agg(pl.len(), late.sum().alias("late")).filter(pl.col("len") >= config.floor_answers)
+    rows = [("all tasks together", last.height, last.select(late.sum()).item()), *tasks.sort("task").iter_rows()]
+    # By more than luck brings about once in the stated days, as of the floor.
+    level = 1 - 2 / (config.days_between_false_alarms * len(rows))
+    found = []
+    for name, count, number in rows:
+        low, _ = interval(np.array(count), np.array(float(number)), np.array(float(number)), level)
+        if low > LATE_SHARE:
+            found.append(f"{name} {number / count:.0%}")
+    if not found:
+        return None
+    return OperationsAlarm(
+        "latency",
+        f"latency: on {day} more than {LATE_SHARE:.0%} of the answers took longer than {config.latency_ms:,.0f} ms: "
+        f"{', '.join(found)}",
+    )
+
+
+def _cost(last: pl.DataFrame, day: date, config: MonitorConfig, prices: CostConfig) -> OperationsAlarm | None:
+    limit = config.cost_per_analysis or prices.api_price_per_analysis
+    logged = last["cost"].drop_nulls().to_numpy()
+    if not limit or len(logged) < config.floor_answers or logged.mean() <= limit:
+        return None
+    what = "the limit" if config.cost_per_analysis else "an API's price"
+    return OperationsAlarm(
+        "cost", f"cost: on {day} an analysis cost ${logged.mean():.6f} on average, more than {what} of ${limit:g}"
+    )
+
+
+def silence_alarm(last: datetime, now: datetime, config: MonitorConfig) -> OperationsAlarm | None:
+    """Return the alarm of too long a time without any answer.
+
+    Args:
+        last: Time of the newest answer, with its zone.
+        now: The present, with its zone.
+        config: The hours.
+    """
+    silent = now - last
+    if silent <= timedelta(hours=config.silence_hours):
+        return None
+    return OperationsAlarm(
+        "silence",
+        f"silence: no answer since {last:%Y-%m-%d %H:%M} UTC, {silent / timedelta(hours=1):,.0f} hours ago; the limit "
+        f"is {config.silence_hours:g}",
+    )
