@@ -17,6 +17,7 @@ from tasks.lineage.graph.difference import differences
 from tasks.lineage.graph.page import write_page
 from tasks.lineage.privacy.forget import reached
 from tasks.lineage.store.verify import verify
+from tasks.report.language import spoken
 
 
 def lineage(
@@ -73,7 +74,8 @@ def _walk(config: Config, text: str, html: Path | None) -> dict[str, Any]:
     walked = walker.walk(walker.find(text))
     print_lineage(walked)
     if html is not None:
-        write_page(walked, html)
+        with spoken(config.language):
+            write_page(walked, html)
         show(f"page: {html}")
     return walked.document()
 

@@ -19,6 +19,7 @@ from tasks.audit.report import REPORT_PAGE
 from tasks.audit.stage import REPORT_FILE, AuditFiles
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.source import file_digests
+from tasks.report.language import spoken
 
 REPORTS = (REPORT_PAGE, REPORT_FILE)
 
@@ -32,6 +33,7 @@ def audit(config: Config, pipeline_run: str, files: AuditFiles, *, fresh: bool =
     """
     sheet, rollouts = (file_digests([file]) for file in (files.sheet, files.rollouts))
 
+    @spoken(config.language)
     def work(output: Path, progress: Progress, _: StageRun) -> None:
         audit_stage.run(files, config.audit, config.rewards.spec, output, past_audits(config), progress)
         if read_audit_record(output).sheet_sha256 not in sheet.values():
@@ -44,6 +46,7 @@ def audit(config: Config, pipeline_run: str, files: AuditFiles, *, fresh: bool =
         config_digest=config_digest(
             config.audit.thresholds(),
             config.audit.raters,
+            config.language,
             config.rewards.spec,
             sheet,
             rollouts,

@@ -33,7 +33,6 @@ from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.compare import REPORT_FILE, read_report
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.judge.insights import JudgeReport, judge_insights
-from tasks.evaluate.number_format import interval, signed
 from tasks.evaluate.preregistration import EvaluationPlan, count_looks, write_plan
 from tasks.evaluate.report.background import Background, LearningCurve
 from tasks.evaluate.report.metrics import metrics_of_report
@@ -44,6 +43,8 @@ from tasks.evaluate.stats.statistics import is_wide
 from tasks.lineage.mlflow.judging import Judgement, record_judgements
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.policy.endpoint import EndpointError
+from tasks.report.language import spoken
+from tasks.report.number_format import interval, signed
 from tasks.train.summaries import read_summary, rewards_by_task
 
 STAGE = "evaluate"
@@ -144,6 +145,7 @@ def evaluate(
     inputs |= {name: each.record for name, each in (merged | made).items()}
     inputs |= {f"answers-{name}": each.record for name, each in answers.items()}
 
+    @spoken(config.language, config.workers.reais_per_dollar)
     def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
         looks = count_looks(open_store(config), plan.record)
         if looks.number > 1:
@@ -196,6 +198,8 @@ def evaluate(
                     "prompt_search": {"endpoint": set(HOW_IT_IS_REACHED)},
                 },
             ),
+            config.language,
+            config.workers.reais_per_dollar,
             rungs.left_out,
             config.promote.over_rungs,
             config.rewards.spec,

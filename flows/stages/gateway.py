@@ -108,7 +108,7 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
             feedback=feedback,
             scrub_reference=_scrubbed_reference,
             logs=folder,
-            language=config.evaluate.language,
+            language=config.language,
         )
         following = asyncio.create_task(_follow(config, number, answering, metrics, deploy))
         try:

@@ -34,6 +34,7 @@ from tasks.monitor.drift import shown_by
 from tasks.monitor.operations import OperationsAlarm, silence_alarm
 from tasks.monitor.report import REPORT_PAGE, alarm_sentences
 from tasks.monitor.stage import DRIFT_FILE, REPORT_TEXT, NothingScored, ServingChampion, last_days, read_monitoring
+from tasks.report.language import spoken
 
 STAGE: Final = "monitor"
 
@@ -82,6 +83,7 @@ def monitor_logs(config: Config, pipeline_run: str, files: LogFiles) -> Monitore
     seconds: dict[str, float] = {}
     digests = files.digests()
 
+    @spoken(config.language, config.workers.reais_per_dollar)
     def work(output: Path, progress: Progress, _: StageRun) -> None:
         found = monitor_stage.run(
             files,
@@ -106,6 +108,8 @@ def monitor_logs(config: Config, pipeline_run: str, files: LogFiles) -> Monitore
         config_digest=config_digest(
             config.monitor.model_dump(mode="json", exclude={"logs", "workers", "silence_hours"}),
             config.evaluate.cost.model_dump(mode="json"),
+            config.language,
+            config.workers.reais_per_dollar,
             champion.names,
             champion.promoted_at and champion.promoted_at.isoformat(),
             digests,

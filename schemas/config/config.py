@@ -15,6 +15,7 @@ from schemas.config.evaluate import EvaluateConfig, PromoteConfig
 from schemas.config.general import GeneralConfig
 from schemas.config.monitor import MonitorConfig
 from schemas.config.policy import PolicyConfig, WarmStartConfig
+from schemas.config.report import Language, ReportConfig
 from schemas.config.section import Section
 from schemas.config.serve import ServeConfig
 from schemas.config.train import TrainConfig
@@ -334,6 +335,13 @@ class Config(Section):
     """Monitoring of the serving model."""
     lineage: LineageConfig = LineageConfig()
     """Destinations of lineage events."""
+    report: ReportConfig = ReportConfig()
+    """Pages and texts for people."""
+
+    @property
+    def language(self) -> Language:
+        """Return the language of the reports."""
+        return self.report.language or ("en" if self.synthesize.source == "simulated" else "pt")
 
     @property
     def validation_prompts(self) -> int:

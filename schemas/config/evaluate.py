@@ -22,7 +22,6 @@ DRAWS: Final = 8
 """Answers that the base draws to each prompt for the rungs that choose among several."""
 OverRungs = Literal["report", "require"]
 General = Literal["off", "report", "require"]
-Language = Literal["en", "pt"]
 INSTRUCTIONS: Final = 180
 """General instructions of `data/general`, each answered once by base and tuned."""
 Rung = Literal["base-majority", "base-best-of-4", "base-best-of-8", "base-guided", "base-prompt", "sft", "tuned-guided"]
@@ -224,8 +223,6 @@ class EvaluateConfig(Section):
     """Model that judges insights in addition to the rewards; none where not set."""
     cost: CostConfig = CostConfig()
     """Prices, from which the report computes the cost of an analysis."""
-    language: Language = "en"
-    """Language of the report's page, text and figures, and of the gate's reasons: English, or Brazilian Portuguese."""
 
     @field_validator("floors")
     @classmethod
@@ -236,6 +233,13 @@ class EvaluateConfig(Section):
             if unknown := sorted(metrics.keys() - FLOORS[task].keys()):
                 raise ValueError(f"{task} has no floor of {', '.join(unknown)}; it has {', '.join(FLOORS[task])}")
         return {**FLOORS, **floors}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _language_is_of_all_reports(cls, values: Any) -> Any:
+        if isinstance(values, Mapping) and "language" in values:
+            raise ValueError("language is that of all reports now; set report.language instead")
+        return values
 
     @model_validator(mode="before")
     @classmethod

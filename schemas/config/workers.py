@@ -50,8 +50,8 @@ class WorkersConfig(Section):
     prices: dict[str, MachinePrice] = Field(default_factory=dict)
     """Prices of the machines, by device as torch calls it, such as `NVIDIA L4`, or `cpu`."""
     reais_per_dollar: float | None = Field(default=None, gt=0)
-    """Brazilian reais of a US dollar, by which costs are shown in reais too; in dollars only where not set. It decides
-    no artifact."""
+    """Brazilian reais of a US dollar, by which costs are shown in reais too; in dollars only where not set. Another
+    rate makes the reports with costs again, and nothing else."""
 
     @property
     def for_inference(self) -> str | None:

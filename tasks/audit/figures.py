@@ -12,14 +12,16 @@ from schemas.tasks import TASK_NAMES
 from tasks.audit.disagreements import ScoredCompletion
 from tasks.audit.sampling import AT_RANDOM, BY_REWARD
 from tasks.audit.statistics import Agreement, Correlation
-from tasks.report.canvas import DASHES, INK, LOSS, SOFT, canvas, svg
+from tasks.report.canvas import DASHES, INK, LOSS, SOFT, WIDTH, canvas, name_below, svg
+from tasks.report.number_format import shortest
+from tasks.report.wording import counted, worded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _BLUE: Final = "#0369a1"
 _OTHERWISE: Final = "otherwise"
-_STRATA: Final = {
+STRATA: Final = {
     AT_RANDOM: ("drawn at random", "o", _BLUE, _BLUE),
     BY_REWARD: ("chosen by reward", "D", "none", LOSS),
     _OTHERWISE: ("chosen otherwise", "s", "none", SOFT),
@@ -27,6 +29,8 @@ _STRATA: Final = {
 """Label of a stratum, and marker, face and edge of its points."""
 _FEWEST_FOR_QUARTILES: Final = 4
 _MOST_TICKS: Final = 6
+_COLUMNS: Final = 3
+"""Panels of the history beside one another."""
 
 
 def agreement(rows: Sequence[ScoredCompletion], found: Agreement, config: AuditConfig) -> str:
@@ -34,7 +38,7 @@ def agreement(rows: Sequence[ScoredCompletion], found: Agreement, config: AuditC
     with canvas(4.6, 4.1) as figure:
         _scatter(figure.add_axes((0.125, 0.40, 0.85, 0.53)), rows)
         _intervals(figure.add_axes((0.125, 0.115, 0.85, 0.135)), found, config)
-        return svg(figure, "reward against score, and rho with its interval")
+        return svg(figure, worded("reward against score, and rho with its interval"))
 
 
 def history(audits: Sequence[tuple[int, AuditRecord]], config: AuditConfig) -> str:
@@ -48,9 +52,13 @@ def history(audits: Sequence[tuple[int, AuditRecord]], config: AuditConfig) -> s
     audited = [found for _, record in audits for found in record.tasks.values()]
     least = min([0.0, *(value for found in audited for value in (found.rho, found.rho_low) if value is not None)])
     first, last = audits[0][0], audits[-1][0]
-    with canvas(9.6, 2.1) as figure:
-        panels = figure.subplots(1, len(tasks), sharex=True, sharey=True, squeeze=False)[0]
-        for panel, task in zip(panels, tasks, strict=True):
+    rows = -(-len(tasks) // _COLUMNS)
+    height = 0.5 + 1.5 * rows
+    with canvas(WIDTH, height) as figure:
+        panels = figure.subplots(rows, _COLUMNS, sharex=True, sharey=True, squeeze=False).flatten()
+        for unused in panels[len(tasks) :]:
+            unused.set_axis_off()
+        for panel, task in zip(panels, tasks, strict=False):
             known = [
                 (number, found.rho, found.rho_low)
                 for number, record in audits
@@ -65,16 +73,17 @@ def history(audits: Sequence[tuple[int, AuditRecord]], config: AuditConfig) -> s
             panel.set_title(task, fontsize=9, color=INK)
             panel.set_xticks(range(first, last + 1) if len(audits) <= _MOST_TICKS else [first, last])
         panels[0].set(xlim=(first - 0.5, last + 0.5), ylim=(least - 0.05, 1.05), ylabel="rho")
-        figure.supxlabel("number of the audit", fontsize=9, color=SOFT)
-        figure.subplots_adjust(left=0.065, right=0.995, top=0.88, bottom=0.23, wspace=0.12)
-        return svg(figure, "rho of each task over the audits")
+        name_below(figure, worded("number of the audit"))
+        figure.subplots_adjust(left=0.12, right=0.99, top=1 - 0.25 / height, bottom=0.5 / height, hspace=0.35)
+        return svg(figure, worded("rho of each task over the audits"))
 
 
 def _scatter(axes: "Axes", rows: Sequence[ScoredCompletion]) -> None:
     """Draw reward against score; the scores are jittered so that no point hides another."""
     beside = np.random.default_rng(0).uniform(-0.15, 0.15, len(rows))
     counts = Counter(_stratum(row) for row in rows)
-    for name, (words, mark, face, edge) in _STRATA.items():
+    only_others = counts.keys() == {_OTHERWISE}
+    for name, (words, mark, face, edge) in STRATA.items():
         points = [
             (row.item.score + aside, row.rollout.reward)
             for row, aside in zip(rows, beside, strict=True)
@@ -91,7 +100,9 @@ def _scatter(axes: "Axes", rows: Sequence[ScoredCompletion]) -> None:
                 edgecolors=edge,
                 alpha=0.75,
                 linewidths=0.9,
-                label=f"{words}: {counts[name]}",
+                label=counted(len(rows), "{n} completion", "{n} completions")
+                if only_others
+                else f"{worded(words)}: {counts[name]}",
             )
     for score in sorted({row.item.score for row in rows}):
         of_score = [row.rollout.reward for row in rows if row.item.score == score]
@@ -99,11 +110,17 @@ def _scatter(axes: "Axes", rows: Sequence[ScoredCompletion]) -> None:
             low, median, high = np.quantile(of_score, [0.25, 0.5, 0.75])
             axes.plot([score, score], [low, high], color=INK, linewidth=1.4)
             axes.plot([score - 0.2, score + 0.2], [median, median], color=INK, linewidth=2)
-    axes.set(xlim=(0.6, 5.4), ylim=(-0.04, 1.04), xticks=range(1, 6), xlabel="score on the sheet", ylabel="reward")
+    axes.set(
+        xlim=(0.6, 5.4),
+        ylim=(-0.04, 1.04),
+        xticks=range(1, 6),
+        xlabel=worded("score on the sheet"),
+        ylabel=worded("reward"),
+    )
     axes.legend(
         loc="lower right",
         bbox_to_anchor=(1.01, 0.99),
-        ncols=len(_STRATA),
+        ncols=len(STRATA),
         frameon=False,
         fontsize=8,
         handletextpad=0.1,
@@ -117,26 +134,37 @@ def _stratum(row: ScoredCompletion) -> str:
 
 
 def _intervals(axes: "Axes", found: Agreement, config: AuditConfig) -> None:
-    bars = [("all", found.overall), (AT_RANDOM, found.random_half)]
+    bars = [(worded("all"), found.overall)]
+    if found.random_half.n:
+        bars.append((worded(AT_RANDOM), found.random_half))
     lows = [bar.rho_low for _, bar in bars if bar.rho_low is not None]
     least = min([0.0, config.min_rho_low, *lows])
     axes.axvline(config.min_rho_low, color=SOFT, linewidth=0.9, linestyle=DASHES)
     axes.axvline(config.min_rho, color=LOSS, linewidth=0.9, linestyle=DASHES)
     for row, (_, bar) in enumerate(bars):
         _bar(axes, row, bar, least)
-    for threshold, name, side, colour in (
-        (config.min_rho_low, f"lower end from {config.min_rho_low:g} ", "right", SOFT),
-        (config.min_rho, f" rho from {config.min_rho:g}", "left", LOSS),
+    for threshold, name, side, aside, colour in (
+        (config.min_rho_low, worded("lower end from {low}", low=shortest(config.min_rho_low)), "right", -4, SOFT),
+        (config.min_rho, worded("rho from {low}", low=shortest(config.min_rho)), "left", 4, LOSS),
     ):
-        axes.text(threshold, -0.75, name, color=colour, ha=side, va="center", fontsize=7.5)
+        axes.annotate(
+            name,
+            (threshold, -0.75),
+            xytext=(aside, 0),
+            textcoords="offset points",
+            color=colour,
+            ha=side,
+            va="center",
+            fontsize=7.5,
+        )
     axes.set_yticks(range(len(bars)), [name for name, _ in bars])
     axes.locator_params(axis="x", nbins=6)
-    axes.set(xlim=(least - 0.03, 1.03), ylim=(1.5, -1.1), xlabel="rho with its 95 % interval")
+    axes.set(xlim=(least - 0.03, 1.03), ylim=(len(bars) - 0.5, -1.1), xlabel=worded("rho with its 95 % interval"))
 
 
 def _bar(axes: "Axes", row: int, found: Correlation, left: float) -> None:
     if found.rho is None:
-        words = "none" if not found.n else "unknown: too few, or constant"
+        words = worded("unknown: too few, or constant")
         words_alone = {"facecolor": "white", "edgecolor": "none", "pad": 1}
         axes.text(left, row, words, color=SOFT, va="center", fontsize=8, bbox=words_alone)
         return

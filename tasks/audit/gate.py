@@ -9,6 +9,8 @@ from schemas.documents import RaterKind
 from schemas.tasks import TaskName
 from tasks.audit.probes.properties import Probe
 from tasks.audit.statistics import Agreement
+from tasks.report.number_format import decimal, percent, shortest
+from tasks.report.wording import worded
 
 AuditVerdict = Literal["agrees", "disagrees", "uncertain", "too few scores", "rubric broken", "probe failed"]
 
@@ -79,13 +81,19 @@ def decide(
         config: The thresholds.
     """
     objections = [objection for audit in tasks.values() for objection in audit.objections]
-    objections += [Objection("unscored", "no completion is scored", task) for task in unscored]
+    objections += [Objection("unscored", worded("no completion is scored"), task) for task in unscored]
     if not tasks:
-        objections.append(Objection("unscored", "no completion is scored at all"))
+        objections.append(Objection("unscored", worded("no completion is scored at all")))
     kinds = sorted(set(rater_kinds))
     if config.require_human and kinds != ["human"]:
         objections.append(
-            Objection("human", f"scores are by {' and '.join(kinds)}, and audit.require_human asks for people")
+            Objection(
+                "human",
+                worded(
+                    "scores are by {kinds}, and audit.require_human asks for people",
+                    kinds=", ".join(map(worded, kinds)),
+                ),
+            )
         )
     return AuditGate(tuple(objections), tuple(map(str, objections)) or _in_favour(tasks, config))
 
@@ -94,14 +102,20 @@ def _of_scores(task: TaskName, agreement: Agreement, config: AuditConfig) -> lis
     """Return objections to the scores themselves: too few, or poor agreement between people."""
     objections = []
     if agreement.overall.n < config.min_scores_per_task:
-        text = f"{agreement.overall.n} scores, {config.min_scores_per_task} are needed"
+        text = worded("{n} scores, {needed} are needed", n=agreement.overall.n, needed=config.min_scores_per_task)
         objections.append(Objection("scores", text, task))
     alpha = agreement.alpha
     if agreement.overlap >= config.min_overlap and (alpha is None or alpha < config.min_alpha):
-        found = "raters gave every completion the same score, so that alpha is unknown"
-        if alpha is not None:
-            found = f"raters do not agree with each other, alpha is {alpha:.3f}"
-        text = f"the rubric is broken: {found}, {config.min_alpha:g} is needed over {agreement.overlap} completions"
+        text = worded(
+            "the rubric is broken: raters gave every completion the same score, so that alpha is unknown, {needed} is "
+            "needed over {overlap} completions"
+            if alpha is None
+            else "the rubric is broken: raters do not agree with each other, alpha is {alpha}, {needed} is needed over "
+            "{overlap} completions",
+            alpha="" if alpha is None else decimal(alpha),
+            needed=shortest(config.min_alpha),
+            overlap=agreement.overlap,
+        )
         objections.append(Objection("alpha", text, task))
     return objections
 
@@ -110,36 +124,48 @@ def _of_rewards(task: TaskName, agreement: Agreement, config: AuditConfig) -> li
     """Return objections where the rewards deviate from the scores."""
     objections = []
     if agreement.no_numbers:
-        objections.append(Objection("no_numbers", f"{agreement.no_numbers} rewards are no finite number", task))
+        text = worded("{n} rewards are no finite number", n=agreement.no_numbers)
+        objections.append(Objection("no_numbers", text, task))
     rho, low = agreement.overall.rho, agreement.overall.rho_low
     if rho is None:
-        objections.append(Objection("constant", "rewards or scores are constant, so nothing can agree", task))
+        objections.append(Objection("constant", worded("rewards or scores are constant, so nothing can agree"), task))
     elif not rho >= config.min_rho:
-        objections.append(Objection("rho", f"rho is {rho:.3f}, {config.min_rho:g} is needed", task))
+        text = worded("rho is {rho}, {needed} is needed", rho=decimal(rho), needed=shortest(config.min_rho))
+        objections.append(Objection("rho", text, task))
     if rho is not None and (low is None or low < config.min_rho_low):
-        shown = "unknown" if low is None else f"{low:.3f}"
-        text = f"rho's lower bound is {shown}, {config.min_rho_low:g} is needed"
+        shown = worded("unknown") if low is None else decimal(low)
+        text = worded("rho's lower bound is {low}, {needed} is needed", low=shown, needed=shortest(config.min_rho_low))
         objections.append(Objection("rho_low", text, task))
     within = agreement.within_prompt_rho
     if within is not None and not within >= config.min_within_prompt_rho:
-        text = f"rho within a prompt, which GRPO uses, is {within:.3f}, {config.min_within_prompt_rho:g} is needed"
+        text = worded(
+            "rho within a prompt, which GRPO uses, is {rho}, {needed} is needed",
+            rho=decimal(within),
+            needed=shortest(config.min_within_prompt_rho),
+        )
         objections.append(Objection("within_prompt", text, task))
     if agreement.worst_in_top_quartile > config.max_worst_in_top_quartile:
-        text = (
-            f"{agreement.worst_in_top_quartile} completions scored 1 have a reward in the top quartile, "
-            f"{config.max_worst_in_top_quartile} may have"
+        text = worded(
+            "{n} completions scored 1 have a reward in the top quartile, {most} may have",
+            n=agreement.worst_in_top_quartile,
+            most=config.max_worst_in_top_quartile,
         )
         objections.append(Objection("worst_in_top_quartile", text, task))
     if agreement.best_without_reward > config.max_best_without_reward * agreement.best:
-        text = (
-            f"{agreement.best_without_reward} of {agreement.best} completions scored 5 have reward 0, "
-            f"{config.max_best_without_reward:.0%} may have"
+        text = worded(
+            "{n} of {best} completions scored 5 have reward 0, {most} may have",
+            n=agreement.best_without_reward,
+            best=agreement.best,
+            most=percent(config.max_best_without_reward),
         )
         objections.append(Objection("best_without_reward", text, task))
     if agreement.constant_groups > config.max_constant_groups * agreement.prompt_groups:
-        text = (
-            f"all completions of a prompt have the same reward in {agreement.constant_groups} of "
-            f"{agreement.prompt_groups} prompts, {config.max_constant_groups:.0%} may have: GRPO learns nothing there"
+        text = worded(
+            "all completions of a prompt have the same reward in {n} of {prompts} prompts, {most} may have: GRPO "
+            "learns nothing there",
+            n=agreement.constant_groups,
+            prompts=agreement.prompt_groups,
+            most=percent(config.max_constant_groups),
         )
         objections.append(Objection("constant_groups", text, task))
     return objections
@@ -147,7 +173,7 @@ def _of_rewards(task: TaskName, agreement: Agreement, config: AuditConfig) -> li
 
 def _of_probes(task: TaskName, probes: Mapping[str, Probe]) -> list[Objection]:
     return [
-        Objection(f"probe:{name}", f"probe {name} failed: {probe.detail}", task)
+        Objection(f"probe:{name}", worded("probe {name} failed: {detail}", name=name, detail=probe.detail), task)
         for name, probe in probes.items()
         if not probe.passed
     ]
@@ -170,11 +196,15 @@ def _verdict(checks: set[str]) -> AuditVerdict:
 def _in_favour(tasks: Mapping[TaskName, TaskAudit], config: AuditConfig) -> tuple[str, ...]:
     lowest = min(tasks, key=lambda task: tasks[task].agreement.overall.rho or 0)
     return (
-        f"every task's rho is at least {config.min_rho:g} and its lower bound at least {config.min_rho_low:g}",
-        f"the lowest is {lowest}'s, {tasks[lowest].agreement.overall.rho:.2f}",
-        "every probe is scored as it must be",
+        worded(
+            "every task's rho is at least {rho} and its lower bound at least {low}",
+            rho=shortest(config.min_rho),
+            low=shortest(config.min_rho_low),
+        ),
+        worded("the lowest is {task}'s, {rho}", task=lowest, rho=decimal(tasks[lowest].agreement.overall.rho or 0, 2)),
+        worded("every probe is scored as it must be"),
         *(
-            f"{task}: no prompt has several completions, so that what GRPO compares was not measured"
+            worded("{task}: no prompt has several completions, so that what GRPO compares was not measured", task=task)
             for task, audit in tasks.items()
             if not audit.agreement.prompt_groups
         ),

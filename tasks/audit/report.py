@@ -14,7 +14,9 @@ from tasks.audit.disagreements import Disagreement, ScoredCompletion, worst_disa
 from tasks.audit.gate import AuditGate, TaskAudit
 from tasks.audit.probes.properties import Probe
 from tasks.audit.statistics import Interval
+from tasks.report.number_format import decimal, moment, shortest
 from tasks.report.page import page_template
+from tasks.report.wording import worded
 
 REPORT_PAGE = "report.html"
 DATA_FILES: Final = ("tasks/audit/report.html.j2",)
@@ -116,14 +118,18 @@ def render(
         config: The thresholds, which the figures show.
     """
     worst = worst_disagreements(rows, WORST_SHOWN)
-    audits = _history(record, past)
+    audits, kinds = _history(record, past), sorted(set(record.raters.values()))
     shown = audits[:AUDITS_SHOWN]
-    template = page_template(_TEMPLATE, number=_number, interval=_interval, words=_words, score=_score)
+    filters = {"number": _number, "interval": _interval, "words": _words, "score": _score, "decimal": decimal}
+    template = page_template(_TEMPLATE, **filters)
     return template.render(
         gate=gate,
         record=record,
         config=config,
-        rater_kinds=sorted(set(record.raters.values())),
+        shortest=shortest,
+        any_at_random=any(audit.agreement.random_half.n for audit in tasks.values()),
+        rater_kinds=kinds,
+        raters=", ".join(map(worded, kinds)),
         sections=[
             _section(task, audit, [row for row in rows if row.rollout.task == task], worst, config)
             for task, audit in tasks.items()
@@ -154,22 +160,22 @@ def _section(
 def _history(record: AuditRecord, past: Sequence[PastAudit]) -> list[HistoryLine]:
     """Return this audit and the earlier ones, the newest first."""
     newest_first = sorted(past, key=lambda audit: audit.made, reverse=True)
-    earlier = [(audit.made.isoformat(" ", "minutes"), audit.record) for audit in newest_first]
-    dated = [("this audit", record), *earlier]
+    earlier = [(moment(audit.made.isoformat()), audit.record) for audit in newest_first]
+    dated = [(worded("this audit"), record), *earlier]
     return [HistoryLine(len(dated) - place, made, of) for place, (made, of) in enumerate(dated)]
 
 
 def _number(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.2f}".replace("-", "−")
+    return worded("unknown") if value is None else decimal(value, 2).replace("-", "−")
 
 
 def _interval(bounds: Interval | tuple[None, None] | None) -> str:
     low, high = bounds or (None, None)
-    return "unknown" if low is None else f"{_number(low)} to {_number(high)}"
+    return worded("unknown") if low is None else worded("{low} to {high}", low=_number(low), high=_number(high))
 
 
 def _score(mean: float) -> str:
-    return f"{mean:.3g}"
+    return shortest(float(f"{mean:.3g}"))
 
 
 def _words(name: str) -> str:

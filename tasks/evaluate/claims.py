@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from schemas.tasks import TaskName
-from tasks.evaluate.number_format import decimal, interval, shortest, signed
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import PairedStats, Verdict
-from tasks.evaluate.wording import worded
+from tasks.report.number_format import decimal, interval, shortest, signed
+from tasks.report.wording import worded
 
 SHOWN: Final = 90
 """Characters of a baseline's text in a sentence."""

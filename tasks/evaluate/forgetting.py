@@ -14,10 +14,10 @@ from schemas.config.evaluate import EvaluateConfig
 from schemas.documents import Rollout
 from tasks.evaluate.gate import PromotionGate
 from tasks.evaluate.general.instructions import instructions
-from tasks.evaluate.number_format import decimal, p_value, percent, signed
 from tasks.evaluate.stats.sample_size import ALPHA, SMALLEST_EFFECT
 from tasks.evaluate.stats.statistics import PairedStats, measure
-from tasks.evaluate.wording import worded
+from tasks.report.number_format import decimal, p_value, percent, signed
+from tasks.report.wording import worded
 
 LEAST_FOLLOWED: Final = 0.2
 """Share of the instructions below which a base has nothing to lose: a constant text follows 14 % of them."""

@@ -13,10 +13,10 @@ from typing import Final, Literal
 
 from schemas.tasks import TaskName
 from tasks.evaluate.claims import TaskClaim, judged, not_claimed, not_learned
-from tasks.evaluate.number_format import decimal, interval, p_value, shortest, signed
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import Blocks, PairedStats, holm
-from tasks.evaluate.wording import counted, worded
+from tasks.report.number_format import decimal, interval, p_value, shortest, signed
+from tasks.report.wording import counted, worded
 
 NO_GAIN: Final = ("no better", "collapsed", "below floor")
 """Verdicts of tasks whose gain, if any, does not count."""

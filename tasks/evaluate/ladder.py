@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from schemas.config.evaluate import ABOVE, OverRungs
 from schemas.tasks import TaskName
 from tasks.evaluate.gate import PromotionGate
-from tasks.evaluate.number_format import interval, signed
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import PairedStats
-from tasks.evaluate.wording import worded
+from tasks.report.number_format import interval, signed
+from tasks.report.wording import worded
 
 if TYPE_CHECKING:
     # It reads prompt tables, whose library a comparison of two files does not need.

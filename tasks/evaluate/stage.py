@@ -1,11 +1,11 @@
 """Evaluate stage: score every model's answers to the test split, compare, decide, and write the report."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, Final, NamedTuple, ParamSpec
+from typing import Any, Final, NamedTuple
 
 from schemas.config.evaluate import DRAWS_OF, RUNGS, EvaluateConfig, OverRungs, RivalConfig, Rung
 from schemas.config.workers import MachinePrice
@@ -37,9 +37,8 @@ from tasks.evaluate.report.page import write_page
 from tasks.evaluate.report.side_by_side import SideBySide, side_by_side
 from tasks.evaluate.report.text import REPORT_TEXT, markdown
 from tasks.evaluate.untold import hold_where_untested, untold_prompts, with_reference
-from tasks.evaluate.wording import worded
 from tasks.report.canvas import write_figures
-from tasks.report.language import spoken
+from tasks.report.wording import worded
 
 METRICS_FILE: Final = "ground_truth.json"
 BASE: Final = "base"
@@ -48,7 +47,6 @@ TUNED_NF4: Final = "tuned-nf4"
 PUBLISHED: Final = "published"
 CHAMPION: Final = "champion"
 
-Arguments = ParamSpec("Arguments")
 Judge = Callable[[Sequence[AnsweredPrompt]], JudgeReport | None]
 
 
@@ -92,18 +90,6 @@ def scores_file(name: str) -> str:
     return f"{name}.scores.jsonl"
 
 
-def _in_its_language(
-    run: Callable[Concatenate[EvaluateConfig, Arguments], Comparison],
-) -> Callable[Concatenate[EvaluateConfig, Arguments], Comparison]:
-    @wraps(run)
-    def speaking(config: EvaluateConfig, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Comparison:
-        with spoken(config.language):
-            return run(config, *args, **kwargs)
-
-    return speaking
-
-
-@_in_its_language
 def run(
     config: EvaluateConfig,
     spec: SpecName,
@@ -227,8 +213,9 @@ def run(
     background = replace(
         known,
         chosen_seed=chosen_seed,
-        answers=_side_by_side(comparison, ladder, everything),
+        answers=_side_by_side(comparison, ladder, everything, seed),
         ground_truth=_by_metric({name: each.metrics for name, each in everything.items()}),
+        known_answers=Counter(pair.task for pair in chosen.pairs if pair.truth is not None),
         identities={
             **known.identities,
             "rewards": f"{spec} {registry.joint_version()}",
@@ -312,11 +299,11 @@ def _write_scores(file: Path, scores: Sequence[PairedScore]) -> None:
 
 
 def _side_by_side(
-    comparison: Comparison, ladder: Sequence[RungStanding], models: Mapping[str, Evaluated]
+    comparison: Comparison, ladder: Sequence[RungStanding], models: Mapping[str, Evaluated], seed: int
 ) -> tuple[SideBySide, ...]:
     best = best_rung(ladder)
     shown = (BASE, *([best.name] if best else []), TUNED)
-    return side_by_side(comparison.prompts, {name: models[name].rollouts for name in shown})
+    return side_by_side(comparison.prompts, {name: models[name].rollouts for name in shown}, seed)
 
 
 def _both_answers(base: Sequence[Rollout], tuned: Sequence[Rollout]) -> list[AnsweredPrompt]:

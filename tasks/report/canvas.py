@@ -22,6 +22,9 @@ GAIN, LOSS, BLUE = "#0f766e", "#c2410c", "#2563eb"
 INK, SOFT, FAINT = "#0f172a", "#475569", "#cbd5e1"
 DASHES: Final = (0, (4, 3))
 
+WIDTH: Final = 5.0
+"""Inches of a figure that is as wide as a telephone's page and still readable there."""
+
 _FIGURES_FOLDER: Final = "figures"
 _STYLE: Final = {
     "svg.fonttype": "none",
@@ -54,6 +57,11 @@ def add_axes(figure: "Figure", *, left: float, right: float, bottom: float, top:
     return figure.add_axes(
         (left / width, bottom / height, (width - left - right) / width, (height - bottom - top) / height)
     )
+
+
+def name_below(figure: "Figure", words: str) -> None:
+    """Name the horizontal axis over the whole width, which axes with margins have no room for."""
+    figure.supxlabel(words, y=0.02, fontsize=9, color=SOFT)
 
 
 def svg(figure: "Figure", label: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemas.shown_text import as_shown
 from tasks.report.language import CODES, language
+from tasks.report.wording import counted, worded
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -18,6 +19,8 @@ DATA_FILES: Final = ("tasks/report/page.html.j2", "tasks/report/report.css")
 
 def page_template(file: Path, **filters: Callable[..., str]) -> "Template":
     """Load a report's template, which extends `page.html.j2` and must be given every value that it names.
+
+    It words its messages by `worded` and `counted` (`tasks.report.wording`), and may break them into lines.
 
     Args:
         file: The template.
@@ -34,8 +37,13 @@ def page_template(file: Path, **filters: Callable[..., str]) -> "Template":
         finalize=_visible,
     )
     environment.filters |= filters
-    environment.globals["language_code"] = CODES[language()]
+    environment.globals |= {"language_code": CODES[language()], "worded": _worded, "counted": counted}
     return environment.get_template(file.name)
+
+
+def _worded(message: str, **values: object) -> str:
+    """Word a message that a template breaks into lines."""
+    return worded(" ".join(message.split()), **values)
 
 
 def _visible(value: Any) -> Any:

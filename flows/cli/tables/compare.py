@@ -6,8 +6,8 @@ from typing import Any, Final
 from flows.runtime.console import print_table, show
 from schemas.config.evaluate import BASELINES
 from schemas.shown_text import as_shown
-from tasks.evaluate.number_format import interval, p_value, signed
 from tasks.evaluate.stats.sample_size import Need
+from tasks.report.number_format import interval, p_value, signed
 
 HEADER: Final = ("", "n", "base", "tuned", "gain", "95 % interval", "p gain", "p harm", "verdict")
 

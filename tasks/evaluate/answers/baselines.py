@@ -21,7 +21,7 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.prompt_rule import choose_rule
 from tasks.commerce.registry import TASKS
 from tasks.evaluate.answers.draws import most_frequent_fields
-from tasks.evaluate.wording import worded
+from tasks.report.wording import worded
 
 CANDIDATES: Final = 24
 """Most frequent answers of the training split among which a constant is chosen."""

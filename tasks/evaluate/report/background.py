@@ -67,6 +67,8 @@ class Background:
     """Seed of the challenger, the training whose policy may be promoted: its answers and ground truth are shown."""
     ground_truth: Mapping[TaskName, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
     """Metrics other than rewards, by task, metric and model: `base`, `tuned`, `champion` or another model's name."""
+    known_answers: Mapping[TaskName, int] = field(default_factory=dict)
+    """Answers of a model whose ground truth is known, by task: what shares of answers are of."""
     identities: Mapping[str, str] = field(default_factory=dict)
     """Digests of model, data, reward, code and audit, by what they identify."""
     champion: Comparison | None = None

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison, PromptScores
-from tasks.evaluate.number_format import decimal, interval, signed
 from tasks.evaluate.report.background import Background, LearningCurve
 from tasks.evaluate.report.gain import draw_split, split_table
 from tasks.evaluate.report.ladder import draw_ladder, steps
 from tasks.evaluate.stats.statistics import PairedStats, Verdict
-from tasks.evaluate.wording import counted, worded
-from tasks.report.canvas import BLUE, DASHES, FAINT, GAIN, INK, LOSS, SOFT, add_axes, canvas, svg
+from tasks.report.canvas import BLUE, DASHES, FAINT, GAIN, INK, LOSS, SOFT, WIDTH, add_axes, canvas, name_below, svg
+from tasks.report.number_format import decimal, interval, signed
+from tasks.report.wording import counted, worded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +66,7 @@ def draw(comparison: Comparison, background: Background) -> dict[str, str]:
 def forest(overall: PairedStats, tasks: Mapping[TaskName, PairedStats], margin: float) -> str:
     """Draw every mean difference with its 95 % interval, the zero line and the margin."""
     rows = [*tasks.items(), (worded("overall"), overall)]
-    with canvas(7.6, 1.0 + 0.4 * len(rows)) as figure:
+    with canvas(WIDTH, 1.0 + 0.4 * len(rows)) as figure:
         axes = _axes(figure, left=0.85, right=1.55, bottom=0.5, top=0.1)
         _rows(axes, [name for name, _ in rows])
         axes.axvline(-margin, color=LOSS, linewidth=0.9, linestyle=DASHES)
@@ -91,7 +91,7 @@ def forest(overall: PairedStats, tasks: Mapping[TaskName, PairedStats], margin: 
             mark = "D" if block is overall else "o"
             axes.plot(block.mean_difference, row, mark, color=colour, markersize=7, markeredgecolor="white")
             _beside(axes, row, f"{signed(block.mean_difference)}  {worded(block.verdict)}", colour)
-        axes.set_xlabel(worded("mean difference in score, tuned minus base, with its 95 % interval"))
+        name_below(figure, worded("mean difference in score, tuned minus base, with its 95 % interval"))
         found = "; ".join(f"{name} {_said(block)}, {worded(block.verdict)}" for name, block in rows)
         return svg(figure, worded("Mean differences with their 95 % intervals: {differences}.", differences=found))
 
@@ -99,7 +99,7 @@ def forest(overall: PairedStats, tasks: Mapping[TaskName, PairedStats], margin: 
 def seeds(comparison: Comparison) -> str:
     """Draw the mean difference of each training seed, by task and overall."""
     rows = [*comparison.task_seed_differences.items(), (worded("overall"), comparison.seed_differences)]
-    with canvas(7.6, 1.25 + 0.34 * len(rows)) as figure:
+    with canvas(WIDTH, 1.25 + 0.34 * len(rows)) as figure:
         axes = _axes(figure, left=0.85, right=1.55, bottom=0.5, top=0.35)
         _rows(axes, [name for name, _ in rows])
         for place, seed in enumerate(comparison.seed_differences):
@@ -121,8 +121,8 @@ def seeds(comparison: Comparison) -> str:
             words = worded("{gained} of {seeds} gained", gained=gained, seeds=len(by_seed))
             _beside(axes, row, words, GAIN if gained == len(by_seed) else LOSS)
         axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.set_xlabel(worded("mean difference in score, tuned minus base"))
-        axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=5, frameon=False, fontsize=8, borderpad=0)
+        name_below(figure, worded("mean difference in score, tuned minus base"))
+        axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=4, frameon=False, fontsize=8, borderpad=0)
         found = [f"{_of_seed(seed)} {signed(difference)}" for seed, difference in comparison.seed_differences.items()]
         label = "Mean difference of each training seed, overall and by task; overall: {differences}."
         return svg(figure, worded(label, differences="; ".join(found)))
@@ -205,8 +205,9 @@ def slopes(task: TaskName, prompts: Sequence[PromptScores], block: PairedStats) 
 def learning_curves(curves: Mapping[int, LearningCurve], chosen_seed: int | None) -> str:
     """Draw each training's validation reward over its steps, with the step whose checkpoint was chosen."""
     known = {seed: curve for seed, curve in curves.items() if curve.points}
-    with canvas(7.6, 2.9) as figure:
-        axes = _axes(figure, left=0.6, right=2.45, bottom=0.5, top=0.15)
+    top = 0.15 + 0.19 * len(known)
+    with canvas(WIDTH, 2.6 + top) as figure:
+        axes = _axes(figure, left=0.6, right=0.15, bottom=0.5, top=top)
         said = []
         for place, (seed, curve) in enumerate(known.items()):
             steps, rewards = zip(*sorted(curve.points), strict=True)
@@ -229,7 +230,7 @@ def learning_curves(curves: Mapping[int, LearningCurve], chosen_seed: int | None
             )
         axes.set(xlabel=worded("training step (ring: the chosen checkpoint)"), ylabel=worded("validation reward"))
         axes.locator_params(axis="x", integer=True)
-        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.03), frameon=False, fontsize=8, handlelength=1.6)
+        axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), frameon=False, fontsize=8, handlelength=1.6)
         return svg(figure, worded("Validation reward by training step; chosen: {steps}.", steps="; ".join(said)))
 
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from tasks.evaluate.gain import CONTENT, OVERALL, PARTS, GainShares, WithInterval
-from tasks.evaluate.number_format import interval, signed
 from tasks.evaluate.report.sentences import share
-from tasks.evaluate.wording import worded
-from tasks.report.canvas import BLUE, GAIN, INK, LOSS, SOFT, add_axes, canvas, svg
+from tasks.report.canvas import BLUE, GAIN, INK, LOSS, SOFT, WIDTH, add_axes, canvas, svg
+from tasks.report.number_format import interval, signed
+from tasks.report.wording import worded
 
 COLOURS: Final[Mapping[str, str]] = {"form": SOFT, "prompt": BLUE, CONTENT: GAIN}
 
@@ -66,9 +66,9 @@ def draw_split(gains: Mapping[str, GainShares]) -> str:
     """Draw each gain that is shown as one bar of its parts, in score."""
     split = {scope: found for scope, found in _by_task(gains).items() if found.parts}
     names = [part for part in (*PARTS, CONTENT) if part in next(iter(split.values())).parts]
-    height = 1.0 + 0.36 * len(split)
-    with canvas(7.6, height) as figure:
-        axes = add_axes(figure, left=0.95, right=0.2, bottom=0.5, top=0.35)
+    height = 1.2 + 0.36 * len(split)
+    with canvas(WIDTH, height) as figure:
+        axes = add_axes(figure, left=0.95, right=0.2, bottom=0.5, top=0.55)
         starts = [0.0] * len(split)
         for part in names:
             widths = [found.parts[part].value * found.gain for found in split.values()]
@@ -84,7 +84,7 @@ def draw_split(gains: Mapping[str, GainShares]) -> str:
         axes.invert_yaxis()
         axes.tick_params(axis="y", length=0, labelcolor=INK)
         axes.set_xlabel(worded("gain in score, tuned minus base"))
-        axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=4, frameon=False, fontsize=8)
+        axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=2, frameon=False, fontsize=8)
         said = "; ".join(
             f"{scope} {', '.join(f'{worded(part)} {share(found.parts[part])}' for part in names)}"
             for scope, found in split.items()

@@ -7,14 +7,14 @@ import numpy as np
 
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison, PromptScores
-from tasks.evaluate.number_format import decimal
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.stats.statistics import PairedStats
-from tasks.evaluate.wording import worded
-from tasks.report.canvas import BLUE, GAIN, INK, LOSS, SOFT, canvas, svg
+from tasks.report.canvas import BLUE, GAIN, INK, LOSS, SOFT, WIDTH, canvas, svg
+from tasks.report.number_format import decimal
+from tasks.report.wording import worded
 
-COLUMNS: Final = 3
-NAMES_A_LINE: Final = 5
+COLUMNS: Final = 2
+NAMES_A_LINE: Final = 3
 """Steps that a line of the legend names."""
 COLOURS: Final = (SOFT, "#b45309", "#7c3aed", LOSS, BLUE, "#be185d", "#0891b2", "#4d7c0f")
 """Of base and rungs, in turn; the tuned model's is that of a gain."""
@@ -70,7 +70,7 @@ def draw_ladder(ladder: Sequence[Step]) -> str:
     rows = -(-len(tasks) // COLUMNS)
     legend = 0.3 + 0.2 * -(-len(ladder) // NAMES_A_LINE)
     height = 0.4 + legend + 1.9 * rows
-    with canvas(7.6, height) as figure:
+    with canvas(WIDTH, height) as figure:
         panels = figure.subplots(rows, COLUMNS, squeeze=False, sharey=True).flat
         for panel, task in zip(panels, [*tasks, *[None] * (rows * COLUMNS - len(tasks))], strict=True):
             if task is None:
@@ -98,7 +98,7 @@ def draw_ladder(ladder: Sequence[Step]) -> str:
         figure.supylabel(worded("mean score, 95 % interval"), fontsize=8.5, color=SOFT)
         handles, labels = figure.axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="upper center", ncols=NAMES_A_LINE, frameon=False, fontsize=8)
-        figure.subplots_adjust(left=0.09, right=0.99, bottom=0.45 / height, top=1 - legend / height, hspace=0.45)
+        figure.subplots_adjust(left=0.12, right=0.99, bottom=0.45 / height, top=1 - legend / height, hspace=0.45)
         said = "; ".join(f"{worded(step.name)} {decimal(step.overall)}" for step in ladder)
         label = "Mean score of each step against the price of its answers, by task; overall: {scores}."
         return svg(figure, worded(label, scores=said))

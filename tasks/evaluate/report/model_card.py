@@ -8,11 +8,11 @@ from typing import Any, Final
 from schemas.tables.dataset_summary import DatasetSummary
 from tasks.commerce.registry import TASKS
 from tasks.evaluate.gain import OVERALL, WithInterval
-from tasks.evaluate.number_format import signed
 from tasks.evaluate.report.markdown import bullets, escaped, table
 from tasks.evaluate.report.sentences import share
 from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
 from tasks.policy.merge import MERGED_FOLDER, MergeCheck
+from tasks.report.number_format import signed
 
 LANGUAGE: Final = "pt"
 ALWAYS_LIMITED: Final = (

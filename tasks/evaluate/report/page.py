@@ -1,4 +1,4 @@
-"""Evaluation report: one HTML file with the verdict, the figures and ten prompts with each model's answer.
+"""Evaluation report: one HTML file with the verdict, the figures, and some prompts with each model's answer.
 
 The same comparison and background give the same bytes.
 """
@@ -12,7 +12,6 @@ from schemas.config.evaluate import BASELINES
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.completions.page import PAGE_FILE
-from tasks.evaluate.number_format import decimal, interval, p_value, percent, shortest, signed
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.gain import left_table, split_table
 from tasks.evaluate.report.ladder import steps
@@ -27,9 +26,10 @@ from tasks.evaluate.report.sentences import (
     when_margin_was_set,
     why_chosen,
 )
+from tasks.evaluate.report.shop_terms import shop_lines
 from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, PLANNED_SEEDS, plan
 from tasks.evaluate.stats.statistics import PairedStats
-from tasks.evaluate.wording import counted, worded
+from tasks.report.number_format import decimal, interval, money, p_value, percent, shortest, signed
 from tasks.report.page import page_template
 
 REPORT_PAGE: Final = "report.html"
@@ -72,9 +72,8 @@ def write_page(comparison: Comparison, background: Background, folder: Path, dra
 def render(comparison: Comparison, background: Background, drawn: Mapping[str, str]) -> str:
     """Render the page, with figures of the same comparison and background."""
     looks, margin = background.looks, comparison.margin
-    return page_template(_TEMPLATE, signed=signed, decimal=decimal, p_value=p_value, percent=percent).render(
-        worded=_worded,
-        counted=counted,
+    filters = {"signed": signed, "decimal": decimal, "p_value": p_value, "percent": percent, "money": money}
+    return page_template(_TEMPLATE, **filters).render(
         comparison=comparison,
         background=background,
         headline=headline(comparison),
@@ -84,6 +83,7 @@ def render(comparison: Comparison, background: Background, drawn: Mapping[str, s
         warnings=warnings_of(looks, margin) if looks else [],
         drawn=drawn,
         margin=shortest(margin),
+        shop_lines=shop_lines(background),
         sections=[
             TaskSection(task, block, drawn[f"differences_{task}"], drawn.get(f"slopes_{task}", ""))
             for task, block in comparison.tasks.items()
@@ -121,8 +121,3 @@ def _undecided(comparison: Comparison) -> Iterator[Undecided]:
         for answers in samples:
             prompts = {need.seeds: need.prompts for need in needs if need.samples == answers}
             yield Undecided(scope, block, answers, prompts)
-
-
-def _worded(message: str, **values: object) -> str:
-    """Word a message that the template breaks into lines."""
-    return worded(" ".join(message.split()), **values)

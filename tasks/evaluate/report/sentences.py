@@ -1,15 +1,15 @@
 """Sentences about a comparison, its gain and the looks at the test split, and the names of models and parts."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.gain import GainShares, WithInterval
-from tasks.evaluate.number_format import decimal, percent, shortest
 from tasks.evaluate.report.background import Background, Looks, unknown_to_engine
 from tasks.evaluate.report.side_by_side import SideBySide
 from tasks.evaluate.stats.sample_size import ALPHA
-from tasks.evaluate.wording import worded
+from tasks.report.number_format import decimal, moment, percent, shortest
+from tasks.report.wording import worded
 
 
 def headline(comparison: Comparison) -> str:
@@ -84,8 +84,8 @@ def when_margin_was_set(looks: Looks, margin: float) -> str:
         late if _was_set_too_late(looks) else early,
         number=looks.number,
         margin=shortest(margin),
-        recorded=_time(looks.margin_recorded_at),
-        drawn=_time(looks.first_read_at),
+        recorded=moment(looks.margin_recorded_at),
+        drawn=moment(looks.first_read_at),
     )
 
 
@@ -120,11 +120,6 @@ def warnings_of(looks: Looks, margin: float) -> list[str]:
 
 def _was_set_too_late(looks: Looks) -> bool:
     return datetime.fromisoformat(looks.margin_recorded_at) > datetime.fromisoformat(looks.first_read_at)
-
-
-def _time(moment: str) -> str:
-    """Format a time in UTC, to the second."""
-    return datetime.fromisoformat(moment).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def share(found: WithInterval) -> str:
@@ -167,6 +162,8 @@ def gain_note(gains: Mapping[str, GainShares]) -> str:
 
 def why_chosen(each: SideBySide) -> str:
     """Name the rule by which a prompt was chosen, and say where it is the best or worst of a sign that surprises."""
+    if each.reason == "random":
+        return worded("chosen at random")
     if each.reason == "gain":
         return worded("largest gain of the task") if each.scores.difference > 0 else worded("no gain: best of the task")
     if each.reason == "loss":

@@ -6,7 +6,6 @@ from typing import Final
 from schemas.config.evaluate import BASELINES
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
-from tasks.evaluate.number_format import decimal, interval, p_value, shortest, signed
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.gain import left_table, split_table
 from tasks.evaluate.report.ladder import steps
@@ -22,8 +21,10 @@ from tasks.evaluate.report.sentences import (
     when_margin_was_set,
     why_chosen,
 )
+from tasks.evaluate.report.shop_terms import shop_lines
 from tasks.evaluate.stats.statistics import PairedStats
-from tasks.evaluate.wording import worded
+from tasks.report.number_format import decimal, interval, money, p_value, shortest, signed
+from tasks.report.wording import worded
 
 REPORT_TEXT: Final = "report.md"
 
@@ -36,6 +37,7 @@ def markdown(comparison: Comparison, background: Background) -> str:
     parts = [
         f"# {worded('Evaluation')}",
         f"**{escaped(headline(comparison))}** {word}",
+        _in_shop_terms(background),
         f"{why}:\n\n{bullets(comparison.gate.reasons)}",
         _of_looks(comparison, background),
         escaped(known_to_base(background.known_to_base)),
@@ -54,6 +56,10 @@ def markdown(comparison: Comparison, background: Background) -> str:
         *_of_identities(background.identities),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _in_shop_terms(background: Background) -> str:
+    return bullets([f"{line.text}{f' ▼ {line.floor}' if line.floor else ''}" for line in shop_lines(background)])
 
 
 def _of_looks(comparison: Comparison, background: Background) -> str:
@@ -98,7 +104,7 @@ def _of_ladder(comparison: Comparison, background: Background) -> list[str]:
     title = f"## {worded('What is to be had for less')}"
     if not background.ladder:
         return [title, *left_out] if left_out else []
-    header = ["answers of", "a prompt", *comparison.tasks, "overall", "tuned − it", "95 % interval", "US$ for 1,000"]
+    header = ["answers of", "a prompt", *comparison.tasks, "overall", "tuned − it", "95 % interval", "cost of 1,000"]
     rows = [
         [
             worded(step.name),
@@ -107,7 +113,7 @@ def _of_ladder(comparison: Comparison, background: Background) -> list[str]:
             decimal(step.overall),
             "–" if step.left is None else signed(step.left.mean_difference),
             "–" if step.left is None else interval(step.left.ci_low, step.left.ci_high),
-            worded("unknown") if step.cost is None else decimal(1_000 * step.cost),
+            worded("unknown") if step.cost is None else money(1_000 * step.cost, 3),
         ]
         for step in steps(comparison, background)
     ]

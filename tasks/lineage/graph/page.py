@@ -10,14 +10,14 @@ from tasks.lineage.graph.graph import Graph
 from tasks.lineage.graph.walk import Lineage
 from tasks.report.page import page_template
 
-BOX: Final = (220, 46)
+BOX: Final = (180, 46)
 """Width and height of a node's box, in pixels."""
-GAP: Final = (90, 40)
+GAP: Final = (48, 20)
 """Horizontal and vertical gap between boxes."""
 MARGIN: Final = 20
 BOW: Final = 45
 """Downward bend of a line that passes a column, so that it is visible below the boxes."""
-LONGEST_LABEL: Final = 26
+LONGEST_LABEL: Final = 24
 MOST_IN_A_COLUMN: Final = 60
 _TEMPLATE: Final = Path(__file__).with_name("lineage.html.j2")
 
@@ -75,6 +75,7 @@ def render(lineage: Lineage) -> str:
         before=graph.before,
         after=graph.after,
         boxes=boxes,
+        asked=next((box for box in boxes if box.is_subject), None),
         hidden=hidden,
         lines=_lines(graph, placed),
         box=BOX,
@@ -86,13 +87,17 @@ def render(lineage: Lineage) -> str:
 
 
 def _boxes(lineage: Lineage) -> tuple[list[Box], int]:
-    """Return the boxes, in columns by their number of predecessors, and the number that did not fit."""
+    """Return the boxes, in columns by their number of predecessors, and the number that did not fit.
+
+    Columns have one middle, so that both ends of the graph are beside what they are joined to.
+    """
     graph = lineage.graph
     columns: dict[int, list[str]] = {}
     for key, column in _columns(graph).items():
         columns.setdefault(column, []).append(key)
     boxes: list[Box] = []
     hidden = 0
+    tallest = min(max(map(len, columns.values()), default=0), MOST_IN_A_COLUMN)
     for column, keys in sorted(columns.items()):
         # Requested nodes are always drawn.
         shown = sorted(keys, key=lambda key: key not in lineage.subjects)[:MOST_IN_A_COLUMN]
@@ -102,7 +107,7 @@ def _boxes(lineage: Lineage) -> tuple[list[Box], int]:
             label = node.name if len(node.name) <= LONGEST_LABEL else f"{node.name[: LONGEST_LABEL - 1]}…"
             title = "\n".join([node.name, *(f"{name}: {value}" for name, value in node.facts.items())])
             x = MARGIN + column * (BOX[0] + GAP[0])
-            y = MARGIN + row * (BOX[1] + GAP[1])
+            y = MARGIN + (2 * row + tallest - len(shown)) * (BOX[1] + GAP[1]) // 2
             boxes.append(Box(key, node.kind, label, title, key in lineage.subjects, x, y))
     return boxes, hidden
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, f
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from schemas.config.evaluate import Language
+from schemas.config.report import Language
 from schemas.config.serve import LOOPBACK, ServeConfig
 from schemas.documents import Feedback
 from schemas.errors import InputError

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from schemas.config.evaluate import Language
+from schemas.config.report import Language
 from tasks.report.language import spoken
 from tasks.report.page import page_template
 from tasks.serve.gateway.answer_log import SUFFIX

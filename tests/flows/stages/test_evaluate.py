@@ -228,7 +228,7 @@ def test_another_language_makes_the_report_again_and_no_answer(world: World, chi
     policy = world.policy("spoken")
     english = world.evaluate(policy, "train.load_in_4bit=false")
     asked = len(children.answered)
-    portuguese = world.evaluate(policy, "train.load_in_4bit=false", 'evaluate.language="pt"')
+    portuguese = world.evaluate(policy, "train.load_in_4bit=false", 'report.language="pt"')
     assert len(children.answered) == asked
     assert not portuguese["evaluate"].reused
     assert portuguese["plan"].record.sha256 == english["plan"].record.sha256
@@ -240,7 +240,7 @@ def test_another_language_makes_the_report_again_and_no_answer(world: World, chi
     assert "o gate" in texts[1].lower()
     assert "trained on the same words: 7 (sentiment 2, sql_qa 5)." in texts[0]
     assert "com as mesmas palavras: 7 (sentiment 2, sql_qa 5)." in texts[1]
-    assert world.evaluate(policy, "train.load_in_4bit=false", 'evaluate.language="pt"')["evaluate"].reused
+    assert world.evaluate(policy, "train.load_in_4bit=false", 'report.language="pt"')["evaluate"].reused
 
 
 def test_what_transformers_drew_of_a_model_that_the_engine_does_not_know_is_in_the_report(

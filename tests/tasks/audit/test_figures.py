@@ -88,7 +88,6 @@ def test_thresholds_are_those_of_the_configuration() -> None:
 def test_what_has_no_rho_is_said_in_words() -> None:
     svg = drawn([judged(number, "written", 0.5) for number in range(10)])
     assert "unknown: too few, or constant" in svg
-    assert ">none<" in svg
 
 
 def test_history_has_a_panel_for_each_task_that_was_audited() -> None:

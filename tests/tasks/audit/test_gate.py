@@ -119,7 +119,7 @@ ALONE: list[tuple[Agreement, dict[str, Probe], str, AuditVerdict, str]] = [
         PASSED,
         "best_without_reward",
         "disagrees",
-        "push: 1 of 10 completions scored 5 have reward 0, 5% may have",
+        "push: 1 of 10 completions scored 5 have reward 0, 5 % may have",
     ),
     (
         found(constant_groups=6),
@@ -127,7 +127,7 @@ ALONE: list[tuple[Agreement, dict[str, Probe], str, AuditVerdict, str]] = [
         "constant_groups",
         "disagrees",
         (
-            "push: all completions of a prompt have the same reward in 6 of 10 prompts, 50% may have: GRPO learns "
+            "push: all completions of a prompt have the same reward in 6 of 10 prompts, 50 % may have: GRPO learns "
             "nothing there"
         ),
     ),
@@ -267,7 +267,7 @@ def test_refuses_a_task_that_nobody_scored() -> None:
         (["human"], None),
         (["human", "human"], None),
         (["rubric"], "scores are by rubric, and audit.require_human asks for people"),
-        (["model", "human"], "scores are by human and model, and audit.require_human asks for people"),
+        (["model", "human"], "scores are by human, model, and audit.require_human asks for people"),
     ],
 )
 def test_people_can_be_demanded(kinds: list[RaterKind], refusal: str | None) -> None:

@@ -254,6 +254,7 @@ def test_page_shows_the_numbers_of_the_audit() -> None:
         overall, half = figures.overall, figures.random_half
         assert [cell.strip() for cell in first] == [
             task,
+            found.verdict,
             str(overall.n),
             f"{overall.rho:.2f}",
             f"{overall.rho_low:.2f} to {overall.rho_high:.2f}",
@@ -263,17 +264,16 @@ def test_page_shows_the_numbers_of_the_audit() -> None:
             f"{figures.tau_b:.2f}",
             f"{figures.pairwise_accuracy:.2f}",
             f"{figures.auc:.2f}",
-            found.verdict,
         ]
         assert [cell.strip() for cell in second] == [
             task,
+            "1 of 1",
             "1",
             "0",
             "unknown",
             f"{figures.constant_groups} of {figures.prompt_groups}",
             str(figures.worst_in_top_quartile),
             f"{figures.best_without_reward} of {figures.best}",
-            "1 of 1",
         ]
         for interval in (overall.bonett_wright, overall.bca, half.bonett_wright):
             assert interval is not None
@@ -290,7 +290,7 @@ def test_what_the_gate_objects_to_is_marked() -> None:
     overall = audited(rows).tasks["push"].agreement.overall
     assert overall.rho is not None
     assert page.marked[:2] == [f"−{-overall.rho:.2f}", "−1.00 to −1.00"]
-    assert page.marked[-1] == "0 of 1"
+    assert "0 of 1" in page.marked
     assert Page(audited(agreeing()).page()).marked == []
 
 
@@ -329,14 +329,19 @@ def test_page_says_plainly_who_scored(raters: Mapping[str, RaterKind], warning: 
 def test_what_is_unknown_is_said() -> None:
     rows = [judged(number, number % 5 + 1, 0.5, stratum="written") for number in range(10)]
     page = Page(audited(rows).page())
-    assert page.row("push", "10")[2:8] == ["unknown", "unknown", "none", "none", "unknown", "unknown"]
-    assert "No completion was drawn at random" in page.text
-    assert "chosen otherwise: 10" in page.text
+    assert page.row("push", "disagrees", "10")[3:7] == ["unknown"] * 4
+    # Where nothing was drawn by the project there is nothing to set apart: neither columns nor a legend.
+    assert "drawn at random" not in page.text
+    assert "chosen otherwise" not in page.text
+    assert "10 completions" in page.text
+    mixed = Page(audited([*rows, *agreeing("churn")]).page())
+    assert mixed.row("push", "disagrees", "10")[5:7] == ["–", "–"]
+    assert "No completion was drawn at random" in mixed.text
 
 
 def test_one_completion_makes_a_page() -> None:
     page = Page(audited([judged(0, 3, 0.5)]).page())
-    assert page.row("push", "1", "unknown")[2:4] == ["unknown", "unknown"]
+    assert page.row("push", "too few scores", "1")[3:5] == ["unknown", "unknown"]
     assert "both put every completion in the same place" in page.text
 
 
@@ -377,13 +382,13 @@ def test_a_task_names_its_own_worst_and_leads_to_those_among_the_twenty() -> Non
     worst = worst_disagreements([row for row in rows if row.rollout.task == "churn"], 3)
     assert len(worst) == 3
     assert all(case.judged.rollout.completion in section for case in worst)
-    assert '<a href="#worst-1">No. 1</a>' in page[page.index("<h2>push</h2>") : page.index("<h2>churn</h2>")]
+    assert '<a href="#worst-1">No. 1 of all</a>' in page[page.index("<h2>push</h2>") : page.index("<h2>churn</h2>")]
 
 
 def test_a_disagreement_shows_scores_notes_and_components() -> None:
     rows = [*agreeing(), judged(90, {"ana": 1, "bia": 2}, 0.97, note="não é um push")]
     page = Page(audited(rows, raters={"ana": "human", "bia": "human"}).page())
-    for text in ("score 1.5, reward 0.970", "scored 1 by ana, 2 by bia", "não é um push", "good length 0.97"):
+    for text in ("score 1.5, reward 0.970", "scores: 1 (ana), 2 (bia)", "não é um push", "good length 0.97"):
         assert text in page.text
 
 
@@ -403,10 +408,10 @@ def test_history_shows_earlier_audits_beside_this_one_the_newest_first() -> None
     overall = of.tasks["push"].agreement.overall
     now = f"{overall.rho:.2f} from {overall.rho_low:.2f}"
     assert lines == [
-        ["4", "this audit", "grounded abababababab", "human", now, "passed"],
-        ["3", "2025-01-09 12:30+00:00", "v4.2 999999999999", "human, model", "unknown", "refused"],
-        ["2", "2025-01-03 12:30+00:00", "v4.2 333333333333", "human, model", "0.61 from 0.43", "refused"],
-        ["1", "2025-01-01 12:30+00:00", "v4.2 111111111111", "human, model", "0.61 from 0.43", "refused"],
+        ["4", "passed", "this audit", "grounded abababababab", "human", now],
+        ["3", "refused", "2025-01-09 12:30:00 UTC", "v4.2 999999999999", "human, model", "unknown"],
+        ["2", "refused", "2025-01-03 12:30:00 UTC", "v4.2 333333333333", "human, model", "0.61 from 0.43"],
+        ["1", "refused", "2025-01-01 12:30:00 UTC", "v4.2 111111111111", "human, model", "0.61 from 0.43"],
     ]
     assert "No earlier audit" not in page.text
     assert 'aria-label="rho of each task over the audits"' in of.page([past_audit(1, "1")])

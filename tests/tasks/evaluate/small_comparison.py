@@ -125,6 +125,7 @@ def answers(text: str, gain: float = 0.2) -> tuple[SideBySide, ...]:
                     prompt_id=f"p{number:02}",
                     prompt=f"pergunta {number}",
                     completion=completion,
+                    reference={"product": f"produto {number}", "offer": HOSTILE},
                     reward=0.4,
                     components={"grounding": 0.25},
                     parsed=None,
@@ -132,7 +133,7 @@ def answers(text: str, gain: float = 0.2) -> tuple[SideBySide, ...]:
                     reward_version="",
                 )
             )
-    return side_by_side(comparison(gain).prompts, found)
+    return side_by_side(comparison(gain).prompts, found, 7)
 
 
 def background(text: str = HOSTILE) -> Background:
@@ -145,7 +146,14 @@ def background(text: str = HOSTILE) -> Background:
             8: LearningCurve(((0, 0.4), (10, 0.44)), None),
         },
         chosen_seed=7,
-        ground_truth={"push": {"constraint_rate": {"base": 0.25, "tuned": 0.75, text: 0.5}}},
+        ground_truth={
+            "push": {
+                "constraint_rate": {"base": 0.25, "tuned": 0.75, text: 0.5},
+                "names_product": {"base": 0.25, "tuned": 0.75, "constant": 0.5},
+                "names_offer": {"base": 0.5, "tuned": 0.25, "constant": 0.25},
+            }
+        },
+        known_answers={"push": PROMPTS},
         identities={"reward version": "ab" * 32, text: text},
         champion=against,
         champion_name=text,

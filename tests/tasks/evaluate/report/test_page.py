@@ -114,8 +114,10 @@ def test_page_shows_everything_it_was_given(page: str) -> None:
         assert text in page
 
 
-def test_ten_prompts_are_shown_with_the_answer_and_the_components_of_each_model(page: str) -> None:
-    assert sum(f"pergunta {number}<" in page for number in range(12)) == 10
+def test_ten_prompts_and_one_drawn_are_shown_with_the_answer_and_the_components_of_each_model(page: str) -> None:
+    assert sum(f"pergunta {number}<" in page for number in range(12)) == 11
+    assert page.count("right answer") == 11
+    assert "produto 11" in page
     of_one = page[page.index("pergunta 11<") :].split("<h3>", maxsplit=1)[0]
     assert of_one.count("grounding 0.25") == 3
     assert of_one.index("base: 0.400") < of_one.index("base-guided: 0.400") < of_one.index("tuned: 0.400")
@@ -173,7 +175,7 @@ def test_champion_and_others_are_compared_with_the_chosen_seed_and_each_other_mo
     assert page.index("<h2>Against rival-70b</h2>") < page.index("<h2>Against rival-8b</h2>")
     assert page.index("rival-70b: large at an endpoint.") < page.index("rival-8b: small at an endpoint.")
     columns = [re.findall(r'<th scope="col"[^>]*>([^<]+)</th>', head) for head in page.split("<thead>")[1:]]
-    assert any(names[2:4] == ["rival-70b", "challenger"] for names in columns)
+    assert any(names[3:5] == ["rival-70b", "challenger"] for names in columns)
     assert any(names[2:6] == ["base", "tuned", "champion", "rival-70b"] for names in columns)
     assert ">rival<" not in page
 

@@ -1,14 +1,15 @@
-"""Ten answers side by side: prompts chosen by a rule that leaves nobody a choice."""
+"""Answers side by side: prompts chosen by a rule that leaves nobody a choice, and by lot."""
 
 from collections import Counter
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.evaluate.compare import PromptScores
-from tasks.evaluate.report.side_by_side import SHOWN, choose_prompts
+from tasks.evaluate.report.side_by_side import SHOWN, choose_prompts, reference_text
 from tests.tasks.evaluate.small_comparison import answers
 
 
@@ -21,8 +22,12 @@ def prompts(differences: Sequence[float], tasks: Sequence[TaskName] = TASK_NAMES
     ]
 
 
+def by_rule(given_prompts: Sequence[PromptScores]) -> list[tuple[str, PromptScores]]:
+    return [(reason, each) for reason, each in choose_prompts(given_prompts, 7) if reason != "random"]
+
+
 def test_six_tasks_give_six_gains_two_losses_and_two_medians_of_different_tasks() -> None:
-    chosen = choose_prompts(prompts([-0.3, 0.0, 0.1, 0.4]))
+    chosen = by_rule(prompts([-0.3, 0.0, 0.1, 0.4]))
     assert [reason for reason, _ in chosen] == ["gain"] * 6 + ["loss"] * 2 + ["median"] * 2
     assert [each.difference for reason, each in chosen if reason == "gain"] == [0.4] * 6
     assert [each.difference for reason, each in chosen if reason == "loss"] == [-0.3] * 2
@@ -34,11 +39,11 @@ def test_six_tasks_give_six_gains_two_losses_and_two_medians_of_different_tasks(
 def test_the_largest_loss_of_all_tasks_is_among_them() -> None:
     several = prompts([-0.1, 0.0, 0.1])
     worst = PromptScores("churn", "worst", 0.5, 0.0, ((0, 0.0),))
-    assert ("loss", worst) in choose_prompts([*several, worst])
+    assert ("loss", worst) in by_rule([*several, worst])
 
 
 def test_one_task_has_losses_and_medians_in_turn() -> None:
-    chosen = choose_prompts(prompts([place / 100 for place in range(-10, 11)], ["push"]))
+    chosen = by_rule(prompts([place / 100 for place in range(-10, 11)], ["push"]))
     assert Counter(reason for reason, _ in chosen) == {"gain": 1, "loss": 5, "median": 4}
     assert [round(each.difference, 9) for reason, each in chosen if reason == "loss"] == [
         -0.1,
@@ -50,7 +55,7 @@ def test_one_task_has_losses_and_medians_in_turn() -> None:
 
 
 def test_a_tie_goes_to_the_first_prompt() -> None:
-    assert [each.prompt_id for _, each in choose_prompts(prompts([0.0] * 12, ["push"]))][:2] == ["push-00", "push-01"]
+    assert [each.prompt_id for _, each in by_rule(prompts([0.0] * 12, ["push"]))][:2] == ["push-00", "push-01"]
 
 
 @given(st.lists(st.sampled_from([-0.5, 0.0, 0.25]), max_size=6), st.sets(st.sampled_from(TASK_NAMES)))
@@ -58,12 +63,39 @@ def test_no_prompt_is_shown_twice_and_ten_are_shown_where_there_are_ten(
     differences: list[float], tasks: set[TaskName]
 ) -> None:
     given_prompts = prompts(differences, sorted(tasks))
-    chosen = [(each.task, each.prompt_id) for _, each in choose_prompts(given_prompts)]
-    assert len(set(chosen)) == len(chosen) == min(SHOWN, len(given_prompts))
+    drawn = choose_prompts(given_prompts, 7)
+    chosen = [(each.task, each.prompt_id) for _, each in drawn]
+    assert len(set(chosen)) == len(chosen)
+    assert sum(reason != "random" for reason, _ in drawn) == min(SHOWN, len(given_prompts))
+
+
+def test_one_prompt_of_each_task_is_drawn_by_the_seed_and_stands_first() -> None:
+    given_prompts = prompts([place / 100 for place in range(40)])
+    drawn = [[each for why, each in choose_prompts(given_prompts, seed)[:6] if why == "random"] for seed in (7, 7, 8)]
+    assert [each.task for each in drawn[0]] == list(TASK_NAMES)
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+@pytest.mark.parametrize(
+    ("reference", "text"),
+    [
+        (None, ""),
+        ({"sql": "SELECT 1"}, "SELECT 1"),
+        ({"facts": ["12", "SP"]}, "12\nSP"),
+        ({"product": "vaso", "offer": None}, "vaso"),
+        ({"polarity": "positive", "score": 5}, "polarity: positive\nscore: 5"),
+        (
+            {"rating": 5, "fields": {"sentiment": "positive", "product_issue": False}},
+            "sentiment: positive\nproduct_issue: false",
+        ),
+    ],
+)
+def test_the_right_answer_is_what_the_reference_knows(reference: dict[str, object] | None, text: str) -> None:
+    assert reference_text(reference) == text
 
 
 def test_each_model_shows_its_own_answer_with_what_it_earns() -> None:
-    first = answers("texto")[0]
+    first = next(each for each in answers("texto") if each.reason == "gain")
     assert [each.model for each in first.answers] == ["base", "base-guided", "tuned"]
     assert [each.completion for each in first.answers] == ["texto", "texto", "melhor 11"]
     assert first.prompt == "pergunta 11"
@@ -71,5 +103,5 @@ def test_each_model_shows_its_own_answer_with_what_it_earns() -> None:
 
 
 def test_tasks_are_in_the_order_of_the_tables() -> None:
-    chosen = choose_prompts(prompts([0.1], sorted(TASK_NAMES)))
+    chosen = by_rule(prompts([0.1], sorted(TASK_NAMES)))
     assert [each.task for _, each in chosen] == list(TASK_NAMES)

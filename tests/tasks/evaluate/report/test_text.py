@@ -99,9 +99,9 @@ def test_baselines_stand_in_the_text_with_their_scores_and_no_markup_of_theirs()
     assert "[d](" not in text
 
 
-def test_shares_of_the_gain_are_in_the_text_and_ten_prompts_without_their_words(text: str) -> None:
+def test_shares_of_the_gain_are_in_the_text_and_the_prompts_without_their_words(text: str) -> None:
     shares = markdown(*laddered())
     assert "## Shares of the gain" in shares
     assert re.search(r"\| overall \| \+0\.\d+ \| 67 % \(.*\) \| 50 % \(", shares)
     assert re.search(r"\| overall \| 33 % \(.*\) \| 17 % \(.*\) \| 50 % \(.*\) \| base-prompt \| \+0\.500", shares)
-    assert text.count("| push | p") == 10
+    assert text.count("| push | p") == 11

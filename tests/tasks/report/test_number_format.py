@@ -1,4 +1,4 @@
-from tasks.evaluate.number_format import p_value, signed
+from tasks.report.number_format import p_value, signed
 
 
 def test_numbers_are_written_with_signs_and_floors() -> None:

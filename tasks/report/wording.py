@@ -1,4 +1,4 @@
-"""Wording of a report's messages: in English where they are made, as with gettext, and as a catalogue has them."""
+"""Wording of the reports' messages: in English where they are made, as with gettext, and as a catalogue has them."""
 
 import tomllib
 from collections.abc import Mapping
@@ -8,8 +8,8 @@ from typing import Final
 
 from tasks.report.language import language
 
-DATA_FILES: Final = ("data/languages/pt.toml",)
-_FILE: Final = Path(__file__).resolve().parents[2] / DATA_FILES[0]
+DATA_FILES: Final = ("data/languages/pt",)
+_FOLDER: Final = Path(__file__).resolve().parents[2] / DATA_FILES[0]
 
 
 def worded(message: str, **values: object) -> str:
@@ -17,7 +17,7 @@ def worded(message: str, **values: object) -> str:
 
     Args:
         message: In English, with places such as `{task}` for the values; one without a translation stays English.
-        values: Numbers as text (see `tasks.evaluate.number_format`). Without any, braces are braces.
+        values: Numbers as text (see `tasks.report.number_format`). Without any, braces are braces.
     """
     if language() != "en":
         message = catalogue().get(message, message)
@@ -32,4 +32,7 @@ def counted(number: int, one: str, many: str) -> str:
 @cache
 def catalogue() -> Mapping[str, str]:
     """Return the Portuguese messages by the English ones."""
-    return tomllib.loads(_FILE.read_text(encoding="utf-8"))
+    messages: dict[str, str] = {}
+    for file in sorted(_FOLDER.glob("*.toml")):
+        messages |= tomllib.loads(file.read_text(encoding="utf-8"))
+    return messages

@@ -1,7 +1,9 @@
-"""Number formats of terminal, page, Markdown and the gate's reasons, in the report's language."""
+"""Number formats of terminal, page, Markdown and the gates' reasons, in the report's language."""
 
-from tasks.evaluate.wording import worded
-from tasks.report.language import language
+from datetime import UTC, date, datetime
+
+from tasks.report.language import language, reais_per_dollar
+from tasks.report.wording import worded
 
 
 def decimal(value: float, places: int = 3) -> str:
@@ -34,6 +36,24 @@ def p_value(value: float) -> str:
 def percent(share: float, places: int = 0) -> str:
     """Format a share of 1 as a percentage."""
     return worded("{number} %", number=decimal(100 * share, places).replace("-", "−"))
+
+
+def money(dollars: float, places: int = 2) -> str:
+    """Format an amount of US dollars with so many decimals, and in reais beside it where a rate is known."""
+    rate = reais_per_dollar()
+    amount = worded("${amount}", amount=decimal(dollars, places))
+    return amount if rate is None else f"{amount} (R$\N{NO-BREAK SPACE}{decimal(dollars * rate, places)})"
+
+
+def day(when: date) -> str:
+    """Format a day: in English as ISO 8601 has it, in Portuguese as 31/12/2026."""
+    return f"{when:%d/%m/%Y}" if language() == "pt" else f"{when:%Y-%m-%d}"
+
+
+def moment(when: str) -> str:
+    """Format a time of ISO 8601 in UTC, to the second."""
+    found = datetime.fromisoformat(when).astimezone(UTC)
+    return f"{day(found)} {found:%H:%M:%S} UTC"
 
 
 def _localized(number: str) -> str:
