@@ -8,7 +8,7 @@ from prefect import flow
 
 from flows.runtime.console import say
 from flows.stages.prompts_from_logs import served_prompts
-from flows.stages.runner import Stage, StageResult, config_digest, run_stage
+from flows.stages.runner import Stage, StageResult, Work, config_digest, run_stage
 from schemas.config.config import Config, SynthesizeConfig
 from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.progress import Progress
@@ -22,25 +22,34 @@ from tasks.synthesize import stage as synthesize_stage
 @flow(name="synthesize", flow_run_name="synthesize-seed{config.seed}", validate_parameters=False)
 def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> StageResult:
     """Make the store and the prompts."""
-    served = served_prompts(config, fresh=fresh)
+    result = run_stage(prompts_stage(config, served_prompts(config, fresh=fresh)), config, pipeline_run, fresh=fresh)
+    for warning in PromptsSummary.read(result.path).warnings:
+        say(f"synthesize: warning: {warning}")
+    return result
+
+
+def prompts_stage(config: Config, served: Path | None, otherwise: Work | None = None) -> Stage:
+    """Return the stage.
+
+    Args:
+        config: The run's configuration.
+        served: The table of a served model's prompts; None for none.
+        otherwise: Makes the prompts in another way under the same key; None: they are synthesized.
+    """
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
         synthesize_stage.run(config.synthesize, config.seed, output, progress, config.state.root, served)
 
-    stage = Stage(
+    return Stage(
         name="synthesize",
         kind="prompts",
         sources=("tasks.synthesize.stage",),
         config_digest=config_digest(config.seed, _key_inputs(config.synthesize, served)),
         inputs={},
-        work=work,
+        work=otherwise or work,
         summary=_figures,
         reports=(SUMMARY_FILE,),
     )
-    result = run_stage(stage, config, pipeline_run, fresh=fresh)
-    for warning in PromptsSummary.read(result.path).warnings:
-        say(f"synthesize: warning: {warning}")
-    return result
 
 
 def _key_inputs(config: SynthesizeConfig, served: Path | None) -> dict[str, Any]:
