@@ -78,16 +78,47 @@ def _rewound(
     splits = _split(old["dataset"], tasks), _split(after["dataset"].path, tasks)
     stores = old["prompts"] / STORE_FOLDER, after["prompts"].path / STORE_FOLDER
     mirror, into = (open_mirror(mirror_address(config), name) for name in (old_training, training))
+    step = go_on_from(mirror, into, after["base"].record.sha256, splits, stores, seed=seed, config=config)
+    return (0, NONE_LEFT) if step is None else (step, NEWEST)
+
+
+def go_on_from(
+    mirror: Mirror,
+    into: Mirror,
+    base: str,
+    splits: tuple[Split, Split],
+    stores: tuple[Path, Path],
+    *,
+    seed: int,
+    config: Config,
+) -> int | None:
+    """Let a training begin with the newest checkpoint of another that is proven the same in both; return its step.
+
+    Args:
+        mirror: The training before.
+        into: The other one.
+        base: The sha256 of the base of both.
+        splits: The training rows of both, with their vacancies.
+        stores: The stores of both.
+        seed: The seed of both.
+        config: The configuration of both.
+
+    Returns:
+        None if there is none.
+
+    Raises:
+        InputError: The mirror cannot be reached.
+    """
     rewinding = Rewinding(*splits, seed)
-    for manifest in _before_their_turn(mirror, after["base"].record.sha256, rewinding):
+    for manifest in _before_their_turn(mirror, base, rewinding):
         with TemporaryDirectory() as work:
             folder = Path(work) / manifest.name
             mirror.restore(manifest, folder)
             if earns_the_same(folder, splits[0][0], stores, config.rewards.spec):
                 rewinding.rewrite(folder)
                 transplant(folder, manifest, into, config.train.preemption.lease_seconds)
-                return manifest.step, NEWEST
-    return 0, NONE_LEFT
+                return manifest.step
+    return None
 
 
 def estimated(
