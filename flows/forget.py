@@ -8,18 +8,9 @@ from typing import Any, Final
 
 from flows.retrain import retrain
 from flows.runtime.console import say
-from flows.stages.forget import (
-    clean_logs,
-    look,
-    mark_removed,
-    old_data,
-    plan,
-    prove_gone,
-    remove,
-    replace_data,
-    replaced_by,
-    to_do,
-)
+from flows.stages.forget import look, old_data, plan, replace_data, replaced_by, to_do
+from flows.stages.forget_logs import clean_logs
+from flows.stages.removal import made_again, mark_removed, prove_gone, remove
 from flows.stages.rewind import rewind
 from schemas.config.config import Config
 from schemas.errors import InputError
@@ -78,7 +69,8 @@ def forget(config: Config, identifier: str) -> Forgotten:
 
 
 def _logs(config: Config, state: Forgetting, identifier: str) -> Forgetting:
-    lines, unreached = clean_logs(config, look(config, identifier), bytes.fromhex(state.secret))
+    found = look(config, identifier)
+    lines, unreached = clean_logs(config, found.person, found.traces, bytes.fromhex(state.secret))
     return state.model_copy(update={"log_lines": lines, "unreached": (*state.unreached, *unreached)})
 
 
@@ -114,7 +106,8 @@ def _decide(config: Config, state: Forgetting, _: str) -> Forgetting:
     """Evaluate and gate the new models, unless none was made."""
     if not state.replaced:
         return state
-    return state.model_copy(update={"verdict": str(retrain(config, until="promote").decision["verdict"])})
+    verdict = str(retrain(config, until="promote").decision["verdict"])
+    return state.model_copy(update={"verdict": verdict, "removed": made_again(config, state.removed)})
 
 
 STEPS: Final[dict[str, Callable[[Config, Forgetting, str], Forgetting]]] = {

@@ -1,54 +1,36 @@
 """Forgetting of a person, step by step: logs, data, weights, and all that held or learned what is gone."""
 
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from filelock import FileLock, Timeout
 from prefect import flow
 
-from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
-from flows.runtime.stores import open_recorder, open_registry, open_store
+from flows.runtime.session import artifacts_folder
+from flows.runtime.stores import open_recorder, open_store
 from flows.stages.curate import dataset_stage
-from flows.stages.prompts_from_logs import FOLDER as SERVED_PROMPTS_FOLDER
-from flows.stages.remote_run import open_shared
+from flows.stages.removal import trainings_with
 from flows.stages.rewind import estimated
 from flows.stages.runner import FRESH_FOLDER, StageResult, run_stage
 from flows.stages.synthesize import prompts_stage
-from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
-from schemas.errors import InputError, TucanoError
+from schemas.errors import InputError
 from schemas.progress import Progress
-from schemas.store.files import read_store, write_store
-from schemas.tables.log_file import FEEDBACK_FOLDER
 from schemas.tables.person import Person
 from schemas.tables.prompts import SPLITS, read_prompts
-from tasks.audit.sheet import read_rows, write_rows
-from tasks.audit.stage import AuditFiles, files_of
-from tasks.checkpoints.address import open_mirror, trainings
-from tasks.checkpoints.manifest import Manifest
-from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
 from tasks.curate.files import split_file
 from tasks.curate.forget import is_theirs, refuse_too_few, vacancies_without
 from tasks.curate.forget import without_person as dataset_without
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.mlflow.removal import Removal
 from tasks.lineage.privacy.forget import Reached, reached
 from tasks.lineage.privacy.forgetting import Forgetting, Retraced, planned, to_remove
-from tasks.lineage.privacy.log_lines import Traces, holds_them, remove_lines, traces_of
-from tasks.lineage.store.inventory import Inventory, read_inventory, short
-from tasks.serve.gateway.answer_log import LOCK_FILE
-from tasks.synthesize.forget import anonymous
+from tasks.lineage.privacy.log_lines import Traces, holds_them, traces_of
+from tasks.lineage.store.inventory import Inventory, read_inventory
 from tasks.synthesize.forget import without_person as prompts_without
-from tasks.synthesize.stage import ANSWERS_FOLDER
-from tasks.train.resume.rewind import logged_rollouts
 
-LOGS_FOLDER: Final = "logs"
-SCORES_FOLDER: Final = "scores"
 DATA_STAGES: Final = {"prompts": "synthesize", "dataset": "curate"}
 """Stages whose artifacts are made again without the person, by role: all others are made from these."""
 ANSWERS_FILE: Final = "answers.parquet"
@@ -91,7 +73,7 @@ def plan(config: Config, found: Found, subject: str) -> Forgetting:
             split: sum(is_theirs(row, found.person) for row in read_prompts(split_file(folder, split)))
             for split in SPLITS
         }
-    named, unread = _trainings_with(config, found.person)
+    named, unread = trainings_with(config, found.person)
     monitored, blind = _monitorings_with(inventory, found.traces)
     return state.model_copy(
         update={
@@ -160,60 +142,6 @@ def chain_data(config: Config, holding: Collection[str]) -> dict[str, str]:
     return {}
 
 
-def clean_logs(config: Config, found: Found, secret: bytes) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Take a person's lines out of the logs and of the sheets that people score.
-
-    Returns:
-        The number of lines taken out of each kind, and a sentence on each log that was not reached.
-    """
-    root = config.state.root
-    lines: dict[str, int] = {}
-    unreached: list[str] = []
-    for name in (LOGS_FOLDER, SERVED_PROMPTS_FOLDER):
-        folder = root / name
-        if folder.is_dir():
-            try:
-                with _alone(folder):
-                    lines[name] = remove_lines(folder, found.traces)
-            except InputError as error:
-                unreached.append(f"{error}; what it has of this person is still there")
-    for folder in sorted((root / SCORES_FOLDER).glob("*/")):
-        lines[SCORES_FOLDER] = lines.get(SCORES_FOLDER, 0) + _clean_sheet(files_of(folder), found, secret)
-    # What a paraphrasing model answered is asked for again where it is wanted.
-    shutil.rmtree(root / ANSWERS_FOLDER, ignore_errors=True)
-    return lines, tuple(unreached)
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Hold a folder of logs, to which a gateway would go on writing.
-
-    Raises:
-        InputError: A gateway writes to it.
-    """
-    with ExitStack() as stack:
-        for place in (folder, folder / FEEDBACK_FOLDER):
-            if (place / LOCK_FILE).exists():
-                try:
-                    stack.enter_context(FileLock(place / LOCK_FILE, timeout=0))
-                except Timeout:
-                    raise InputError(f"a gateway writes to the logs {folder}: end it, and forget again") from None
-        yield
-
-
-def _clean_sheet(files: AuditFiles, found: Found, secret: bytes) -> int:
-    if not files.sheet.is_file():
-        return 0
-    rows = read_rows(files.sheet)
-    kept = [row for row in rows if row["prompt_id"] not in found.person.prompts]
-    if len(kept) < len(rows):
-        write_rows(files.sheet, kept)
-    lines = len(rows) - len(kept) + remove_lines(files.rollouts.parent, found.traces)
-    if files.store.is_dir():
-        write_store(anonymous(read_store(files.store), found.person, secret), files.store)
-    return lines
-
-
 def replace_data(config: Config, state: Forgetting, person: Person) -> Mapping[str, StageResult]:
     """Make the prompts and the dataset without a person, under the keys under which the chain looks for them.
 
@@ -260,130 +188,6 @@ def replaced_by(config: Config, old: Mapping[str, ArtifactRecord], stages: Mappi
                 if new.kind == kind and new.config_digest == record.config_digest and new.sha256 != record.sha256:
                     found[record.sha256] = new.sha256
     return found
-
-
-def mark_removed(config: Config, state: Forgetting) -> Forgetting:
-    """Fix what is removed, while the records that say so are still there."""
-    inventory = read_inventory(artifacts_folder(config))
-    gone = to_remove(inventory, state)
-    runs = {run for sha256 in gone if (run := inventory.records[sha256].mlflow_run_id) is not None}
-    kept_runs = {record.mlflow_run_id for sha256, record in inventory.records.items() if sha256 not in gone}
-    named, unread = _trainings_of(config, inventory, gone)
-    return state.model_copy(
-        update={
-            "removed": gone,
-            "removed_runs": tuple(sorted(runs - kept_runs)),
-            "trainings": tuple(dict.fromkeys((*state.trainings, *named))),
-            "unreached": (*state.unreached, *unread),
-        }
-    )
-
-
-def remove(config: Config, state: Forgetting) -> Forgetting:
-    """Remove what was marked, wherever it is, and name what could not be reached. Repeating it changes nothing more."""
-    unreached: list[str] = []
-
-    def reach(what: str, work: Callable[[], object]) -> None:
-        try:
-            work()
-        except TucanoError as error:
-            unreached.append(f"{what} could not be reached ({error})")
-
-    reach("MLflow", lambda: _remove_from_mlflow(config, state))
-    for training in state.trainings:
-        reach(f"the checkpoints of {training} in the mirror", partial(_remove_training, config, training))
-    if config.state.artifacts is not None:
-        reach(f"the shared artifacts in {config.state.artifacts}", lambda: open_shared(config).remove(state.removed))
-    store = open_store(config)
-    for sha256 in state.removed:
-        store.remove(sha256)
-    store.clean_drafts()
-    for record in read_inventory(artifacts_folder(config)).records.values():
-        store.relink(record.sha256, state.replaced)
-    _empty_work(config)
-    return state.model_copy(update={"unreached": tuple(dict.fromkeys((*state.unreached, *unreached)))})
-
-
-def prove_gone(config: Config, identifier: str) -> tuple[str, ...]:
-    """Read every table of every artifact again; return a sentence for each that still has the identifier."""
-    try:
-        found = reached(read_inventory(artifacts_folder(config)), identifier)
-    except InputError:
-        return ()
-    return tuple(
-        f"{place.kind} {short(place.sha256)} still has {place.rows} rows in {place.file}"
-        for place in found.places
-        if place.rows
-    )
-
-
-def _remove_training(config: Config, training: str) -> None:
-    open_mirror(mirror_address(config), training).remove()
-
-
-def _remove_from_mlflow(config: Config, state: Forgetting) -> None:
-    address, folder = mlflow_store(config.state)
-    registry, name = open_registry(config), config.promote.model_name
-    removal = Removal(address, folder, EXPERIMENT)
-    removal.versions(name, [version.version for version in registry.versions(name) if version.policy in state.removed])
-    removal.models(state.removed)
-    removal.runs(state.removed_runs)
-    if folder is None:
-        raise InputError(
-            f"{len(state.removed_runs)} runs are marked as deleted on the MLflow server, whose `mlflow gc` removes "
-            "their files"
-        )
-
-
-def _empty_work(config: Config) -> None:
-    """Remove what children left; a served model's child has its folder in use."""
-    for folder in (config.state.root / "work").glob("*"):
-        if folder.is_dir() and not folder.name.startswith("serve-"):
-            shutil.rmtree(folder)
-
-
-def _trainings_with(config: Config, person: Person) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the trainings in the mirror that drew one of a person's prompts, and what could not be read."""
-
-    def drew(mirror: Mirror, manifest: Manifest) -> bool:
-        read = partial(mirror.read, manifest)
-        return any(prompt in person.prompts for prompt, _ in logged_rollouts(manifest.files, read))
-
-    return _trainings_where(config, drew)
-
-
-def _trainings_of(
-    config: Config, inventory: Inventory, gone: Mapping[str, ArtifactKind]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the trainings in the mirror of policies, or on bases, that are removed, and what could not be read."""
-    made = {training for sha256 in gone for training in inventory.records[sha256].stretches}
-    # A policy that was made again as it was keeps its checkpoints under its new name only.
-    kept = {
-        training for record in inventory.of_kind("policy") if record.sha256 not in gone for training in record.stretches
-    }
-    named, unread = _trainings_where(config, lambda _, manifest: manifest.base in gone)
-    return tuple(sorted((made - kept) | set(named))), unread
-
-
-def _trainings_where(
-    config: Config, is_one: Callable[[Mirror, Manifest], bool]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    address = mirror_address(config)
-    if config.state.mirror is None and not Path(address).is_dir():
-        return (), ()
-    found: list[str] = []
-    unread: list[str] = []
-    try:
-        for training in trainings(address):
-            mirror = open_mirror(address, training)
-            try:
-                if any(is_one(mirror, manifest) for manifest in mirror.manifests()[:1]):
-                    found.append(training)
-            except CheckpointDamaged as error:
-                unread.append(f"a checkpoint in the mirror cannot be read ({error})")
-    except InputError as error:
-        unread.append(f"the mirror {address} could not be read ({error}), so checkpoints there were not looked through")
-    return tuple(found), tuple(unread)
 
 
 def _monitorings_with(inventory: Inventory, traces: Traces) -> tuple[tuple[str, ...], tuple[str, ...]]:

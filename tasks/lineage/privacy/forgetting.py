@@ -5,6 +5,7 @@ The plan is fixed before anything changes, since what it is made from is among w
 
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -122,6 +123,8 @@ class Journal:
     def end(self) -> None:
         """Remove it, and with it the secret."""
         self._file.unlink(missing_ok=True)
+        with suppress(OSError):  # Others may be under way.
+            self._file.parent.rmdir()
 
 
 def planned(inventory: Inventory, found: Reached, subject: str, config_digest: str) -> Forgetting:
