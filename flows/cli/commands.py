@@ -28,6 +28,9 @@ COMMANDS: Final[Mapping[str, str]] = {
     "monitor": "Score production logs, and say whether the champion keeps its promise; exit code 3 where it does not.",
     "lineage": "Walk from a model, a run, an artifact or a row to all that it came from and led to.",
     "show": "Show a prompt's answers and rollouts, or a step's rollouts, of the newest training.",
+    "forget": (
+        "Take a person out of data, logs and models, and prove it; exit code 3 where something was not reached."
+    ),
     "doctor": "Say what a run with this profile needs, and what of it is missing here. Nothing is changed.",
     "ui": "Serve Prefect's and MLflow's pages on loopback, until Ctrl-C.",
     "audit": "Compare the rewards with people's scores, before a GPU-hour is spent on them.",

@@ -6,7 +6,7 @@ from typing import Any
 
 from flows.runtime.console import say
 from flows.runtime.prefect_run import stage_flow
-from flows.stages.runner import Stage, StageResult, config_digest, run_stage
+from flows.stages.runner import Stage, StageResult, Work, config_digest, run_stage
 from flows.stages.shard_runners import map_shards
 from schemas.config.config import Config
 from schemas.config.policy import PolicyConfig
@@ -26,24 +26,34 @@ TOKENIZER_FILES = {".json", ".txt", ".jinja", ".model"}
 @stage_flow("curate")
 def curate(config: Config, pipeline_run: str, prompts: StageResult, *, fresh: bool = False) -> StageResult:
     """Make the dataset out of the prompts."""
+    result = run_stage(dataset_stage(config, prompts), config, pipeline_run, fresh=fresh)
+    for warning in DatasetSummary.read(result.path).warnings:
+        say(f"curate: warning: {warning}")
+    return result
+
+
+def dataset_stage(config: Config, prompts: StageResult, otherwise: Work | None = None) -> Stage:
+    """Return the stage.
+
+    Args:
+        config: The run's configuration.
+        prompts: The prompts.
+        otherwise: Makes the dataset in another way under the same key; None: it is curated.
+    """
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
         curate_stage.run(config.curate, config.policy, prompts.path, output, progress, map_shards(config.curate))
 
-    stage = Stage(
+    return Stage(
         name="curate",
         kind="dataset",
         sources=("tasks.curate.stage",),
         config_digest=config_digest(_key_inputs(config)),
         inputs={"prompts": prompts.record},
-        work=work,
+        work=otherwise or work,
         summary=_figures,
         reports=("README.md", SUMMARY_FILE),
     )
-    result = run_stage(stage, config, pipeline_run, fresh=fresh)
-    for warning in DatasetSummary.read(result.path).warnings:
-        say(f"curate: warning: {warning}")
-    return result
 
 
 def _key_inputs(config: Config) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from flows.runtime.console import say
 from flows.runtime.own_files import SOURCES, own_files
 from flows.runtime.prefect_run import stage_flow
 from flows.stages.prompts_from_logs import served_prompts
-from flows.stages.runner import Stage, StageResult, config_digest, run_stage
+from flows.stages.runner import Stage, StageResult, Work, config_digest, run_stage
 from schemas.config.config import Config, SynthesizeConfig
 from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.progress import Progress
@@ -23,26 +23,36 @@ from tasks.synthesize.own.opened import OwnFiles
 @stage_flow("synthesize")
 def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> StageResult:
     """Make the store and the prompts."""
-    served = served_prompts(config, fresh=fresh)
-    own = own_files(config.synthesize, config.state.root)
+    stage = prompts_stage(config, served_prompts(config, fresh=fresh), own_files(config.synthesize, config.state.root))
+    result = run_stage(stage, config, pipeline_run, fresh=fresh)
+    for warning in PromptsSummary.read(result.path).warnings:
+        say(f"synthesize: warning: {warning}")
+    return result
+
+
+def prompts_stage(config: Config, served: Path | None, own: OwnFiles | None, otherwise: Work | None = None) -> Stage:
+    """Return the stage.
+
+    Args:
+        config: The run's configuration.
+        served: The table of a served model's prompts; None for none.
+        own: The shop's own files; None for another source.
+        otherwise: Makes the prompts in another way under the same key; None: they are synthesized.
+    """
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
         synthesize_stage.run(config.synthesize, config.seed, output, progress, config.state.root, served, own)
 
-    stage = Stage(
+    return Stage(
         name="synthesize",
         kind="prompts",
         sources=("tasks.synthesize.stage", *(SOURCES if own is not None else ())),
         config_digest=config_digest(config.seed, _key_inputs(config.synthesize, served, own)),
         inputs={},
-        work=work,
+        work=otherwise or work,
         summary=_figures,
         reports=(SUMMARY_FILE,),
     )
-    result = run_stage(stage, config, pipeline_run, fresh=fresh)
-    for warning in PromptsSummary.read(result.path).warnings:
-        say(f"synthesize: warning: {warning}")
-    return result
 
 
 def _key_inputs(config: SynthesizeConfig, served: Path | None, own: OwnFiles | None) -> dict[str, Any]:

@@ -128,10 +128,10 @@ def _seed_stage(
     seeds, (module,), recipe = training_seeds(config), entry_modules(config), config.train
     name = stage_name(seed, seeds)
     inputs = {role: result.record for role, result in given.items() if role != "audit"}
-    resumed_by = stage_key(STAGE, (module,), _key_inputs(config, seed, but=same_checkpoints(config)), inputs)
+    training = training_name(config, seed, inputs)
 
     def train_policy(output: Path, progress: Progress, mlflow_run: StageRun) -> Origin:
-        request = _request(config, seed, given, f"{STAGE}-{resumed_by[:16]}", fresh, output)
+        request = _request(config, seed, given, training, fresh, output)
         # With one update on each batch the ratio of the probabilities is 1, and nothing is ever clipped.
         always_zero = (CLIP_RATIOS,) if recipe.iterations == 1 else ()
         with TrainingPage(mlflow_run, name, artifact, always_zero=always_zero) as page:
@@ -163,6 +163,26 @@ def _seed_stage(
         summary=_figures,
         reports=(SUMMARY_FILE,),
     )
+
+
+def training_name(config: Config, seed: int, inputs: Mapping[str, ArtifactRecord]) -> str:
+    """Return the name of a training in the mirror: equal names mean equal checkpoints.
+
+    Args:
+        config: The run's configuration.
+        seed: The seed.
+        inputs: The artifacts that it is trained from, by role: prompts, dataset and base.
+    """
+    recipe = _key_inputs(config, seed, but=same_checkpoints(config))
+    return f"{STAGE}-{stage_key(STAGE, entry_modules(config), recipe, inputs)[:16]}"
+
+
+def task_trainings(config: Config, training: str, dataset: Path) -> dict[str, tuple[TaskName, ...]]:
+    """Return the trainings in the mirror that make one policy, each with its tasks; with one adapter all, as none."""
+    if not config.train.adapter_per_task:
+        return {training: ()}
+    with_prompts = set(read_prompt_table(dataset / TRAIN_FILE)["task"])
+    return {f"{training}-{task}": (task,) for task in TASK_NAMES if task in with_prompts}
 
 
 def _request(
@@ -330,8 +350,8 @@ def _train_each_task(
     mlflow_run: StageRun,
 ) -> Origin:
     """Train an adapter for each task that has prompts, combine them into one policy, and return the machines."""
-    with_prompts = set(read_prompt_table(request.dataset / TRAIN_FILE)["task"])
-    tasks = [task for task in TASK_NAMES if task in with_prompts]
+    named = task_trainings(config, request.training, request.dataset)
+    tasks = [task for of_training in named.values() for task in of_training]
     shares = _shares(progress, tasks, request.config.max_steps)
     (module,) = entry_modules(config)
 

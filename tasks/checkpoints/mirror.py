@@ -266,6 +266,28 @@ class Mirror:
         """Remove every checkpoint and pin; leases and the record of the segments stay."""
         retention.clear(self.store, self.root, self._catalog)
 
+    def read(self, manifest: Manifest, name: str) -> bytes:
+        """Return a file of a checkpoint, which is small enough for the memory.
+
+        Raises:
+            CheckpointDamaged: The file is missing.
+            InputError: The mirror cannot be reached.
+        """
+        try:
+            return self.store.read(self._blob_key(manifest.files[name].sha256))
+        except (KeyError, ObjectMissing):
+            raise CheckpointDamaged(f"the checkpoint {manifest.name} of {self.training} lacks {name}") from None
+
+    def remove(self) -> int:
+        """Remove everything of the training, its leases and segments too, and return the number of objects.
+
+        Nobody may train it meanwhile.
+
+        Raises:
+            InputError: The mirror cannot be read or written.
+        """
+        return sum(self.store.delete(stored) for stored in self.store.list(self.root))
+
     def _accept(self, folder: Path, manifest: Manifest, entries: Entries) -> Manifest:
         """Return the manifest to store for a folder."""
         if manifest.training != self.training:

@@ -7,7 +7,7 @@
 An artifact's record is written last, so an artifact is complete or absent.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -126,6 +126,23 @@ class SharedArtifacts:
             return self._store.read(f"{self._prefix}{_NOTES}{name}")
         except ObjectMissing:
             return None
+
+    def remove(self, sha256s: Collection[str]) -> int:
+        """Remove artifacts, and the bytes that no other record names; return the number of removed records.
+
+        Raises:
+            InputError: The store cannot be read or written.
+        """
+        records = self._store.list(f"{self._prefix}{_RECORDS}")
+        gone = [stored for stored in records if PurePosixPath(stored.key).stem in sha256s]
+        if not gone:
+            return 0
+        bytes_of = self._named_by(gone) - self._named_by(stored for stored in records if stored not in gone)
+        removed = sum(self._store.delete(stored) for stored in gone)
+        for stored in self._store.list(f"{self._prefix}{BLOBS}"):
+            if stored.key in bytes_of:
+                self._store.delete(stored)
+        return removed
 
     def prune(self) -> PrunedArtifacts:
         """Remove objects older than `KEPT_FOR`, by the store's clock.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.errors import InputError
+from schemas.tables.person import Person
 from tasks.lineage.graph.models import ModelVersion, read_versions
 from tasks.lineage.privacy.identified_tables import PEOPLE, PROMPTS, IdentifiedTable, read_identified_tables
 from tasks.lineage.privacy.reach import TRAIN_FILE, doubts_of, learned_from, possibly_reached
@@ -102,7 +103,20 @@ class Reached:
     possible_models: tuple[str, ...]
     """Versions possibly trained on it: inputs are lost or unreadable."""
     notes: tuple[str, ...]
-    """Unreadable data and why, each one sentence."""
+    """Unreadable data and why, and places that no artifact names, each one sentence."""
+    doubts: tuple[str, ...] = ()
+    """Those of the notes that are on data that cannot be searched."""
+
+    @property
+    def person(self) -> Person:
+        """Return the identifiers that find their rows."""
+        own = {self.identifier} if "customer_unique_id" in self.kinds else set()
+        return Person(
+            people=frozenset({*self.customers, *own}),
+            orders=frozenset(self.orders),
+            reviews=frozenset(self.reviews),
+            prompts=frozenset(self.prompts),
+        )
 
     def document(self) -> dict[str, Any]:
         """Return it as one JSON document."""
@@ -158,7 +172,13 @@ def reached(inventory: Inventory, identifier: str) -> Reached:
             *doubts.values(),
             *_unnamed_versions(inventory, versions, learned | possible),
         ),
+        doubts=(*doubts.values(), *_unnamed_versions(inventory, versions, learned | possible)),
     )
+
+
+def reached_rows(found: Reached) -> dict[tuple[str, str], int]:
+    """Return the number of a person's rows in each table, by its artifact's sha256 and its file."""
+    return {(place.sha256, place.file): place.rows for place in found.places if place.file is not None and place.rows}
 
 
 def _kinds(tables: Sequence[IdentifiedTable], identifier: str) -> tuple[IdentifierKind, ...]:

@@ -33,7 +33,12 @@ def learned_from(records: Collection[ArtifactRecord], rows: Mapping[tuple[str, s
         records: All artifacts.
         rows: Number of the rows in each table, by its artifact's sha256 and its file.
     """
-    return _spread(_taught(records, rows), records, LEARNS_BY)
+    return spread_of_learning(taught(records, rows), records)
+
+
+def spread_of_learning(start: Iterable[str], records: Iterable[ArtifactRecord]) -> set[str]:
+    """Return some artifacts that learned, with those that learned from them or answer with such weights."""
+    return _spread(start, records, LEARNS_BY)
 
 
 def possibly_reached(records: Iterable[ArtifactRecord], doubts: Iterable[str]) -> set[str]:
@@ -67,8 +72,8 @@ def doubts_of(inventory: Inventory, unread_files: Iterable[tuple[str, Path]]) ->
     return doubts
 
 
-def _taught(records: Iterable[ArtifactRecord], rows: Mapping[tuple[str, str], int]) -> Iterator[str]:
-    """Yield the artifacts whose weights learned directly from these rows."""
+def taught(records: Iterable[ArtifactRecord], rows: Mapping[tuple[str, str], int]) -> Iterator[str]:
+    """Yield the artifacts whose weights learned directly from rows; arguments as of `learned_from`."""
     for record in records:
         in_training = rows.get((record.inputs.get("dataset", ""), TRAIN_FILE), 0) > 0
         if record.kind == "base" and in_training and WARM_START_FILE in record.files:

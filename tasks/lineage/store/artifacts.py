@@ -27,12 +27,14 @@ from pydantic import ValidationError
 
 from schemas.artifact import ArtifactKind, ArtifactRecord, Segments, Worker
 from schemas.digests import file_sha256
-from schemas.disk import synchronize
+from schemas.disk import synchronize, write_whole
 from schemas.errors import InputError
 
 CONTENT_FOLDER: Final = "content"
 RECORD_FILE: Final = "record.json"
 RECORD_DIGEST_FILE: Final = "record.sha256"
+RELINKED_FILE: Final = "relinked.json"
+"""Record that replaces the other: whole, but not in its place yet."""
 DRAFTS_FOLDER: Final = "drafts"
 WRITTEN_WITH_DIGESTS: Final = frozenset({"columns", "sources"})
 """Fields that records did not have before they had digests."""
@@ -230,6 +232,49 @@ class ArtifactStore:
         for name in sorted(found - record.files.keys()):
             yield name, "added"
 
+    def remove(self, sha256: str) -> None:
+        """Remove an artifact and its record; one that is gone stays gone.
+
+        Raises:
+            InputError: The store cannot be written.
+        """
+        with self._writing(), suppress(ArtifactDamaged):
+            home = self._home(sha256)
+            self._drafts.mkdir(parents=True, exist_ok=True)
+            self._discard(home)
+
+    def relink(self, sha256: str, replaced: Mapping[str, str]) -> bool:
+        """Name other inputs in an artifact's record, as what it was made of was replaced; return whether any were.
+
+        The content stays. Killed, it is finished by the next call.
+
+        Args:
+            sha256: The artifact.
+            replaced: The sha256 of each new input, by that of the old one.
+
+        Raises:
+            InputError: The store cannot be written.
+            ArtifactDamaged: The record cannot be read.
+        """
+        home = self._home(sha256)
+        new = home / RELINKED_FILE
+        with self._writing():
+            if not new.exists():
+                record = self.record(sha256)
+                inputs = {role: replaced.get(input_, input_) for role, input_ in record.inputs.items()}
+                if inputs == record.inputs:
+                    return False
+                write_whole(new, record.model_copy(update={"inputs": inputs}).model_dump_json(indent=1))
+            written = new.read_bytes()
+            for name, content in ((RECORD_FILE, written), (RECORD_DIGEST_FILE, _seal_of(written))):
+                draft = home / f".{name}"
+                draft.write_bytes(content)
+                draft.chmod(READ_ONLY)
+                draft.replace(home / name)
+            synchronize(home)
+            new.unlink()
+        return True
+
     def clean_drafts(self) -> None:
         """Remove the drafts of killed processes; those of running ones stay.
 
@@ -345,13 +390,16 @@ def _seal(draft: Path, record: ArtifactRecord) -> None:
     """Write the record beside the content and flush every byte to the disk."""
     written = record.model_dump_json(indent=1).encode()
     (draft.parent / RECORD_FILE).write_bytes(written)
-    digest = f"{hashlib.sha256(written).hexdigest()}  {RECORD_FILE}\n"
-    (draft.parent / RECORD_DIGEST_FILE).write_text(digest, encoding="utf-8")
+    (draft.parent / RECORD_DIGEST_FILE).write_bytes(_seal_of(written))
     for path in draft.parent.rglob("*"):
         if path.is_file():
             path.chmod(READ_ONLY)
         synchronize(path)
     synchronize(draft.parent)
+
+
+def _seal_of(written: bytes) -> bytes:
+    return f"{hashlib.sha256(written).hexdigest()}  {RECORD_FILE}\n".encode()
 
 
 def _is_sealed(file: Path, written: bytes, record: ArtifactRecord) -> bool:

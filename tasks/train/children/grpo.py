@@ -2,6 +2,7 @@
 
 from tasks.policy.child import as_child, rank
 from tasks.train.backend.vllm_check import require_vllm
+from tasks.train.prompt_source import SAMPLING
 from tasks.train.resume.state_files import Stateful
 from tasks.train.stage import StartedTraining, TrainingInputs, train
 
@@ -25,7 +26,7 @@ def start(inputs: TrainingInputs) -> StartedTraining:
     arguments = grpo_arguments(
         request.config,
         weights=inputs.rewards.weights,
-        prompts=len(inputs.rows),
+        prompts=inputs.places,
         max_prompt_tokens=request.max_prompt_tokens,
         seed=request.seed,
         work=inputs.work,
@@ -35,13 +36,14 @@ def start(inputs: TrainingInputs) -> StartedTraining:
         request.config,
         inputs.rows,
         inputs.rewards,
+        vacancies=inputs.vacancies,
         on_rollouts=rollouts.add if is_first else None,
         model=trainable.model,
         args=GRPOConfig(**arguments),
         processing_class=trainable.tokenizer,
         peft_config=trainable.lora,
     )
-    parts: dict[str, Stateful] = {"sampling": trainer}
+    parts: dict[str, Stateful] = {SAMPLING: trainer}
     if is_first:
         parts[ROLLOUTS_FOLDER] = rollouts
     drawn_by = trainer.rollout_generator.engine

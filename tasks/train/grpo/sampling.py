@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from schemas.config.train import TrainConfig
 from schemas.tables.prompts import PromptRow
+from schemas.tables.vacancies import Vacancy
 from schemas.tasks import TaskName
 from tasks.train.grpo.curriculum import completion_limit
 from tasks.train.grpo.rollouts import RolloutGroups
@@ -29,7 +30,14 @@ class Generator(Protocol):
 class RolloutSampler:
     """Chooses each step's rollouts. Its state is saved with the checkpoint."""
 
-    def __init__(self, recipe: TrainConfig, rows: Sequence[PromptRow], seed: int, generator: Generator) -> None:
+    def __init__(
+        self,
+        recipe: TrainConfig,
+        rows: Sequence[PromptRow],
+        seed: int,
+        generator: Generator,
+        vacancies: Sequence[Vacancy] = (),
+    ) -> None:
         """Start at the first prompt, with equal weights.
 
         Args:
@@ -37,12 +45,13 @@ class RolloutSampler:
             rows: The training prompts.
             seed: Decides the prompts' order and which groups are corrected.
             generator: Samples and scores the completions.
+            vacancies: Empty places among those of the rows.
         """
         self._generator = generator
         self._recipe = recipe
         self._methods = methods_of(recipe)
         self._seed = seed
-        self._source = PromptSource(rows, seed)
+        self._source = PromptSource(rows, seed, vacancies)
         weights = recipe.task_weights
         self._weights = TaskWeights(
             sorted({row.task for row in rows}), every=weights.every, rate=weights.rate, level=weights.level

@@ -1,0 +1,1 @@
+"""Forgetting compared with trainings that never saw a person."""

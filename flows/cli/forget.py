@@ -1,0 +1,104 @@
+"""Command `tucano forget`: take a person out of data and models, and prove it."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flows.cli.chain import warm_up
+from flows.cli.options import LOOKED, Json, Overrides, Profile, emit
+from flows.cli.tables.forget import print_plan, print_report
+from flows.runtime.console import say
+from flows.runtime.session import BYTES_NEEDED, configure_prefect, session
+from flows.runtime.signals import interruptible
+from flows.runtime.stores import existing_store
+from schemas.config.config import Config
+from schemas.config.profiles import load_config
+from schemas.errors import GateRefused, InputError
+from tasks.lineage.privacy.report import report_of
+from tasks.lineage.privacy.signature import KEY_FILE, Signer, fingerprint, read_signed
+
+
+def forget(
+    identifier: Annotated[
+        str | None,
+        typer.Argument(metavar="ID", help="A customer_unique_id, customer_id, order_id or review_id; no name."),
+    ] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it. Interrupted, it goes on when run again.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and change nothing: so it is without --apply.")
+    ] = False,
+    verify: Annotated[
+        Path | None, typer.Option("--verify", metavar="REPORT", help="Check the signature of a report.")
+    ] = None,
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    as_json: Json = False,
+) -> None:
+    """Take a person out of data, logs and models, and prove it; exit code 3 where something was not reached."""
+    if (identifier is None) == (verify is None):
+        raise InputError("give the ID of whom to forget, or --verify with a report")
+    if apply and (dry_run or verify is not None):
+        raise InputError(f"--apply and {'--dry-run' if dry_run else '--verify'} ask for different things; give one")
+    config = load_config(profile, overrides)
+    if verify is not None:
+        _verify(config, verify, as_json=as_json)
+        return
+    existing_store(config, "nobody is known there")
+    if identifier is None:
+        return
+    if apply:
+        _apply(config, identifier, as_json=as_json)
+    else:
+        with interruptible(LOOKED):
+            _plan(config, identifier, as_json=as_json)
+
+
+def _apply(config: Config, identifier: str, *, as_json: bool) -> None:
+    say(f"forgetting one person, state in {config.state.root}")
+    with session(config, bytes_needed=BYTES_NEEDED, meanwhile=lambda: warm_up(config)):
+        # Prefect reads the session's settings when it is imported.
+        from flows.forget import forget as forget_person  # noqa: PLC0415
+
+        done = forget_person(config, identifier)
+    if done.done_before:
+        say(f"this was done before, and nothing is left to do; the report is {done.report}")
+        document: dict[str, Any] = read_signed(done.report)
+    else:
+        document = done.document
+        print_report(document)
+        say(f"report: {done.report}")
+    emit({**document, "report": str(done.report)}, as_json=as_json)
+    if document["not_reached"]:
+        raise GateRefused(
+            f"{len(document['not_reached'])} places were not reached, which {done.report} names; see to them by hand"
+        )
+
+
+def _plan(config: Config, identifier: str, *, as_json: bool) -> None:
+    # What is imported below reads them.
+    configure_prefect(config.state.root)
+    from flows.stages.forget import outlook  # noqa: PLC0415
+
+    key = config.state.root / KEY_FILE
+    try:
+        document = outlook(config, identifier)
+    except InputError:
+        earlier = report_of(config.state.root, Signer(config.state.root).subject(identifier)) if key.exists() else None
+        if earlier is None:
+            raise
+        say(f"this was done before, and nothing is left to do; the report is {earlier}")
+        document = {"report": str(earlier)}
+    else:
+        print_plan(document)
+    emit(document, as_json=as_json)
+
+
+def _verify(config: Config, report: Path, *, as_json: bool) -> None:
+    document = read_signed(report)
+    has_key = (config.state.root / KEY_FILE).exists()
+    own = has_key and Signer(config.state.root).is_own(document)
+    root = config.state.root
+    whose = f"the key of {root}" if own else f"a key that is not that of {root}: compare its fingerprint"
+    say(f"{report} is as it was signed, by {whose} ({fingerprint(document)})")
+    emit({"whole": True, "own_key": own, "fingerprint": fingerprint(document)}, as_json=as_json)

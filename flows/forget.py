@@ -1,0 +1,120 @@
+"""Forgetting of a person: planned as a whole, then done step by step; interrupted, it goes on where it was."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from flows.retrain import retrain
+from flows.runtime.console import say
+from flows.stages.forget import look, old_data, plan, replace_data, replaced_by, to_do
+from flows.stages.forget_logs import clean_logs
+from flows.stages.removal import made_again, mark_removed, prove_gone, remove
+from flows.stages.rewind import rewind
+from schemas.config.config import Config
+from schemas.errors import InputError
+from tasks.lineage.privacy.forgetting import Forgetting, Journal
+from tasks.lineage.privacy.report import as_report, report_of, write_report
+from tasks.lineage.privacy.signature import Signer
+
+TRAINED_FROM: Final = {"prompts": "synthesize", "dataset": "curate", "base": "base"}
+"""Stages that a training starts from, by the role of their artifacts."""
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """Result of a forgetting."""
+
+    report: Path
+    """The signed report."""
+    document: dict[str, Any]
+    """Its content, unsigned; empty where it was made by an earlier run."""
+    done_before: bool = False
+    """Whether nothing was left to do."""
+
+
+def forget(config: Config, identifier: str) -> Forgotten:
+    """Forget a person: in logs, data, weights, checkpoints and copies; then evaluate and gate the new model.
+
+    Raises:
+        InputError: Nothing has the identifier, or what is under way was begun with another configuration.
+    """
+    root = config.state.root
+    signer = Signer(root)
+    subject = signer.subject(identifier.strip())
+    journal = Journal(root, subject)
+    state = journal.read()
+    if state is None:
+        try:
+            state = journal.write(plan(config, look(config, identifier), subject))
+        except InputError:
+            if (earlier := report_of(root, subject)) is not None:
+                return Forgotten(earlier, {}, done_before=True)
+            raise
+    elif state.config_digest != config.digest():
+        raise InputError(
+            "this person is being forgotten already, with another configuration; give the profile and the values of "
+            "--set that it was begun with"
+        )
+    for name, step in STEPS.items():
+        if name not in state.done:
+            say(f"forget: {name}")
+            state = step(config, state, identifier)
+            state = journal.write(state.model_copy(update={"done": (*state.done, name)}))
+    document = as_report(state, to_do(config), datetime.now(UTC))
+    file = write_report(root, document, signer)
+    journal.end()
+    return Forgotten(file, document)
+
+
+def _logs(config: Config, state: Forgetting, identifier: str) -> Forgetting:
+    found = look(config, identifier)
+    lines, unreached = clean_logs(config, found.person, found.traces, bytes.fromhex(state.secret))
+    return state.model_copy(update={"log_lines": lines, "unreached": (*state.unreached, *unreached)})
+
+
+def _models(config: Config, state: Forgetting, identifier: str) -> Forgetting:
+    """Make the chain without them, up to the trained policies."""
+    old = old_data(config, state)
+    if not replace_data(config, state, look(config, identifier).person):
+        return state
+    given = retrain(config, until="audit").stages
+    retraced = rewind(config, old, {role: given[name] for role, name in TRAINED_FROM.items()})
+    for each in retraced:
+        say(f"forget: {each.training} goes on from step {each.from_step} of {each.steps}: {each.why}")
+    stages = retrain(config, until="train").stages
+    return state.model_copy(
+        update={
+            "retraced": retraced,
+            "replaced": replaced_by(config, old, stages),
+            "kept": tuple(sorted({result.record.sha256 for result in stages.values()})),
+        }
+    )
+
+
+def _mark(config: Config, state: Forgetting, _: str) -> Forgetting:
+    return mark_removed(config, state)
+
+
+def _remove(config: Config, state: Forgetting, identifier: str) -> Forgetting:
+    state = remove(config, state)
+    return state.model_copy(update={"unreached": (*state.unreached, *prove_gone(config, identifier))})
+
+
+def _decide(config: Config, state: Forgetting, _: str) -> Forgetting:
+    """Evaluate and gate the new models, unless none was made."""
+    if not state.replaced:
+        return state
+    verdict = str(retrain(config, until="promote").decision["verdict"])
+    return state.model_copy(update={"verdict": verdict, "removed": made_again(config, state.removed)})
+
+
+STEPS: Final[dict[str, Callable[[Config, Forgetting, str], Forgetting]]] = {
+    "logs": _logs,
+    "models": _models,
+    "mark": _mark,
+    "remove": _remove,
+    "decide": _decide,
+}
+"""Steps by name, in order; each may be killed and repeated."""

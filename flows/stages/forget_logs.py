@@ -1,0 +1,78 @@
+"""Lines of a person in the logs of a served model, and in the sheets that people score."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock, Timeout
+
+from flows.runtime.logs_to_monitor import served_logs
+from flows.stages.prompts_from_logs import FOLDER as SERVED_PROMPTS_FOLDER
+from schemas.config.config import Config
+from schemas.errors import InputError
+from schemas.store.files import read_store, write_store
+from schemas.tables.log_file import FEEDBACK_FOLDER
+from schemas.tables.person import Person
+from tasks.audit.sheet import read_rows, write_rows
+from tasks.audit.stage import AuditFiles, files_of
+from tasks.lineage.privacy.log_lines import Traces, remove_lines
+from tasks.serve.gateway.answer_log import LOCK_FILE
+from tasks.synthesize.forget import anonymous
+from tasks.synthesize.stage import ANSWERS_FOLDER
+
+SCORES_FOLDER: Final = "scores"
+
+
+def clean_logs(config: Config, person: Person, traces: Traces, secret: bytes) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Take a person's lines out of the logs and of the sheets that people score.
+
+    Returns:
+        The number of lines taken out of each kind, and a sentence on each log that was not reached.
+    """
+    root = config.state.root
+    lines: dict[str, int] = {}
+    unreached: list[str] = []
+    for folder in (served_logs(config), root / SERVED_PROMPTS_FOLDER):
+        if folder.is_dir():
+            try:
+                with _alone(folder):
+                    lines[folder.name] = remove_lines(folder, traces)
+            except InputError as error:
+                unreached.append(f"{error}; what it has of this person is still there")
+    for folder in sorted((root / SCORES_FOLDER).glob("*/")):
+        lines[SCORES_FOLDER] = lines.get(SCORES_FOLDER, 0) + _clean_sheet(files_of(folder), person, traces, secret)
+    # What a paraphrasing model answered is asked for again where it is wanted.
+    shutil.rmtree(root / ANSWERS_FOLDER, ignore_errors=True)
+    return lines, tuple(unreached)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold a folder of logs, to which a gateway would go on writing.
+
+    Raises:
+        InputError: A gateway writes to it.
+    """
+    with ExitStack() as stack:
+        for place in (folder, folder / FEEDBACK_FOLDER):
+            if (place / LOCK_FILE).exists():
+                try:
+                    stack.enter_context(FileLock(place / LOCK_FILE, timeout=0))
+                except Timeout:
+                    raise InputError(f"a gateway writes to the logs {folder}: end it, and forget again") from None
+        yield
+
+
+def _clean_sheet(files: AuditFiles, person: Person, traces: Traces, secret: bytes) -> int:
+    if not files.sheet.is_file():
+        return 0
+    rows = read_rows(files.sheet)
+    kept = [row for row in rows if row["prompt_id"] not in person.prompts]
+    if len(kept) < len(rows):
+        write_rows(files.sheet, kept)
+    lines = len(rows) - len(kept) + remove_lines(files.rollouts.parent, traces)
+    if files.store.is_dir():
+        write_store(anonymous(read_store(files.store), person, secret), files.store)
+    return lines

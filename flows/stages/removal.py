@@ -1,0 +1,152 @@
+"""Removal of what held or learned a person's rows: artifacts, checkpoints, versions, runs and copies."""
+
+import shutil
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
+from flows.runtime.stores import open_registry, open_store
+from flows.stages.remote_run import open_shared
+from schemas.artifact import ArtifactKind
+from schemas.config.config import Config
+from schemas.errors import InputError, TucanoError
+from schemas.tables.person import Person
+from tasks.checkpoints.address import open_mirror, trainings
+from tasks.checkpoints.manifest import Manifest
+from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
+from tasks.lineage.mlflow.removal import Removal
+from tasks.lineage.privacy.forget import reached
+from tasks.lineage.privacy.forgetting import Forgetting, to_remove
+from tasks.lineage.store.inventory import Inventory, read_inventory, short
+from tasks.train.resume.rewind import logged_rollouts
+
+
+def mark_removed(config: Config, state: Forgetting) -> Forgetting:
+    """Fix what is removed, while the records that say so are still there."""
+    inventory = read_inventory(artifacts_folder(config))
+    gone = to_remove(inventory, state)
+    runs = {run for sha256 in gone if (run := inventory.records[sha256].mlflow_run_id) is not None}
+    kept_runs = {record.mlflow_run_id for sha256, record in inventory.records.items() if sha256 not in gone}
+    named, unread = _trainings_of(config, inventory, gone)
+    return state.model_copy(
+        update={
+            "removed": gone,
+            "removed_runs": tuple(sorted(runs - kept_runs)),
+            "trainings": tuple(dict.fromkeys((*state.trainings, *named))),
+            "unreached": (*state.unreached, *unread),
+        }
+    )
+
+
+def remove(config: Config, state: Forgetting) -> Forgetting:
+    """Remove what was marked, wherever it is, and name what could not be reached. Repeating it changes nothing more."""
+    unreached: list[str] = []
+
+    def reach(what: str, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except TucanoError as error:
+            unreached.append(f"{what} could not be reached ({error})")
+
+    reach("MLflow", lambda: _remove_from_mlflow(config, state))
+    for training in state.trainings:
+        reach(f"the checkpoints of {training} in the mirror", partial(_remove_training, config, training))
+    if config.state.artifacts is not None:
+        reach(f"the shared artifacts in {config.state.artifacts}", lambda: open_shared(config).remove(state.removed))
+    store = open_store(config)
+    for sha256 in state.removed:
+        store.remove(sha256)
+    store.clean_drafts()
+    for record in read_inventory(artifacts_folder(config)).records.values():
+        store.relink(record.sha256, state.replaced)
+    _empty_work(config)
+    return state.model_copy(update={"unreached": tuple(dict.fromkeys((*state.unreached, *unreached)))})
+
+
+def prove_gone(config: Config, identifier: str) -> tuple[str, ...]:
+    """Read every table of every artifact again; return a sentence for each that still has the identifier."""
+    try:
+        found = reached(read_inventory(artifacts_folder(config)), identifier)
+    except InputError:
+        return ()
+    return tuple(
+        f"{place.kind} {short(place.sha256)} still has {place.rows} rows in {place.file}"
+        for place in found.places
+        if place.rows
+    )
+
+
+def made_again(config: Config, removed: Mapping[str, ArtifactKind]) -> dict[str, ArtifactKind]:
+    """Return the removed artifacts without those that came out the same when they were made again."""
+    store = open_store(config)
+    return {sha256: kind for sha256, kind in removed.items() if not store.is_whole(sha256)}
+
+
+def _remove_training(config: Config, training: str) -> None:
+    open_mirror(mirror_address(config), training).remove()
+
+
+def _remove_from_mlflow(config: Config, state: Forgetting) -> None:
+    address, folder = mlflow_store(config.state)
+    registry, name = open_registry(config), config.promote.model_name
+    removal = Removal(address, folder, EXPERIMENT)
+    removal.versions(name, [version.version for version in registry.versions(name) if version.policy in state.removed])
+    removal.models(state.removed)
+    removal.runs(state.removed_runs)
+    if folder is None:
+        raise InputError(
+            f"{len(state.removed_runs)} runs are marked as deleted on the MLflow server, whose `mlflow gc` removes "
+            "their files"
+        )
+
+
+def _empty_work(config: Config) -> None:
+    """Remove what children left; a served model's child has its folder in use."""
+    for folder in (config.state.root / "work").glob("*"):
+        if folder.is_dir() and not folder.name.startswith("serve-"):
+            shutil.rmtree(folder)
+
+
+def trainings_with(config: Config, person: Person) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the trainings in the mirror that drew one of a person's prompts, and what could not be read."""
+
+    def drew(mirror: Mirror, manifest: Manifest) -> bool:
+        read = partial(mirror.read, manifest)
+        return any(prompt in person.prompts for prompt, _ in logged_rollouts(manifest.files, read))
+
+    return _trainings_where(config, drew)
+
+
+def _trainings_of(
+    config: Config, inventory: Inventory, gone: Mapping[str, ArtifactKind]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the trainings in the mirror of policies, or on bases, that are removed, and what could not be read."""
+    made = {training for sha256 in gone for training in inventory.records[sha256].stretches}
+    # A policy that was made again as it was keeps its checkpoints under its new name only.
+    kept = {
+        training for record in inventory.of_kind("policy") if record.sha256 not in gone for training in record.stretches
+    }
+    named, unread = _trainings_where(config, lambda _, manifest: manifest.base in gone)
+    return tuple(sorted((made - kept) | set(named))), unread
+
+
+def _trainings_where(
+    config: Config, is_one: Callable[[Mirror, Manifest], bool]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    address = mirror_address(config)
+    if config.state.mirror is None and not Path(address).is_dir():
+        return (), ()
+    found: list[str] = []
+    unread: list[str] = []
+    try:
+        for training in trainings(address):
+            mirror = open_mirror(address, training)
+            try:
+                if any(is_one(mirror, manifest) for manifest in mirror.manifests()[:1]):
+                    found.append(training)
+            except CheckpointDamaged as error:
+                unread.append(f"a checkpoint in the mirror cannot be read ({error})")
+    except InputError as error:
+        unread.append(f"the mirror {address} could not be read ({error}), so checkpoints there were not looked through")
+    return tuple(found), tuple(unread)

@@ -1,0 +1,42 @@
+"""A person's rows: the identifiers that find them in every table of a pipeline."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Person:
+    """A person, or the part of one that was asked for: identifiers by the columns that hold them."""
+
+    people: frozenset[str]
+    """Each `customer_unique_id` and `customer_id`; prompts have the former in the column of the latter."""
+    orders: frozenset[str]
+    reviews: frozenset[str]
+    prompts: frozenset[str]
+    """The `prompt_id` of each prompt that was made of them, before and after scrubbing, with its paraphrases."""
+
+    def columns(self) -> dict[str, frozenset[str]]:
+        """Return the identifiers by the columns that hold them."""
+        return {
+            "customer_unique_id": self.people,
+            "customer_id": self.people,
+            "order_id": self.orders,
+            "review_id": self.reviews,
+            "prompt_id": self.prompts,
+            "parent_id": self.prompts,
+        }
+
+    def theirs(self, columns: Collection[str]) -> "pl.Expr":
+        """Return the expression that is true of their rows, in a table with some columns."""
+        import polars as pl
+
+        known = [
+            pl.col(name).is_in(sorted(values)).fill_null(False)
+            for name, values in self.columns().items()
+            if name in columns and values
+        ]
+        return pl.any_horizontal(known) if known else pl.lit(False)

@@ -1,0 +1,158 @@
+"""Journal of a forgetting, by which an interrupted one goes on; it names artifacts, and nobody.
+
+The plan is fixed before anything changes, since what it is made from is among what is removed.
+"""
+
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from schemas.artifact import ArtifactKind
+from schemas.errors import InputError
+from tasks.lineage.graph.models import read_versions
+from tasks.lineage.privacy.forget import Reached, reached_rows
+from tasks.lineage.privacy.reach import spread_of_learning, taught
+from tasks.lineage.store.inventory import Inventory
+
+JOURNAL_FOLDER: Final = "forgetting"
+"""Of the state folder: what is under way."""
+SECRET_BYTES: Final = 32
+
+
+class Retraced(BaseModel):
+    """A training that was made again without the person."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    training: str
+    """Its key in the mirror."""
+    steps: int
+    """Steps of the training."""
+    from_step: int
+    """The step of the checkpoint that it goes on from; 0 from the start."""
+    why: str
+    """What decided that step."""
+
+
+class Forgetting(BaseModel):
+    """A forgetting under way: what it does, and how far it is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    subject: str
+    """The id, as a keyed hash."""
+    kinds: tuple[str, ...]
+    """What the id is of."""
+    config_digest: str
+    """Digest of the configuration that models are made again with."""
+    secret: str
+    """Decides the random ids in the store; it goes with the journal."""
+    holding: dict[str, ArtifactKind]
+    """Artifacts with their rows."""
+    taught: tuple[str, ...]
+    """Artifacts whose weights learned from a row itself, not from other weights."""
+    versions: dict[str, str]
+    """Registered versions, NAME/NUMBER, by the sha256 of each promotion."""
+    data: dict[str, str] = Field(default_factory=dict)
+    """The prompts and the dataset of the chain that are made again, by role; empty where it has none of them."""
+    prompts: int
+    """Prompts that were made of them."""
+    splits: dict[str, int] = Field(default_factory=dict)
+    """Their rows in each split of the dataset that is made again."""
+    doubts: tuple[str, ...]
+    """Sentences on what cannot be searched."""
+    done: tuple[str, ...] = ()
+    """Steps that were finished."""
+    log_lines: dict[str, int] = Field(default_factory=dict)
+    """Lines taken out of each kind of log."""
+    replaced: dict[str, str] = Field(default_factory=dict)
+    """The sha256 of each new artifact, by that of the one in whose place it is."""
+    kept: tuple[str, ...] = ()
+    """Artifacts of the chain as it is now."""
+    removed: dict[str, ArtifactKind] = Field(default_factory=dict)
+    """Artifacts that were removed."""
+    removed_runs: tuple[str, ...] = ()
+    """Their runs in MLflow."""
+    trainings: tuple[str, ...] = ()
+    """Trainings whose checkpoints are removed."""
+    retraced: tuple[Retraced, ...] = ()
+    unreached: tuple[str, ...] = ()
+    """Sentences on what could not be reached."""
+    verdict: str | None = None
+    """The gate's word on the new model; None where none was made."""
+
+
+class Journal:
+    """File of a forgetting under way, for its owner alone."""
+
+    def __init__(self, root: Path, subject: str) -> None:
+        """Use the file of a subject in a state folder."""
+        self._file = root / JOURNAL_FOLDER / f"{subject}.json"
+
+    def read(self) -> Forgetting | None:
+        """Return what is under way; None if nothing is.
+
+        Raises:
+            InputError: The journal cannot be read.
+        """
+        try:
+            return Forgetting.model_validate_json(self._file.read_bytes())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValidationError):
+            raise InputError(
+                f"the journal {self._file} cannot be read; remove it, and forget again what can still be found"
+            ) from None
+
+    def write(self, state: Forgetting) -> Forgetting:
+        """Keep how far it is, and return that."""
+        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = self._file.with_suffix(".draft")
+        draft.unlink(missing_ok=True)
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(state.model_dump_json(indent=1))
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self._file)
+        return state
+
+    def end(self) -> None:
+        """Remove it, and with it the secret."""
+        self._file.unlink(missing_ok=True)
+        with suppress(OSError):  # Others may be under way.
+            self._file.parent.rmdir()
+
+
+def planned(inventory: Inventory, found: Reached, subject: str, config_digest: str) -> Forgetting:
+    """Return what a forgetting has to do, from what a person's data reached."""
+    rows = reached_rows(found)
+    records = list(inventory.records.values())
+    promotions = {record.sha256: version.name for version in read_versions(inventory) for record in version.promotions}
+    return Forgetting(
+        subject=subject,
+        kinds=found.kinds,
+        config_digest=config_digest,
+        secret=secrets.token_hex(SECRET_BYTES),
+        holding={sha256: inventory.records[sha256].kind for sha256, _ in rows},
+        taught=tuple(dict.fromkeys(taught(records, rows))),
+        versions=promotions,
+        prompts=len(found.prompts),
+        doubts=tuple(found.doubts),
+    )
+
+
+def to_remove(inventory: Inventory, state: Forgetting) -> dict[str, ArtifactKind]:
+    """Return the artifacts to remove, with their kinds.
+
+    What learned from them is removed, unless it is an artifact of the chain as it is now: made again without them it
+    came out the same, so that it never learned from them.
+    """
+    records = list(inventory.records.values())
+    kept = set(state.kept)
+    start = {sha256 for sha256 in state.taught if sha256 not in kept}
+    gone = (spread_of_learning(start, records) | set(state.holding)) - kept
+    return {sha256: inventory.records[sha256].kind for sha256 in sorted(gone) if sha256 in inventory.records}

@@ -1,0 +1,171 @@
+"""Log lines of a person: no id links them to anybody, so that they are found by what they say.
+
+A line is theirs if its prompt is one of theirs, if it holds the words of one of their reviews, or one of their ids.
+Shorter words than `FEWEST_CHARACTERS` are many people's, and find nobody.
+"""
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from schemas.errors import InputError
+from schemas.tables.log_file import FEEDBACK_FOLDER, FEEDBACK_SUFFIX, KINDS
+from schemas.tables.person import Person
+from tasks.lineage.privacy.identified_tables import SUFFIXES
+from tasks.lineage.store.inventory import Inventory
+
+FEWEST_CHARACTERS: Final = 20
+WORDS: Final = ("prompt", "review_comment_message")
+"""Columns of artifacts with the words of a person's rows."""
+
+
+@dataclass(frozen=True)
+class Traces:
+    """What finds a person where there are no ids."""
+
+    prompts: frozenset[str]
+    words: tuple[str, ...]
+    """Texts of reviews and prompts, folded; long enough to be one person's."""
+    ids: tuple[str, ...]
+
+    def are_in(self, texts: Iterable[str], prompt: str | None) -> bool:
+        """Return whether a line is theirs: by its prompt, or by any of its texts."""
+        if prompt is not None and prompt in self.prompts:
+            return True
+        whole = "\n".join(map(_folded, texts))
+        return any(words in whole for words in (*self.words, *self.ids))
+
+
+def traces_of(inventory: Inventory, person: Person) -> Traces:
+    """Return what finds a person, from the artifacts that still have their rows; unreadable ones are passed over."""
+    import polars as pl
+    from polars.exceptions import PolarsError
+
+    texts: set[str] = set()
+    for record in inventory.records.values():
+        for name in record.files:
+            path = inventory.folder(record.sha256) / name
+            if path.suffix not in SUFFIXES - {".jsonl"}:
+                continue
+            try:
+                table = (
+                    pl.read_csv(path, infer_schema=False)
+                    if path.suffix == ".csv"
+                    else pl.read_parquet(path, glob=False)
+                )
+            except (OSError, PolarsError):
+                continue
+            found = table.filter(person.theirs(table.columns))
+            for column in set(WORDS) & set(found.columns):
+                texts.update(found[column].drop_nulls())
+    long = {folded for text in texts if len(folded := _folded(text)) >= FEWEST_CHARACTERS}
+    ids = {value for values in (person.people, person.orders, person.reviews, person.prompts) for value in values}
+    return Traces(frozenset(texts), tuple(sorted(long)), tuple(sorted(map(_folded, ids))))
+
+
+def remove_lines(folder: Path, traces: Traces) -> int:
+    """Take a person's lines, and the feedback on them, out of a folder of logs; return their number.
+
+    Nobody may write there meanwhile. A file is replaced as a whole, or not at all.
+
+    Raises:
+        InputError: A file cannot be read or written.
+    """
+    if not folder.is_dir():
+        return 0
+    requests: set[str] = set()
+    removed = 0
+    try:
+        for file in sorted(folder.iterdir()):
+            if file.suffix in KINDS and not file.name.startswith("."):
+                removed += _of_parquet(file, traces) if file.suffix == ".parquet" else _of_lines(file, traces, requests)
+        for file in sorted((folder / FEEDBACK_FOLDER).glob(f"[!.]*{FEEDBACK_SUFFIX}")):
+            removed += _of_lines(file, traces, requests)
+    except OSError as error:
+        raise InputError(f"the log {error.filename} cannot be read or written ({error.strerror})") from None
+    return removed
+
+
+def _of_lines(file: Path, traces: Traces, requests: set[str]) -> int:
+    lines = file.read_bytes().splitlines(keepends=True)
+    kept = [line for line in lines if not _is_theirs(line, traces, requests)]
+    if len(kept) < len(lines):
+        _replace(file, b"".join(kept))
+    return len(lines) - len(kept)
+
+
+def _is_theirs(line: bytes, traces: Traces, requests: set[str]) -> bool:
+    """Return whether a line is theirs, and add the request that it was to those whose feedback is theirs too."""
+    try:
+        document: Any = json.loads(line)
+    except ValueError:
+        # A line that was cut off, or is none of ours, may hold their words all the same.
+        return traces.are_in([line.decode(errors="replace")], None)
+    if not isinstance(document, dict):
+        return traces.are_in([line.decode(errors="replace")], None)
+    request, prompt = document.get("request_id"), document.get("prompt")
+    theirs = request in requests or traces.are_in(_texts(document), prompt if isinstance(prompt, str) else None)
+    if theirs and isinstance(request, str):
+        requests.add(request)
+    return theirs
+
+
+def _texts(value: Any) -> Iterable[str]:
+    if isinstance(value, dict):
+        for each in value.values():
+            yield from _texts(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
+    elif isinstance(value, str):
+        yield value
+
+
+def _of_parquet(file: Path, traces: Traces) -> int:
+    import polars as pl
+    from polars.exceptions import PolarsError
+
+    try:
+        table = pl.read_parquet(file, glob=False)
+    except (OSError, PolarsError):
+        raise InputError(f"the log {file} cannot be read as parquet; repair or remove it") from None
+    theirs = [traces.are_in(_texts(row), row.get("prompt")) for row in table.to_dicts()]
+    if any(theirs):
+        draft = file.with_name(f".{file.name}")
+        table.filter(~pl.Series(theirs)).write_parquet(draft)
+        draft.chmod(file.stat().st_mode)
+        draft.replace(file)
+    return sum(theirs)
+
+
+def holds_them(answers: Path, traces: Traces) -> bool:
+    """Return whether a table of production's answers, which has no ids, has any of theirs.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    import polars as pl
+    from polars.exceptions import PolarsError
+
+    try:
+        table = pl.read_parquet(answers, glob=False)
+    except (OSError, PolarsError):
+        raise InputError(f"{answers} cannot be read as parquet") from None
+    return any(traces.are_in(_texts(row), row.get("prompt")) for row in table.to_dicts())
+
+
+def _replace(file: Path, content: bytes) -> None:
+    draft = file.with_name(f".{file.name}.draft")
+    with draft.open("wb") as written:
+        written.write(content)
+        written.flush()
+        os.fsync(written.fileno())
+    draft.chmod(file.stat().st_mode)
+    draft.replace(file)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -1,0 +1,146 @@
+"""Prompts without a person: their prompts leave, and their rows of the store become nobody's.
+
+The rows of the store stay, as other prompts' references and the rewards of SQL are counted over all of them. What says
+whose they are is replaced: ids by random ones, texts by nothing, the place by none but the state.
+"""
+
+import hashlib
+import hmac
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from schemas.errors import InputError
+from schemas.store.files import read_store, write_store
+from schemas.store.store import Store
+from schemas.tables.person import Person
+from schemas.tables.prompts import open_prompt_table, read_prompts
+from schemas.tables.prompts_summary import PromptsSummary
+from schemas.tasks import TASK_NAMES
+from tasks.commerce.sql_qa.store_copies import cut
+from tasks.synthesize.served_prompts import SOURCE
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+STORE_FOLDER: Final = "store"
+PROMPTS_FILE: Final = "prompts.parquet"
+ID_CHARACTERS: Final = 32
+"""Characters of Olist's ids."""
+NOWHERE: Final = "-"
+"""City and post code of nobody."""
+ATTEMPTS: Final = 1000
+WITH_IDS: Final = ("orders", "items", "payments", "reviews", "customers", "review_causes", "customer_hazards")
+
+
+def without_person(prompts: Path, person: Person, secret: bytes, output: Path) -> None:
+    """Write prompts without a person's into an empty folder; equal inputs give equal bytes.
+
+    Args:
+        prompts: Folder of the prompts.
+        person: The person.
+        secret: Decides the random ids; once it is gone, nobody can say what they were.
+        output: The empty folder.
+
+    Raises:
+        InputError: The prompts or their store cannot be read.
+    """
+    store = read_store(prompts / STORE_FOLDER)
+    write_store(anonymous(store, person, secret), output / STORE_FOLDER)
+    removed: Counter[str] = Counter()
+    paraphrased: Counter[str] = Counter()
+    served: Counter[str] = Counter()
+    with open_prompt_table(output / PROMPTS_FILE) as table:
+        for row in read_prompts(prompts / PROMPTS_FILE):
+            if row.prompt_id not in person.prompts:
+                table.add(row)
+            elif row.source == SOURCE:
+                served[row.task] += 1
+            elif row.parent_id is not None:
+                paraphrased[row.task] += 1
+            else:
+                removed[row.task] += 1
+    _summary_without(PromptsSummary.read(prompts), removed, paraphrased, served).write(output)
+
+
+def anonymous(store: Store, person: Person, secret: bytes) -> Store:
+    """Return a store in which a person's rows are nobody's.
+
+    In a store of which queries see a part, an id is drawn so that the same orders are in that part.
+
+    Raises:
+        InputError: No such id is found, which only a broken store can cause.
+    """
+    import polars as pl
+
+    tables: dict[str, DataFrame] = {name: table for name in WITH_IDS if (table := getattr(store, name)) is not None}
+    columns = {name: values for name, values in person.columns().items() if name not in {"prompt_id", "parent_id"}}
+    # Of a review or an order alone, the person's other rows stay theirs.
+    found = {name: table.filter(person.theirs(table.columns)) for name, table in tables.items()}
+    reviews = found["reviews"]["review_id"].to_list()
+    texts = {"review_comment_title", "review_comment_message"}
+    seen = cut(store).orders["order_id"].sort()
+
+    def with_ids(attempt: int) -> Store:
+        def renamed(table: "DataFrame") -> "DataFrame":
+            return table.with_columns(
+                pl.col(name).replace(_new_ids(values, secret, attempt))
+                for name, values in columns.items()
+                if name in table.columns and values
+            )
+
+        changed = {name: renamed(table) for name, table in tables.items()}
+        mine = tables["reviews"]["review_id"].is_in(reviews)
+        changed["reviews"] = changed["reviews"].with_columns(
+            pl.when(mine).then(None).otherwise(pl.col(name)).alias(name) for name in sorted(texts)
+        )
+        at_home = pl.Series(tables["customers"]["customer_id"].is_in(found["customers"]["customer_id"].to_list()))
+        changed["customers"] = changed["customers"].with_columns(
+            pl.when(at_home).then(pl.lit(NOWHERE)).otherwise(pl.col(name)).alias(name)
+            for name in ("customer_city", "customer_zip_code_prefix")
+        )
+        if "review_causes" in changed:
+            causes = tables["review_causes"]["review_id"].is_in(reviews)
+            changed["review_causes"] = changed["review_causes"].with_columns(
+                pl.when(causes).then(pl.lit("")).otherwise(pl.col("main_complaint")).alias("main_complaint")
+            )
+        return replace(store, **changed)
+
+    for attempt in range(ATTEMPTS):
+        new = with_ids(attempt)
+        orders = _new_ids(columns["order_id"], secret, attempt)
+        if cut(new).orders["order_id"].sort().equals(seen.replace(orders).sort()):
+            return new
+    raise InputError("no random ids keep the part of the store that queries see; make the prompts again")
+
+
+def _new_ids(values: frozenset[str], secret: bytes, attempt: int) -> dict[str, str]:
+    def new(value: str) -> str:
+        return hmac.new(secret, f"{attempt} {value}".encode(), hashlib.sha256).hexdigest()[:ID_CHARACTERS]
+
+    return {value: new(value) for value in values}
+
+
+def _summary_without(
+    summary: PromptsSummary, removed: Mapping[str, int], paraphrased: Mapping[str, int], served: Mapping[str, int]
+) -> PromptsSummary:
+    made = {task: count - removed.get(task, 0) for task, count in summary.made.items()}
+    paraphrases = summary.paraphrases and summary.paraphrases.model_copy(
+        update={"made": {task: count - paraphrased.get(task, 0) for task, count in summary.paraphrases.made.items()}}
+    )
+    of_logs = summary.served and {task: count - served.get(task, 0) for task, count in summary.served.items()}
+    total = Counter(made) + Counter(paraphrases.made if paraphrases else {}) + Counter(of_logs or {})
+    return summary.model_copy(
+        update={
+            "made": made,
+            "paraphrases": paraphrases,
+            "served": of_logs,
+            "minorities": {
+                task: total[task]
+                for task in TASK_NAMES
+                if summary.asked.get(task) and total[task] < summary.minority_floor
+            },
+        }
+    )

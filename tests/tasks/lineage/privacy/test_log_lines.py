@@ -1,0 +1,76 @@
+"""Log lines of a person: found by what they say, taken out with their feedback, and nobody else's with them."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from schemas.errors import InputError
+from tasks.lineage.privacy.log_lines import Traces, holds_them, remove_lines
+
+WORDS = "o vendedor sumiu e a caixa veio aberta"
+TRACES = Traces(frozenset({"Classifique: ruim"}), (WORDS,), ("a" * 32,))
+
+
+def line(request: str, prompt: str, **more: object) -> str:
+    return json.dumps({"request_id": request, "prompt": prompt, "completion": "ok", **more}, ensure_ascii=False)
+
+
+LINES = [
+    line("1", "Classifique: ruim"),
+    line("2", "Classifique: ruim demais"),
+    line("3", "Resuma. Avaliação: O VENDEDOR sumiu e a  caixa veio aberta!"),
+    line("4", "Outra", completion=f"cliente {'a' * 32}"),
+    line("5", "Outra", reference={"main_complaint": WORDS}),
+    '{"request_id": "6", "prompt": "cortada: o vendedor sumiu e a caixa veio aberta',
+    '{"request_id": "7", "prompt": "cortada',
+]
+FEEDBACK = [json.dumps({"request_id": str(number), "rating": 1}) for number in (1, 2, 3)]
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    (tmp_path / "feedback").mkdir()
+    (tmp_path / "2026-11-27.jsonl").write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    (tmp_path / "feedback" / "2026-11-27.jsonl").write_text("\n".join(FEEDBACK) + "\n", encoding="utf-8")
+    (tmp_path / "2026-11-27.jsonl").chmod(0o600)
+    return tmp_path
+
+
+def requests(file: Path) -> list[str]:
+    return [text.split('"')[3] for text in file.read_text(encoding="utf-8").splitlines()]
+
+
+def test_lines_are_found_by_prompt_by_words_by_id_and_where_they_were_cut_off(logs: Path) -> None:
+    assert remove_lines(logs, TRACES) == 7
+    assert requests(logs / "2026-11-27.jsonl") == ["2", "7"]
+    assert requests(logs / "feedback" / "2026-11-27.jsonl") == ["2"]
+    assert (logs / "2026-11-27.jsonl").stat().st_mode & 0o777 == 0o600
+    assert sorted(path.name for path in logs.iterdir()) == ["2026-11-27.jsonl", "feedback"]
+
+
+def test_a_second_time_there_is_nothing_to_take_out(logs: Path) -> None:
+    remove_lines(logs, TRACES)
+    before = (logs / "2026-11-27.jsonl").read_bytes()
+    assert remove_lines(logs, TRACES) == 0
+    assert (logs / "2026-11-27.jsonl").read_bytes() == before
+
+
+def test_tables_are_searched_too(tmp_path: Path) -> None:
+    table = pl.DataFrame({"prompt": ["Classifique: ruim", "Outra"], "completion": ["a", WORDS.upper()]})
+    table.vstack(pl.DataFrame({"prompt": ["Boa"], "completion": ["b"]})).write_parquet(tmp_path / "answers.parquet")
+    assert holds_them(tmp_path / "answers.parquet", TRACES)
+    assert remove_lines(tmp_path, TRACES) == 2
+    assert pl.read_parquet(tmp_path / "answers.parquet")["prompt"].to_list() == ["Boa"]
+    assert not holds_them(tmp_path / "answers.parquet", TRACES)
+
+
+def test_a_log_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"no table")
+    with pytest.raises(InputError, match=r"a\.parquet cannot be read"):
+        remove_lines(tmp_path, TRACES)
+    (tmp_path / "a.parquet").unlink()
+    (tmp_path / "a.jsonl").mkdir()
+    with pytest.raises(InputError, match=r"a\.jsonl cannot be read"):
+        remove_lines(tmp_path, TRACES)
