@@ -9,7 +9,7 @@ from flows.cli.chain import warm_up
 from flows.cli.options import LOOKED, Json, Overrides, Profile, emit
 from flows.cli.tables.forget import print_plan, print_report
 from flows.runtime.console import say
-from flows.runtime.session import BYTES_NEEDED, configure_prefect, session
+from flows.runtime.session import BYTES_NEEDED, configure_prefect, recorded, session
 from flows.runtime.signals import interruptible
 from flows.runtime.stores import existing_store
 from schemas.config.config import Config
@@ -56,7 +56,7 @@ def forget(
 
 def _apply(config: Config, identifier: str, *, as_json: bool) -> None:
     say(f"forgetting one person, state in {config.state.root}")
-    with session(config, bytes_needed=BYTES_NEEDED, meanwhile=lambda: warm_up(config)):
+    with session(config, bytes_needed=BYTES_NEEDED), recorded(config, meanwhile=lambda: warm_up(config)):
         # Prefect reads the session's settings when it is imported.
         from flows.forget import forget as forget_person  # noqa: PLC0415
 

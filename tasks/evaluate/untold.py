@@ -12,7 +12,7 @@ from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.evaluate.gate import PromotionGate
-from tasks.evaluate.wording import worded
+from tasks.report.wording import worded
 
 
 class UntoldPrompts(NamedTuple):

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tasks.evaluate.wording import worded
 from tasks.report.page import page_template
+from tasks.report.wording import worded
 
 PAGE_FILE: Final = "completions.html"
 DATA_FILES: Final = (
