@@ -9,21 +9,9 @@ from polars.exceptions import ComputeError, NoDataError
 
 from schemas.errors import InputError
 from schemas.store.faults import FIRST_ROW, first_fault, shown, shown_column
+from schemas.store.file_names import FILE_NAMES, require_tables
 from schemas.store.store import Store
 
-FILE_NAMES: Final = {
-    "orders": "olist_orders_dataset.csv",
-    "items": "olist_order_items_dataset.csv",
-    "payments": "olist_order_payments_dataset.csv",
-    "reviews": "olist_order_reviews_dataset.csv",
-    "customers": "olist_customers_dataset.csv",
-    "products": "olist_products_dataset.csv",
-    "sellers": "olist_sellers_dataset.csv",
-    "category_translation": "product_category_name_translation.csv",
-    "review_causes": "review_causes.csv",
-    "customer_hazards": "customer_hazards.csv",
-}
-HIDDEN_TABLES: Final = ("review_causes", "customer_hazards")
 TIMESTAMP_FORMAT: Final = "%Y-%m-%d %H:%M:%S"
 # polars reads "17" as the year 17 if the format has a four-digit year.
 FIRST_YEAR: Final = 1970
@@ -50,28 +38,6 @@ def read_store(folder: Path, *, complete: bool = False) -> Store:
     }
     _check_links(folder, tables)
     return Store(**tables)
-
-
-def require_tables(folder: Path) -> set[str]:
-    """Return the names in a store's folder, once every table has a file in it that is not empty; none is read.
-
-    Raises:
-        InputError: The folder cannot be read, or lacks a table, or one is empty.
-    """
-    try:
-        sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
-    except OSError as error:
-        raise InputError(
-            f"store folder {folder} cannot be read ({error.strerror}); give the folder of Olist's CSV files"
-        ) from None
-    needed = [name for table, name in FILE_NAMES.items() if table not in HIDDEN_TABLES]
-    if missing := [name for name in needed if name not in sizes]:
-        raise InputError(
-            f"store folder {folder} lacks {', '.join(missing)}; put Olist's CSV files there by these names"
-        )
-    if empty := [name for name in needed if not sizes[name]]:
-        raise InputError(f"{folder / empty[0]} is empty; export it again")
-    return set(sizes)
 
 
 def write_store(store: Store, folder: Path) -> None:

@@ -124,6 +124,9 @@ def _print_trees(graph: Graph, node: Node) -> None:
     tree = Tree(_label(node, ""), guide_style="dim")
     _facts(tree, node, all_of_them=True)
     for title, edges, end in (("came from", graph.before, "source"), ("led to", graph.after, "target")):
+        if node.kind == "version" and title == "led to" and not edges.get(node.key):
+            # A version is what all of it is for: it serves.
+            continue
         branch = tree.add(Text(title if edges.get(node.key) else f"{title} nothing", style="bold"))
         _grow(branch, graph, node.key, edges, end, {node.key})
     console.print(tree)
