@@ -65,7 +65,7 @@ def _carry_out(profile: str, overrides: list[str], state: Path | None, *, write:
         from flows.runtime.prefect_client import connected  # noqa: PLC0415
 
         with connected(address) as client:
-            planned = infra.plan(client, FOLDER, config)
+            planned = infra.plan(client, FOLDER, config, profile)
             if write:
                 infra.apply(client, planned, address, _say_written)
     server = shown(address)

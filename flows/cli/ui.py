@@ -15,9 +15,10 @@ import typer
 from filelock import FileLock, Timeout
 
 from flows.runtime.console import say
-from flows.runtime.session import UI_FILE, UI_LOCK, configure_prefect, running_server
+from flows.runtime.session import EXPERIMENT, UI_FILE, UI_LOCK, configure_prefect, running_server
 from flows.runtime.signals import sigterm_as_ctrl_c
 from schemas.errors import InputError, TucanoError
+from tasks.lineage.mlflow.run_tags import RETRAININGS
 from tasks.policy.child import end_group
 
 HOST = "127.0.0.1"
@@ -82,7 +83,7 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     address = f"http://{HOST}:{prefect_port}/api"
     commands = {
         "prefect": ("flows.runtime.prefect_server", str(prefect_port), str(mlflow_port)),
-        "mlflow": ("tasks.lineage.mlflow.pages", str(mlflow_home), str(mlflow_port)),
+        "mlflow": ("tasks.lineage.mlflow.pages", str(mlflow_home), str(mlflow_port), EXPERIMENT),
     }
     servers: list[subprocess.Popen[bytes]] = []
     try:
@@ -91,7 +92,7 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
         file.write_text(json.dumps({"prefect_api": address}), encoding="utf-8")
         _wait_for(servers, (prefect_port, mlflow_port), root)
         say(f"Prefect: http://{HOST}:{prefect_port}")
-        say(f"MLflow:  http://{HOST}:{mlflow_port}")
+        say(f"MLflow:  http://{HOST}:{mlflow_port}/{RETRAININGS}")
         say("Ctrl-C ends both; a `tucano retrain` started meanwhile is shown live")
         while all(server.poll() is None for server in servers):
             time.sleep(0.5)

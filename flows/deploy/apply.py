@@ -14,17 +14,19 @@ from flows.deploy.plan import Found, Plan, PlannedChange, Wanted, compare
 from flows.deploy.server import Server, read_server
 from flows.deploy.work_pools import found_pools, pool_warnings, template_of, wanted_pools
 from flows.runtime.prefect_client import refusal
+from flows.runtime.run_page import profile_tag
 from schemas.config.config import Config
 from schemas.errors import InputError
 
 
-def plan(client: SyncPrefectClient, folder: Path, config: Config) -> Plan:
+def plan(client: SyncPrefectClient, folder: Path, config: Config, profile: str) -> Plan:
     """Compare the files with the server, and change nothing.
 
     Args:
         client: Client of the server.
         folder: Folder of prefect.yaml and infra/.
         config: The profile that deployments run with.
+        profile: Its name or file, for the tags of their runs.
 
     Raises:
         InputError: A file is invalid, by itself or on this server.
@@ -32,7 +34,7 @@ def plan(client: SyncPrefectClient, folder: Path, config: Config) -> Plan:
     declared = read_declared(folder)
     server = read_server(client)
     pools = found_pools(declared, server.pools)
-    deployments = _wanted_deployments(declared, server, config)
+    deployments = _wanted_deployments(declared, server, config, profile)
     names = {thing.name for thing in deployments}
     known = names | set(server.deployment_names().values())
     _require_who_works(config, known)
@@ -87,7 +89,7 @@ def apply(client: SyncPrefectClient, planned: Plan, address: str, progress: Call
         progress(change)
 
 
-def _wanted_deployments(declared: Declared, server: Server, config: Config) -> list[Wanted]:
+def _wanted_deployments(declared: Declared, server: Server, config: Config, profile: str) -> list[Wanted]:
     templates = {pool.name: pool.base_job_template for pool in server.pools}
     templates |= {pool.name: dict(template_of(pool, declared)) for pool in declared.pools if pool.name not in templates}
     things = []
@@ -98,7 +100,8 @@ def _wanted_deployments(declared: Declared, server: Server, config: Config) -> l
                 f"{DEPLOYMENTS_FILE}, deployment {deployment.name}: neither {POOLS_FILE} nor the server has its work "
                 f"pool {pool}; they have {', '.join(sorted(templates)) or 'none'}"
             )
-        things.append(wanted_deployment(deployment, config, templates[pool]))
+        tagged = deployment.model_copy(update={"tags": (*deployment.tags, profile_tag(profile))})
+        things.append(wanted_deployment(tagged, config, templates[pool]))
     return things
 
 

@@ -4,12 +4,16 @@ Whatever looks at the one pipeline is in this file, for a file's tests stay in o
 """
 
 import json
+import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 from filelock import FileLock
 
@@ -213,7 +217,7 @@ def test_mlflow_shows_a_run_a_stage_under_one_parent_with_datasets_in_and_a_mode
 
     config = load_config(str(PROFILE), [f"state.root={pipeline.root}"])
     client = MlflowClient(mlflow_store(config.state)[0])
-    (experiment,) = [each for each in client.search_experiments() if each.name != "Default"]
+    (experiment,) = client.search_experiments()
     runs = client.search_runs([experiment.experiment_id])
     stages = {run.data.tags["stage"]: run for run in runs if run.info.status == "FINISHED" and "stage" in run.data.tags}
     assert set(stages) == set(STAGES)
@@ -226,6 +230,9 @@ def test_mlflow_shows_a_run_a_stage_under_one_parent_with_datasets_in_and_a_mode
         "audit",
     }
     assert client.get_metric_history(stages["train"].info.run_id, "reward")
+    # With one update on each batch nothing is ever clipped.
+    assert not [name for name in stages["train"].data.metrics if name.startswith("clip_ratio/")]
+    assert all(run.data.tags["mlflow.note.content"] for run in stages.values())
     shown = {file.path for file in client.list_artifacts(stages["evaluate"].info.run_id)}
     assert shown >= {"report.html", "report.json", "report.md", "forest.svg", "learning_curves.svg"}
     assert "overall.mean_difference" in stages["evaluate"].data.metrics
@@ -233,6 +240,28 @@ def test_mlflow_shows_a_run_a_stage_under_one_parent_with_datasets_in_and_a_mode
     (version,) = client.search_model_versions(f"name='{decision['model']}'")
     assert str(version.version) == decision["version"]
     assert ("champion" in version.aliases) == (decision["verdict"] == "promote")
+
+
+def test_mlflow_compares_retrainings_by_what_the_documents_say(pipeline: Pipeline) -> None:
+    from mlflow import MlflowClient
+
+    config = load_config(str(PROFILE), [f"state.root={pipeline.root}"])
+    client = MlflowClient(mlflow_store(config.state)[0])
+    (experiment,) = client.search_experiments()
+    runs = client.search_runs([experiment.experiment_id], "attributes.status = 'FINISHED'")
+    named = [run for run in runs if run.info.run_name.startswith("retrain-")]
+    assert len({run.info.run_name for run in named}) == len(named)
+    resumed, evaluation = named[-1], pipeline.resumed.document["evaluation"]
+    figures = resumed.data.metrics
+    assert figures["overall.mean_difference"] == evaluation["overall"]["mean_difference"]
+    assert {f"{task}.mean_difference" for task in evaluation["tasks"]} <= figures.keys()
+    verdict = pipeline.resumed.document["decision"]["verdict"]
+    assert figures["promoted"] == (verdict == "promote")
+    assert {name: resumed.data.tags[name] for name in ("verdict", "profile", "seed")} == {
+        "verdict": verdict,
+        "profile": "small",
+        "seed": "7",
+    }
 
 
 def test_prefect_shows_a_flow_a_stage_and_the_killed_runs_as_crashed(
@@ -244,9 +273,55 @@ def test_prefect_shows_a_flow_a_stage_and_the_killed_runs_as_crashed(
     with session_server(pipeline.root / "prefect.log") as address, SyncPrefectClient(address) as client:
         flows = {flow.id: flow.name for flow in client.read_flows()}
         runs = [(flows[run.flow_id], run.state.name) for run in client.read_flow_runs() if run.state]
+        done = [run for run in client.read_flow_runs() if run.state and flows[run.flow_id] == "retrain"]
+        artifacts = client.read_artifacts()
+    resumed = min((run for run in done if run.state.name == "Completed"), key=lambda run: run.start_time)
+    assert set(resumed.tags) == {
+        "profile:small",
+        "seed:7",
+        f"verdict:{pipeline.resumed.document['decision']['verdict']}",
+    }
+    # Whoever opens the run sees what came of it, and one bar.
+    assert {artifact.key for artifact in artifacts if artifact.created and artifact.created >= resumed.start_time} == {
+        *("progress", "audit-gate", "training", "evaluation", "promotion", "retraining")
+    }
     assert {name for name, _ in runs} == {"retrain", *FLOWS}
     assert {name for name, state in runs if state == "Crashed"} == {"retrain", "train"}
     assert not [name for name, state in runs if state == "Running"]
+
+
+def test_the_pages_call_the_port_that_they_are_on_and_a_kill_leaves_nothing_that_is_in_the_way(copied: Path) -> None:
+    command = [sys.executable, "-m", "flows", "ui", "--root", str(copied)]
+    ports = {"prefect": free_port(), "mlflow": free_port()}
+    chosen = [part for name, port in ports.items() for part in (f"--{name}-port", str(port))]
+    pages = {name: f"http://127.0.0.1:{port}" for name, port in ports.items()}
+    with subprocess.Popen([*command, *chosen], stderr=subprocess.PIPE, text=True, env=_at_home()) as ui:
+        assert ui.stderr is not None
+        said = [ui.stderr.readline() for _ in range(3)]
+        assert f"MLflow:  {pages['mlflow']}/retrainings\n" in said
+        assert httpx.get(f"{pages['prefect']}/ui-settings").json()["api_url"] == f"{pages['prefect']}/api"
+        assert httpx.get(f"{pages['prefect']}/mlflow/").headers["location"] == f"{pages['mlflow']}/"
+        assert "telemetry.info.alert.dismissed" in httpx.get(pages["mlflow"]).text
+        assert "viewStateShareKey=retrainings" in httpx.get(f"{pages['mlflow']}/retrainings").headers["location"]
+        second = subprocess.run(command, capture_output=True, text=True, env=_at_home(), check=False)
+        assert second.returncode == 2
+        assert f"another `tucano ui` serves the state folder {copied} at {pages['prefect']}" in second.stderr
+        servers = psutil.Process(ui.pid).children(recursive=True)
+        assert len(servers) >= 2
+        ui.kill()
+    _, left = psutil.wait_procs(servers, timeout=60)
+    assert left == []
+    with subprocess.Popen([*command, *chosen], stderr=subprocess.PIPE, text=True, env=_at_home()) as again:
+        assert again.stderr is not None
+        assert again.stderr.readline() == f"Prefect: {pages['prefect']}\n"
+        again.terminate()
+
+
+def _at_home() -> dict[str, str]:
+    """Return an environment without the tests' own settings of Prefect."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")} | {
+        "PYTHONPATH": str(REPOSITORY)
+    }
 
 
 def test_every_artifact_names_inputs_that_are_there(pipeline: Pipeline) -> None:

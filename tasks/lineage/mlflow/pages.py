@@ -12,25 +12,28 @@ from pathlib import Path
 from typing import Any, Final
 
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, open_client
+from tasks.lineage.mlflow.run_tags import RETRAININGS
 from tasks.policy.child import die_with_parent
 
 HOST: Final = "127.0.0.1"
 DATABASE: Final = "mlflow.db"
-REMEMBERED: Final[Mapping[str, bool]] = {
+REMEMBERED: Final[Mapping[str, bool | str]] = {
+    "mlflow.workflowType_v1": "machine_learning",
     "mlflow.telemetry.info.alert.dismissed_v1": True,
     "mlflow.settings.telemetry.enabled_v1": False,
     "mlflow.assistant.fab.autoOpenedOnFirstLoad_v1": True,
     "mlflow.assistant.panelOpen_v1": False,
 }
-"""What a browser's store begins with: the notice of usage data is untrue here, for telemetry is off in the server and
-in the page, and the assistant, which knows nothing of these runs, opens when it is asked for."""
+"""What a browser's store begins with: the pages open on runs and models instead of an agent's traces; the notice of
+usage data is untrue here, for telemetry is off in the server and in the page; and the assistant, which knows nothing of
+these runs, opens when it is asked for."""
 
 
 def quieted(page: str) -> str:
     """Return MLflow's page with what it remembers from the first visit on; a person's own choices stay."""
     entries = ";".join(
-        f"localStorage.getItem({json.dumps(name)})??localStorage.setItem({json.dumps(name)},{json.dumps(json.dumps(on))})"
-        for name, on in REMEMBERED.items()
+        f"localStorage.getItem({json.dumps(name)})??localStorage.setItem({json.dumps(name)},{json.dumps(json.dumps(value))})"
+        for name, value in REMEMBERED.items()
     )
     return page.replace("<head>", f"<head><script>{entries}</script>", 1)
 
@@ -43,12 +46,13 @@ def _quiet(response: Any) -> Any:
     return response
 
 
-def _main(folder: Path, port: int) -> None:
+def _main(folder: Path, port: int, experiment: str) -> None:
     threading.Thread(target=die_with_parent, daemon=True).start()
     store = f"{SQLITE_PREFIX}{folder / DATABASE}"
-    # The tables, where there are none yet; and this process sends no telemetry either.
-    open_client(store)
+    # This makes the tables where there are none yet; and without telemetry.
+    client = open_client(store)
     import uvicorn
+    from flask import redirect
     from mlflow.server import ARTIFACT_ROOT_ENV_VAR, ARTIFACTS_DESTINATION_ENV_VAR, BACKEND_STORE_URI_ENV_VAR
     from mlflow.server.constants import SERVE_ARTIFACTS_ENV_VAR
 
@@ -62,9 +66,15 @@ def _main(folder: Path, port: int) -> None:
     from mlflow.server import app as pages
     from mlflow.server.fastapi_app import app
 
+    def retrainings() -> Any:
+        known = client.get_experiment_by_name(experiment)
+        view = f"experiments/{known.experiment_id}/runs?viewStateShareKey={RETRAININGS}" if known else "experiments"
+        return redirect(f"/#/{view}")
+
+    pages.add_url_rule(f"/{RETRAININGS}", RETRAININGS, retrainings)
     pages.after_request(_quiet)
     uvicorn.run(app, host=HOST, port=port, log_level="warning")
 
 
 if __name__ == "__main__":
-    _main(Path(sys.argv[1]), int(sys.argv[2]))
+    _main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

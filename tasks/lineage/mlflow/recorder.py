@@ -20,7 +20,7 @@ from tasks.lineage.mlflow.client import (
     open_client,
 )
 from tasks.lineage.mlflow.logged_models import MODEL_KINDS, find_logged_model, log_model
-from tasks.lineage.mlflow.run_tags import EXPERIMENT_TAGS, KIND, NOTE, WHAT, origin_tags
+from tasks.lineage.mlflow.run_tags import EXPERIMENT_TAGS, NOTE, WHAT, origin_tags
 from tasks.lineage.store.artifacts import RECORD_FILE
 from tasks.lineage.store.settings import dotted
 
@@ -191,15 +191,15 @@ class Recorder:
                 f"the MLflow experiment {name} was deleted; restore it with `mlflow experiments restore "
                 f"--experiment-id {known.experiment_id}` and MLFLOW_TRACKING_URI={self._uri}"
             )
-        if KIND not in known.tags:
-            # One that an earlier version made.
-            for tag, text in EXPERIMENT_TAGS.items():
-                self._client.set_experiment_tag(known.experiment_id, tag, text)
+        for tag in EXPERIMENT_TAGS.keys() - known.tags.keys():
+            # An earlier version made it.
+            self._client.set_experiment_tag(known.experiment_id, tag, EXPERIMENT_TAGS[tag])
         return str(known.experiment_id)
 
     def _hide_default_experiment(self) -> None:
         """Delete the empty experiment that MLflow puts into each new store; another's runs in it keep it."""
-        if not self._client.search_runs([DEFAULT_EXPERIMENT], max_results=1):
+        shown = self._client.get_experiment(DEFAULT_EXPERIMENT).lifecycle_stage != "deleted"
+        if shown and not self._client.search_runs([DEFAULT_EXPERIMENT], max_results=1):
             self._client.delete_experiment(DEFAULT_EXPERIMENT)
 
     def _start(self, name: str, tags: Mapping[str, str]) -> str:

@@ -1,6 +1,7 @@
 """Tags of runs and experiments that MLflow's own pages show: origin, description, and kind of experiment."""
 
 import getpass
+import json
 import os
 from collections.abc import Mapping
 from functools import cache
@@ -12,12 +13,19 @@ from tasks.lineage.mlflow.client import USER_VARIABLE
 
 NOTE: Final = "mlflow.note.content"
 """Tag of the description of a run or an experiment, in Markdown."""
-KIND: Final = "mlflow.experimentKind"
+RETRAININGS: Final = "retrainings"
+"""Name of the view of the experiment's runs by which retrainings are compared."""
+_COLUMNS: Final = (
+    *("attributes.`Duration`", "tags.`verdict`", "tags.`profile`"),
+    *(f"metrics.`{name}`" for name in ("promoted", "overall.mean_difference", "ground_truth.mean_difference")),
+)
 EXPERIMENT_TAGS: Final[Mapping[str, str]] = {
-    # Otherwise the pages take the experiment for an agent's, and open on charts of its use.
-    KIND: "custom_model_development",
+    # What MLflow sets where somebody says that an experiment is of models, and not of an agent.
+    "mlflow.experimentKind": "custom_model_development",
     NOTE: "A run here is a retraining or a monitoring, and a run in it a stage. Of retrainings compare `promoted`, "
     "`overall.mean_difference`, the tasks' `mean_difference` and `ground_truth.mean_difference`.",
+    # As MLflow keeps a view that somebody shares; its table shows no metric otherwise.
+    f"mlflow.sharedViewState.{RETRAININGS}": json.dumps({"selectedColumns": _COLUMNS}),
 }
 WHAT: Final[Mapping[ArtifactKind, str]] = {
     "prompts": "Prompts of the shop's tasks with reference answers, and the store that they are about.",

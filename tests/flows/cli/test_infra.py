@@ -112,7 +112,7 @@ def test_what_is_applied_is_all_there_and_applied_again_it_is_left_alone(team: T
 
     deployment = team.client.read_deployment_by_name("retrain/retrain")
     assert deployment.parameters["config"]["state"]["root"] == str(team.folder / "state")
-    assert (deployment.work_pool_name, deployment.tags) == ("cpu", ["retrain"])
+    assert (deployment.work_pool_name, sorted(deployment.tags)) == ("cpu", ["profile:local", "retrain"])
     assert deployment.global_concurrency_limit is not None
     assert deployment.global_concurrency_limit.limit == 1
     assert deployment.schedules[0].schedule.model_dump()["timezone"] == "America/Sao_Paulo"
@@ -288,7 +288,7 @@ def test_what_somebody_else_makes_or_deletes_between_the_plan_and_the_write_is_o
     team.applied()
     before(team.client)
     config = load_config("local", [f"state.root={team.folder / 'state'}"])
-    planned = apply.plan(team.client, team.folder, config)
+    planned = apply.plan(team.client, team.folder, config, "local")
     meanwhile(team.client)
     with pytest.raises(InputError) as refused:
         apply.apply(team.client, planned, team.server, lambda change: None)

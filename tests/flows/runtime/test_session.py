@@ -13,8 +13,9 @@ import psutil
 import pytest
 from filelock import FileLock
 
+from flows.runtime import session as module
 from flows.runtime.prefect_server import reachable, session_server
-from flows.runtime.session import LOCK_FILE, session
+from flows.runtime.session import LOCK_FILE, UI_FILE, UI_LOCK, running_server, session
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
@@ -48,6 +49,16 @@ def test_a_nearly_full_disk_is_refused_before_work_starts(tmp_path: Path) -> Non
     with pytest.raises(InputError, match="GB free and the run needs"), session(_config(tmp_path), bytes_needed=10**18):
         pass
     assert not (tmp_path / "prefect").exists()
+
+
+def test_what_a_killed_ui_left_behind_is_no_server_even_where_another_folders_server_has_its_port(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "reachable", lambda _: True)
+    (tmp_path / UI_FILE).write_text('{"prefect_api": "http://127.0.0.1:4200/api"}', encoding="utf-8")
+    assert running_server(tmp_path) is None
+    with FileLock(tmp_path / UI_LOCK):
+        assert running_server(tmp_path) == "http://127.0.0.1:4200/api"
 
 
 def refusal(root: Path) -> str:

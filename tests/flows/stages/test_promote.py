@@ -224,6 +224,10 @@ def test_a_held_version_is_registered_and_described_and_no_alias_moves(
     assert "This version is held" in (result.path / "README.md").read_text(encoding="utf-8")
     assert model.aliases == {"champion": "1"}
     assert world.registry.version(model.name, "2").verdict == "hold"
+    registered = world.registry._client.get_registered_model(model.name)
+    assert "models:/NAME@ALIAS" in registered.description
+    held = world.registry._client.get_model_version(model.name, "2")
+    assert "This version is held" in held.description
 
 
 def test_run_again_it_is_skipped_and_nothing_moves(world: Promotable, model: Model, children: Children) -> None:

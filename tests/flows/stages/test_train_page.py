@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from flows.stages import train_page
-from flows.stages.train_page import TrainingPage
+from flows.stages.train_page import TrainingArtifact, TrainingPage
 from schemas.errors import InputError
 from schemas.progress import silent
 from tasks.policy.child import run_child
@@ -52,8 +52,25 @@ def said(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     yield lines
 
 
+Shown = list[dict[str, Any]]
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> Shown:
+    """Return what the run's page shows, in the order of the writes."""
+    writes: Shown = []
+
+    def show(**named: Any) -> str:
+        assert named["key"] == "training"
+        writes.append(named)
+        return "id 1"
+
+    monkeypatch.setattr(train_page, "show_markdown", show)
+    return writes
+
+
 def _page(run: Any, seconds: float) -> TrainingPage:
-    return TrainingPage(run, "train-seed5", seconds_between_writes=seconds)
+    return TrainingPage(run, "train-seed5", TrainingArtifact(), seconds_between_writes=seconds)
 
 
 def test_all_that_came_since_the_last_write_is_written_at_once_and_the_rest_at_the_end() -> None:
@@ -128,25 +145,31 @@ def test_metrics_that_mlflow_never_takes_fail_the_stage_but_hide_no_other_failur
     assert said == []
 
 
-def test_an_alarm_is_said_logged_and_shown_with_those_before_it(
-    said: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    logged: list[str] = []
-    shown: list[dict[str, str]] = []
+def test_metrics_that_a_training_cannot_move_are_left_out() -> None:
+    run = Recording()
+    with TrainingPage(run, "train", TrainingArtifact(), always_zero=("clip_ratio/",)) as page:
+        page.metrics(1, {"clip_ratio/low_mean": 0.0, "reward": 0.5})
+    assert run.writes == [[(1, {"reward": 0.5})]]
 
-    class Logger:
-        def warning(self, text: str) -> None:
-            logged.append(text)
 
-    monkeypatch.setattr(train_page, "get_run_logger", Logger)
-    monkeypatch.setattr(train_page, "create_markdown_artifact", lambda **named: shown.append(named))
+def test_an_alarm_is_said_logged_and_shown_with_those_before_it(said: list[str], shown: Shown) -> None:
     with _page(Recording(), NEVER) as page:
         page.alarm("ceiling", 12, "too long; allow more")
         page.alarm("zero_variance", 20, "nothing is learnt")
-    assert said == logged
     assert said[0] == "train-seed5: alarm ceiling at step 12: too long; allow more"
-    assert [each["key"] for each in shown] == ["training-alarms"] * 2
     assert shown[1]["markdown"] == (
-        "**train-seed5**\n\n| step | alarm | what is wrong |\n|---|---|---|\n"
-        "| 12 | ceiling | too long; allow more |\n| 20 | zero_variance | nothing is learnt |\n"
+        "## train-seed5: alarms\n\n"
+        "- step 12, **ceiling**: too long; allow more\n- step 20, **zero_variance**: nothing is learnt"
+    )
+
+
+def test_all_trainings_of_a_run_share_one_artifact(shown: Shown) -> None:
+    artifact = TrainingArtifact()
+    pages = [TrainingPage(Recording(), name, artifact) for name in ("train-seed2", "train-seed1")]
+    for page in pages:
+        page.part("-push", "preflight", "passed")
+        page.part("-push", "preflight", "failed")
+    assert [each["instead_of"] for each in shown] == [None, *["id 1"] * 3]
+    assert shown[-1]["markdown"] == (
+        "## train-seed1-push: preflight\n\nfailed\n\n## train-seed2-push: preflight\n\nfailed"
     )

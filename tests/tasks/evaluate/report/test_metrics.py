@@ -1,6 +1,8 @@
 """MLflow gets the same numbers of an evaluation and of a version, and none that is not known."""
 
-from tasks.evaluate.report.metrics import metrics_of_report
+import pytest
+
+from tasks.evaluate.report.metrics import compared_figures, metrics_of_report
 from tests.tasks.evaluate.small_comparison import claimed, comparison
 
 FIGURES = {"mean_base", "mean_tuned", "mean_difference", "ci_low", "ci_high", "p_signflip", "p_holm", "p_harm"}
@@ -36,3 +38,17 @@ def test_what_is_not_known_is_left_out() -> None:
 def test_the_best_baseline_and_the_variety_are_plotted_too() -> None:
     metrics = metrics_of_report(claimed().report())
     assert (metrics["push.best_baseline"], metrics["push.variety"]) == (0.7, 0.75)
+
+
+@pytest.mark.parametrize(("verdict", "promoted"), [("promote", 1.0), ("hold", 0.0)])
+def test_retrainings_are_compared_by_few_figures_of_the_same_names(verdict: str, promoted: float) -> None:
+    compared = comparison(with_truth=True)
+    report = compared.report()
+    report["gate"] = {**report["gate"], "verdict": verdict}
+    figures = compared_figures(report)
+    assert figures.pop("promoted") == promoted
+    assert figures.items() <= metrics_of_report(report).items()
+    assert set(figures) == {
+        *(f"overall.{name}" for name in ("mean_base", "mean_tuned", "mean_difference")),
+        *(f"{scope}.mean_difference" for scope in ("ground_truth", *compared.tasks)),
+    }

@@ -14,7 +14,10 @@ import pytest
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.errors import GateRefused, InputError, Interrupted
+from schemas.source import REPOSITORY
+from tasks.lineage.mlflow.client import open_client
 from tasks.lineage.mlflow.recorder import Recorder
+from tasks.lineage.mlflow.run_tags import WHAT, origin_tags
 
 pytestmark = pytest.mark.integration
 
@@ -82,6 +85,51 @@ def test_a_stage_is_a_run_below_the_pipelines(recorder: Recorder, client: Any) -
     assert inputs["base"].dataset.digest == "2" * 36
     assert json.loads(inputs["base"].dataset.source) == {"uri": f"artifact://base/{'2' * 64}"}
     assert "2" * 64 in [tag.value for tag in inputs["base"].tags]
+
+
+def test_a_run_says_who_made_it_and_from_which_commit_and_a_stage_what_it_made(recorder: Recorder, client: Any) -> None:
+    with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "audit", {}, {}) as stage:
+        stage.log_output(artifact("audit", "8"))
+    for run in (client.get_run(pipeline), client.get_run(stage.run_id)):
+        assert run.data.tags["mlflow.source.name"] == "tucano"
+        assert run.data.tags["mlflow.user"]
+        assert ("mlflow.source.git.commit" in run.data.tags) == (REPOSITORY / ".git").exists()
+    assert client.get_run(stage.run_id).data.tags["mlflow.note.content"] == WHAT["audit"]
+
+
+def test_a_machine_without_repository_and_user_name_has_neither_tag(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody() -> str:
+        raise KeyError("uid not found")
+
+    monkeypatch.setattr("mlflow.utils.git_utils.get_git_commit", lambda _: None)
+    monkeypatch.setattr("getpass.getuser", nobody)
+    assert set(origin_tags.__wrapped__()) == {"mlflow.source.name", "mlflow.source.type"}
+
+
+def test_results_are_on_the_pipelines_run_and_said_again_they_are_the_same(recorder: Recorder, client: Any) -> None:
+    with recorder.pipeline("p", {}) as pipeline:
+        for _ in range(2):
+            recorder.conclude(pipeline, {"promoted": 1.0}, {"verdict": "promote"}, "It is **better**.")
+    run = client.get_run(pipeline)
+    assert run.data.metrics == {"promoted": 1.0}
+    assert (run.data.tags["verdict"], run.data.tags["mlflow.note.content"]) == ("promote", "It is **better**.")
+
+
+def test_the_experiment_opens_on_its_runs_and_no_empty_one_stands_beside_it(recorder: Recorder, client: Any) -> None:
+    (experiment,) = client.search_experiments()
+    assert experiment.name == EXPERIMENT
+    assert experiment.tags["mlflow.experimentKind"] == "custom_model_development"
+
+
+def test_an_experiment_of_an_earlier_version_is_described_too_and_anothers_runs_stay(tmp_path: Path) -> None:
+    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    client = open_client(uri)
+    client.create_experiment(EXPERIMENT)
+    client.create_run("0")
+    Recorder(uri, tmp_path / "artifacts", EXPERIMENT)
+    Recorder(uri, tmp_path / "artifacts", "another")
+    assert {each.name for each in client.search_experiments()} == {"Default", EXPERIMENT, "another"}
+    assert "mlflow.note.content" in client.get_experiment_by_name(EXPERIMENT).tags
 
 
 def test_stages_at_once_may_read_the_same_artifact(recorder: Recorder) -> None:
