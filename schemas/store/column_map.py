@@ -87,16 +87,9 @@ class MappedPrompts(MappedFile):
         return self
 
     @model_validator(mode="after")
-    def _no_answer_is_asked_for_in_its_prompt(self) -> Self:
-        named = {name: ours for ours, name in self.columns.items() if ours not in IDENTITIES}
-        for field, name in self.reference.items():
-            if name in named and field not in GIVEN_IN_PROMPT:
-                raise ValueError(
-                    f"column {name!r} is both {named[name]} and reference.{field}, so that the answer would stand in "
-                    "its own prompt; map one of them to another column"
-                )
-        _refuse_twice({name: column for name, column in self.columns.items() if name not in IDENTITIES})
-        _refuse_twice(self.reference)
+    def _no_column_means_two_things(self) -> Self:
+        if self.task is not None:
+            refuse_answers_in_prompts(self.columns, self.reference)
         return self
 
 
@@ -176,6 +169,28 @@ def reference_fields(task: TaskName) -> tuple[str, ...]:
     if model is ExtractionReference:
         return ("rating", *ExtractionFields.model_fields)
     return tuple(model.model_fields)
+
+
+def refuse_answers_in_prompts(columns: Columns, reference: Columns) -> None:
+    """Refuse a column that is mapped twice for one task, or whose answer would stand in its own prompt.
+
+    Args:
+        columns: Columns of identities, and of the inputs of one task.
+        reference: Columns of its reference.
+
+    Raises:
+        ValueError: Names the column.
+    """
+    inputs = {ours: name for ours, name in columns.items() if ours not in IDENTITIES}
+    named = {name: ours for ours, name in inputs.items()}
+    for field, name in reference.items():
+        if name in named and field not in GIVEN_IN_PROMPT:
+            raise ValueError(
+                f"column {name!r} is both {named[name]} and reference.{field}, so that the answer would stand in its "
+                "own prompt; map one of them to another column"
+            )
+    _refuse_twice(inputs)
+    _refuse_twice(reference)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -73,6 +73,11 @@ def pseudonym(key: bytes, identifier: str) -> str:
     return hmac.digest(key, plain.encode(), "sha256").hex()[:DIGITS]
 
 
+def known_as(state: Path, identifier: str) -> str | None:
+    """Return the pseudonym that an identifier would have in the artifacts of a state folder; None without a key."""
+    return pseudonym(open_key(state), identifier) if (state / KEY_FILE).is_file() else None
+
+
 def personal_kinds(columns: Iterable[tuple[str, str, pl.Series]], is_personal: IsPersonal) -> list[str]:
     """Return the kinds of identities that hold personal data anywhere, in the order of `KINDS`.
 

@@ -19,6 +19,8 @@ from schemas.store.column_map import (
     MappedTableFile,
     did_you_mean,
     read_column_map,
+    reference_fields,
+    refuse_answers_in_prompts,
 )
 from tasks.commerce.registry import TASKS
 from tasks.synthesize.own.cells import Cells, as_identifiers
@@ -33,6 +35,9 @@ FOLLOWING: Final[Mapping[str, Mapping[str, str]]] = {
 """Identities of a table that follow from another column where they are not mapped: without a customer's id each order
 is of a person of its own, and without a review's each order has one."""
 
+NO_TABLES: Final = (
+    "its queries run on the shop's tables, of which the column map has none; add [[tables]], of orders at least"
+)
 Identities = Mapping[str, pl.Series]
 """Identities of a file's rows, by our column."""
 
@@ -166,6 +171,13 @@ def _check_inputs(place: str, prompts: MappedPrompts) -> None:
     if PROMPT in given and len(given) > 1:
         others = ", ".join(name for name in given if name != PROMPT)
         raise InputError(f"{place}: {PROMPT} is the whole text, and {others} would be no part of it; map either")
+    for task in prompts.tasks:
+        columns = {ours: name for ours, name in prompts.columns.items() if ours in {*TASKS[task].inputs.model_fields}}
+        reference = {ours: name for ours, name in prompts.reference.items() if ours in reference_fields(task)}
+        try:
+            refuse_answers_in_prompts(columns, reference)
+        except ValueError as error:
+            raise InputError(f"{place}: as {task}, {error}") from None
     missing = [name for name, field in inputs.items() if field.is_required() and name not in given]
     if PROMPT not in given and (missing if prompts.task else not given):
         raise InputError(
@@ -176,7 +188,4 @@ def _check_inputs(place: str, prompts: MappedPrompts) -> None:
 def _refuse_queries_without_tables(path: Path, column_map: ColumnMap) -> None:
     if column_map.tables or not any(file.task == "sql_qa" for file in column_map.prompts):
         return
-    raise InputError(
-        f"column map {path}: questions of sql_qa are answered by queries on the shop's tables, and it maps none; add "
-        "[[tables]], of orders at least"
-    )
+    raise InputError(f"column map {path} has rows of sql_qa, and {NO_TABLES}")
