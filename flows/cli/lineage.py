@@ -1,11 +1,9 @@
 """Command `tucano lineage`: origins and descendants of an artifact, its integrity, and why two models differ."""
 
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 
@@ -22,9 +20,7 @@ from tasks.lineage.graph.page import write_page
 from tasks.lineage.privacy.forget import reached
 from tasks.lineage.store.verify import verify
 from tasks.report.language import spoken
-from tasks.synthesize.own.identities import known_as
-
-Found = TypeVar("Found")
+from tasks.synthesize.own.identities import find_known
 
 
 def lineage(
@@ -79,7 +75,7 @@ def lineage(
 
 def _walk(config: Config, text: str, html: Path | None, *, long: bool) -> dict[str, Any]:
     walker = open_walker(config)
-    walked = walker.walk(_found(config, text, walker.find))
+    walked = walker.walk(find_known(config.state.root, text, walker.find))
     if long or (walked.kind == "run" and len(walked.subjects) > 1):
         print_lineage(walked)
     else:
@@ -93,7 +89,7 @@ def _walk(config: Config, text: str, html: Path | None, *, long: bool) -> dict[s
 
 def _verify(config: Config, text: str) -> dict[str, Any]:
     walker = open_walker(config)
-    artifacts = walker.artifacts(_found(config, text, walker.find))
+    artifacts = walker.artifacts(find_known(config.state.root, text, walker.find))
     with stage_progress("verify") as progress:
         findings = verify(artifact_store(config), artifacts, progress)
     print_findings(text, len(artifacts), findings)
@@ -114,19 +110,6 @@ def _diff(config: Config, one: str, other: str) -> dict[str, Any]:
 
 
 def _forget(config: Config, identifier: str) -> dict[str, Any]:
-    found = _found(config, identifier, partial(reached, open_inventory(config)))
+    found = find_known(config.state.root, identifier, partial(reached, open_inventory(config)))
     print_reached(found)
     return found.document()
-
-
-def _found(config: Config, text: str, find: Callable[[str], Found]) -> Found:
-    """Find what a text names; a person's e-mail address, CPF or telephone number stands in artifacts as a pseudonym."""
-    try:
-        return find(text)
-    except InputError:
-        pseudonym = known_as(config.state.root, text)
-        if pseudonym is None:
-            raise
-        with suppress(InputError):
-            return find(pseudonym)
-        raise

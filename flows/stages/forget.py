@@ -1,8 +1,9 @@
 """Forgetting of a person, step by step: logs, data, weights, and all that held or learned what is gone."""
 
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.tables.person import Person
 from schemas.tables.prompts import SPLITS, read_prompts
+from schemas.tables.prompts_summary import PromptsSummary
 from tasks.curate.files import split_file
 from tasks.curate.forget import is_theirs, refuse_too_few, vacancies_without
 from tasks.curate.forget import without_person as dataset_without
@@ -29,8 +31,9 @@ from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.privacy.forget import Reached, reached
 from tasks.lineage.privacy.forgetting import Forgetting, Retraced, planned, to_remove
 from tasks.lineage.privacy.log_lines import Traces, holds_them, traces_of
-from tasks.lineage.store.inventory import Inventory, read_inventory
+from tasks.lineage.store.inventory import Inventory, read_inventory, short
 from tasks.synthesize.forget import without_person as prompts_without
+from tasks.synthesize.own.identities import find_known
 
 DATA_STAGES: Final = {"prompts": "synthesize", "dataset": "curate"}
 """Stages whose artifacts are made again without the person, by role: all others are made from these."""
@@ -38,7 +41,7 @@ ANSWERS_FILE: Final = "answers.parquet"
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundPerson:
     """What a person's data reached, and what finds them; only in memory."""
 
     reached: Reached
@@ -46,18 +49,18 @@ class Found:
     traces: Traces
 
 
-def look(config: Config, identifier: str) -> Found:
+def look(config: Config, identifier: str) -> FoundPerson:
     """Find what a person's data reached.
 
     Raises:
         InputError: Nothing has the identifier.
     """
     inventory = read_inventory(artifacts_folder(config))
-    found = reached(inventory, identifier)
-    return Found(found, found.person, traces_of(inventory, found.person))
+    found = find_known(config.state.root, identifier, partial(reached, inventory))
+    return FoundPerson(found, found.person, traces_of(inventory, found.person))
 
 
-def plan(config: Config, found: Found, subject: str) -> Forgetting:
+def plan(config: Config, found: FoundPerson, subject: str) -> Forgetting:
     """Return what has to be done, before anything is.
 
     Raises:
@@ -82,7 +85,7 @@ def plan(config: Config, found: Found, subject: str) -> Forgetting:
             "splits": splits,
             "trainings": named,
             "holding": {**state.holding, **dict.fromkeys(monitored, "monitoring")},
-            "unreached": (*state.doubts, *unread, *blind, *_elsewhere(config)),
+            "unreached": (*state.doubts, *unread, *blind, *_of_logs(inventory), *_elsewhere(config)),
         }
     )
 
@@ -203,6 +206,20 @@ def _monitorings_with(inventory: Inventory, traces: Traces) -> tuple[tuple[str, 
         except InputError as error:
             unread.append(f"{error}, so nobody was looked for in it")
     return tuple(found), tuple(unread)
+
+
+def _of_logs(inventory: Inventory) -> Iterator[str]:
+    """Yield a sentence for each artifact with prompts of production, which have no ids."""
+    for record in inventory.of_kind("prompts"):
+        try:
+            served = PromptsSummary.read(inventory.folder(record.sha256)).served or {}
+        except (OSError, ValueError):
+            continue  # It is among what cannot be searched, or an older one.
+        if any(served.values()):
+            yield (
+                f"prompts {short(record.sha256)} has {sum(served.values())} prompts of logs, which have no ids, so "
+                "nobody was looked for among them"
+            )
 
 
 def _elsewhere(config: Config) -> tuple[str, ...]:

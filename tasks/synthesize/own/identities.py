@@ -8,12 +8,15 @@ pseudonyms, by which a held-out customer stays held out when the files grow.
 import hmac
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import polars as pl
 
 from schemas.errors import InputError
+
+Found = TypeVar("Found")
 
 KEY_FILE: Final = "identity.key"
 """File of the state folder with the key."""
@@ -107,3 +110,25 @@ def replaced(values: pl.Series, key: bytes) -> pl.Series:
     known = values.drop_nulls().unique(maintain_order=True)
     pseudonyms = pl.Series([pseudonym(key, each) for each in known], dtype=pl.String)
     return values.replace_strict(known, pseudonyms, default=None, return_dtype=pl.String)
+
+
+def find_known(state: Path, text: str, find: Callable[[str], Found]) -> Found:
+    """Find what a text names; a person's e-mail address, CPF or telephone number stands in artifacts as a pseudonym.
+
+    Args:
+        state: The state folder, which has the key.
+        text: The text, as a user gives it.
+        find: Finds what a text names, or raises an InputError.
+
+    Raises:
+        InputError: Nothing has that name, as it is or as a pseudonym.
+    """
+    try:
+        return find(text)
+    except InputError:
+        known = known_as(state, text)
+        if known is None:
+            raise
+        with suppress(InputError):
+            return find(known)
+        raise

@@ -124,3 +124,18 @@ def age(place: Path, days: int) -> None:
 def _folder(path: Path) -> Path:
     path.mkdir()
     return path
+
+
+def test_what_is_removed_takes_no_bytes_that_another_has(tmp_path: Path) -> None:
+    shared = SharedArtifacts(str(tmp_path / "place"))
+    gone, content = made(tmp_path / "one", {"a.bin": b"common", "b.json": b"own"})
+    shared.push(gone, content)
+    stays, content = made(tmp_path / "two", {"a.bin": b"common"})
+    shared.push(stays, content)
+    assert shared.remove([gone.sha256]) == 1
+    assert shared.remove([gone.sha256]) == 0
+    with pytest.raises(NotShared):
+        shared.pull(gone.sha256, tmp_path)
+    (tmp_path / "draft").mkdir()
+    assert shared.pull(stays.sha256, tmp_path / "draft").sha256 == stays.sha256
+    assert len(blobs(tmp_path / "place")) == 1

@@ -240,3 +240,46 @@ def test_a_stages_own_failure_stays_its_own(store: ArtifactStore, tmp_path: Path
         raise refused
     with pytest.raises(FileNotFoundError), store.draft() as draft:
         (draft / "missing").read_bytes()
+
+
+def test_what_is_removed_is_gone_and_removing_it_again_changes_nothing(store: ArtifactStore) -> None:
+    gone, stays = commit(store), commit(store, {"other": b"rows"})
+    for _ in range(2):
+        store.remove(gone.sha256)
+        assert not store.is_whole(gone.sha256)
+        assert store.is_whole(stays.sha256)
+        assert [record.sha256 for record in store.records("dataset")] == [stays.sha256]
+
+
+def test_a_record_names_other_inputs_and_is_as_whole_as_before(store: ArtifactStore) -> None:
+    record = commit(store)
+    assert not store.relink(record.sha256, {"a" * 64: "b" * 64})
+    assert store.record(record.sha256) == record
+    assert store.relink(record.sha256, {"e" * 64: "b" * 64})
+    store.verify(record.sha256)
+    assert store.record(record.sha256) == record.model_copy(update={"inputs": {"prompts": "b" * 64}})
+
+
+@pytest.mark.parametrize("renames", [1, 2, 3])
+def test_a_relinking_that_was_killed_is_finished_by_the_next(
+    store: ArtifactStore, monkeypatch: pytest.MonkeyPatch, renames: int
+) -> None:
+    record, left, replace = commit(store), renames, Path.replace
+
+    class Killed(BaseException):
+        pass
+
+    def replace_until_killed(self: Path, target: Path) -> Path:
+        nonlocal left
+        left -= 1
+        found = replace(self, target)
+        if not left:
+            raise Killed
+        return found
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(Path, "replace", replace_until_killed)
+        store.relink(record.sha256, {"e" * 64: "b" * 64})
+    store.relink(record.sha256, {"e" * 64: "b" * 64})
+    store.verify(record.sha256)
+    assert store.record(record.sha256).inputs == {"prompts": "b" * 64}

@@ -1,0 +1,96 @@
+"""`tucano forget`: what it would do, whom it does not know, and what it refuses, each in one sentence."""
+
+import json
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from flows.runtime.session import LOCK_FILE
+from tasks.lineage.privacy.report import FORMAT, write_report
+from tasks.lineage.privacy.signature import Signer
+from tests.flows.command import Ended, in_this_process
+from tests.tasks.lineage.small_world import ANA, MODEL, World, make_world
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return make_world(tmp_path_factory.mktemp("state") / "artifacts")
+
+
+def tucano(root: Path, *arguments: str | Path) -> Ended:
+    return in_this_process("forget", *arguments, "--set", f"state.root={root}")
+
+
+def refuses(ended: Ended, code: int, sentence: str) -> None:
+    assert ended.returncode == code, ended.stderr
+    assert sentence in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def reported(root: Path, identifier: str) -> Path:
+    signer = Signer(root)
+    subject = signer.subject(identifier)
+    return write_report(
+        root, {"format": FORMAT, "subject": subject, "finished_at": "2026-11-27T12:00:00+00:00"}, signer
+    )
+
+
+def test_what_would_be_done_is_said_and_nothing_changes(world: World) -> None:
+    before = sorted(world.root.rglob("*"))
+    ended = tucano(world.root.parent, ANA, "--json")
+    assert ended.returncode == 0, ended.stderr
+    document = json.loads(ended.stdout)
+    assert (document["prompts"], document["artifacts"], document["learned"]) == (2, 3, 4)
+    assert document["versions"] == [f"{MODEL}/1"]
+    assert "nothing was changed" in ended.stderr
+    assert sorted(world.root.rglob("*")) == before
+    assert not (world.root.parent / "forget.key").exists()
+
+
+@pytest.mark.parametrize("identifier", ["Ana Maria", "nobody"])
+def test_whom_nothing_names_is_one_sentence(world: World, identifier: str) -> None:
+    refuses(tucano(world.root.parent, identifier), 2, f"has '{identifier}' as customer_unique_id")
+
+
+def test_a_state_folder_without_artifacts_knows_nobody(tmp_path: Path) -> None:
+    refuses(tucano(tmp_path, ANA), 2, "has no artifacts, so nobody is known there")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "give the ID of whom to forget, or --verify"),
+        ((ANA, "--verify", "report.json"), "give the ID of whom to forget, or --verify"),
+        ((ANA, "--apply", "--dry-run"), "--apply and --dry-run ask for different things"),
+        (("--verify", "report.json", "--apply"), "--apply and --verify ask for different things"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(world: World, arguments: tuple[str, ...], sentence: str) -> None:
+    refuses(tucano(world.root.parent, *arguments), 2, sentence)
+
+
+def test_during_a_training_it_is_refused(world: World) -> None:
+    with FileLock(world.root.parent / LOCK_FILE):
+        refuses(tucano(world.root.parent, ANA, "--apply"), 2, "another tucano is at work in the state folder")
+
+
+def test_a_second_time_there_is_nothing_to_do(world: World) -> None:
+    root = world.root.parent
+    report = reported(root, "forgotten before")
+    ended = tucano(root, "forgotten before", "--json")
+    assert ended.returncode == 0, ended.stderr
+    assert "nothing is left to do" in ended.stderr
+    assert json.loads(ended.stdout) == {"report": str(report)}
+    refuses(tucano(root, "nobody"), 2, "no table of the")
+
+
+def test_a_report_is_verified_and_an_altered_one_refused(world: World, tmp_path: Path) -> None:
+    root = world.root.parent
+    report = reported(root, "somebody")
+    ended = tucano(root, "--verify", report, "--json")
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["own_key"] is True
+    assert json.loads(tucano(tmp_path, "--verify", report, "--json").stdout)["own_key"] is False
+    report.write_text(report.read_text(encoding="utf-8").replace("12:00", "13:00"), encoding="utf-8")
+    refuses(tucano(root, "--verify", report), 3, "was changed after it was signed")
