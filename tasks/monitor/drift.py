@@ -69,20 +69,27 @@ class DriftSeries:
     loss: float | None
     """Evaluation's mean minus this one, over the answers from then until the alarm; None without an alarm."""
 
-    def reason(self) -> str:
-        """State the alarm in words, without the name; empty without one."""
+    @property
+    def loss_in_words(self) -> str:
+        """State what fell, and by how much; empty without an alarm."""
         if self.loss is None:
             return ""
-        points = f"{100 * self.loss:.0f} in 100 answers"
-        lost = {
+        points = f"{100 * self.loss:.0f} more of 100 answers"
+        return {
             "reward": f"reward {self.loss:.3f} below what the evaluation measured",
             "form": f"form {self.loss:.3f} below that of the evaluation's answers",
-            "answered": f"{points} more are empty or a refusal than at the evaluation",
-            "valid": f"{points} more have no valid form than at the evaluation",
+            "answered": f"{points} are empty or a refusal than at the evaluation",
+            "valid": f"{points} have no valid form than at the evaluation",
             "reference": f"answers with a reference {self.loss:.3f} below what the evaluation measured",
             "correction": f"{self.loss:.3f} below what the evaluation measured even if all others are right",
         }[self.measure]
-        return f"{lost}, since {self.began}, found on {self.alarm}"
+
+    @property
+    def alarm_in_words(self) -> str:
+        """State when it fell; empty without an alarm."""
+        if self.alarm is None:
+            return ""
+        return f"on {self.alarm}" if self.began == self.alarm else f"since {self.began}, found on {self.alarm}"
 
 
 @dataclass(frozen=True)
@@ -135,8 +142,11 @@ class Drift:
         """Describe the alarms in a sentence for each name; the floor only where nothing else says it."""
         found = []
         for name in self.fallen:
-            said = [each.reason() for each in self.series if each.name == name and each.alarm]
-            said = said or [self._below_floor(name)]
+            losses: dict[str, list[str]] = {}
+            for each in self.series:
+                if each.name == name and each.alarm:
+                    losses.setdefault(each.alarm_in_words, []).append(each.loss_in_words)
+            said = [f"{', '.join(lost)}, {days}" for days, lost in losses.items()] or [self._below_floor(name)]
             found.append(f"{'all tasks together' if name == ALL else name}: {'; '.join(said)}")
         return found
 
