@@ -164,11 +164,12 @@ def _recorded(config: Config) -> Iterator[str]:
     add_tags(seed=str(config.seed))
     tags = {
         "seed": str(config.seed),
-        "profile": profile_of_run() or "none named",
         "config_digest": config.digest(),
         "reward_version": joint_version(),
         "prefect_run_id": str(flow_run.id),
     }
+    if (profile := profile_of_run()) is not None:
+        tags["profile"] = profile
     with recorder.pipeline(_run_name(), tags, config=config.model_dump(mode="json", exclude={"state"})) as run:
         yield run
 

@@ -83,7 +83,7 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     address = f"http://{HOST}:{prefect_port}/api"
     commands = {
         "prefect": ("flows.runtime.prefect_server", str(prefect_port), str(mlflow_port)),
-        "mlflow": ("tasks.lineage.mlflow.pages", str(mlflow_home), str(mlflow_port), EXPERIMENT),
+        "mlflow": ("flows.runtime.mlflow_server", str(mlflow_home), str(mlflow_port), EXPERIMENT),
     }
     servers: list[subprocess.Popen[bytes]] = []
     try:

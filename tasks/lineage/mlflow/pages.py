@@ -1,19 +1,16 @@
-"""Server of MLflow's pages on loopback: one process, which ends with its parent, and pages that begin quietly.
+"""Server of MLflow's pages on loopback, in one process, whose pages open on runs and begin quietly.
 
 `mlflow server` starts a supervisor and workers, which outlive a parent that is killed and keep the port.
 """
 
 import json
 import os
-import sys
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, open_client
 from tasks.lineage.mlflow.run_tags import RETRAININGS
-from tasks.policy.child import die_with_parent
 
 HOST: Final = "127.0.0.1"
 DATABASE: Final = "mlflow.db"
@@ -38,21 +35,19 @@ def quieted(page: str) -> str:
     return page.replace("<head>", f"<head><script>{entries}</script>", 1)
 
 
-def _quiet(response: Any) -> Any:
-    if response.mimetype == "text/html":
-        # Files are sent past Flask otherwise.
-        response.direct_passthrough = False
-        response.set_data(quieted(response.get_data(as_text=True)))
-    return response
+def serve(folder: Path, port: int, experiment: str) -> None:
+    """Serve until the process ends.
 
-
-def _main(folder: Path, port: int, experiment: str) -> None:
-    threading.Thread(target=die_with_parent, daemon=True).start()
+    Args:
+        folder: Folder of the database and the runs' files.
+        port: Port on loopback.
+        experiment: Name of the experiment whose retrainings `/retrainings` shows.
+    """
     store = f"{SQLITE_PREFIX}{folder / DATABASE}"
     # This makes the tables where there are none yet; and without telemetry.
     client = open_client(store)
     import uvicorn
-    from flask import redirect
+    from flask import Response, redirect, request
     from mlflow.server import ARTIFACT_ROOT_ENV_VAR, ARTIFACTS_DESTINATION_ENV_VAR, BACKEND_STORE_URI_ENV_VAR
     from mlflow.server.constants import SERVE_ARTIFACTS_ENV_VAR
 
@@ -71,10 +66,14 @@ def _main(folder: Path, port: int, experiment: str) -> None:
         view = f"experiments/{known.experiment_id}/runs?viewStateShareKey={RETRAININGS}" if known else "experiments"
         return redirect(f"/#/{view}")
 
+    def quiet(response: Response) -> Response:
+        # The page itself, and no report of a run's files.
+        if request.path == "/" and response.mimetype == "text/html":
+            # A file is sent past Flask otherwise.
+            response.direct_passthrough = False
+            response.set_data(quieted(response.get_data(as_text=True)))
+        return response
+
     pages.add_url_rule(f"/{RETRAININGS}", RETRAININGS, retrainings)
-    pages.after_request(_quiet)
+    pages.after_request(quiet)
     uvicorn.run(app, host=HOST, port=port, log_level="warning")
-
-
-if __name__ == "__main__":
-    _main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -12,6 +12,7 @@ from flows.stages import train_page
 from flows.stages.train_page import TrainingArtifact, TrainingPage
 from schemas.errors import InputError
 from schemas.progress import silent
+from tasks.lineage.mlflow.recorder import StageRun
 from tasks.policy.child import run_child
 from tests.tasks.policy.test_child import MODULE, Request
 
@@ -69,8 +70,8 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Shown:
     return writes
 
 
-def _page(run: Any, seconds: float) -> TrainingPage:
-    return TrainingPage(run, "train-seed5", TrainingArtifact(), seconds_between_writes=seconds)
+def _page(run: Any, seconds: float, **named: Any) -> TrainingPage:
+    return TrainingPage(run, "train-seed5", TrainingArtifact(), seconds_between_writes=seconds, **named)
 
 
 def test_all_that_came_since_the_last_write_is_written_at_once_and_the_rest_at_the_end() -> None:
@@ -147,7 +148,7 @@ def test_metrics_that_mlflow_never_takes_fail_the_stage_but_hide_no_other_failur
 
 def test_metrics_that_a_training_cannot_move_are_left_out() -> None:
     run = Recording()
-    with TrainingPage(run, "train", TrainingArtifact(), always_zero=("clip_ratio/",)) as page:
+    with _page(run, NEVER, always_zero=("clip_ratio/",)) as page:
         page.metrics(1, {"clip_ratio/low_mean": 0.0, "reward": 0.5})
     assert run.writes == [[(1, {"reward": 0.5})]]
 
@@ -164,8 +165,8 @@ def test_an_alarm_is_said_logged_and_shown_with_those_before_it(said: list[str],
 
 
 def test_all_trainings_of_a_run_share_one_artifact(shown: Shown) -> None:
-    artifact = TrainingArtifact()
-    pages = [TrainingPage(Recording(), name, artifact) for name in ("train-seed2", "train-seed1")]
+    artifact, run = TrainingArtifact(), cast("StageRun", Recording())
+    pages = [TrainingPage(run, name, artifact) for name in ("train-seed2", "train-seed1")]
     for page in pages:
         page.part("-push", "preflight", "passed")
         page.part("-push", "preflight", "failed")
