@@ -12,6 +12,7 @@ from schemas.tasks import TaskName
 from tasks.commerce.text.wordings import read_wording
 from tasks.synthesize.own.opened import OwnFiles, open_own_files
 from tasks.synthesize.own.prompts import Skipped, kind_of, own_prompts
+from tests.tasks.synthesize.own.task_inputs import INPUTS
 
 SENTIMENT = """
 [[prompts]]
@@ -28,7 +29,7 @@ score = "nota"
 
 def opened(folder: Path, toml: str) -> OwnFiles:
     (folder / "map.toml").write_text(toml, encoding="utf-8")
-    return open_own_files(folder / "map.toml", lambda: bytes(32), lambda _: False)
+    return open_own_files(folder / "map.toml", lambda: bytes(32), lambda _: False, INPUTS)
 
 
 def prompts(
