@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.runtime.console import say
-from flows.runtime.own_files import SOURCES, own_files
+from flows.runtime.own_files import own_files
 from flows.runtime.prefect_run import stage_flow
 from flows.stages.prompts_from_logs import served_prompts
 from flows.stages.runner import Stage, StageResult, Work, config_digest, run_stage
@@ -46,13 +46,18 @@ def prompts_stage(config: Config, served: Path | None, own: OwnFiles | None, oth
     return Stage(
         name="synthesize",
         kind="prompts",
-        sources=("tasks.synthesize.stage", *(SOURCES if own is not None else ())),
+        sources=entry_modules(own),
         config_digest=config_digest(config.seed, _key_inputs(config.synthesize, served, own)),
         inputs={},
         work=otherwise or work,
         summary=_figures,
         reports=(SUMMARY_FILE,),
     )
+
+
+def entry_modules(own: OwnFiles | None) -> tuple[str, ...]:
+    """Return the modules that decide the prompts; of own files also those that find personal data among identities."""
+    return ("tasks.synthesize.stage", *(("tasks.curate.quarantine",) if own is not None else ()))
 
 
 def _key_inputs(config: SynthesizeConfig, served: Path | None, own: OwnFiles | None) -> dict[str, Any]:
