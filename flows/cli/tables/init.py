@@ -7,6 +7,7 @@ from flows.runtime.console import print_table, say
 from schemas.shown_text import as_shown
 from tasks.synthesize.columns.profile import Plan
 from tasks.synthesize.columns.recognize import Recognized
+from tasks.synthesize.columns.undecided import undecided
 
 MOST_NAMED: Final = 10
 """Columns of a kind that are named on the terminal; the column map names all."""
@@ -22,9 +23,11 @@ def print_files(recognized: Recognized) -> None:
             by = f", as {section.shipped} exports it" if section.shipped else ""
             sure = [as_shown(f"{c.ours} = {c.theirs}") for c in section.choices if c.sure]
             say(f"  {kind} {section.name}{by}: {', '.join(sure) or 'nothing is sure'}")
-            for choice in section.choices:
-                if not choice.sure:
-                    say(as_shown(f"  - to confirm: {choice.ours} = {choice.theirs}: {choice.why}"))
+            for line, why in (
+                *((f"{choice.ours} = {choice.theirs}", choice.why) for choice in section.choices if not choice.sure),
+                *undecided(section),
+            ):
+                say(as_shown(f"  - to confirm: {line}: {why}"))
         if not sections:
             say("  nothing was recognised")
         for what, columns in (

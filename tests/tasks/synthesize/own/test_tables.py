@@ -77,7 +77,13 @@ def test_a_store_under_other_names_and_in_any_format_is_read_as_it_was(
         places = data.draw(st.permutations(range(frame.width)))
         names = {name: f"Coluna nº {place}" for name, place in zip(frame.columns, places, strict=True)}
         name = exported(folder, table, frame, kind, names, decimals)
-        lines += ["[[tables]]", f'path = "{name}"', f'table = "{table}"', f'decimals = "{decimals}"', 'dates = "day-first"']
+        lines += [
+            "[[tables]]",
+            f'path = "{name}"',
+            f'table = "{table}"',
+            f'decimals = "{decimals}"',
+            'dates = "day-first"',
+        ]
         lines += ["[tables.columns]", *(f'{ours} = "{theirs}"' for ours, theirs in names.items())]
     (folder / "map.toml").write_text("\n".join(lines), encoding="utf-8")
     found = own_store(opened(folder / "map.toml"))
