@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from schemas.errors import InputError
-from schemas.faults import first_fault
+from schemas.faults import first_fault, shown_place
 
 Document = TypeVar("Document", bound=BaseModel)
 
@@ -55,8 +55,8 @@ def stream_lines(
         InputError: The file cannot be read or is empty, a line is longer than 64 MB, or, once all lines were read, some
             do not fit the model.
     """
-    number, faulty, line = 0, 0, b""
-    named: list[str] = []
+    number, line = 0, b""
+    faults = _Faults()
     try:
         # Read as bytes, because only a line feed ends a JSON line: text mode would also split at a carriage return.
         with path.open("rb") as lines:
@@ -70,16 +70,38 @@ def stream_lines(
                 try:
                     yield text, _read(text, model)
                 except ValueError as error:
-                    faulty += 1
-                    if len(named) < _MOST_NAMED:
-                        named.append(f"line {number}: {_explain(error)}")
+                    faults.add(number, _explain(error, model))
     except OSError as error:
         raise InputError(f"{what} {path} cannot be read: {error.strerror}") from None
     if number <= 1 and not line.removeprefix(_BYTE_ORDER_MARK).strip():
         raise InputError(f"{what} {path} is empty; it needs one JSON object a line")
-    if faulty:
-        more = f"; and {faulty - len(named)} more lines" if faulty > len(named) else ""
-        raise InputError(f"{what} {path}: {'; '.join(named)}{more}")
+    if faults:
+        raise InputError(f"{what} {path}: {faults}")
+
+
+class _Faults:
+    """Faulty lines, each fault named once: a whole file may have the same one."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, tuple[int, int]] = {}
+        self._others = 0
+
+    def add(self, line: int, fault: str) -> None:
+        if fault in self._lines or len(self._lines) < _MOST_NAMED:
+            first, count = self._lines.get(fault, (line, 0))
+            self._lines[fault] = first, count + 1
+        else:
+            self._others += 1
+
+    def __bool__(self) -> bool:
+        return bool(self._lines)
+
+    def __str__(self) -> str:
+        named = [
+            f"line {first}{f' and {count - 1:,} more' if count > 1 else ''}: {fault}"
+            for fault, (first, count) in self._lines.items()
+        ]
+        return "; ".join([*named, *([f"and {self._others:,} more lines"] if self._others else [])])
 
 
 def _read(line: bytes, model: type[Document]) -> Document:
@@ -89,10 +111,15 @@ def _read(line: bytes, model: type[Document]) -> Document:
     return model.model_validate_json(text, strict=True)
 
 
-def _explain(error: ValueError) -> str:
+def _explain(error: ValueError, model: type[BaseModel]) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"byte {error.start + 1} is not UTF-8 ({error.reason}); save the file as UTF-8"
-    return first_fault(error) if isinstance(error, ValidationError) else str(error)
+    if not isinstance(error, ValidationError):
+        return str(error)
+    fault = error.errors(include_url=False, include_input=False)[0]
+    if fault["type"] == "extra_forbidden" and len(fault["loc"]) == 1:
+        return f"{shown_place(fault['loc'])} is no key of it; the keys are {', '.join(model.model_fields)}"
+    return first_fault(error)
 
 
 def _beginning(lines: BinaryIO, size: int | None) -> Iterator[bytes]:

@@ -12,10 +12,10 @@ from pydantic import BaseModel, ConfigDict
 
 from schemas.config.train import TrainConfig
 from schemas.documents import Rollout
-from schemas.store.files import read_store
 from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
 from schemas.tasks import TaskName
 from tasks.commerce import registry
+from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
 
@@ -156,7 +156,7 @@ def run(job: Job) -> Outcome:
     from tasks.train.watch.validation import Selection, Validation, validate
 
     transformers.utils.logging.disable_progress_bar()
-    databases = Databases.from_store(read_store(job.setup / "prompts" / "store"))
+    databases = open_databases(job.setup / "prompts" / "store")
     rows = read_prompts(job.setup / "dataset" / TRAIN_FILE)
     validation_rows = read_prompts(job.setup / "dataset" / "data" / "validation.parquet")
     tokenizer = load_tokenizer(job.setup / "base")

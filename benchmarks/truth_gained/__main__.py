@@ -24,10 +24,10 @@ import numpy as np
 from benchmarks.harness import Report, run_benchmark
 from schemas.documents import Rollout
 from schemas.errors import InputError
-from schemas.store.files import read_store
 from schemas.tables.prompts import TRAIN_FILE, read_prompts
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
+from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate.answers.files import read_answers
 from tasks.evaluate.ground_truth import metrics_of, truth_of
@@ -186,7 +186,7 @@ def _read(state: Path) -> Run:
         counts[row.task][TASKS[row.task].answer(row.reference)] += 1
     constants = {task: found.most_common(1)[0][0] for task, found in counts.items()}
     base = _by_task(inventory, stages["answer-base"].sha256)
-    return Run(base, tuned, constants, Databases.from_store(read_store(prompts / "store")))
+    return Run(base, tuned, constants, open_databases(prompts / "store"))
 
 
 def _by_task(inventory: Inventory, sha256: str) -> Answers:

@@ -1,8 +1,11 @@
 """Command `tucano lineage`: origins and descendants of an artifact, its integrity, and why two models differ."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -18,6 +21,9 @@ from tasks.lineage.graph.difference import differences
 from tasks.lineage.graph.page import write_page
 from tasks.lineage.privacy.forget import reached
 from tasks.lineage.store.verify import verify
+from tasks.synthesize.own.identities import known_as
+
+Found = TypeVar("Found")
 
 
 def lineage(
@@ -70,7 +76,7 @@ def lineage(
 
 def _walk(config: Config, text: str, html: Path | None) -> dict[str, Any]:
     walker = open_walker(config)
-    walked = walker.walk(walker.find(text))
+    walked = walker.walk(_found(config, text, walker.find))
     print_lineage(walked)
     if html is not None:
         write_page(walked, html)
@@ -80,7 +86,7 @@ def _walk(config: Config, text: str, html: Path | None) -> dict[str, Any]:
 
 def _verify(config: Config, text: str) -> dict[str, Any]:
     walker = open_walker(config)
-    artifacts = walker.artifacts(walker.find(text))
+    artifacts = walker.artifacts(_found(config, text, walker.find))
     with stage_progress("verify") as progress:
         findings = verify(artifact_store(config), artifacts, progress)
     print_findings(text, len(artifacts), findings)
@@ -101,6 +107,19 @@ def _diff(config: Config, one: str, other: str) -> dict[str, Any]:
 
 
 def _forget(config: Config, identifier: str) -> dict[str, Any]:
-    found = reached(open_inventory(config), identifier)
+    found = _found(config, identifier, partial(reached, open_inventory(config)))
     print_reached(found)
     return found.document()
+
+
+def _found(config: Config, text: str, find: Callable[[str], Found]) -> Found:
+    """Find what a text names; a person's e-mail address, CPF or telephone number stands in artifacts as a pseudonym."""
+    try:
+        return find(text)
+    except InputError:
+        pseudonym = known_as(config.state.root, text)
+        if pseudonym is None:
+            raise
+        with suppress(InputError):
+            return find(pseudonym)
+        raise

@@ -69,6 +69,7 @@ def _named_files(config: Config) -> Iterator[tuple[str, Path]]:
     general = config.curate.general
     named = {
         "synthesize.olist_dir": config.synthesize.olist_dir,
+        "synthesize.files": config.synthesize.files,
         "curate.general.path": general.path if general is not None else None,
         "curate.known_to_base": config.curate.known_to_base,
         "audit.sheet": config.audit.sheet,

@@ -1,5 +1,7 @@
 """A shop's own files, opened with the key of the state folder and with curation's search for personal data."""
 
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +12,7 @@ from tasks.curate.quarantine import personal_identifiers
 from tasks.synthesize.own.identities import open_key
 from tasks.synthesize.own.opened import OwnFiles, open_own_files
 
+IDS_AT_ONCE: Final = 10_000
 SOURCES: Final = ("tasks.curate.quarantine",)
 """Modules that decide which identities are replaced, for a stage's key."""
 
@@ -26,8 +29,13 @@ def own_files(config: SynthesizeConfig, state: Path) -> OwnFiles | None:
     """
     if config.files is None:
         return None
-    return open_own_files(config.files, open_key(state), _hold_personal_data)
+    return open_own_files(config.files, partial(open_key, state), _hold_personal_data)
 
 
 def _hold_personal_data(identifiers: pl.Series) -> bool:
-    return bool(personal_identifiers(identifiers).any())
+    # Where the first is one, the others need no search.
+    return any(personal_identifiers(part).any() for part in _parts(identifiers))
+
+
+def _parts(identifiers: pl.Series) -> Iterator[pl.Series]:
+    return (identifiers.slice(first, IDS_AT_ONCE) for first in range(0, identifiers.len(), IDS_AT_ONCE))

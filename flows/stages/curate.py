@@ -6,6 +6,7 @@ from typing import Any
 
 from prefect import flow
 
+from flows.runtime.console import say
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from flows.stages.shard_runners import map_shards
 from schemas.config.config import Config
@@ -40,7 +41,10 @@ def curate(config: Config, pipeline_run: str, prompts: StageResult, *, fresh: bo
         summary=_figures,
         reports=("README.md", SUMMARY_FILE),
     )
-    return run_stage(stage, config, pipeline_run, fresh=fresh)
+    result = run_stage(stage, config, pipeline_run, fresh=fresh)
+    for warning in DatasetSummary.read(result.path).warnings:
+        say(f"curate: warning: {warning}")
+    return result
 
 
 def _key_inputs(config: Config) -> dict[str, Any]:

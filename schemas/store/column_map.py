@@ -87,16 +87,9 @@ class MappedPrompts(MappedFile):
         return self
 
     @model_validator(mode="after")
-    def _no_answer_is_asked_for_in_its_prompt(self) -> Self:
-        named = {name: ours for ours, name in self.columns.items() if ours not in IDENTITIES}
-        for field, name in self.reference.items():
-            if name in named and field not in GIVEN_IN_PROMPT:
-                raise ValueError(
-                    f"column {name!r} is both {named[name]} and reference.{field}, so that the answer would stand in "
-                    "its own prompt; map one of them to another column"
-                )
-        _refuse_twice({name: column for name, column in self.columns.items() if name not in IDENTITIES})
-        _refuse_twice(self.reference)
+    def _no_column_means_two_things(self) -> Self:
+        if self.task is not None:
+            refuse_answers_in_prompts(self.columns, self.reference)
         return self
 
 
@@ -178,6 +171,28 @@ def reference_fields(task: TaskName) -> tuple[str, ...]:
     return tuple(model.model_fields)
 
 
+def refuse_answers_in_prompts(columns: Columns, reference: Columns) -> None:
+    """Refuse a column that is mapped twice for one task, or whose answer would stand in its own prompt.
+
+    Args:
+        columns: Columns of identities, and of the inputs of one task.
+        reference: Columns of its reference.
+
+    Raises:
+        ValueError: Names the column.
+    """
+    inputs = {ours: name for ours, name in columns.items() if ours not in IDENTITIES}
+    named = {name: ours for ours, name in inputs.items()}
+    for field, name in reference.items():
+        if name in named and field not in GIVEN_IN_PROMPT:
+            raise ValueError(
+                f"column {name!r} is both {named[name]} and reference.{field}, so that the answer would stand in its "
+                "own prompt; map one of them to another column"
+            )
+    _refuse_twice(inputs)
+    _refuse_twice(reference)
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a question after the nearest known name, with a space before it; empty where none is near."""
     near = get_close_matches(name, list(known), n=1)
@@ -215,7 +230,7 @@ def _first_fault(error: ValidationError) -> str:
     place = ".".join(str(part + 1) if isinstance(part, int) else part for part in fault["loc"]) or "the document"
     kind, found = fault["type"], fault["input"]
     if kind == "extra_forbidden":
-        models = {"prompts": MappedPrompts, "tables": MappedTableFile}
+        models: dict[str, type[BaseModel]] = {"prompts": MappedPrompts, "tables": MappedTableFile}
         model = models.get(str(fault["loc"][0]), ColumnMap) if len(fault["loc"]) > 1 else ColumnMap
         return f"{place} is no key of it{did_you_mean(str(fault['loc'][-1]), model.model_fields)}"
     if kind == "missing":

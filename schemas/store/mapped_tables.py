@@ -107,7 +107,10 @@ MAPPED_TABLES: Final[Mapping[TableName, MappedTable]] = {
 }
 """The columns of each table, by its name in `schemas.store.store.Store`."""
 
-_REVIEWS: Final = {"orders": ("order_id",), "reviews": ("review_score", "review_comment_message")}
+_REVIEWS: Final[Mapping[TableName, tuple[str, ...]]] = {
+    "orders": ("order_id",),
+    "reviews": ("review_score", "review_comment_message"),
+}
 _DELIVERIES: Final = (
     "order_purchase_timestamp",
     "order_delivered_customer_date",

@@ -1,6 +1,6 @@
 """Summary of a dataset: its splits, what was dropped and why, and what was replaced."""
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.tables.summary import Summary
 from schemas.tasks import TaskName
@@ -50,6 +50,8 @@ class DatasetSummary(Summary):
     """Personal data replaced, by kind."""
     sources: dict[str, int]
     """Rows in the splits, by source."""
+    without_reference: dict[TaskName, dict[str, int]] = Field(default_factory=dict)
+    """Rows of each split of which nothing of the right answer is known, by task; tasks without such are left out."""
     general: GeneralSummary | None
     """None without general instructions."""
 
@@ -57,3 +59,13 @@ class DatasetSummary(Summary):
     def rows(self) -> dict[str, int]:
         """Return the rows of each split, by its name."""
         return {"train": self.train, "validation": self.validation, "test": self.test}
+
+    @property
+    def warnings(self) -> list[str]:
+        """Return what is to be known of rows without a reference."""
+        return [
+            f"{task} has rows without a reference: {', '.join(f'{split} {count}' for split, count in splits.items())}; "
+            "in training and validation they are scored by form alone, and in the test split they count for nothing "
+            "until people give them a reference"
+            for task, splits in self.without_reference.items()
+        ]

@@ -5,10 +5,9 @@ from functools import partial
 from pathlib import Path
 
 from schemas.documents import Rollout, ScoredRollout
-from schemas.store.files import read_store
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce.registry import score_rollout
-from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.commerce.sql_qa.open_databases import open_databases
 
 RewardFunction = Callable[[Rollout], ScoredRollout]
 
@@ -24,5 +23,5 @@ def reward_of(tasks: Iterable[TaskName], store: Path, spec: SpecName) -> RewardF
     Raises:
         InputError: The store cannot be read.
     """
-    databases = Databases.from_store(read_store(store)) if "sql_qa" in set(tasks) else None
+    databases = open_databases(store) if "sql_qa" in set(tasks) else None
     return partial(score_rollout, databases=databases, spec=spec)

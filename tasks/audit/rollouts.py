@@ -11,6 +11,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
+from schemas.references import knows_anything
 from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.policy.child import Channel, as_child
@@ -73,10 +74,16 @@ def main(request_file: Path, channel: Channel) -> None:
 
 
 def draw_prompts(rows: Sequence[PromptRow], per_task: int, seed: int) -> list[PromptRow]:
-    """Draw random prompts of each task, fewer if it has fewer."""
+    """Draw random prompts of each task, fewer if it has fewer.
+
+    Those without a reference are drawn only where a task has no others: a reward cannot rank answers by what it does
+    not know.
+    """
     by_task: defaultdict[TaskName, list[PromptRow]] = defaultdict(list)
     for row in rows:
         by_task[row.task].append(row)
+    for task, known in by_task.items():
+        by_task[task] = [row for row in known if knows_anything(row.reference)] or known
     return [
         row
         for task, known in sorted(by_task.items())

@@ -18,6 +18,7 @@ from schemas.json_lines import stream_json_lines
 from schemas.progress import Progress
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import TASKS, joint_version, reward_versions, score_rollout
+from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 
 
@@ -96,9 +97,7 @@ def _check(rollouts: Path, spec: SpecName, store: Path | None, *, metrics: bool)
 def _open(store: Path | None) -> Databases | None:
     if store is None:
         return None
-    from schemas.store.files import read_store
-
-    return Databases.from_store(read_store(store))
+    return open_databases(store)
 
 
 @contextmanager

@@ -57,6 +57,7 @@ def data_card(summary: DatasetSummary, folder: Path) -> str:
         f"{header}# Tucano2-Commerce prompts",
         INTRODUCTION,
         f"## Rows by task\n\n{_rows_by_task(summary)}",
+        *(f"{warning[0].upper()}{warning[1:]}." for warning in summary.warnings),
         f"## Sources and licences\n\n{_sources(summary)}",
         f"## Personal data replaced\n\n{_scrubbed(summary)}",
         f"## Dropped\n\n{_dropped(summary)}",

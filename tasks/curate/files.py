@@ -1,5 +1,6 @@
 """Dataset files, written shard by shard: the splits, each in prompt order, and the quarantine."""
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from schemas.references import knows_anything
 from schemas.tables.parquet import open_parquet
 from schemas.tables.prompts import COLUMNS, SPLITS
 from schemas.tasks import TASK_NAMES
@@ -30,6 +32,8 @@ class Counts:
     """By reason and task."""
     sources: Counter[str]
     """Rows in the splits, by source."""
+    untold: Counter[tuple[str, str]]
+    """Rows in the splits without a reference, by split and task."""
 
     def rows(self, split: str) -> int:
         """Return the number of rows in a split."""
@@ -50,7 +54,7 @@ def write_splits(shards: Sequence[Shard], decisions: pl.DataFrame, renamed: Mapp
         renamed: The ids that scrubbing changed, which paraphrases may still name.
         folder: An empty folder.
     """
-    counts = Counts(Counter(), Counter(), Counter())
+    counts = Counts(Counter(), Counter(), Counter(), Counter())
     (folder / "data").mkdir(parents=True)
     first = 0
     with ExitStack() as stack:
@@ -64,6 +68,9 @@ def write_splits(shards: Sequence[Shard], decisions: pl.DataFrame, renamed: Mapp
                 tables[split].add(part)
                 counts.splits.update((split, task) for task in part["task"])
                 counts.sources.update(part["source"])
+                told = {text: knows_anything(json.loads(text)) for text in part["reference"].unique()}
+                untold = part.filter(~part["reference"].replace_strict(told, return_dtype=pl.Boolean))
+                counts.untold.update((split, task) for task in untold["task"])
             broken = with_renamed_parents(pl.read_parquet(shard.dropped, glob=False), renamed)
             homeless = decided.filter(pl.col("split").is_null()).drop("split")
             dropped = pl.concat([broken, homeless]).sort(ROW)

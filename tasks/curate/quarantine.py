@@ -11,7 +11,7 @@ from schemas.json_lines import gives_a_key_twice
 from schemas.tables.prompts import COLUMNS, KNOWN_TO_BASE
 from tasks.curate.kinship import SOURCES
 from tasks.curate.reference_queries import queries_that_fail
-from tasks.curate.scrub import names_a_person, scrub
+from tasks.curate.scrub import may_hold_personal_data, names_a_person, scrub
 from tasks.policy.length import PromptLengths
 
 GIVEN_TWICE: Final = "key given twice"
@@ -140,11 +140,15 @@ def personal_identifiers(identifiers: pl.Series) -> pl.Series:
     """Return of each identifier whether it is personal data; the series has the name of its column."""
     # Most shops name their rows by 32 hexadecimal digits, as Olist does: these need no full search.
     odd = ~identifiers.str.contains(r"^[0-9a-f]{32}$").fill_null(value=True)
-    verdicts = {name: _is_personal(name, identifiers.name) for name in identifiers.filter(odd).unique()}
+    names = identifiers.filter(odd).unique()
+    suspect = names.to_frame().select(may_hold_personal_data(names.name)).to_series()
+    verdicts = {
+        name: _is_personal(name, identifiers.name, may_hold=flag) for name, flag in zip(names, suspect, strict=True)
+    }
     return identifiers.replace_strict(verdicts, default=False, return_dtype=pl.Boolean)
 
 
-def _is_personal(name: str, column: str) -> bool:
+def _is_personal(name: str, column: str, *, may_hold: bool) -> bool:
     if name.isdecimal() and column not in OF_PEOPLE:
         return False
-    return names_a_person(name) or scrub(name)[0] != name
+    return names_a_person(name) or (may_hold and scrub(name)[0] != name)

@@ -173,5 +173,10 @@ def _summary(
         },
         scrubbed={kind: scrubbed[kind] for kind in KINDS},
         sources=_largest(counts.sources),
+        without_reference={
+            task: {split: count for split in SPLITS if (count := counts.untold[split, task])}
+            for task in TASK_NAMES
+            if any(counts.untold[split, task] for split in SPLITS)
+        },
         general=general,
     )

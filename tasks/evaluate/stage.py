@@ -11,10 +11,10 @@ from schemas.config.evaluate import DRAWS_OF, RUNGS, EvaluateConfig, OverRungs, 
 from schemas.config.workers import MachinePrice
 from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.progress import Progress, silent
-from schemas.store.files import read_store
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce import registry
+from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.answers.baselines import baselines
@@ -34,6 +34,7 @@ from tasks.evaluate.report.figures import draw
 from tasks.evaluate.report.page import write_page
 from tasks.evaluate.report.side_by_side import SideBySide, side_by_side
 from tasks.evaluate.report.text import REPORT_TEXT, markdown
+from tasks.evaluate.untold import hold_where_untested, untold_prompts, with_reference
 from tasks.evaluate.wording import worded
 from tasks.report.canvas import write_figures
 from tasks.report.language import spoken
@@ -143,7 +144,7 @@ def run(
         judge: Judges the answers to insights; None for no judge.
         progress: Called with the models scored and the total.
     """
-    databases = Databases.from_store(read_store(store))
+    databases = open_databases(store)
     folders = {BASE: base, TUNED: tuned[chosen_seed]} | ({} if champion is None else {CHAMPION: champion})
     folders |= {other.name: other.answers for other in others}
     total = len(folders) + len(tuned) - 1 + len(rungs)
@@ -156,7 +157,7 @@ def run(
 
     def read(folder: Path, as_seed: int, rung: Rung | None = None) -> Evaluated:
         nonlocal done
-        rollouts: Sequence[Rollout] = read_answers(folder)
+        rollouts: Sequence[Rollout] = with_reference(read_answers(folder))
         if rung is not None and DRAWS_OF[rung] > 1:
             rollouts = choose(rung, rollouts, scorer.reward_of_draw, databases)
         found = evaluated(rollouts, as_seed)
@@ -212,6 +213,7 @@ def run(
     gate = with_rungs(gate, over_rungs, ladder, match, learned_tasks(claims), against)
     general = _general(config, base, tuned[chosen_seed], seed)
     gate = hold_where_general_is_lost(gate, general)
+    gate = hold_where_untested(gate, untold_prompts(read_answers(base)))
     tasks = judged(comparison.tasks, claims)
     overall = judged_overall(comparison.overall, tasks)
     comparison = replace(comparison, gate=gate, overall=overall, tasks=tasks, claims=claims)

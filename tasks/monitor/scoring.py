@@ -20,6 +20,7 @@ from schemas.documents import Rollout
 from schemas.progress import Progress, silent
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce.registry import TASKS, score_rollout
+from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.text.parser import parse_object
 from tasks.monitor.baseline import Baseline
@@ -126,9 +127,7 @@ def _verdict(
 
 @cache
 def _databases(store: Path) -> Databases:
-    from schemas.store.files import read_store
-
-    return Databases.from_store(read_store(store))
+    return open_databases(store)
 
 
 def champion_answers(file: Path) -> pl.DataFrame:

@@ -10,11 +10,10 @@ from pydantic import BaseModel, ConfigDict
 
 from schemas.errors import InputError
 from schemas.progress import Progress
-from schemas.store.files import read_store
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS, score_rollout
-from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.policy.adapters import adapter_for
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
 from tasks.policy.load import load_policy, load_tokenizer
@@ -67,7 +66,7 @@ class Answerer:
         adapter = adapter_for(served.policy, task) if served.policy is not None else None
         self._model: Any = load_policy(served.weights, adapter, four_bit=False)
         needs_store = task == "sql_qa" and served.store is not None
-        self._databases = Databases.from_store(read_store(served.store)) if needs_store and served.store else None
+        self._databases = open_databases(served.store) if needs_store and served.store else None
 
     def answer(self, rows: Sequence[PromptRow], progress: Progress) -> list[TaskAnswer]:
         """Answer prompts, in their order.

@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from schemas.store.files import read_store
 from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
+from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.usable import CheckedAnswer
 from tasks.serve.engines.client import EngineClient
@@ -94,5 +94,5 @@ class AnswerChecks:
 
     def _run(self, store: Path, completion: str) -> CheckedAnswer:
         if self._databases is None:
-            self._databases = Databases.from_store(read_store(store))
+            self._databases = open_databases(store)
         return TASKS["sql_qa"].check(completion, self._databases)

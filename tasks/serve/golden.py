@@ -12,10 +12,9 @@ from typing import Final
 
 from schemas.documents import Rollout
 from schemas.errors import GateRefused
-from schemas.store.files import read_store
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import score_rollout
-from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.policy.generate import as_messages
 from tasks.serve.deployed_version import DeployedVersion
 from tasks.serve.engines.client import EngineQuestion, EngineRefused, EngineUnavailable
@@ -111,7 +110,7 @@ async def check_golden(
 
 
 def _compare(asked: Sequence[GoldenPrompt], texts: Sequence[str], store: Path | None) -> GoldenCheck:
-    databases = Databases.from_store(read_store(store)) if store is not None else None
+    databases = open_databases(store) if store is not None else None
     promised = [score_rollout(each.rollout, databases).reward for each in asked]
     found = [score_rollout(each.row.answered(text), databases).reward for each, text in zip(asked, texts, strict=True)]
     equal = sum(each.rollout.completion == text for each, text in zip(asked, texts, strict=True))

@@ -1,6 +1,7 @@
 """Sources of prompts: a simulated store, Olist's, or a shop's own files."""
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -18,7 +19,7 @@ from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.sql_qa.shown_schema import shown_system
 from tasks.synthesize.own.identities import KEY_FILE
 from tasks.synthesize.own.opened import OwnFiles
-from tasks.synthesize.own.prompts import SOURCE, Skipped, own_prompts, tasks_of_rows
+from tasks.synthesize.own.prompts import SOURCE, Skipped, own_prompts
 from tasks.synthesize.own.tables import own_store
 from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
@@ -96,24 +97,23 @@ def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles) -> PromptSourc
     if config.simulate:
         simulated = simulate_store(config.orders_to_simulate, random.Random(f"{seed}:store"))
     lacking = _lacking(own.column_map)
-    of_rows = tasks_of_rows(own)
     skipped = Skipped()
+    made: Counter[TaskName] = Counter()
 
     def rows(task: TaskName, count: int) -> Iterator[PromptRow]:
         if simulated is not None and task in config.simulate:
             yield from _of_store(config, task, count, simulated, seed, "simulated")
             return
-        made = 0
-        if task in of_rows and count:
+        if count:
             for row in own_prompts(own, task, count, random.Random(f"{seed}:{task}:rows"), skipped):
-                made += 1
+                made[task] += 1
                 yield _with_schema(config, row)
         if not lacking[task]:
-            yield from _of_store(config, task, count - made, store, seed, SOURCE)
+            yield from _of_store(config, task, count - made[task], store, seed, SOURCE)
 
     def notes() -> list[str]:
         return [
-            *_notes_on_lacking(config, lacking, of_rows),
+            *_notes_on_lacking(config, lacking, made),
             *(
                 f"{count:,} rows of {task} made no prompt: {reason}"
                 for (task, reason), count in sorted(skipped.rows.items())
@@ -139,13 +139,13 @@ def _lacking(column_map: ColumnMap) -> dict[TaskName, list[str]]:
 
 
 def _notes_on_lacking(
-    config: SynthesizeConfig, lacking: Mapping[TaskName, list[str]], of_rows: set[TaskName]
+    config: SynthesizeConfig, lacking: Mapping[TaskName, list[str]], made: Mapping[TaskName, int]
 ) -> list[str]:
     return [
         f"the files have nothing of {task}: map a file of its rows, or {', '.join(lacking[task])}; "
         f"or simulate it by --set 'synthesize.simulate=[\"{task}\"]'"
         for task, count in config.counts.items()
-        if count and task not in config.simulate and task not in of_rows and lacking[task]
+        if count and task not in config.simulate and not made.get(task) and lacking[task]
     ]
 
 

@@ -12,8 +12,8 @@ from schemas.config.train import TrainConfig
 from schemas.config.workers import price_per_hour
 from schemas.disk import write_whole
 from schemas.errors import InputError
-from schemas.store.files import read_store
 from schemas.tables.prompts import PromptRow, read_prompts
+from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import Channel, rank
@@ -238,7 +238,7 @@ def _load(planned: _Planned, checkpoint: Path | None) -> tuple[TrainingInputs, D
     on_gpu = torch.cuda.is_available()
     # On a GPU it would also fill all fresh memory.
     torch.use_deterministic_algorithms(not on_gpu, warn_only=True)
-    databases = Databases.from_store(read_store(request.store))
+    databases = open_databases(request.store)
     rewards = ComponentRewards(databases, request.spec, config)
     return TrainingInputs(
         request, planned.rows, trainable, rewards, work, on_gpu, checkpoint, planned.channel

@@ -43,8 +43,16 @@ def test_names_the_line_that_is_no_such_document(tmp_path: Path, line: str, comp
 
 def test_counts_the_lines_that_it_does_not_name(tmp_path: Path) -> None:
     path = tmp_path / "scores.jsonl"
-    path.write_text("{}\n" * 12, encoding="utf-8")
-    with pytest.raises(InputError, match=r"line 5: .*; and 7 more lines"):
+    line = '{{"prompt_id": "p", "task": "push", "seed": {}}}\n'
+    path.write_text("{}\n" * 12 + "".join(map(line.format, range(-1, -8, -1))), encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 1 and 11 more: prompt_id is missing; line 13 and 6 more: sample is"):
+        read_json_lines(path, PairedScore, "scores")
+
+
+def test_names_five_different_faults_and_counts_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "scores.jsonl"
+    path.write_text("".join(f'{{"prompt_id": {number}}}\n' for number in range(8)), encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 5: .*; and 3 more lines"):
         read_json_lines(path, PairedScore, "scores")
 
 

@@ -39,6 +39,8 @@ def print_curation(summary: DatasetSummary) -> None:
             if any(sizes.values())
         ],
     )
+    for warning in summary.warnings:
+        say(f"warning: {warning}")
     dropped = [
         (reason, str(sum(tasks.values())), "  ".join(f"{task} {count}" for task, count in tasks.items()))
         for reason, tasks in summary.reasons.items()

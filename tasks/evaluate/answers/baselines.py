@@ -15,6 +15,7 @@ from typing import Final
 from schemas.config.evaluate import BASELINES
 from schemas.documents import Rollout
 from schemas.progress import Progress, silent
+from schemas.references import knows_anything
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.prompt_rule import choose_rule
@@ -58,7 +59,7 @@ def baselines(
     asked = [task for task in TASK_NAMES if any(rollout.task == task for rollout in answered)]
     for done, task in enumerate(asked):
         progress(done, len(asked), "baselines chosen")
-        rows = [row for row in training if row.task == task]
+        rows = [row for row in training if row.task == task and knows_anything(row.reference)]
         rollouts = [rollout for rollout in answered if rollout.task == task]
         for name, says, answer in _of_task(task, rows, score, random.Random(f"{seed}:{task}:baselines")):
             found[name].says[task] = says

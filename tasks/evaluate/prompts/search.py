@@ -19,11 +19,10 @@ from schemas.config.evaluate import PromptSearchConfig
 from schemas.documents import ScoredRollout
 from schemas.errors import InputError
 from schemas.progress import Progress, silent
-from schemas.store.files import read_store
 from schemas.tables.prompts import TRAIN_FILE, VALIDATION_FILE, read_prompts
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import score_rollout
-from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.evaluate.answers.answer import Reworded
 from tasks.evaluate.answers.files import read_answers, read_timing
 from tasks.evaluate.prompts.proposals import PROPOSALS, Proposer
@@ -101,7 +100,7 @@ def search(
         output: Receives the files.
         progress: Called with the answers so far and the budget.
     """
-    databases = Databases.from_store(read_store(store))
+    databases = open_databases(store)
     rows = {split: read_prompts(dataset / split) for split in (TRAIN_FILE, VALIDATION_FILE)}
     tasks = [task for task in TASK_NAMES if any(row.task == task for row in rows[VALIDATION_FILE])]
     runners: dict[TaskName, list[Runner]] = {task: [] for task in tasks}

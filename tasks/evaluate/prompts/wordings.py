@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from schemas.references import knows_anything
 from schemas.tables.prompts import PromptRow, canonical_json
 from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
@@ -56,7 +57,8 @@ def choose_shots(rows: Sequence[PromptRow], count: int, seed: int) -> Sequence[P
         count: Most examples.
         seed: Decides them.
     """
-    shorter = sorted(rows, key=lambda row: (len(row.prompt), row.prompt_id))[: max(count, len(rows) // 2)]
+    told = [row for row in rows if knows_anything(row.reference)]
+    shorter = sorted(told, key=lambda row: (len(row.prompt), row.prompt_id))[: max(count, len(told) // 2)]
     random.Random(f"{seed}:shots").shuffle(shorter)
     first: dict[str, PromptRow] = {}
     for row in shorter:

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict
 from schemas.disk import write_whole
 from schemas.errors import InputError
 from schemas.progress import Progress
-from schemas.store.files import read_store
 from schemas.tables.prompts import TEST_FILE, PromptRow, read_prompts
+from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.child import Channel, as_child
 from tasks.policy.merge_child import CHECK_FILE
@@ -72,7 +72,7 @@ def main(request_file: Path, channel: Channel) -> None:
 
     transformers.utils.logging.disable_progress_bar()
     rows = read_prompts(request.dataset / TEST_FILE)
-    databases = Databases.from_store(read_store(request.store)) if request.store is not None else None
+    databases = open_databases(request.store) if request.store is not None else None
     if request.format == "peft":
         found = _export_adapters(request, rows, databases, channel.progress)
     else:

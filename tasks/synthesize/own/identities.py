@@ -7,6 +7,7 @@ pseudonyms, by which a held-out customer stays held out when the files grow.
 
 import hmac
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
@@ -30,6 +31,8 @@ KINDS: Final[Mapping[str, str]] = {
 """Kind of an identity by its column: all columns of a kind are replaced, or none, so that they still join."""
 OF_PEOPLE: Final = ("customer", "seller")
 _NAME: Final = r"^\p{L}[\p{L}'.-]*(?: \p{L}[\p{L}'.-]*)+$"
+_HAS_LETTERS: Final = re.compile(r"[^\W\d_]|@")
+_PUNCTUATION: Final = re.compile(r"[\W_]+")
 MOST_NAMES: Final = 0.5
 """Share of a column's values that look like names, from which they are taken for names."""
 
@@ -68,9 +71,14 @@ def open_key(state: Path) -> bytes:
 def pseudonym(key: bytes, identifier: str) -> str:
     """Return the pseudonym of an identifier: that of an e-mail in any case, of a number in any punctuation."""
     plain = identifier.strip().casefold()
-    if not any(sign.isalpha() or sign == "@" for sign in plain):
-        plain = "".join(sign for sign in plain if sign.isalnum()) or plain
+    if not _HAS_LETTERS.search(plain):
+        plain = _PUNCTUATION.sub("", plain) or plain
     return hmac.digest(key, plain.encode(), "sha256").hex()[:DIGITS]
+
+
+def known_as(state: Path, identifier: str) -> str | None:
+    """Return the pseudonym that an identifier would have in the artifacts of a state folder; None without a key."""
+    return pseudonym(open_key(state), identifier) if (state / KEY_FILE).is_file() else None
 
 
 def personal_kinds(columns: Iterable[tuple[str, str, pl.Series]], is_personal: IsPersonal) -> list[str]:
@@ -87,7 +95,7 @@ def personal_kinds(columns: Iterable[tuple[str, str, pl.Series]], is_personal: I
     for name, place, values in columns:
         kind = KINDS[name]
         known = values.drop_nulls().unique(maintain_order=True)
-        if kind in OF_PEOPLE and known.len() and (known.str.contains(_NAME).mean() or 0.0) >= MOST_NAMES:
+        if kind in OF_PEOPLE and known.len() and known.str.contains(_NAME).sum() >= MOST_NAMES * known.len():
             raise InputError(
                 f"{place} is mapped to {name} and has names of people or places, and two may have the same; map the "
                 "column of an id, an e-mail or a CPF instead, or none: then each order is of a person of its own"

@@ -1,7 +1,6 @@
 """A shop's files as its column map names them: checked by name before any is read, and read as what they were then."""
 
-import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +19,8 @@ from schemas.store.column_map import (
     MappedTableFile,
     did_you_mean,
     read_column_map,
+    reference_fields,
+    refuse_answers_in_prompts,
 )
 from tasks.commerce.registry import TASKS
 from tasks.synthesize.own.cells import Cells, as_identifiers
@@ -34,6 +35,9 @@ FOLLOWING: Final[Mapping[str, Mapping[str, str]]] = {
 """Identities of a table that follow from another column where they are not mapped: without a customer's id each order
 is of a person of its own, and without a review's each order has one."""
 
+NO_TABLES: Final = (
+    "its queries run on the shop's tables, of which the column map has none; add [[tables]], of orders at least"
+)
 Identities = Mapping[str, pl.Series]
 """Identities of a file's rows, by our column."""
 
@@ -45,14 +49,14 @@ class OwnFiles:
     column_map: ColumnMap
     digests: Mapping[str, str]
     """The sha256 of the map and of each file, by path."""
-    key: bytes
-    """Key of pseudonyms."""
+    key: Callable[[], bytes]
+    """Returns the key of pseudonyms, where some are needed."""
     is_personal: IsPersonal
 
     @property
     def identity(self) -> list[str]:
-        """Return what identifies their content, for a stage's key: no path, and of the key a digest."""
-        return [*self.digests.values(), hashlib.sha256(self.key).hexdigest()]
+        """Return what identifies their content, for a stage's key: no path, and no secret."""
+        return [*self.digests.values()]
 
     @cached_property
     def _tables(self) -> Mapping[Path, pl.DataFrame]:
@@ -100,8 +104,10 @@ class OwnFiles:
             if name in file.columns
         )
         personal = personal_kinds(columns, self.is_personal)
-        for of_file in found:
-            of_file |= {name: replaced(of_file[name], self.key) for name in of_file if KINDS[name] in personal}
+        if personal:
+            key = self.key()
+            for of_file in found:
+                of_file |= {name: replaced(of_file[name], key) for name in of_file if KINDS[name] in personal}
         return [*found], personal
 
     @property
@@ -122,12 +128,12 @@ class OwnFiles:
                 yield ours, as_identifiers(self.cells(file, theirs, ours))
 
 
-def open_own_files(path: Path, key: bytes, is_personal: IsPersonal) -> OwnFiles:
+def open_own_files(path: Path, key: Callable[[], bytes], is_personal: IsPersonal) -> OwnFiles:
     """Read a column map, check its names, and take the digests of its files.
 
     Args:
         path: The column map.
-        key: Key of pseudonyms.
+        key: Returns the key of pseudonyms.
         is_personal: Finds personal data among identifiers.
 
     Raises:
@@ -165,6 +171,13 @@ def _check_inputs(place: str, prompts: MappedPrompts) -> None:
     if PROMPT in given and len(given) > 1:
         others = ", ".join(name for name in given if name != PROMPT)
         raise InputError(f"{place}: {PROMPT} is the whole text, and {others} would be no part of it; map either")
+    for task in prompts.tasks:
+        columns = {ours: name for ours, name in prompts.columns.items() if ours in {*TASKS[task].inputs.model_fields}}
+        reference = {ours: name for ours, name in prompts.reference.items() if ours in reference_fields(task)}
+        try:
+            refuse_answers_in_prompts(columns, reference)
+        except ValueError as error:
+            raise InputError(f"{place}: as {task}, {error}") from None
     missing = [name for name, field in inputs.items() if field.is_required() and name not in given]
     if PROMPT not in given and (missing if prompts.task else not given):
         raise InputError(
@@ -175,7 +188,4 @@ def _check_inputs(place: str, prompts: MappedPrompts) -> None:
 def _refuse_queries_without_tables(path: Path, column_map: ColumnMap) -> None:
     if column_map.tables or not any(file.task == "sql_qa" for file in column_map.prompts):
         return
-    raise InputError(
-        f"column map {path}: questions of sql_qa are answered by queries on the shop's tables, and it maps none; add "
-        "[[tables]], of orders at least"
-    )
+    raise InputError(f"column map {path} has rows of sql_qa, and {NO_TABLES}")

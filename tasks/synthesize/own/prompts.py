@@ -21,7 +21,7 @@ from tasks.commerce.registry import TASKS
 from tasks.commerce.text.json_fields import sentiment_of
 from tasks.commerce.text.wordings import read_wording
 from tasks.synthesize.own.cells import Cells, as_flags, as_identifiers, as_numbers, as_whole_numbers
-from tasks.synthesize.own.opened import OwnFiles
+from tasks.synthesize.own.opened import NO_TABLES, OwnFiles
 
 SOURCE: Final = "files"
 """Origin of these prompts, as `PromptRow.source`."""
@@ -73,13 +73,10 @@ def own_prompts(
     """
     found = [_candidates(own, file, task) for file in own.column_map.prompts if task in file.tasks]
     made = [row for candidates in found for row in _rows(candidates, task, generator, skipped)]
+    if made and task == "sql_qa" and not own.column_map.tables:
+        raise InputError(f"{found[0].file.path} has rows of sql_qa, and {NO_TABLES}")
     generator.shuffle(made)
     yield from made[:count]
-
-
-def tasks_of_rows(own: OwnFiles) -> set[TaskName]:
-    """Return the tasks of which some rows may be."""
-    return {task for file in own.column_map.prompts for task in file.tasks}
 
 
 def _candidates(own: OwnFiles, file: MappedPrompts, task: TaskName) -> _Candidates:

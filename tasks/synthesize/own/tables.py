@@ -7,7 +7,7 @@ import polars as pl
 
 from schemas.errors import InputError
 from schemas.store.column_map import MappedTableFile
-from schemas.store.mapped_tables import QUANTITY, TABLE_NAMES, TableName
+from schemas.store.mapped_tables import QUANTITY, TABLE_NAMES
 from schemas.store.store import Store
 from schemas.tables.table_check import table_faults
 from tasks.commerce.text.lexicons import read_lexicon
@@ -31,7 +31,7 @@ ROW: Final = "row"
 OWN_SELLER: Final = "loja"
 """The shop itself, where no seller is mapped."""
 HIDDEN: Final = ("review_causes", "customer_hazards")
-KEYS: Final[Mapping[TableName, tuple[str, ...]]] = {
+KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "orders": ("order_id",),
     "items": ("order_id", "order_item_id"),
     "payments": ("order_id", "payment_sequential"),
@@ -44,7 +44,7 @@ KEYS: Final[Mapping[TableName, tuple[str, ...]]] = {
     "customer_hazards": ("customer_unique_id",),
 }
 """Columns that identify a row of a table."""
-TELLING: Final[Mapping[TableName, tuple[str, ...]]] = {
+TELLING: Final[Mapping[str, tuple[str, ...]]] = {
     "items": ("product_id", "price"),
     "payments": ("payment_type", "payment_value"),
     "reviews": ("review_score", "review_comment_title", "review_comment_message"),
@@ -67,9 +67,8 @@ def own_store(own: OwnFiles) -> Store:
         InputError: A file cannot be read, a cell is not what its column holds, rows of one key differ, or a row names
             another that is not there.
     """
-    files = {file.table: file for file in own.column_map.tables}
-    tables = {name: _read_table(own, file) for name, file in files.items()}
-    tables = _with_named_rows(tables)
+    files: dict[str, MappedTableFile] = {file.table: file for file in own.column_map.tables}
+    tables = _with_named_rows({name: _read_table(own, file) for name, file in files.items()})
     for name, file in files.items():
         _check(own, file, tables[name])
     _check_links(own, files, tables)
@@ -79,13 +78,13 @@ def own_store(own: OwnFiles) -> Store:
     )
 
 
-def _schema(table: TableName) -> dict[str, Any]:
+def _schema(table: str) -> dict[str, Any]:
     from schemas.store.tables import TABLES
 
     return {name: column.dtype.type for name, column in TABLES[table].to_schema().columns.items()}
 
 
-def _empty(table: TableName) -> pl.DataFrame:
+def _empty(table: str) -> pl.DataFrame:
     return pl.DataFrame(schema=_schema(table))
 
 
@@ -203,13 +202,13 @@ def _merged(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame, key: Seque
     return grouped.agg(pl.col(ROW).first(), pl.col(others).drop_nulls().first())
 
 
-def _remedy(table: TableName, name: str, count: int) -> str:
+def _remedy(table: str, name: str, count: int) -> str:
     more = f" (and {count - 1:,} more)" if count > 1 else ""
     hint = "; map review_id, too" if table == "reviews" and name != "review_id" else ""
     return f"{more}; an id names one row{hint or ': correct one of them'}"
 
 
-def _in_time(table: TableName, read: pl.DataFrame) -> pl.DataFrame:
+def _in_time(table: str, read: pl.DataFrame) -> pl.DataFrame:
     """Move a date without a time, which counts as midnight, to the moment of that day that it cannot be before."""
     for of_table, first, others in LATER:
         if of_table == table:
@@ -222,7 +221,7 @@ def _in_time(table: TableName, read: pl.DataFrame) -> pl.DataFrame:
     return read
 
 
-def _with_named_rows(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def _with_named_rows(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     """Add the customers, products and sellers that are named by others and have no file: their ids are all of them."""
     found = dict(tables)
     if "items" in found:
@@ -235,11 +234,11 @@ def _with_named_rows(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName
     ):
         if name not in found and of_table in found:
             ids = found[of_table].select(ROW, column).drop_nulls().unique(column, keep="first", maintain_order=True)
-            found[name] = _with_ids(name, column, ids)  # type: ignore[arg-type,index]
+            found[name] = _with_ids(name, column, ids)
     return found
 
 
-def _with_ids(table: TableName, column: str, ids: pl.DataFrame) -> pl.DataFrame:
+def _with_ids(table: str, column: str, ids: pl.DataFrame) -> pl.DataFrame:
     schema = _schema(table)
     same = ["customer_unique_id"] if table == "customers" else []
     values = [
@@ -263,13 +262,11 @@ def _check(own: OwnFiles, file: MappedTableFile, table: pl.DataFrame) -> None:
         )
 
 
-def _check_links(
-    own: OwnFiles, files: Mapping[TableName, MappedTableFile], tables: Mapping[TableName, pl.DataFrame]
-) -> None:
+def _check_links(own: OwnFiles, files: Mapping[str, MappedTableFile], tables: Mapping[str, pl.DataFrame]) -> None:
     from schemas.store.tables import LINKS
 
     for name, column, other in LINKS:
-        file = files.get(name)  # type: ignore[call-overload]
+        file = files.get(name)
         if file is None:
             continue
         if other not in tables:

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict
 from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
+from schemas.references import knows_anything
 from schemas.tables.instructions import COLUMNS, GENERAL_FILE
 from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
 from tasks.commerce.registry import TASKS
@@ -248,9 +249,13 @@ def _demonstrations_for(request: WarmStartRequest) -> tuple[list[dict[str, Any]]
     Raises:
         InputError: The training split is empty.
     """
-    rows = read_prompts(request.dataset / TRAIN_FILE)
+    # An answer made of a reference that knows nothing would teach one guess for all prompts.
+    rows = [row for row in read_prompts(request.dataset / TRAIN_FILE) if knows_anything(row.reference)]
     if not rows:
-        raise InputError(f"{request.dataset} has no training prompts; make some with `tucano synthesize`")
+        raise InputError(
+            f"{request.dataset} has no training prompts with references; make some with `tucano synthesize`, or set "
+            "warm_start.steps=0"
+        )
     general = _read_general(request.dataset)
     shown = list(_with_general(rows, general, request.warm_start, request.seed))
     return shown, _general_wanted(rows, general, len(shown))

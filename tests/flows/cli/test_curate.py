@@ -249,7 +249,10 @@ SECRET_ID = json.dumps({**LINE, "prompt_id": [CPF]}).encode()
         (_table(GOOD.drop("task")), "own.parquet has the columns prompt_id String, system String"),
         (_table(GOOD.with_columns(order_id=pl.lit(3))), "order_id Int32"),
         (_bytes(json.dumps(LINE).encode() + b"\n" + LATIN), "line 2: byte 31 is not UTF-8"),
-        (_bytes(SECRET_KEY), "line 1: (a key): Extra inputs are not permitted"),
+        (
+            _bytes(SECRET_KEY),
+            "line 1: (a key) is no key of it; the keys are task, prompt, reference, system, source, customer_id",
+        ),
         (_bytes(SECRET_ID), "line 1: prompt_id: Input should be a valid string"),
         (_table(prompt_table([ONE, replace(TWO, prompt_id=ONE.prompt_id)])), "name different prompts each (rows 1, 2)"),
         (_table(prompt_table(independent_rows(push=60, churn=4))), "too few prompts are held out"),

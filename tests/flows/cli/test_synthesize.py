@@ -86,7 +86,7 @@ def test_neither_prefect_nor_torch_is_loaded(tmp_path: Path) -> None:
     [
         (["--count", "0"], "--count 0"),
         (["--count", "9", "--seed", "-1"], "--seed -1"),
-        (["--count", "9", "--source", "kaggle"], "source: Input should be 'simulated' or 'olist'"),
+        (["--count", "9", "--source", "kaggle"], "source: Input should be 'simulated', 'olist' or 'files'"),
         (["--count", "9", "--source", "olist"], "--olist-dir FOLDER"),
         (["--count", "9", "--olist-dir", "."], "--source olist and --olist-dir"),
         (["--count", "9", "--mix", "poems=3"], "--mix: 'poems=3' is not TASK=WEIGHT"),

@@ -13,7 +13,7 @@ ENDPOINT = {"url": "http://127.0.0.1:8000/v1", "model": "tucano"}
 
 def decides(served: Path | None = None, **values: object) -> str:
     config = SynthesizeConfig.model_validate({"counts": {"push": 3}, **values})
-    return json.dumps(_key_inputs(config, served), sort_keys=True)
+    return json.dumps(_key_inputs(config, served, None), sort_keys=True)
 
 
 def test_how_an_endpoint_is_reached_makes_nothing_again() -> None:

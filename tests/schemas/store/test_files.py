@@ -128,7 +128,9 @@ def after_header(line: bytes) -> Callable[[bytes], bytes]:
         pytest.param(PAYMENTS, after_header(b"a,1,boleto,1,nan"), ["payment_value", "row 2"], id="not finite"),
         pytest.param(PAYMENTS, after_header(b"a,1,boleto,1.5,3"), ["payment_installments", "row 2"], id="not whole"),
         pytest.param(PAYMENTS, after_header(b"a,1,boleto,1,-3"), ["payment_value", "row 2", "-3"], id="negative"),
-        pytest.param(PAYMENTS, after_header(b"a,1,fiado,1,3"), ["payment_type", "row 2", "'fiado'"], id="unknown value"),
+        pytest.param(
+            PAYMENTS, after_header(b"a,1,fiado,1,3"), ["payment_type", "row 2", "'fiado'"], id="unknown value"
+        ),
         pytest.param(PAYMENTS, after_header(b",1,boleto,1,3"), ["order_id", "row 2", "empty"], id="missing value"),
         pytest.param(PAYMENTS, after_header(b"a,1,boleto"), ["row 2 has 3 fields"], id="too few fields"),
         pytest.param(PAYMENTS, after_header(b"a,1,boleto,1,3,4"), ["row 2", "6 fields"], id="too many fields"),

@@ -75,6 +75,7 @@ def test_each_row_is_where_it_was_sent_in_the_order_of_the_prompts(tmp_path: Pat
         splits=Counter({("train", "push"): 2, ("test", "push"): 1, ("train", "churn"): 1, ("validation", "churn"): 1}),
         reasons=Counter({("schema", "push"): 1, ("held out", "churn"): 1}),
         sources=Counter({"simulated": 5}),
+        untold=Counter(),
     )
     assert [counts.rows(split) for split in SPLITS] == [3, 1, 1]
 

@@ -1,7 +1,6 @@
 import json
 import random
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -10,8 +9,10 @@ from hypothesis import strategies as st
 
 from schemas.errors import InputError
 from schemas.store.files import FILE_NAMES, TIMESTAMP_FORMAT, read_store, write_store
-from schemas.store.mapped_tables import MAPPED_TABLES
+from schemas.store.mapped_tables import MAPPED_TABLES, QUANTITY
 from schemas.store.store import Store
+from schemas.store.tables import TABLES
+from tasks.synthesize.own.identities import pseudonym
 from tasks.synthesize.own.opened import OwnFiles, open_own_files
 from tasks.synthesize.own.tables import own_store
 from tasks.synthesize.simulated import simulate_store
@@ -21,7 +22,7 @@ STORE = simulate_store(60, random.Random(0))
 
 
 def opened(path: Path, *, personal: bool = False) -> OwnFiles:
-    return open_own_files(path, KEY, lambda _: personal)
+    return open_own_files(path, lambda: KEY, lambda _: personal)
 
 
 def written(folder: Path, toml: str, **files: str) -> Path:
@@ -89,3 +90,174 @@ def test_a_store_under_other_names_and_in_any_format_is_read_as_it_was(
     found = own_store(opened(folder / "map.toml"))
     for table in FILE_NAMES:
         assert getattr(found, table).equals(getattr(STORE, table)), table
+
+
+ORDERS = """
+[[tables]]
+path = "pedidos.csv"
+table = "orders"
+[tables.columns]
+order_id = "numero"
+order_purchase_timestamp = "data"
+"""
+ITEMS = """
+[[tables]]
+path = "itens.csv"
+table = "items"
+[tables.columns]
+order_id = "pedido"
+product_id = "sku"
+price = "preco"
+quantity = "qtd"
+"""
+REVIEWS = """
+[[tables]]
+path = "notas.jsonl"
+table = "reviews"
+[tables.columns]
+order_id = "pedido"
+review_score = "nota"
+review_comment_message = "texto"
+"""
+CUSTOMERS = """
+[[tables]]
+path = "pedidos.csv"
+table = "customers"
+[tables.columns]
+customer_id = "numero"
+customer_unique_id = "cliente"
+customer_state = "uf"
+"""
+PEDIDOS = "numero;data;cliente;uf\n1;05/01/2024 10:00;7;São Paulo\n2;17/02/2024 11:30;7;rj\n"
+
+
+def test_tables_that_others_name_are_there_and_those_that_nobody_names_are_empty(tmp_path: Path) -> None:
+    store = store_of(tmp_path, ORDERS + ITEMS, pedidos_csv=PEDIDOS, itens_csv="pedido;sku;preco;qtd\n1;a;10,50;2\n")
+    assert store.orders["order_purchase_timestamp"].dt.strftime("%Y-%m-%d %H:%M").to_list() == [
+        "2024-01-05 10:00",
+        "2024-02-17 11:30",
+    ]
+    assert store.customers["customer_unique_id"].to_list() == store.orders["order_id"].to_list() == ["1", "2"]
+    assert store.items.select("order_item_id", "price", "seller_id").rows() == [(1, 10.5, "loja"), (2, 10.5, "loja")]
+    assert (store.products.height, store.sellers.height, store.payments.height, store.reviews.height) == (1, 1, 0, 0)
+    assert store.review_causes is store.customer_hazards is None
+
+
+def test_what_is_written_of_it_is_read_again(tmp_path: Path) -> None:
+    store = store_of(tmp_path, ORDERS, pedidos_csv=PEDIDOS)
+    write_store(store, tmp_path / "store")
+    assert read_store(tmp_path / "store").orders.equals(store.orders)
+
+
+def test_a_person_is_an_id_with_orders_and_a_state_may_be_a_name(tmp_path: Path) -> None:
+    store = store_of(tmp_path, ORDERS + CUSTOMERS, pedidos_csv=PEDIDOS)
+    assert store.customers.select("customer_unique_id", "customer_state").rows() == [("7", "SP"), ("7", "RJ")]
+    assert store.orders["customer_id"].is_in(store.customers["customer_id"].implode()).all()
+
+
+def test_personal_ids_are_pseudonyms_that_still_join(tmp_path: Path) -> None:
+    path = written(tmp_path, ORDERS + CUSTOMERS, pedidos_csv=PEDIDOS.replace(";7;", ";ana@loja.com.br;"))
+    own = opened(path, personal=True)
+    store = own_store(own)
+    (person,) = store.customers["customer_unique_id"].unique()
+    assert person == pseudonym(KEY, " Ana@Loja.com.br")
+    assert store.orders["customer_id"].is_in(store.customers["customer_id"].implode()).all()
+
+
+def test_a_continued_order_is_one_order(tmp_path: Path) -> None:
+    store = store_of(tmp_path, ORDERS, pedidos_csv="numero,data\n1,2024-01-05\n1,\n1,2024-01-05\n2,2024-01-06\n")
+    assert store.orders["order_id"].to_list() == ["1", "2"]
+
+
+def test_a_delivery_on_the_day_of_the_purchase_needs_no_time(tmp_path: Path) -> None:
+    toml = ORDERS + 'order_delivered_customer_date = "entregue"\norder_status = "situacao"\n'
+    toml += '[tables.values.order_status]\nENTREGUE = "delivered"\n'
+    text = "numero,data,entregue,situacao\n1,2024-01-05 13:00,2024-01-05,Entregue\n"
+    order = store_of(tmp_path, toml, pedidos_csv=text).orders.row(0, named=True)
+    assert order["order_delivered_customer_date"] == order["order_purchase_timestamp"]
+    assert order["order_status"] == "delivered"
+
+
+def test_moments_with_an_offset_are_told_by_the_clock_of_the_store(tmp_path: Path) -> None:
+    text = "numero,data\n1,2024-01-05T12:00:00Z\n2,2024-01-05 12:00:00 -0300\n"
+    moments = store_of(tmp_path, ORDERS, pedidos_csv=text).orders["order_purchase_timestamp"]
+    assert moments.dt.hour().to_list() == [9, 12]
+
+
+def test_an_order_without_a_review_in_a_flat_file_is_no_review(tmp_path: Path) -> None:
+    lines = '{"pedido": 1, "nota": 5, "texto": "Ótimo"}\n{"pedido": "2"}\n'
+    store = store_of(tmp_path, ORDERS + REVIEWS, pedidos_csv=PEDIDOS, notas_jsonl=lines)
+    assert store.reviews.select("review_id", "review_score").rows() == [("1", 5)]
+
+
+@pytest.mark.parametrize(
+    ("pedidos", "words"),
+    [
+        (
+            "numero;data\n1;05/01/2024\n2;06/02/2024\n",
+            'row 2 is one of two dates, and no row tells which; say dates = "',
+        ),
+        ("numero;data\n1;13/01/2024\n2;01/13/2024\n", "row 3 has the month first, and"),
+        ("numero;data\n1;2024-02-30\n", "row 2 is not a date such as"),
+        ("numero;data\n1;amanhã cedo\n", "row 2 is not a date such as"),
+        ("numero;data\n1;45123\n", "row 2 is not a date such as"),
+        ("numero;data\n1;2024-01-05\n;2024-01-06\n", "row 3 is empty, and it identifies the row"),
+        (
+            "numero;data\n1;2024-01-05\n1;2024-01-06\n",
+            "row 2 and row 3 have the same order_id in table orders and another",
+        ),
+        ("numero;quando\n1;2024-01-05\n", "has no column 'data'"),
+        ("numero;data;data\n1;2024-01-05;x\n", "columns 2 and 3 the same name"),
+        ("numero;data\n", "header without rows"),
+        ("", "is empty"),
+    ],
+)
+def test_a_wrong_table_is_one_sentence(tmp_path: Path, pedidos: str, words: str) -> None:
+    assert words in message_of(tmp_path, ORDERS, pedidos_csv=pedidos)
+
+
+@pytest.mark.parametrize(
+    ("itens", "words"),
+    [
+        ("pedido;sku;preco;qtd\n9;a;1;1\n", "the order_id of row 2 is in no row of table orders"),
+        ("pedido;sku;preco;qtd\n1;a;1.234;1\n", "thousands or a decimal"),
+        ("pedido;sku;preco;qtd\n1;a;caro;1\n", "row 2 is no number"),
+        ("pedido;sku;preco;qtd\n1;a;1;-1\n", "row 2 is not a number of pieces"),
+        ("pedido;sku;preco;qtd\n1;;1;1\n", "product_id is empty"),
+    ],
+)
+def test_a_wrong_item_is_one_sentence(tmp_path: Path, itens: str, words: str) -> None:
+    assert words in message_of(tmp_path, ORDERS + ITEMS, pedidos_csv=PEDIDOS, itens_csv=itens)
+
+
+def test_no_message_repeats_a_cell(tmp_path: Path) -> None:
+    toml = ORDERS + 'order_status = "situacao"\n'
+    message = message_of(tmp_path, toml, pedidos_csv="numero,data,situacao\n1,2024-01-05,Ana Lima\n")
+    assert "order_status" in message
+    assert "[tables.values.COLUMN]" in message
+    assert "Ana" not in message
+
+
+def test_a_column_of_names_is_no_identity(tmp_path: Path) -> None:
+    text = PEDIDOS.replace(";7;", ";Maria Souza;")
+    message = message_of(tmp_path, ORDERS + CUSTOMERS, pedidos_csv=text)
+    assert "column 'cliente' is mapped to customer_unique_id and has names" in message
+    assert "Maria" not in message
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    own = opened(written(tmp_path, ORDERS, pedidos_csv=PEDIDOS))
+    (tmp_path / "pedidos.csv").write_text(PEDIDOS + "3;18/02/2024;8;SP\n")
+    with pytest.raises(InputError, match=r"pedidos\.csv changed while it was read"):
+        own_store(own)
+
+
+def test_a_file_that_is_not_there_is_named_before_any_is_read(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"itens\.csv cannot be read \(No such file"):
+        opened(written(tmp_path, ORDERS + ITEMS, pedidos_csv="no table"))
+
+
+def test_all_columns_of_the_tables_may_be_mapped() -> None:
+    for table, model in TABLES.items():
+        columns = set(MAPPED_TABLES[table].columns) - {QUANTITY}  # type: ignore[index]
+        assert columns == set(model.to_schema().columns), table

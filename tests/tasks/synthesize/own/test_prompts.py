@@ -1,0 +1,226 @@
+import random
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from schemas.errors import InputError
+from schemas.references import check_reference
+from schemas.tables.prompts import PromptRow
+from schemas.tasks import TaskName
+from tasks.commerce.text.wordings import read_wording
+from tasks.synthesize.own.opened import OwnFiles, open_own_files
+from tasks.synthesize.own.prompts import Skipped, kind_of, own_prompts
+
+SENTIMENT = """
+[[prompts]]
+path = "notas.{}"
+task = "sentiment"
+[prompts.columns]
+review = "texto"
+customer_id = "cliente"
+review_id = "id"
+[prompts.reference]
+score = "nota"
+"""
+
+
+def opened(folder: Path, toml: str) -> OwnFiles:
+    (folder / "map.toml").write_text(toml, encoding="utf-8")
+    return open_own_files(folder / "map.toml", lambda: bytes(32), lambda _: False)
+
+
+def prompts(
+    folder: Path, toml: str, task: TaskName, text: str, name: str = "notas.jsonl", count: int = 100
+) -> tuple[list[PromptRow], Skipped]:
+    (folder / name).write_text(text, encoding="utf-8")
+    skipped = Skipped()
+    rows = list(own_prompts(opened(folder, toml), task, count, random.Random(0), skipped))
+    for row in rows:
+        check_reference(row.task, row.reference)
+    return sorted(rows, key=lambda row: row.review_id or ""), skipped
+
+
+def message_of(folder: Path, toml: str, task: TaskName, text: str, name: str = "notas.jsonl") -> str:
+    with pytest.raises(InputError) as caught:
+        prompts(folder, toml, task, text, name)
+    return str(caught.value)
+
+
+def test_a_row_is_asked_as_training_asks_and_its_stars_tell_the_polarity(tmp_path: Path) -> None:
+    line = '{"texto": "Chegou quebrado,\\n não gostei", "cliente": 7, "id": "a", "nota": 1}\n'
+    (row,), _ = prompts(tmp_path, SENTIMENT.format("jsonl"), "sentiment", line)
+    instruction, review = row.prompt.split("\n")
+    assert instruction in read_wording("sentiment").instructions
+    assert review == "Avaliação: Chegou quebrado, não gostei"
+    assert row.reference == {"polarity": "negative", "score": 1}
+    assert (row.source, row.customer_id, row.review_id) == ("files", "7", "a")
+
+
+def test_a_row_without_its_reference_is_a_prompt_of_which_nothing_is_known(tmp_path: Path) -> None:
+    (row,), _ = prompts(tmp_path, SENTIMENT.format("jsonl"), "sentiment", '{"texto": "ok", "id": "a", "nota": null}\n'
+                        '{"texto": "", "id": "b", "cliente": ""}\n')  # fmt: skip
+    assert row.reference == {"polarity": None, "score": None}
+    assert row.answered("{}").reference is None
+
+
+def test_rows_with_nothing_to_read_or_too_much_are_counted(tmp_path: Path) -> None:
+    text = f"id;cliente;texto;nota\na;1;  ;5\nb;2;{'x' * 5001};5\nc;3;bom;5\nc;3;bom;5\n"
+    rows, skipped = prompts(tmp_path, SENTIMENT.format("csv"), "sentiment", text, "notas.csv")
+    assert [row.review_id for row in rows] == ["c"]
+    assert skipped.rows == {("sentiment", "nothing to read"): 1, ("sentiment", "too long"): 1}
+
+
+def test_the_same_seed_draws_the_same_rows_and_no_more_than_asked(tmp_path: Path) -> None:
+    text = "".join(
+        f'{{"texto": "texto {number}", "id": "{number}", "cliente": "c", "nota": 3}}\n' for number in range(50)
+    )
+    first, second = (prompts(tmp_path, SENTIMENT.format("jsonl"), "sentiment", text, count=9)[0] for _ in range(2))
+    assert first == second
+    assert len(first) == 9
+
+
+def test_two_texts_of_one_review_are_refused(tmp_path: Path) -> None:
+    text = (
+        '{"texto": "bom", "id": "a", "cliente": 1, "nota": 5}\n{"texto": "ruim", "id": "a", "cliente": 1, "nota": 1}\n'
+    )
+    message = message_of(tmp_path, SENTIMENT.format("jsonl"), "sentiment", text)
+    assert "line 2 has the review_id of line 1, and another text" in message
+
+
+EXTRACTION = """
+[[prompts]]
+path = "notas.jsonl"
+task = "extraction"
+[prompts.columns]
+review = "texto"
+review_id = "id"
+[prompts.reference]
+rating = "nota"
+complaint_category = "motivo"
+main_complaint = "queixa"
+delivery_issue = "atraso"
+[prompts.values.complaint_category]
+entrega = "delivery"
+"""
+
+
+def test_a_reference_in_part_is_completed_by_what_a_review_says(tmp_path: Path) -> None:
+    text = (
+        '{"texto": "Demorou demais", "id": "a", "nota": 1, "motivo": "Entrega", "queixa": "demora", "atraso": "sim"}\n'
+        '{"texto": "xyz", "id": "b", "nota": 3}\n'
+        '{"texto": "sem nada", "id": "c"}\n'
+    )
+    rows, skipped = prompts(tmp_path, EXTRACTION, "extraction", text)
+    known, nothing = rows
+    assert (
+        known.reference["fields"]
+        | {
+            "sentiment": "negative",
+            "sentiment_score": 1,
+            "complaint_category": "delivery",
+            "main_complaint": "demora",
+            "delivery_issue": True,
+        }
+        == known.reference["fields"]
+    )
+    assert nothing.reference == {"rating": None, "fields": {}}
+    assert skipped.rows == {("extraction", "complaint unknown"): 1}
+
+
+PUSH = """
+[[prompts]]
+path = "notas.jsonl"
+task_column = "tarefa"
+[prompts.columns]
+product = "produto"
+offer = "oferta"
+segment = "publico"
+review = "texto"
+[prompts.reference]
+score = "nota"
+[prompts.values.task]
+campanha = "push"
+opiniao = "sentiment"
+"""
+
+
+def test_a_column_of_tasks_divides_a_file_and_a_push_is_asked_what_it_must_say(tmp_path: Path) -> None:
+    text = (
+        '{"tarefa": "campanha", "produto": "fone  de ouvido", "oferta": "frete grátis", "publico": "todos"}\n'
+        '{"tarefa": "opiniao", "texto": "bom", "nota": 5}\n'
+    )
+    (push,), _ = prompts(tmp_path, PUSH, "push", text)
+    (sentiment,), _ = prompts(tmp_path, PUSH, "sentiment", text)
+    assert push.reference == {"product": "fone de ouvido", "offer": "frete grátis"}
+    assert "Produto: fone de ouvido\nOferta: frete grátis" in push.prompt
+    assert sentiment.reference["score"] == 5
+
+
+def test_an_unknown_task_in_a_column_is_named(tmp_path: Path) -> None:
+    lines = '{"tarefa": "sentimnt", "produto": "a", "oferta": "b", "publico": "c", "texto": "d", "nota": 1}\n'
+    message = message_of(tmp_path, PUSH, "push", lines)
+    assert "line 1 is not a task - did you mean 'sentiment'?" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"texto": "bom", "id": "a", "cliente": 1, "nota": 9}\n', "line 1 has no reference of sentiment: score"),
+        ('{"texto": "bom", "id": "a", "cliente": 1, "nota": 4.5}\n', "line 1 is not a whole number"),
+        ('{"texto": {"a": 1}, "id": "a", "cliente": 1, "nota": 4}\n', "column 'texto', line 1 is an object"),
+        ('{"texto": "\\ud800", "id": "a", "cliente": 1, "nota": 4}\n', "line 1 has half a character"),
+        ('{"texto": "a", "texto": "b"}\n', "line 1 is no JSON (a key is there twice)"),
+        ('{"texto": NaN}\n', "line 1 is no JSON (NaN is no number"),
+        ("[1]\n", "line 1 is no JSON object"),
+        ("[" * 100_000 + "\n", "line 1 is nested too deeply"),
+        ('{"texto": "' + "a" * 1_000_000 + '"}\n', "line 1 is longer than 1 MB"),
+        ('{"texto": "a"}\n\n{"texto": "b"}\n', "line 2 is blank"),
+        ('{"Texto": "a"}\n', "has no column 'texto' - did you mean 'Texto'?"),
+        ("\n", "is empty"),
+    ],
+)
+def test_a_wrong_line_is_one_sentence(tmp_path: Path, text: str, words: str) -> None:
+    assert words in message_of(tmp_path, SENTIMENT.format("jsonl"), "sentiment", text)
+
+
+def test_a_line_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
+    own_toml = SENTIMENT.format("jsonl")
+    (tmp_path / "notas.jsonl").write_bytes('{"texto": "péssimo"}\n'.encode("cp1252"))
+    with pytest.raises(InputError, match=r"line 1 is not UTF-8"):
+        list(own_prompts(opened(tmp_path, own_toml), "sentiment", 5, random.Random(0), Skipped()))
+
+
+def test_a_parquet_with_other_types_is_refused(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"texto": [b"bom"], "cliente": [1], "id": ["a"], "nota": [5]})
+    frame.write_parquet(tmp_path / "notas.parquet")
+    with pytest.raises(InputError, match="column 'texto' is of the type Binary; write texts, numbers"):
+        list(own_prompts(opened(tmp_path, SENTIMENT.format("parquet")), "sentiment", 5, random.Random(0), Skipped()))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("review = ", "reviw = "), "'reviw' is no input of sentiment - did you mean 'review'?"),
+        (('review = "texto"\n', ""), "columns lacks review, from which the prompt is written"),
+        (("customer_id = ", "prompt = "), "prompt is the whole text, and review would be no part of it"),
+    ],
+)
+def test_inputs_are_checked_before_a_file_is_looked_for(tmp_path: Path, change: tuple[str, str], words: str) -> None:
+    with pytest.raises(InputError, match=words.replace("?", r"\?")):
+        opened(tmp_path, SENTIMENT.format("jsonl").replace(*change))
+
+
+def test_questions_need_the_shops_tables(tmp_path: Path) -> None:
+    toml = '[[prompts]]\npath = "a.jsonl"\ntask = "sql_qa"\n[prompts.columns]\nquestion = "q"\n'
+    with pytest.raises(InputError, match=r"the column map has none; add \[\[tables\]\]"):
+        opened(tmp_path, toml)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "kind"),
+    [(str | None, "text"), (int, "whole"), (float | None, "number"), (bool, "flag"), (list[Any], "list")],
+)
+def test_a_text_is_read_as_its_field_is(annotation: Any, kind: str) -> None:
+    assert kind_of(annotation) == kind
