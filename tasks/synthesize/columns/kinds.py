@@ -85,7 +85,7 @@ def _some(cells: pl.Series) -> pl.Series:
 
 
 def _share(cells: pl.Series, pattern: str) -> float:
-    return cells.str.contains(pattern).sum() / cells.len()
+    return int(cells.str.contains(pattern).sum()) / cells.len()
 
 
 def _mean_length(cells: pl.Series) -> float:

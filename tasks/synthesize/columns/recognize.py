@@ -14,7 +14,7 @@ from tasks.synthesize.columns.names import Names, read_names
 from tasks.synthesize.columns.shipped import ShippedMap, shipped_map_of
 
 READS_REVIEWS: Final[tuple[TaskName, ...]] = ("extraction", "sentiment")
-ONLY_IF_MORE_THAN_IDS: Final = ("customers", "products", "sellers")
+NAMED_BY_OTHERS: Final = ("customers", "products", "sellers", "category_translation")
 """Tables that follow from those that name their rows, where a file says no more of them."""
 GUESSED: Final[Mapping[TableName, tuple[str, ...]]] = {
     "orders": ("order_purchase_timestamp",),
@@ -146,15 +146,14 @@ def _one_file_each(found: Sequence[Section]) -> tuple[Section, ...]:
     orders = best["orders"]
     if not orders.shipped:
         best |= {section.name: section for section in _with_persons(orders, best.get("customers"))}
-    for table in ONLY_IF_MORE_THAN_IDS:
-        section = best.get(table)
-        if section and section.column("customer_unique_id") is None and _has_ids_only(section):
+    for table in NAMED_BY_OTHERS:
+        if table in best and not _says_more_than_its_key(best[table]):
             del best[table]
     return tuple(best[table] for table in MAPPED_TABLES if table in best)
 
 
-def _has_ids_only(section: Section) -> bool:
-    return all(choice.ours.endswith("_id") for choice in section.columns)
+def _says_more_than_its_key(section: Section) -> bool:
+    return any(choice.ours in MAPPED_TABLES[section.name].optional for choice in section.columns)  # type: ignore[index]
 
 
 def _worth(section: Section) -> tuple[int, int]:
