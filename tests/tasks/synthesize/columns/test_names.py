@@ -17,7 +17,7 @@ def test_names_are_compared_without_accents_case_and_signs(name: str) -> None:
 def test_every_listed_name_is_of_a_column_of_ours() -> None:
     names = read_names()
     for table, columns in names.tables.items():
-        assert set(columns) <= set(MAPPED_TABLES[table].columns), table  # type: ignore[index]
+        assert set(columns) <= set(MAPPED_TABLES[table].columns), table
     for group, inputs in names.prompts.items():
         task = "sentiment" if group == "review" else group
         assert set(inputs) <= set(TASKS[task].inputs.model_fields), group  # type: ignore[index]
