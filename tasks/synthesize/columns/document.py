@@ -66,7 +66,7 @@ def _left_out(recognized: Recognized) -> Iterator[str]:
             *_listed("not mapped, for they hold objects", file.nested),
         ]
         if lines:
-            yield "\n".join([f"# {file.path.name}:", *lines])
+            yield "\n".join([f"# {_quoted(file.path.name)}:", *lines])
 
 
 def _listed(what: str, columns: tuple[str, ...]) -> Iterator[str]:

@@ -170,7 +170,7 @@ def _with_persons(orders: Section, customers: Section | None) -> Iterator[Sectio
         return
     cells = orders.file.cells
     known = next((choice for choice in orders.columns if choice.ours == "customer_id"), None)
-    person = known or identity_of(cells, names)
+    person = known if known is not None and known.sure else identity_of(cells, names) or known
     if person is None:
         return
     order = next(choice for choice in orders.columns if choice.ours == "order_id")

@@ -11,7 +11,7 @@ from tasks.synthesize.columns.look import find_files, look_at
 
 
 def test_a_folder_gives_its_files_and_nothing_else(tmp_path: Path) -> None:
-    for name in ("b.csv", "a.jsonl", "leia.md", ".oculto.csv"):
+    for name in ("b.csv", "a.jsonl", "leia.txt", ".oculto.csv"):
         (tmp_path / name).write_text("x", encoding="utf-8")
     assert [file.name for file in find_files([tmp_path])] == ["a.jsonl", "b.csv"]
 
