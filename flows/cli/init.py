@@ -17,9 +17,11 @@ from tasks.synthesize.columns.document import column_map_text
 from tasks.synthesize.columns.look import find_files, look_at
 from tasks.synthesize.columns.profile import plan, profile_text
 from tasks.synthesize.columns.recognize import Recognized, recognize
+from tasks.synthesize.columns.undecided import undecided
 
 COLUMN_MAP: Final = "columns.toml"
 PROFILE: Final = "shop.toml"
+_NOTHING_YET: Final = "no task can be trained yet: confirm what is right in both, or give more files"
 
 
 def init(
@@ -50,11 +52,7 @@ def init(
     _check(recognized, column_map)
     say(f"column map: {column_map}; read it, and remove the `#` of what you confirm")
     say(f"profile: {profile}")
-    say(
-        f"then: tucano retrain --profile {profile}"
-        if planned.trained
-        else "no task can be trained yet: confirm what is right in both, or give more files"
-    )
+    say(_next(recognized, profile) if planned.trained else _NOTHING_YET)
     emit(
         {
             "column_map": str(column_map),
@@ -65,6 +63,11 @@ def init(
         },
         as_json=as_json,
     )
+
+
+def _next(recognized: Recognized, profile: Path) -> str:
+    must = any(True for section in recognized.sections for _ in undecided(section))
+    return f"{'once dates and decimals are confirmed' if must else 'then'}: tucano retrain --profile {profile}"
 
 
 def _refuse_to_overwrite(out: Path, *, force: bool) -> None:

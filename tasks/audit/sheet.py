@@ -134,9 +134,12 @@ def write_rows(path: Path, rows: Iterable[Row], dialect: Dialect = _NEW) -> None
     """
     text = io.StringIO(newline="")
     # Before Python 3.13 the writer leaves a line feed unquoted where rows end in a carriage return.
-    quoting = csv.QUOTE_MINIMAL if "\n" in dialect.line_end else csv.QUOTE_ALL
     writer = csv.DictWriter(
-        text, COLUMNS, delimiter=dialect.delimiter, lineterminator=dialect.line_end, quoting=quoting
+        text,
+        COLUMNS,
+        delimiter=dialect.delimiter,
+        lineterminator=dialect.line_end,
+        quoting=csv.QUOTE_MINIMAL if "\n" in dialect.line_end else csv.QUOTE_ALL,
     )
     writer.writeheader()
     writer.writerows({name: row[name] if name in _NUMBERS else _as_cell(row[name]) for name in COLUMNS} for row in rows)

@@ -21,7 +21,13 @@ ASK = "tucano ask "
 """It needs a champion: tests/e2e/test_retrain.py runs these."""
 SERVE = "tucano serve"
 """It ends at Ctrl-C alone: tests/flows/cli/test_serve.py runs it."""
-MADE = ("prompts/prompts.parquet", "dataset/data/train.parquet", "scored.jsonl", "audit-report/report.html")
+MADE = (
+    "prompts/prompts.parquet",
+    "dataset/data/train.parquet",
+    "scored.jsonl",
+    "audit-report/report.html",
+    "shop/shop.toml",
+)
 
 
 def commands(page: Path) -> list[str]:

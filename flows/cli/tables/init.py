@@ -5,8 +5,10 @@ from typing import Final
 
 from flows.runtime.console import print_table, say
 from schemas.shown_text import as_shown
+from tasks.synthesize.columns.choices import Choice
 from tasks.synthesize.columns.profile import Plan
 from tasks.synthesize.columns.recognize import Recognized
+from tasks.synthesize.columns.undecided import undecided
 
 MOST_NAMED: Final = 10
 """Columns of a kind that are named on the terminal; the column map names all."""
@@ -20,11 +22,13 @@ def print_files(recognized: Recognized) -> None:
         for section in sections:
             kind = "table" if section.is_table else "prompts of"
             by = f", as {section.shipped} exports it" if section.shipped else ""
-            sure = [as_shown(f"{c.ours} = {c.theirs}") for c in section.choices if c.sure]
+            sure = [as_shown(_pair(choice)) for choice in section.choices if choice.sure]
             say(f"  {kind} {section.name}{by}: {', '.join(sure) or 'nothing is sure'}")
-            for choice in section.choices:
-                if not choice.sure:
-                    say(as_shown(f"  - to confirm: {choice.ours} = {choice.theirs}: {choice.why}"))
+            for line, why in (
+                *((_pair(choice), choice.why) for choice in section.choices if not choice.sure),
+                *undecided(section),
+            ):
+                say(as_shown(f"  - to confirm: {line}: {why}"))
         if not sections:
             say("  nothing was recognised")
         for what, columns in (
@@ -47,6 +51,10 @@ def print_tasks(planned: Plan) -> None:
         ],
         texts=("missing",),
     )
+
+
+def _pair(choice: Choice) -> str:
+    return choice.ours if choice.ours == choice.theirs else f"{choice.ours} = {choice.theirs}"
 
 
 def _some(columns: Sequence[str]) -> str:

@@ -93,7 +93,7 @@ def _translated(choice: Choice, cells: pl.Series, names: Names) -> Choice:
         return replace(choice, why=f"by its name, but it has {len(found):,} different values", sure=False)
     values = {value: known[folded(value)] for value in found if folded(value) in known}
     unknown = len(found) - len(values)
-    different = {value: ours for value, ours in values.items() if value.strip().lower() != ours}
+    different = {value: ours for value, ours in values.items() if value != ours}
     if unknown:
         why = f"by its name, but {unknown} of its {len(found)} values are unknown; say below what they mean"
         return replace(choice, why=why, sure=False, values=different)

@@ -6,13 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from schemas.errors import InputError
-from schemas.tables.decimal_comma import read_numbers
 from tasks.synthesize.columns.choices import Choice
-from tasks.synthesize.columns.kinds import expected
 from tasks.synthesize.columns.recognize import Recognized, Section
+from tasks.synthesize.columns.undecided import undecided
 
-_YEAR_LAST: Final = r"^\s*(\d{1,2})[-/.](\d{1,2})[-/.]\d{4}"
 _HEAD: Final = """\
 # Column map, written by `tucano init`: a key is a column of ours, its value the column of your file. Read it before it
 # is used. A line with `# confirm` is not used until you remove its first `#`. What the columns mean: docs/your-data.md.
@@ -43,7 +40,7 @@ def _section(section: Section, folder: Path) -> Iterator[str]:
     yield f"{mark}[[{kind}]]"
     yield f"{mark}{'table' if section.is_table else 'task'} = {_quoted(section.name)}"
     yield f"{mark}path = {_quoted(Path(path).as_posix())}"
-    yield from (f"{mark}{line}" for line in _undecided(section))
+    yield from (f"# {line}  # confirm: {why}" for line, why in undecided(section))
     yield f"{mark}[{kind}.columns]"
     yield from (_line(choice, mark) for choice in section.columns)
     if section.reference:
@@ -61,21 +58,6 @@ def _line(choice: Choice, mark: str) -> str:
     return f"{mark}{line}  # {choice.why}" if choice.sure else f"# {line}  # confirm: {choice.why}"
 
 
-def _undecided(section: Section) -> Iterator[str]:
-    """Yield how dates and numbers are written, where no cell tells."""
-    for choice in section.columns:
-        if expected(choice.ours) == "numbers" and choice.sure:
-            try:
-                read_numbers(section.file.cells[choice.theirs], "")
-            except InputError:
-                yield '# decimals = "comma"  # confirm: no number tells whether 1.234 is a thousand'
-                break
-    dates = [section.file.cells[c.theirs] for c in section.columns if c.sure and expected(c.ours) == "dates"]
-    parts = [cells.str.extract(_YEAR_LAST, group).drop_nulls().str.to_integer() for cells in dates for group in (1, 2)]
-    if any(part.len() for part in parts) and not any((part > 12).any() for part in parts):
-        yield '# dates = "day-first"  # confirm: no date tells whether 03/04 is in April'
-
-
 def _left_out(recognized: Recognized) -> Iterator[str]:
     for file in recognized.files:
         lines = [
@@ -84,7 +66,7 @@ def _left_out(recognized: Recognized) -> Iterator[str]:
             *_listed("not mapped, for they hold objects", file.nested),
         ]
         if lines:
-            yield "\n".join([f"# {file.path.name}:", *lines])
+            yield "\n".join([f"# {_quoted(file.path.name)}:", *lines])
 
 
 def _listed(what: str, columns: tuple[str, ...]) -> Iterator[str]:

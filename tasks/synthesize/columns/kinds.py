@@ -6,6 +6,8 @@ from typing import Final
 import polars as pl
 
 from schemas.store.mapped_tables import QUANTITY
+from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.text_form import fold
 
 LOOKED_AT: Final = 2_000
 """Cells of a column that are looked at."""
@@ -13,17 +15,27 @@ ENOUGH: Final = 0.95
 """Share of the cells that must look like a kind: files have a few odd ones, which reading then names."""
 
 _DAY: Final = r"(?:\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})"
+
+
+def _states() -> str:
+    """Return the codes and names of Brazil's states as alternatives of a pattern, with accents and without."""
+    parts = [part for line in read_lexicon("states") for part in line.split(" = ", 1)]
+    return "|".join(dict.fromkeys(form for part in parts for form in (part, fold(part))))
+
+
 _PATTERNS: Final[Mapping[str, str]] = {
     "dates": rf"^{_DAY}(?:[T ,]+\d{{1,2}}:\d{{2}}(?::\d{{2}})?.*)?$",
     "stars from 1 to 5": r"^[1-5](?:[.,]0+)?$",
     "whole numbers": r"^\d+(?:[.,]0+)?$",
     "numbers": r"^-?\s*(?:R\$)?\s*-?\d[\d.,]*$",
     "true or false": r"(?i)^(?:true|false|1|0|sim|s|yes|não|nao|n|no)$",
-    "states": r"(?i)^(?:br-)?[a-z]{2}$|^\p{L}{4,}(?: \p{L}+)*$",
+    "states": rf"(?i)^(?:br-)?(?:{_states()})$",
     "prefixes of postcodes": r"^\d{4,5}$",
     "texts": r"\p{L}{2,}\s+\S*\p{L}{2,}",
 }
+_NAME: Final = r"^\p{L}[\p{L}'.-]*(?: \p{L}[\p{L}'.-]*)+$"
 _EXPECTED: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("customer_id", "customer_unique_id", "seller_id"), "ids, but names"),
     "order_approved_at": "dates",
     **dict.fromkeys(("review_score", "score", "rating", "last_rating"), "stars from 1 to 5"),
     **dict.fromkeys(("price", "freight_value", "payment_value", "spent", "mean_rating"), "numbers"),
@@ -59,6 +71,9 @@ def looks_like(cells: pl.Series, kind: str) -> bool:
     some = _some(cells)
     if some.is_empty() or (kind == "texts" and _mean_length(some) < _SHORTEST_TEXT):
         return False
+    if kind == "ids, but names":
+        # Two people may have one name, and a name is nobody's id.
+        return _share(some, _NAME) < 0.5
     # Some reviews are one word.
     needed = ENOUGH if kind != "texts" else 0.6
     return _share(some, _PATTERNS[kind]) >= needed
@@ -75,7 +90,7 @@ def _some(cells: pl.Series) -> pl.Series:
 
 
 def _share(cells: pl.Series, pattern: str) -> float:
-    return cells.str.contains(pattern).sum() / cells.len()
+    return int(cells.str.contains(pattern).sum()) / cells.len()
 
 
 def _mean_length(cells: pl.Series) -> float:

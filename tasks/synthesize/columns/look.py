@@ -14,6 +14,8 @@ from schemas.store.column_map import FORMATS
 from schemas.tables.delimited import read_delimited
 from tasks.synthesize.own.rows import JSON_LINES, LONGEST_LINE, PARQUET, read_rows
 
+OF_DATA: Final = tuple(ending for ending in FORMATS if ending != ".txt")
+"""Endings that are looked for in a folder, where a text is rather a note than an export."""
 MOST_FILES: Final = 50
 """Files of a folder: with more, it is no folder of exports."""
 LINES_LOOKED_AT: Final = 1_000
@@ -70,9 +72,9 @@ def look_at(path: Path) -> LookedFile:
 
 def _in_folder(folder: Path) -> list[Path]:
     # A name that begins with a dot is a program's own.
-    files = sorted(file for file in folder.iterdir() if file.suffix.lower() in FORMATS and file.name[0] != ".")
+    files = sorted(file for file in folder.iterdir() if file.suffix.lower() in OF_DATA and file.name[0] != ".")
     if not files:
-        raise InputError(f"folder {folder} has no file of {', '.join(FORMATS)}; give the folder of your exports")
+        raise InputError(f"folder {folder} has no file of {', '.join(OF_DATA)}; give the folder of your exports")
     if len(files) > MOST_FILES:
         raise InputError(f"folder {folder} has {len(files)} files, and {MOST_FILES} are looked at; name those you mean")
     return files

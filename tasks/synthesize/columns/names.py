@@ -5,9 +5,10 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from schemas.source import REPOSITORY
+from schemas.store.mapped_tables import TableName
 from tasks.commerce.text.text_form import fold
 
 FOLDER: Final = REPOSITORY / "data" / "columns"
@@ -23,7 +24,7 @@ Ranked = Mapping[str, int]
 class Names:
     """All known names, folded."""
 
-    tables: Mapping[str, Mapping[str, Ranked]]
+    tables: Mapping[TableName, Mapping[str, Ranked]]
     """By table and column of ours."""
     prompts: Mapping[str, Mapping[str, Ranked]]
     """By task (`review` for those that read one) and input."""
@@ -49,7 +50,7 @@ def read_names() -> Names:
     document = tomllib.loads((FOLDER / "names.toml").read_text(encoding="utf-8"))
     listed = document["tables"]
     return Names(
-        tables=_ranked(listed, listed),
+        tables=cast("Mapping[TableName, Mapping[str, Ranked]]", _ranked(listed, listed)),
         prompts=_ranked(document["prompts"], listed),
         references=_ranked(document["references"], listed),
         identities=_ranks(document["personal"]["identities"]),

@@ -1,6 +1,6 @@
 """Profile for a shop's files: how many prompts they give, and splits that fit."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -14,7 +14,7 @@ FEWEST: Final = 60
 """Rows of a task below which it is left out: its test split would say nothing."""
 _TRAINED: Final = 0.5
 """Share of the rows that surely stays for training, after held-out customers and copies are taken out."""
-_TESTED: Final = 0.13
+_TESTED: Final = 0.1
 _VALIDATED: Final = 0.04
 """Shares of the rows that validation and test take: of the quarter that is held out, less what the quarantine takes."""
 
@@ -44,9 +44,9 @@ class Plan:
 
     tasks: tuple[TaskPlan, ...]
     """The tasks in the project's order."""
-    validation: int
+    validation: Mapping[TaskName, int]
     """Validation prompts of each task."""
-    test: int
+    test: Mapping[TaskName, int]
     """Test prompts of each task."""
     fewest_trained: int
     """Least training prompts of a task."""
@@ -68,8 +68,8 @@ def plan(recognized: Recognized, local: Config) -> Plan:
     fewest = min((each.count for each in tasks if each.count), default=FEWEST)
     return Plan(
         tasks,
-        validation=min(max(2, int(_VALIDATED * fewest)), local.curate.validation_rows("push")),
-        test=min(max(2, int(_TESTED * fewest)), local.curate.test_rows("push")),
+        validation=_held_out(tasks, _VALIDATED, local.curate.validation_rows),
+        test=_held_out(tasks, _TESTED, local.curate.test_rows),
         fewest_trained=min(int(_TRAINED * fewest), local.train.preflight.min_prompts_per_task),
     )
 
@@ -82,7 +82,8 @@ def profile_text(planned: Plan, confirmed: Plan, column_map: Path) -> str:
         confirmed: Those once every column that is to be confirmed is.
         column_map: Path of the column map, as the commands will be given it.
     """
-    sizes = planned if planned.trained else confirmed
+    more = confirmed.trained != planned.trained
+    sizes = confirmed if more else planned
     lines = [
         "# Profile for your own files, written by `tucano init`: what differs from infra/profiles/local.toml.",
         'extends = "local"',
@@ -91,13 +92,13 @@ def profile_text(planned: Plan, confirmed: Plan, column_map: Path) -> str:
         'source = "files"',
         f"files = {_quoted(column_map)}",
         *(f"# {line}" for each in planned.tasks for line in _explained(each)),
-        _counts(planned),
-        *([f"# confirm, once the column map is:\n# {_counts(confirmed)}"] if confirmed.tasks != planned.tasks else []),
+        f"counts = {_counts(planned)}",
+        *([f"# confirm, once the column map is:\n# counts = {_counts(confirmed)}"] if more else []),
         "",
         "[curate]",
         "# What fits into the quarter of the customers that is never trained on.",
-        f"validation_per_task = {sizes.validation}",
-        f"test_per_task = {sizes.test}",
+        f"validation_per_task = {_by_task(sizes.validation)}",
+        f"test_per_task = {_by_task(sizes.test)}",
         "",
         "[train.preflight]",
         "# What is left of the smallest task for training.",
@@ -106,15 +107,23 @@ def profile_text(planned: Plan, confirmed: Plan, column_map: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _held_out(tasks: Sequence[TaskPlan], share: float, most: Callable[[TaskName], int]) -> Mapping[TaskName, int]:
+    return {each.task: min(max(2, int(share * each.count)), most(each.task)) for each in tasks}
+
+
 def _counts(planned: Plan) -> str:
-    return f"counts = {{ {', '.join(f'{each.task} = {each.count}' for each in planned.tasks)} }}"
+    return _by_task({each.task: each.count for each in planned.tasks})
+
+
+def _by_task(numbers: Mapping[TaskName, int]) -> str:
+    return f"{{ {', '.join(f'{task} = {number}' for task, number in numbers.items())} }}"
 
 
 def _explained(each: TaskPlan) -> Iterator[str]:
     if each.missing is not None:
         yield f"{each.task}: {each.missing}"
     elif each.rows is not None:
-        yield f"{each.task}: {each.rows:,} rows"
+        yield f"{each.task}: {each.rows:,} different rows"
     else:
         yield f"{each.task}: made from the tables, as many as you ask for"
 
@@ -129,6 +138,10 @@ def _of_task(task: TaskName, recognized: Recognized, most: int) -> TaskPlan:
         found = sum(rows)
         few = f"only {found:,} different texts, and {FEWEST} are the least" if found < FEWEST else None
         return TaskPlan(task, found, 0 if few else min(found, most), few)
+    hazards = recognized.table("customer_hazards")
+    if task == "churn" and hazards is not None and missing is None:
+        known = _texts(hazards, "customer_unique_id")
+        return TaskPlan(task, known, min(known, most), None)
     return TaskPlan(task, None, 0 if missing else most, missing)
 
 

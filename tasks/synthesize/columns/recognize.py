@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, cast
 
 from schemas.store.column_map import reference_fields
 from schemas.store.mapped_tables import MAPPED_TABLES, TableName
@@ -14,7 +14,7 @@ from tasks.synthesize.columns.names import Names, read_names
 from tasks.synthesize.columns.shipped import ShippedMap, shipped_map_of
 
 READS_REVIEWS: Final[tuple[TaskName, ...]] = ("extraction", "sentiment")
-ONLY_IF_MORE_THAN_IDS: Final = ("customers", "products", "sellers")
+NAMED_BY_OTHERS: Final = ("customers", "products", "sellers", "category_translation")
 """Tables that follow from those that name their rows, where a file says no more of them."""
 GUESSED: Final[Mapping[TableName, tuple[str, ...]]] = {
     "orders": ("order_purchase_timestamp",),
@@ -33,6 +33,8 @@ class Section:
     """Whether it is a table."""
     file: LookedFile
     """The file."""
+    needed: tuple[str, ...]
+    """Our columns that it cannot be without."""
     columns: tuple[Choice, ...]
     """Choices of our columns."""
     reference: tuple[Choice, ...] = ()
@@ -48,9 +50,7 @@ class Section:
     @property
     def is_sure(self) -> bool:
         """Return whether all columns that it cannot be without are sure."""
-        unsure = {choice.ours for choice in self.columns if not choice.sure}
-        needed = MAPPED_TABLES[self.name].needed if self.is_table else required_inputs(self.name)  # type: ignore[index,arg-type]
-        return not unsure & set(needed)
+        return all(choice.sure for choice in self.columns if choice.ours in self.needed)
 
     @property
     def confirmed(self) -> "Section":
@@ -117,21 +117,20 @@ def required_inputs(task: TaskName) -> tuple[str, ...]:
 
 def _shipped_sections(file: LookedFile, shipped: ShippedMap) -> Iterator[Section]:
     for table, choices in shipped.tables.items():
-        yield Section(table, True, file, choices, shipped=shipped.name)
+        yield Section(table, True, file, MAPPED_TABLES[table].needed, choices, shipped=shipped.name)
 
 
 def _table_sections(file: LookedFile, names: Names) -> Iterator[Section]:
     for table, wanted in names.tables.items():
         chosen = choose(file.cells, wanted, names)
-        needed = MAPPED_TABLES[table].needed  # type: ignore[index]
+        needed = MAPPED_TABLES[table].needed
         missing = [name for name in needed if name not in chosen]
         if missing and len(missing) < len(needed):
             taken = {choice.theirs for choice in chosen.values()}
-            proposed = [*GUESSED.get(table, ())]  # type: ignore[call-overload]
             unused = [name for name in file.cells.columns if name not in taken]
-            chosen |= {choice.ours: choice for choice in guessed(file.cells, proposed, names, unused)}
+            chosen |= {choice.ours: choice for choice in guessed(file.cells, GUESSED.get(table, ()), names, unused)}
         if all(name in chosen for name in needed):
-            yield Section(table, True, file, tuple(chosen.values()))
+            yield Section(table, True, file, needed, tuple(chosen.values()))
 
 
 def _one_file_each(found: Sequence[Section]) -> tuple[Section, ...]:
@@ -146,15 +145,14 @@ def _one_file_each(found: Sequence[Section]) -> tuple[Section, ...]:
     orders = best["orders"]
     if not orders.shipped:
         best |= {section.name: section for section in _with_persons(orders, best.get("customers"))}
-    for table in ONLY_IF_MORE_THAN_IDS:
-        section = best.get(table)
-        if section and section.column("customer_unique_id") is None and _has_ids_only(section):
+    for table in NAMED_BY_OTHERS:
+        if table in best and not _says_more_than_its_key(best[table]):
             del best[table]
     return tuple(best[table] for table in MAPPED_TABLES if table in best)
 
 
-def _has_ids_only(section: Section) -> bool:
-    return all(choice.ours.endswith("_id") for choice in section.columns)
+def _says_more_than_its_key(section: Section) -> bool:
+    return any(choice.ours not in section.needed for choice in section.columns)
 
 
 def _worth(section: Section) -> tuple[int, int]:
@@ -172,7 +170,7 @@ def _with_persons(orders: Section, customers: Section | None) -> Iterator[Sectio
         return
     cells = orders.file.cells
     known = next((choice for choice in orders.columns if choice.ours == "customer_id"), None)
-    person = known or identity_of(cells, names)
+    person = known if known is not None and known.sure else identity_of(cells, names) or known
     if person is None:
         return
     order = next(choice for choice in orders.columns if choice.ours == "order_id")
@@ -180,12 +178,13 @@ def _with_persons(orders: Section, customers: Section | None) -> Iterator[Sectio
     others = {ours: ranks for ours, ranks in names.tables["customers"].items() if not ours.endswith("_id")}
     places = choose(cells, others, names)
     yield replace(orders, columns=(*(c for c in orders.columns if c.ours != "customer_id"), own))
-    yield Section("customers", True, orders.file, (own, replace(person, ours="customer_unique_id"), *places.values()))
+    columns = (own, replace(person, ours="customer_unique_id"), *places.values())
+    yield Section("customers", True, orders.file, MAPPED_TABLES["customers"].needed, columns)
 
 
 def _prompt_sections(file: LookedFile, names: Names) -> Iterator[Section]:
     for group, wanted in names.prompts.items():
-        tasks: tuple[TaskName, ...] = READS_REVIEWS if group == "review" else (group,)  # type: ignore[assignment]
+        tasks = READS_REVIEWS if group == "review" else (cast("TaskName", group),)
         chosen = choose(file.cells, wanted, names)
         if group == "review" and not chosen:
             chosen = {c.ours: c for c in guessed(file.cells, ["review"], names, file.cells.columns)}
@@ -197,6 +196,7 @@ def _prompt_sections(file: LookedFile, names: Names) -> Iterator[Section]:
                     task,
                     False,
                     file,
+                    required_inputs(task),
                     (*chosen.values(), *_identities(file, names)),
                     tuple(choice for choice in reference.values() if choice.theirs not in inputs),
                 )

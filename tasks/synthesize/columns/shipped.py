@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from schemas.store.column_map import ColumnMap, read_column_map
-from schemas.store.mapped_tables import MAPPED_TABLES
+from schemas.store.mapped_tables import MAPPED_TABLES, TableName
 from tasks.synthesize.columns.choices import Choice
 from tasks.synthesize.columns.kinds import expected, looks_like
 from tasks.synthesize.columns.look import LookedFile
@@ -18,7 +18,7 @@ class ShippedMap:
 
     name: str
     """Name of the system."""
-    tables: Mapping[str, tuple[Choice, ...]]
+    tables: Mapping[TableName, tuple[Choice, ...]]
     """Choices of each table."""
 
 
@@ -54,7 +54,7 @@ def _choices(
         choice = Choice(ours, column, f"as {system} exports it")
         kind = expected(ours)
         if ours in names.values:
-            known = names.values[ours] | {folded(value): meaning for value, meaning in values.get(ours, {}).items()}
+            known = {**names.values[ours]} | {folded(value): meaning for value, meaning in values.get(ours, {}).items()}
             found = cells.unique().sort().to_list()
             unknown = [value for value in found if folded(value) not in known]
             if unknown:

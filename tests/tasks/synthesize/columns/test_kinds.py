@@ -1,0 +1,47 @@
+"""What cells look like decides beside their column's name."""
+
+import polars as pl
+import pytest
+
+from schemas.store.mapped_tables import MAPPED_TABLES
+from schemas.store.tables import TABLES
+from tasks.synthesize.columns.kinds import expected, is_personal, looks_like
+
+
+@pytest.mark.parametrize(
+    ("kind", "like", "unlike"),
+    [
+        ("dates", ["31/01/2025", "2025-01-31T10:00:00Z", "1-2-2025 10:30"], ["Janeiro", "2025", "31/01"]),
+        ("stars from 1 to 5", ["5", "1,0", "3"], ["0", "10", "6"]),
+        ("whole numbers", ["12", "3,0"], ["1,5", "dois"]),
+        ("numbers", ["R$ 1.234,56", "-12.5", "7"], ["sete", "12kg"]),
+        ("states", ["SP", "Rio de Janeiro", "BR-MG", "sao paulo"], ["1", "XX", "Lisboa"]),
+        ("texts", ["Chegou antes do prazo, adorei", "Ainda não recebi o produto"], ["Camiseta", "Caneca"]),
+    ],
+)
+def test_cells_are_of_their_kind_only(kind: str, like: list[str], unlike: list[str]) -> None:
+    assert looks_like(pl.Series(like), kind)
+    assert not looks_like(pl.Series(unlike), kind)
+    assert not looks_like(pl.Series([None], dtype=pl.String), kind)
+
+
+@pytest.mark.parametrize(
+    "cell", ["ana@exemplo.com.br", "111.444.777-35", "12.345.678/0001-95", "(11) 98888-7777", "+5511988887777"]
+)
+def test_personal_data_is_found_whatever_its_column_is_called(cell: str) -> None:
+    assert is_personal(pl.Series([cell, None]))
+
+
+@pytest.mark.parametrize("cell", ["1001", "13063316861001", "2025-01-31", "R$ 10,00", "35.182", "Camiseta"])
+def test_other_cells_are_not_personal(cell: str) -> None:
+    assert not is_personal(pl.Series([cell]))
+
+
+def test_dates_and_whole_numbers_of_the_store_are_expected_as_such() -> None:
+    for table, columns in MAPPED_TABLES.items():
+        types = {name: column.dtype.type for name, column in TABLES[table].to_schema().columns.items()}
+        for name in columns.columns:
+            if types.get(name) == pl.Datetime:
+                assert expected(name) == "dates", name
+            if types.get(name) == pl.Int64 and table != "review_causes":
+                assert expected(name) in {"whole numbers", "stars from 1 to 5"}, name

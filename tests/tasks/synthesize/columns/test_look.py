@@ -1,0 +1,54 @@
+"""Files of any kind are found and looked at, and what is none is refused in a sentence."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from schemas.errors import InputError
+from tasks.synthesize.columns.look import find_files, look_at
+
+
+def test_a_folder_gives_its_files_and_nothing_else(tmp_path: Path) -> None:
+    for name in ("b.csv", "a.jsonl", "leia.txt", ".oculto.csv"):
+        (tmp_path / name).write_text("x", encoding="utf-8")
+    assert [file.name for file in find_files([tmp_path])] == ["a.jsonl", "b.csv"]
+
+
+def test_the_same_cells_are_read_from_every_kind_of_file(tmp_path: Path) -> None:
+    table = pl.DataFrame({"pedido": ["1", "2"], "nota": ["5", None]})
+    (tmp_path / "a.csv").write_bytes("pedido;nota\r\n1;5\r\n2;\r\n".encode("cp1252"))
+    table.write_parquet(tmp_path / "a.parquet")
+    lines = [{"pedido": 1, "nota": 5, "cliente": {"nome": "Ana"}}, {"pedido": 2, "nota": None}]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    for name in ("a.csv", "a.parquet", "a.jsonl"):
+        assert look_at(tmp_path / name).cells.equals(table), name
+    assert look_at(tmp_path / "a.jsonl").nested == ("cliente",)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("nada.csv", r"nada\.csv does not exist; give files or folders of \.csv"),
+        ("leia.md", r"leia\.md is none of \.csv, .*; export it as one of them"),
+        ("vazia", r"folder .*vazia has no file of \.csv"),
+    ],
+)
+def test_what_is_no_file_of_data_is_refused(tmp_path: Path, name: str, sentence: str) -> None:
+    (tmp_path / "leia.md").write_text("x", encoding="utf-8")
+    (tmp_path / "vazia").mkdir()
+    with pytest.raises(InputError, match=sentence):
+        find_files([tmp_path / name])
+
+
+def test_a_file_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x", encoding="utf-8")
+    with pytest.raises(InputError, match="is given twice; name it once"):
+        find_files([tmp_path, tmp_path / "a.csv"])
+
+
+def test_lines_without_a_plain_value_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"x": {"y": 1}}\n', encoding="utf-8")
+    with pytest.raises(InputError, match="no line with a text, a number or a truth value"):
+        look_at(tmp_path / "a.jsonl")

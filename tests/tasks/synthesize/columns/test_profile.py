@@ -1,0 +1,65 @@
+"""The written profile loads, asks for what the files have, and has splits that fit."""
+
+from pathlib import Path
+
+import pytest
+
+from schemas.config.profiles import load_config
+from tasks.synthesize.columns.profile import Plan, plan, profile_text
+from tasks.synthesize.columns.recognize import Recognized, recognize
+from tests.tasks.synthesize.columns.shop import ITEMS, ORDERS, looked
+
+LOCAL = load_config("local")
+
+
+def texts(count: int) -> list[str]:
+    return [f"Produto {number} chegou antes do prazo, adorei" for number in range(count)]
+
+
+def reviews(count: int) -> Recognized:
+    return recognize([looked({"comentario": texts(count), "nota": ["5"] * count})])
+
+
+def counts(planned: Plan) -> dict[str, int]:
+    return {each.task: each.count for each in planned.tasks if each.count}
+
+
+@pytest.mark.parametrize("rows", [60, 200, 5_000])
+def test_the_profile_loads_and_its_splits_fit(tmp_path: Path, rows: int) -> None:
+    found = reviews(rows)
+    planned = plan(found, LOCAL)
+    path = tmp_path / "shop.toml"
+    path.write_text(profile_text(planned, plan(found.confirmed, LOCAL), Path('lo"ja/columns.toml')), encoding="utf-8")
+    config = load_config(str(path))
+    assert config.synthesize.source == "files"
+    assert config.synthesize.files == Path('lo"ja/columns.toml')
+    assert {task: count for task, count in config.synthesize.counts.items() if count} == counts(planned)
+    assert counts(planned) == {"extraction": min(rows, 440), "sentiment": min(rows, 310)}
+    held_out = config.curate.test_rows("sentiment") + config.curate.validation_rows("sentiment")
+    # Of the quarter of the customers that is held out, a third may be copies or leave for other reasons.
+    assert held_out <= 0.25 * 0.67 * config.synthesize.counts["sentiment"]
+    assert config.train.preflight.min_prompts_per_task <= 0.5 * config.synthesize.counts["sentiment"]
+
+
+def test_equal_rows_count_once_and_too_few_train_nothing() -> None:
+    assert counts(plan(reviews(59), LOCAL)) == {}
+    same = recognize([looked({"comentario": texts(1) * 500})])
+    (missing,) = {each.missing for each in plan(same, LOCAL).tasks if each.task in {"extraction", "sentiment"}}
+    assert missing == "only 1 different texts, and 60 are the least"
+
+
+def test_tables_give_prompts_as_many_as_are_asked_for_and_say_what_they_lack() -> None:
+    planned = plan(recognize([looked(ORDERS), looked(ITEMS)]), LOCAL)
+    assert counts(planned) == {"sql_qa": 540, "insights": 540}
+    missing = {each.task: each.missing for each in planned.tasks}
+    assert missing["push"] == "needs table products (product_category_name); or rows with product, offer, segment"
+    assert missing["sentiment"] == "needs table reviews (review_score, review_comment_message); or rows with review"
+
+
+def test_counts_of_what_is_to_be_confirmed_are_a_comment() -> None:
+    found = recognize([looked({"xpto": texts(100)})])
+    planned = plan(found, LOCAL)
+    assert planned.trained == ()
+    assert {each.missing for each in planned.tasks if each.task == "sentiment"} == {"confirm review"}
+    text = profile_text(planned, plan(found.confirmed, LOCAL), Path("columns.toml"))
+    assert "\n# counts = { extraction = 100, sql_qa = 0, insights = 0, push = 0, sentiment = 100, churn = 0 }\n" in text

@@ -1,0 +1,103 @@
+"""A shop's files are recognised by names and cells, and what is not sure waits for a person."""
+
+from tasks.synthesize.columns.recognize import Recognized, recognize
+from tests.tasks.synthesize.columns.shop import FLAT, ITEMS, ORDERS, REVIEWS, looked
+
+PERSONAL = {"Nome do cliente", "CPF", "E-mail", "Telefone", "Endereço", "CEP"}
+
+
+def mapped(recognized: Recognized, name: str) -> dict[str, str]:
+    (section,) = [section for section in recognized.sections if section.name == name]
+    return {choice.ours: choice.theirs for choice in section.choices if choice.sure}
+
+
+def unsure(recognized: Recognized) -> dict[str, str]:
+    return {c.ours: c.why for section in recognized.sections for c in section.choices if not c.sure}
+
+
+def test_files_of_tables_are_recognised_and_joined() -> None:
+    customers = {"Código do Cliente": ["7", "8", "9"], "UF": ["SP", "RJ", "SP"], "CPF": FLAT["CPF"]}
+    found = recognize([looked(cells) for cells in (ORDERS, ITEMS, REVIEWS, customers)])
+    assert [section.name for section in found.sections] == ["orders", "items", "reviews", "customers"]
+    assert mapped(found, "orders") == {
+        "order_id": "Nº do Pedido",
+        "customer_id": "Código do Cliente",
+        "order_status": "Situação",
+        "order_purchase_timestamp": "Data da Compra",
+    }
+    assert mapped(found, "items")["price"] == "Preço Unitário"
+    assert mapped(found, "reviews")["review_comment_message"] == "Comentário"
+    assert mapped(found, "customers")["customer_unique_id"] == "CPF"
+    assert unsure(found) == {}
+
+
+def test_a_flat_file_makes_several_tables_and_identifies_its_persons() -> None:
+    found = recognize([looked(FLAT)])
+    assert [section.name for section in found.sections] == ["orders", "items", "customers"]
+    # An order's own id stands for its customer, for one person may have bought from two states.
+    assert mapped(found, "orders")["customer_id"] == "Pedido"
+    assert mapped(found, "customers") == {"customer_id": "Pedido", "customer_unique_id": "CPF", "customer_state": "UF"}
+
+
+def test_personal_columns_are_never_mapped_but_as_an_identity() -> None:
+    found = recognize([looked(FLAT), looked({**REVIEWS, "contato": FLAT["E-mail"]})])
+    for section in found.sections:
+        for choice in section.choices:
+            assert choice.theirs not in PERSONAL or choice.ours in {"customer_id", "customer_unique_id"}
+    assert set(found.personal(found.files[0])) == PERSONAL - {"CPF"}
+    # By its cells, though its name says nothing.
+    assert found.personal(found.files[1]) == ("contato",)
+
+
+def test_rows_of_reviews_without_orders_are_prompts_with_what_they_know_of_the_answer() -> None:
+    cells = {"avaliacao": REVIEWS["Comentário"], "estrelas": ["5", "4", "1"], "email": FLAT["E-mail"]}
+    found = recognize([looked(cells)])
+    assert mapped(found, "sentiment") == {"review": "avaliacao", "customer_id": "email", "score": "estrelas"}
+    assert mapped(found, "extraction") == {"review": "avaliacao", "customer_id": "email", "rating": "estrelas"}
+
+
+def test_a_name_that_could_be_two_columns_goes_where_its_cells_fit() -> None:
+    cells = {"Nº do Pedido": ["1", "2", "3"], "Avaliação": ["5", "4", "1"], "Texto": REVIEWS["Comentário"]}
+    assert mapped(recognize([looked(ORDERS), looked(cells)]), "reviews")["review_score"] == "Avaliação"
+
+
+def test_cells_that_contradict_the_name_are_to_be_confirmed() -> None:
+    found = recognize([looked(ORDERS), looked({**REVIEWS, "Nota": ["9", "10", "7"]})])
+    assert unsure(found) == {"review_score": "by its name, but its cells are not stars from 1 to 5"}
+    assert found.table("reviews") is None
+    assert found.confirmed.table("reviews") is not None
+
+
+def test_an_unknown_status_is_to_be_confirmed_and_the_others_are_translated() -> None:
+    found = recognize([looked({**ORDERS, "Situação": ["Entregue", "Em transporte", "Sumiu"]})])
+    assert unsure(found) == {"order_status": "by its name, but 1 of its 3 values are unknown; say below what they mean"}
+    (choice,) = [c for c in found.sections[0].choices if c.ours == "order_status"]
+    assert choice.values == {"Entregue": "delivered", "Em transporte": "shipped"}
+
+
+def test_names_of_people_are_no_ids_of_customers() -> None:
+    cells = {**ORDERS, "Código do Cliente": ["Ana Souza", "Bia Lima", "Rui Sá"]}
+    found = recognize([looked(cells)])
+    assert unsure(found) == {"customer_unique_id": "by its name, but its cells are not ids, but names"}
+    found = recognize([looked({**cells, "CPF": FLAT["CPF"]})])
+    assert unsure(found) == {}
+    assert mapped(found, "customers")["customer_unique_id"] == "CPF"
+
+
+def test_a_column_that_its_cells_alone_tell_is_proposed_and_not_used() -> None:
+    cells = {"Nº do Pedido": ORDERS["Nº do Pedido"], "Quando": ORDERS["Data da Compra"]}
+    found = recognize([looked(cells)])
+    assert list(unsure(found)) == ["order_purchase_timestamp"]
+    assert found.table("orders") is None
+
+
+def test_of_two_files_with_the_same_table_the_one_that_says_more_is_taken() -> None:
+    products = looked({"SKU": ["A-1", "B-2"], "Categoria": ["moda", "casa"]})
+    found = recognize([looked(ORDERS), looked(ITEMS), products])
+    assert [s.file for s in found.sections if s.name == "products"] == [products]
+
+
+def test_what_nobody_recognises_is_named() -> None:
+    found = recognize([looked({"xpto": ["1"], "abc": ["2"]})])
+    assert found.sections == ()
+    assert found.unused(found.files[0]) == ("xpto", "abc")
