@@ -11,6 +11,7 @@ from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.errors import InputError
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import LONGEST_REASON, Registry, checked_reason
+from tasks.lineage.mlflow.removal import Removal
 
 pytestmark = pytest.mark.integration
 
@@ -401,3 +402,26 @@ def test_a_reason_is_kept_as_it_was_given() -> None:
 def test_a_reason_that_nobody_could_read_is_refused(reason: str, reported: str) -> None:
     with pytest.raises(InputError, match=reported):
         checked_reason(reason)
+
+
+def test_what_is_removed_is_served_by_no_alias_and_leaves_no_file(
+    client: Any, recorder: Recorder, registry: Registry, register: Register, folder: Path, uri: str
+) -> None:
+    gone, stays = several(register, "removed", 2)
+    for version in (stays, gone):
+        move(registry, "removed", version)
+    policy = artifact("policy", "7")
+    with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "train", {}, {}) as stage:
+        stage.log_output(policy)
+    assert (folder / "artifacts" / stage.run_id).is_dir()
+    removal = Removal(uri, folder / "artifacts", "tucano2-commerce")
+    for _ in range(2):
+        removal.versions("removed", [gone])
+        removal.models([policy.sha256])
+        removal.runs([stage.run_id])
+        assert [version.version for version in registry.versions("removed")] == [stays]
+        assert aliases(client, "removed") == {PREVIOUS: stays}
+        assert not (folder / "artifacts" / stage.run_id).exists()
+        assert client.get_run(stage.run_id).info.lifecycle_stage == "deleted"
+        named = f"tags.artifact_sha256 = '{policy.sha256}'"
+        assert client.search_logged_models([client.get_run(stage.run_id).info.experiment_id], named) == []
