@@ -15,7 +15,7 @@ from flows.stages.rewind import rewind
 from schemas.config.config import Config
 from schemas.errors import InputError
 from tasks.lineage.privacy.forgetting import Forgetting, Journal
-from tasks.lineage.privacy.report import as_report, report_of, write_report
+from tasks.lineage.privacy.report import as_report, report_of, versions_removed, write_report
 from tasks.lineage.privacy.signature import Signer
 
 TRAINED_FROM: Final = {"prompts": "synthesize", "dataset": "curate", "base": "base"}
@@ -62,7 +62,7 @@ def forget(config: Config, identifier: str) -> Forgotten:
             say(f"forget: {name}")
             state = step(config, state, identifier)
             state = journal.write(state.model_copy(update={"done": (*state.done, name)}))
-    document = as_report(state, to_do(config), datetime.now(UTC))
+    document = as_report(state, to_do(config, versions_removed(state)), datetime.now(UTC))
     file = write_report(root, document, signer)
     journal.end()
     return Forgotten(file, document)

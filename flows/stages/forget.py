@@ -101,6 +101,7 @@ def outlook(config: Config, identifier: str) -> dict[str, Any]:
     inventory = read_inventory(artifacts_folder(config))
     gone = to_remove(inventory, state)
     before = old_data(config, state)
+    versions = sorted({name for sha256, name in state.versions.items() if sha256 in gone})
     retraced: tuple[Retraced, ...] = ()
     if before:
         dataset = inventory.folder(before["dataset"].sha256)
@@ -113,9 +114,9 @@ def outlook(config: Config, identifier: str) -> dict[str, Any]:
         "learned": len(gone.keys() - state.holding.keys()),
         "made_again": bool(before),
         "trainings": [each.model_dump() for each in retraced],
-        "versions": sorted({name for sha256, name in state.versions.items() if sha256 in gone}),
+        "versions": versions,
         "not_reached": list(state.unreached),
-        "to_do": list(to_do(config)),
+        "to_do": list(to_do(config, versions)),
     }
 
 
@@ -240,8 +241,16 @@ def _elsewhere(config: Config) -> tuple[str, ...]:
     return tuple(found)
 
 
-def to_do(config: Config) -> tuple[str, ...]:
-    """Return a sentence for each source that would bring the person back."""
-    if config.synthesize.olist_dir is None:
-        return ()
-    return (f"take the rows out of {config.synthesize.olist_dir} too: the next synthesis reads it",)
+def to_do(config: Config, versions: Collection[str]) -> tuple[str, ...]:
+    """Return a sentence for each thing that only people can do.
+
+    Args:
+        config: The configuration.
+        versions: The registered versions that are removed.
+    """
+    found = []
+    if config.synthesize.olist_dir is not None:
+        found.append(f"take the rows out of {config.synthesize.olist_dir} too: the next synthesis reads it")
+    if versions:
+        found.append(f"delete what was exported or downloaded of {', '.join(versions)}, which nothing here knows of")
+    return tuple(found)

@@ -9,6 +9,7 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from flows.runtime.logs_to_monitor import served_logs
+from flows.runtime.session import EXPERIMENT, mlflow_store
 from flows.stages.prompts_from_logs import FOLDER as SERVED_PROMPTS_FOLDER
 from schemas.config.config import Config
 from schemas.errors import InputError
@@ -17,6 +18,7 @@ from schemas.tables.log_file import FEEDBACK_FOLDER
 from schemas.tables.person import Person
 from tasks.audit.sheet import read_rows, write_rows
 from tasks.audit.stage import AuditFiles, files_of
+from tasks.lineage.mlflow.removal import Removal
 from tasks.lineage.privacy.log_lines import Traces, remove_lines
 from tasks.serve.gateway.answer_log import LOCK_FILE
 from tasks.synthesize.forget import anonymous
@@ -43,6 +45,11 @@ def clean_logs(config: Config, person: Person, traces: Traces, secret: bytes) ->
                 unreached.append(f"{error}; what it has of this person is still there")
     for folder in sorted((root / SCORES_FOLDER).glob("*/")):
         lines[SCORES_FOLDER] = lines.get(SCORES_FOLDER, 0) + _clean_sheet(files_of(folder), person, traces, secret)
+    try:
+        removal = Removal(*mlflow_store(config.state), EXPERIMENT)
+        lines["traces"] = removal.traces(traces.are_in_json)
+    except InputError as error:
+        unreached.append(f"MLflow's traces could not be reached ({error}), so nobody was looked for in them")
     # What a paraphrasing model answered is asked for again where it is wanted.
     shutil.rmtree(root / ANSWERS_FOLDER, ignore_errors=True)
     return lines, tuple(unreached)

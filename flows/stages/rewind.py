@@ -18,14 +18,17 @@ from schemas.tables.prompts import TRAIN_FILE, VALIDATION_FILE, read_prompts
 from schemas.tables.vacancies import Vacancy, of_tasks, read_vacancies
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.checkpoints.address import open_mirror
-from tasks.checkpoints.manifest import Manifest
+from tasks.checkpoints.manifest import Manifest, parse_name
 from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
 from tasks.checkpoints.transplant import transplant
+from tasks.curate.forget import is_theirs
 from tasks.lineage.privacy.forgetting import Retraced
 from tasks.train.resume.rewind import SAMPLING_FILE, Rewinding, Split, earns_the_same
 from tasks.train.sft.warm_start import demonstrated
 
 STORE_FOLDER: Final = "store"
+FINAL: Final = "final"
+"""Pin of the last checkpoint of a training that came to its end."""
 CHOSEN_BY: Final = "a row of theirs was among those that choose the checkpoint"
 SHOWN: Final = "the warm start was shown one of their prompts"
 NEWEST: Final = "the newest checkpoint that is left from before their first turn"
@@ -55,7 +58,8 @@ def rewind(
         named = zip(task_trainings(config, old, dataset).items(), task_trainings(config, new, dataset), strict=True)
         for (old_training, tasks), training in named:
             step, why = _rewound(config, before, after, seed, tasks, old_training, training)
-            found.append(Retraced(training=training, steps=config.train.max_steps, from_step=step, why=why))
+            steps = _steps(open_mirror(mirror_address(config), old_training), config)
+            found.append(Retraced(training=training, steps=steps, from_step=step, why=why))
     return tuple(found)
 
 
@@ -136,27 +140,40 @@ def estimated(
     dataset = store.path(before["dataset"].sha256)
     bases = [record for record in store.records("base") if record.inputs.get("dataset") == before["dataset"].sha256]
     base = next((record for record in bases if record.stage == "base"), None)
+    why = _from_the_start(config)
+    if why is None and any(is_theirs(row, person) for row in read_prompts(dataset / VALIDATION_FILE)):
+        why = CHOSEN_BY
+    if why is None and not person.prompts.isdisjoint(demonstrated(dataset, config.warm_start, config.seed)):
+        why = SHOWN
+    if why is None and base is None:
+        why = NONE_LEFT
+    rows, known = read_prompts(dataset / TRAIN_FILE), read_vacancies(dataset)
+    left = [row for row in rows if not is_theirs(row, person)]
     found = []
     for seed in training_seeds(config):
-        name = None if base is None else training_name(config, seed, {**before, "base": base})
-        for training, tasks in task_trainings(config, name or "train", dataset).items():
-            step, why = 0, _from_the_start(config)
-            if why is None and any(row.prompt_id in person.prompts for row in read_prompts(dataset / VALIDATION_FILE)):
-                why = CHOSEN_BY
-            if why is None and not person.prompts.isdisjoint(demonstrated(dataset, config.warm_start, config.seed)):
-                why = SHOWN
+        name = "train" if base is None else training_name(config, seed, {**before, "base": base})
+        for training, tasks in task_trainings(config, name, dataset).items():
+            mirror = open_mirror(mirror_address(config), training)
+            chosen = tasks or TASK_NAMES
+            newest = None
             if why is None and base is not None:
-                rows, known = read_prompts(dataset / TRAIN_FILE), read_vacancies(dataset)
-                left = [row for row in rows if row.prompt_id not in person.prompts]
-                chosen = tasks or TASK_NAMES
                 rewinding = Rewinding(of_tasks(rows, known, chosen), of_tasks(left, vacancies, chosen), seed)
-                mirror = open_mirror(mirror_address(config), training)
                 newest = next(_before_their_turn(mirror, base.sha256, rewinding), None)
-                step, why = (0, NONE_LEFT) if newest is None else (newest.step, NEWEST)
             found.append(
-                Retraced(training=training, steps=config.train.max_steps, from_step=step, why=why or NONE_LEFT)
+                Retraced(
+                    training=training,
+                    steps=_steps(mirror, config),
+                    from_step=newest.step if newest else 0,
+                    why=why or (NEWEST if newest else NONE_LEFT),
+                )
             )
     return tuple(found)
+
+
+def _steps(mirror: Mirror, config: Config) -> int:
+    """Return the steps of a training: where it ended, or as many as the recipe has."""
+    last = parse_name(mirror.pins().get(FINAL, ""))
+    return last[0] if last else config.train.max_steps
 
 
 def _from_the_start(config: Config) -> str | None:

@@ -11,10 +11,12 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
 import httpx
+import polars as pl
 import psutil
 import pytest
 from filelock import FileLock
@@ -22,11 +24,14 @@ from filelock import FileLock
 from flows.runtime.prefect_server import session_server
 from flows.runtime.session import LOCK_FILE, mlflow_store, prefect_folder
 from schemas.config.profiles import load_config
+from schemas.errors import InputError
 from schemas.progress import silent
 from schemas.source import PACKAGES, REPOSITORY
-from schemas.tables.prompts import TEST_FILE, read_prompts
+from schemas.tables.prompts import TEST_FILE, TRAIN_FILE, read_prompts
 from tasks.audit.sheet import Row, is_scored, read_rows, write_rows
+from tasks.lineage.privacy.forget import reached
 from tasks.lineage.store.artifacts import ArtifactStore
+from tasks.lineage.store.inventory import read_inventory
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import run_child
 from tasks.train.request import TrainRequest
@@ -35,7 +40,7 @@ from tests.docs.test_quickstart import ASK, DOCS, commands
 from tests.flows.command import in_this_process
 from tests.house import free_port
 from tests.serving import SECONDS, serving
-from tests.small_pipeline import PROFILE, VERDICT_CODES, Ended, Pipeline, retrain, skipped
+from tests.small_pipeline import PROFILE, VERDICT_CODES, Ended, Pipeline, command, retrain, skipped
 from tests.source_records import outside_key, used_by_children
 
 pytestmark = pytest.mark.e2e
@@ -64,6 +69,21 @@ def test_the_resumed_run_skips_what_was_finished_and_resumes_from_the_checkpoint
 
 def test_the_resumed_training_equals_an_uninterrupted_one(pipeline: Pipeline, tmp_path: Path) -> None:
     stages = {name: Path(stage["path"]) for name, stage in pipeline.resumed.document["stages"].items()}
+    base = pipeline.resumed.document["stages"]["base"]["sha256"]
+    prompts = stages["synthesize"]
+    train_anew(
+        tmp_path,
+        prompts=prompts,
+        dataset=stages["curate"],
+        base=stages["base"],
+        base_sha256=base,
+        audit=stages["audit"],
+    )
+    same_files(tmp_path / "output", stages["train"])
+
+
+def train_anew(folder: Path, *, prompts: Path, dataset: Path, base: Path, base_sha256: str, audit: Path) -> None:
+    """Train without interruption into the folder's `output`."""
     config = load_config(str(PROFILE))
     request = TrainRequest(
         config=config.train,
@@ -72,22 +92,62 @@ def test_the_resumed_training_equals_an_uninterrupted_one(pipeline: Pipeline, tm
         validation_batch_size=config.evaluate.batch_size,
         max_prompt_tokens=config.curate.max_prompt_tokens,
         seed=config.seed,
-        base=stages["base"],
-        base_sha256=pipeline.resumed.document["stages"]["base"]["sha256"],
-        dataset=stages["curate"],
-        store=stages["synthesize"] / "store",
-        audit=stages["audit"],
-        mirror=str(tmp_path / "mirror"),
+        base=base,
+        base_sha256=base_sha256,
+        dataset=dataset,
+        store=prompts / "store",
+        audit=audit,
+        mirror=str(folder / "mirror"),
         training="uninterrupted",
-        output=tmp_path / "output",
+        output=folder / "output",
     )
-    run_child("tasks.train.children.grpo", request, tmp_path / "work", interpreter=None, progress=silent)
-    made = {file.relative_to(tmp_path / "output"): file for file in (tmp_path / "output").rglob("*") if file.is_file()}
-    kept = {file.relative_to(stages["train"]): file for file in stages["train"].rglob("*") if file.is_file()}
+    run_child("tasks.train.children.grpo", request, folder / "work", interpreter=None, progress=silent)
+
+
+def same_files(one: Path, other: Path) -> None:
+    """Check that two policies are the same, byte for byte."""
+    made, kept = (
+        {file.relative_to(folder): file for file in folder.rglob("*") if file.is_file()} for folder in (one, other)
+    )
     assert made.keys() == kept.keys()
     assert {Path(SUMMARY_FILE), Path(ADAPTER_FOLDER) / "adapter_model.safetensors"} <= made.keys()
     for name, file in made.items():
         assert file.read_bytes() == kept[name].read_bytes(), name
+
+
+def test_who_is_forgotten_is_in_nothing_and_the_model_is_one_that_never_saw_them(
+    pipeline: Pipeline, tmp_path: Path
+) -> None:
+    """Killed once its training has what it goes on from, it goes on; the rival trains from the start without them."""
+    root = Path(shutil.copytree(pipeline.root, tmp_path / "state"))
+    store = ArtifactStore(root / "artifacts")
+    before = store.records("policy")[0]
+    dataset = store.path(before.inputs["dataset"])
+    logged = pl.read_parquet(sorted((store.path(before.sha256) / "rollouts").glob("*.parquet")))
+    turns = logged.group_by("prompt_id").agg(pl.col("step").min())
+    people = pl.read_parquet(dataset / TRAIN_FILE).join(turns, on="prompt_id").drop_nulls("customer_id")
+    first = people.group_by("customer_id").agg(pl.col("step").min()).sort("step", "customer_id").to_dicts()[-1]
+    mirrored = set((root / "mirror").iterdir())
+
+    killed = subprocess.Popen(command(root, first["customer_id"], "--apply", stage="forget"), stderr=subprocess.DEVNULL)
+    while not [new for new in set((root / "mirror").iterdir()) - mirrored if list(new.glob("manifests/*.json"))]:
+        assert killed.poll() is None
+        time.sleep(0.05)
+    killed.kill()
+    killed.wait()
+    forgotten = retrain(root, first["customer_id"], "--apply", stage="forget")
+    assert forgotten.exit_code == 0, forgotten.said
+
+    (again,) = forgotten.document["trained_again"]
+    assert 0 < again["from_step"] < first["step"]
+    assert before.sha256 in {removed["sha256"] for removed in forgotten.document["removed"]}
+    assert first["customer_id"] not in Path(forgotten.document["report"]).read_text(encoding="utf-8")
+    with pytest.raises(InputError, match="no table of the"):
+        reached(read_inventory(root / "artifacts"), first["customer_id"])
+    after = store.records("policy")[0]
+    made_from = {role: store.path(sha256) for role, sha256 in after.inputs.items()}
+    train_anew(tmp_path, **made_from, base_sha256=after.inputs["base"])
+    same_files(tmp_path / "output", store.path(after.sha256))
 
 
 def test_no_test_prompt_is_among_the_training_prompts(pipeline: Pipeline) -> None:

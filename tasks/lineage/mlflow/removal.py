@@ -1,11 +1,14 @@
-"""Removal from MLflow: registered versions, logged models, and runs with the copies of reports that they keep."""
+"""Removal from MLflow: versions, logged models, runs with copies of reports, and completions that people score."""
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from tasks.lineage.mlflow.client import ARTIFACT_TAG, open_client
+
+TRACES_A_PAGE: Final = 100
+"""The most that MLflow removes at once."""
 
 
 class Removal:
@@ -62,6 +65,30 @@ class Removal:
                 if error.error_code not in {"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "INVALID_STATE"}:
                     raise
             self._remove_files(run_id)
+
+    def traces(self, theirs: Callable[[str], bool]) -> int:
+        """Remove the traces, of any experiment, whose JSON is somebody's; return their number.
+
+        Args:
+            theirs: Whether the JSON of a trace is.
+        """
+        removed = 0
+        for experiment in self._client.search_experiments():
+            gone: list[str] = []
+            token: str | None = None
+            while True:
+                page = self._client.search_traces(
+                    locations=[experiment.experiment_id], max_results=TRACES_A_PAGE, page_token=token
+                )
+                gone += [trace.info.trace_id for trace in page if theirs(trace.to_json())]
+                token = page.token
+                if not token:
+                    break
+            for start in range(0, len(gone), TRACES_A_PAGE):
+                removed += self._client.delete_traces(
+                    experiment.experiment_id, trace_ids=gone[start : start + TRACES_A_PAGE]
+                )
+        return removed
 
     def _remove_files(self, *names: str) -> None:
         if self._root is not None:

@@ -7,6 +7,7 @@ Shorter words than `FEWEST_CHARACTERS` are many people's, and find nobody.
 import json
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -30,6 +31,10 @@ class Traces:
     words: tuple[str, ...]
     """Texts of reviews and prompts, folded; long enough to be one person's."""
     ids: tuple[str, ...]
+
+    def are_in_json(self, text: str) -> bool:
+        """Return whether a JSON document has any of theirs."""
+        return self.are_in(_texts(text), None)
 
     def are_in(self, texts: Iterable[str], prompt: str | None) -> bool:
         """Return whether a line is theirs: by its prompt, or by any of its texts."""
@@ -122,6 +127,10 @@ def _texts(value: Any) -> Iterable[str]:
             yield from _texts(each)
     elif isinstance(value, str):
         yield value
+        if value[:1] in {"{", "[", '"'}:
+            # An answer, or a trace's attribute, is JSON in JSON, whose letters may be escaped.
+            with suppress(ValueError, RecursionError):
+                yield from _texts(json.loads(value))
 
 
 def _of_parquet(file: Path, traces: Traces) -> int:

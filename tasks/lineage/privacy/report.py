@@ -45,13 +45,18 @@ def as_report(state: Forgetting, to_do: Iterable[str], now: datetime) -> dict[st
         ],
         "kept_unchanged": sorted(set(state.taught) & set(state.kept)),
         "trainings_removed": list(state.trainings),
-        "versions_removed": sorted({name for promotion, name in state.versions.items() if promotion in state.removed}),
+        "versions_removed": versions_removed(state),
         "trained_again": [each.model_dump() for each in state.retraced],
         "verdict": state.verdict,
         "proof": [ROWS_PROOF, WEIGHTS_PROOF, STORE_PROOF],
         "not_reached": list(state.unreached),
         "to_do": list(to_do),
     }
+
+
+def versions_removed(state: Forgetting) -> list[str]:
+    """Return the registered versions that were removed."""
+    return sorted({name for promotion, name in state.versions.items() if promotion in state.removed})
 
 
 def write_report(root: Path, document: Mapping[str, Any], signer: Signer) -> Path:

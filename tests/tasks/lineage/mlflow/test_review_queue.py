@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 from schemas.errors import InputError
 from schemas.progress import silent
 from tasks.lineage.mlflow import review_queue
+from tasks.lineage.mlflow.removal import Removal
 from tasks.lineage.mlflow.review_queue import (
     CUT_OFF,
     EMPTY,
@@ -23,6 +24,7 @@ from tasks.lineage.mlflow.review_queue import (
     as_preview,
     review_store,
 )
+from tasks.lineage.privacy.log_lines import Traces
 
 QUESTION = RaterQuestion("Nota (push)", "Dê uma nota.", ("2 – serve", "1 – não serve"))
 HOSTILE = [
@@ -96,6 +98,17 @@ def as_page_shows(markdown: str) -> str:
     parts = tokens[1].children or []
     assert {part.type for part in parts} <= {"code_inline", "hardbreak"}
     return "".join("\n" if part.type == "hardbreak" else part.content for part in parts)
+
+
+def test_what_is_somebodys_is_removed_and_the_rest_stays(store: ReviewStore, folder: Path, uri: str) -> None:
+    words = Traces(frozenset(), ("não serviu, veio pequeno",), ())
+    theirs = replace(COMPLETIONS[0], prompt="Resuma.\nAvaliação: não serviu, veio pequeno")
+    store.publish([theirs, *COMPLETIONS[1:3]], "sheet", silent)
+    removal = Removal(uri, folder / "artifacts", "none")
+    assert removal.traces(words.are_in_json) == 1
+    assert removal.traces(words.are_in_json) == 0
+    left = {trace.info.tags["audit_id"] for trace in traces(store)}
+    assert left == {each.audit_id for each in COMPLETIONS[1:3]}
 
 
 MARKS = "ab `\\\n*_#>|-<[]()!&1.~\t{}"

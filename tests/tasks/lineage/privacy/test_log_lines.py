@@ -22,7 +22,7 @@ LINES = [
     line("2", "Classifique: ruim demais"),
     line("3", "Resuma. Avaliação: O VENDEDOR sumiu e a  caixa veio aberta!"),
     line("4", "Outra", completion=f"cliente {'a' * 32}"),
-    line("5", "Outra", reference={"main_complaint": WORDS}),
+    line("5", "Outra", reference=json.dumps({"main_complaint": f"não: {WORDS}"})),
     '{"request_id": "6", "prompt": "cortada: o vendedor sumiu e a caixa veio aberta',
     '{"request_id": "7", "prompt": "cortada',
 ]

@@ -1,0 +1,80 @@
+"""Lines of a person leave the logs and the sheets of a state folder; a log that is being written is named."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from flows.stages import forget_logs
+from flows.stages.forget_logs import clean_logs
+from schemas.config.config import Config
+from schemas.config.profiles import load_config
+from schemas.store.files import read_store, write_store
+from schemas.tables.person import Person
+from tasks.audit.sheet import COLUMNS, read_rows, write_rows
+from tasks.audit.stage import files_of
+from tasks.lineage.privacy.log_lines import Traces
+from tasks.synthesize.simulated import simulate_store
+
+THEIRS, OTHERS = "p" * 64, "q" * 64
+TRACES = Traces(frozenset({"o que é meu"}), (), ())
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
+    """A state folder with a log, whose MLflow has no traces."""
+
+    class NoTraces:
+        def __init__(self, *_: object) -> None: ...
+
+        def traces(self, _: object) -> int:
+            return 0
+
+    monkeypatch.setattr(forget_logs, "Removal", NoTraces)
+    (tmp_path / "logs" / "feedback").mkdir(parents=True)
+    lines = [{"request_id": str(number), "prompt": prompt} for number, prompt in enumerate(("o que é meu", "outro"))]
+    (tmp_path / "logs" / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return load_config("local", [f"state.root={tmp_path}"])
+
+
+def clean(config: Config, person: Person | None = None) -> tuple[dict[str, int], tuple[str, ...]]:
+    nobody = Person(frozenset(), frozenset(), frozenset(), frozenset({THEIRS}))
+    return clean_logs(config, person or nobody, TRACES, b"secret")
+
+
+def test_lines_leave_the_log(config: Config) -> None:
+    assert clean(config) == ({"logs": 1, "traces": 0}, ())
+    assert "meu" not in (config.state.root / "logs" / "a.jsonl").read_text(encoding="utf-8")
+    assert clean(config)[0]["logs"] == 0
+
+
+@pytest.mark.parametrize("place", ["logs", "logs/feedback"])
+def test_a_log_that_a_gateway_writes_is_named_and_left(config: Config, place: str) -> None:
+    with FileLock(config.state.root / place / ".lock"):
+        lines, unreached = clean(config)
+    assert "logs" not in lines
+    (sentence,) = unreached
+    assert "a gateway writes to the logs" in sentence
+    assert "meu" in (config.state.root / "logs" / "a.jsonl").read_text(encoding="utf-8")
+
+
+def test_the_sheets_that_people_score_are_without_them_and_keep_the_scores_of_others(config: Config) -> None:
+    files = files_of(config.state.root / "scores" / "grounded-1")
+    store = simulate_store(60, random.Random("1"))
+    write_store(store, files.store)
+    empty = dict.fromkeys(COLUMNS, "")
+    rows = [
+        {**empty, "audit_id": each[0], "task": "push", "prompt_id": each, "human_score": "4"}
+        for each in (THEIRS, OTHERS)
+    ]
+    write_rows(files.sheet, rows)
+    rollouts = [{"prompt_id": THEIRS, "prompt": "o que é meu"}, {"prompt_id": OTHERS, "prompt": "outro"}]
+    files.rollouts.write_text("".join(json.dumps(each) + "\n" for each in rollouts), encoding="utf-8")
+    order = store.orders["order_id"][0]
+    lines, _ = clean(config, Person(frozenset(), frozenset({order}), frozenset(), frozenset({THEIRS})))
+    assert lines["scores"] == 2
+    assert [(row["prompt_id"], row["human_score"]) for row in read_rows(files.sheet)] == [(OTHERS, "4")]
+    assert THEIRS not in files.rollouts.read_text(encoding="utf-8")
+    assert order not in read_store(files.store).orders["order_id"]
