@@ -8,6 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 from schemas.documents import ScoredRollout
+from schemas.tables.prompts import PromptRow
 from tasks.evaluate.completions.rows import LoggedTraining, RaisedAlarm, ShownAnswers
 from tests.tasks.curate.prompt_rows import prompt_row
 
@@ -42,16 +43,16 @@ def steps() -> list[dict[str, Any]]:
     ]
 
 
+def scored(row: PromptRow, text: str, reward: float) -> ScoredRollout:
+    return ScoredRollout(
+        **row.answered(text, sample=0, tokens=4, stop_reason="end_of_turn").model_dump(),
+        reward=reward,
+        components={"polarity": reward},
+        parsed=None,
+        spec="grounded",
+        reward_version="v",
+    )
+
+
 def answers(*texts: str, reward: float = 0.5) -> ShownAnswers:
-    found = [
-        ScoredRollout(
-            **row.answered(text, sample=0, tokens=4, stop_reason="end_of_turn").model_dump(),
-            reward=reward,
-            components={"polarity": reward},
-            parsed=None,
-            spec="grounded",
-            reward_version="v",
-        )
-        for row, text in zip(TESTED, texts, strict=True)
-    ]
-    return ShownAnswers(found, [1.0, None])
+    return ShownAnswers([scored(row, text, reward) for row, text in zip(TESTED, texts, strict=True)], [1.0, None])
