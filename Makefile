@@ -25,7 +25,7 @@ VLLM := .venv-vllm
 ADAPTERS := .venv-adapters
 LLAMA := .venv-llama
 
-.PHONY: setup develop retrain stand-in fluency test test-fast test-deployed test-unsloth test-vllm test-serve test-adapters test-llama lint ui docs bench bench-docs gpu-check clean constraints
+.PHONY: setup develop retrain stand-in fluency test test-fast test-deployed test-unsloth test-vllm test-serve test-adapters test-llama lint ui demo docs bench bench-docs gpu-check clean constraints
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
@@ -117,6 +117,9 @@ lint: $(DEVELOPER)  ## Ruff, mypy and import-linter.
 
 ui: $(READY)  ## Serve Prefect's and MLflow's pages on loopback over the local state.
 	$(BIN)/tucano ui
+
+demo: $(READY)  ## Write the page of completions of the shipped example run.
+	$(BIN)/python -m tasks.evaluate.completions.example
 
 docs: $(READY)  ## Build the pages as a site in build/site.
 	$(PIP) --editable '.[docs]'

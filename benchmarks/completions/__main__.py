@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from benchmarks.completions.browser import find_chromium, opened
+from benchmarks.completions.browser import find_chromium, run_in_page
 from benchmarks.harness import Report, progress, run_benchmark
 from schemas.source import REPOSITORY
 from schemas.tables.prompts import PromptRow
@@ -38,6 +38,23 @@ SEED: Final = 1
 MOST_SECONDS: Final = 2.0
 """Limit of an opening."""
 OPENINGS: Final = 5
+USE: Final = """
+  const part = (id) => page.getElementById(id);
+  const timed = async (act) => {
+    const began = performance.now();
+    const before = page.querySelector(".row");
+    act();
+    do await next(); while (page.querySelector(".row") === before);
+    return performance.now() - began;
+  };
+  return {
+    open: Number(page.documentElement.dataset.opened),
+    "first search, 150 of it waiting for more letters": await timed(() => change(part("search"), "não", "input")),
+    "next search, 150 of it waiting for more letters": await timed(() => change(part("search"), "cliente", "input")),
+    "equal answers as one": await timed(() => part("distinct").click()),
+    "a step": await timed(() => change(part("step"), "2", "change")),
+  };
+"""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -58,7 +75,7 @@ def measure(report: Report, options: Namespace) -> None:
         rows = as_document([LoggedTraining(SEED, (log,), {})], prompts, {}, scrub_column)
         file = write_page(rows, Path(folder))
         built = time.process_time() - began
-        found = [opened(chromium, file) for _ in progress(range(OPENINGS), "openings")]
+        found = [run_in_page(chromium, file, USE)[0] for _ in progress(range(OPENINGS), "openings")]
         texts, megabytes = len(rows["texts"]["text"]), file.stat().st_size / 1e6
     report.line(
         f"A page of {options.rollouts:,} rollouts, {texts:,} texts: {megabytes:.1f} MB, built in {built:.1f} s of the "

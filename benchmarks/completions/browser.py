@@ -1,8 +1,9 @@
-"""Chromium that opens a page, uses it and reports its own times."""
+"""Chromium that opens a page of completions and runs a script in it."""
 
 import json
 import shutil
 import subprocess
+from collections.abc import Sequence
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -28,44 +29,42 @@ OPTIONS: Final = (
 MOST_SECONDS: Final = 60
 AROUND: Final = """<!doctype html>
 <meta charset="utf-8">
-<iframe width="1280" height="1000" src="PAGE"></iframe>
+<style>iframe { display: block; border: 0 }</style>
+<body>
 <script>
-const frame = document.querySelector("iframe");
-const page = () => frame.contentDocument;
 const next = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
-async function timed(act) {
-  const began = performance.now();
-  const before = page().querySelector(".row");
-  act();
-  do await next(); while (page().querySelector(".row") === before);
-  return performance.now() - began;
+async function opened(width) {
+  const frame = document.createElement("iframe");
+  Object.assign(frame, { width, height: 1000, src: "PAGE" });
+  document.body.append(frame);
+  while (!frame.contentDocument?.documentElement?.dataset.opened) await next();
+  return frame.contentDocument;
 }
-function change(id, value, event) {
-  const control = page().getElementById(id);
+function change(control, value, event) {
   control.value = value;
   control.dispatchEvent(new Event(event, { bubbles: true }));
 }
-async function use() {
-  while (!page()?.documentElement?.dataset.opened) await next();
-  const found = { open: Number(page().documentElement.dataset.opened) };
-  found["first search, 150 of it waiting for more letters"] = await timed(() => change("search", "não", "input"));
-  found["next search, 150 of it waiting for more letters"] = await timed(() => change("search", "cliente", "input"));
-  found["equal answers as one"] = await timed(() => page().getElementById("distinct").click());
-  found["a step"] = await timed(() => change("step", "2", "change"));
-  await fetch("/found", { method: "POST", body: JSON.stringify(found) });
+async function use(page) {
+SCRIPT
 }
-use();
+(async () => {
+  const found = [];
+  for (const width of WIDTHS) found.push(await use(await opened(width)));
+  await fetch("/found", { method: "POST", body: JSON.stringify(found) });
+})();
 </script>
 """
+"""Page around the one that is used: it opens that page at each width, and runs the script on each."""
 
 
 class _Server(ThreadingHTTPServer):
     """Server of a page's folder and of the page around it, which receives what was found."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, script: str, widths: Sequence[int]) -> None:
         super().__init__(("127.0.0.1", 0), partial(_Handler, directory=str(file.parent)))
-        self.around = AROUND.replace("PAGE", file.name).encode()
-        self.found: dict[str, float] = {}
+        around = AROUND.replace("PAGE", file.name).replace("WIDTHS", json.dumps(widths)).replace("SCRIPT", script)
+        self.around = around.encode()
+        self.found: list[Any] = []
         self.done = Event()
 
 
@@ -103,15 +102,22 @@ def find_chromium() -> str:
     raise InputError(f"there is no {' and no '.join(NAMES)} on PATH; install Chromium")
 
 
-def opened(chromium: str, file: Path) -> dict[str, float]:
-    """Open a page by a new profile, use it, and return the milliseconds by what was done.
+def run_in_page(chromium: str, file: Path, script: str, widths: Sequence[int] = (1280,)) -> list[Any]:
+    """Open a page by a new profile, and return what a script finds in it, by width.
+
+    Args:
+        chromium: The browser.
+        file: The page, which says by `data-opened` that its first rows are shown.
+        script: Body of an asynchronous JavaScript function of `page`, the document; it may use `next`, which waits for
+            what is drawn, and `change`, which sets a control.
+        widths: Widths of the page, in pixels.
 
     Raises:
         InputError: The page did not answer in time.
     """
-    server = _Server(file)
+    server = _Server(file, script, widths)
     Thread(target=server.serve_forever, daemon=True).start()
-    with TemporaryDirectory() as profile:
+    with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         address = f"http://127.0.0.1:{server.server_port}/"
         started = subprocess.Popen(
             [chromium, *OPTIONS, "--remote-debugging-port=0", f"--user-data-dir={profile}", address],

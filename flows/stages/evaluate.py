@@ -18,6 +18,7 @@ from flows.stages.logged_training import logged_training
 from flows.stages.merge import merge
 from flows.stages.rungs import Made, answer_rungs
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
+from flows.stages.traced_answers import traced_answers
 from flows.stages.train import best_seed
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
@@ -31,7 +32,7 @@ from tasks.curate.scrub import scrub_column
 from tasks.evaluate import stage as evaluate_stage
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.compare import REPORT_FILE, read_report
-from tasks.evaluate.completions.page import PAGE_FILE
+from tasks.evaluate.completions.page import PAGE_FILE, unpacked
 from tasks.evaluate.judge.insights import JudgeReport, judge_insights
 from tasks.evaluate.preregistration import EvaluationPlan, count_looks, write_plan
 from tasks.evaluate.report.background import Background, LearningCurve
@@ -42,6 +43,7 @@ from tasks.evaluate.stage import BASE, CHAMPION, PUBLISHED, TUNED, TUNED_NF4, Sh
 from tasks.evaluate.stats.statistics import is_wide
 from tasks.lineage.mlflow.judging import Judgement, record_judgements
 from tasks.lineage.mlflow.recorder import StageRun
+from tasks.lineage.mlflow.traces import record_traces
 from tasks.policy.endpoint import EndpointError
 from tasks.report.language import spoken
 from tasks.report.number_format import interval, signed
@@ -181,6 +183,9 @@ def evaluate(
             output=output,
         )
         mlflow_run.log_figures(metrics_of_report(read_report(output)))
+        shown = unpacked((output / PAGE_FILE).read_text(encoding="utf-8"))
+        uri, _ = mlflow_store(config.state)
+        record_traces(uri, mlflow_run.run_id, config.rewards.spec, list(traced_answers(shown)))
 
     stage = Stage(
         name=STAGE,

@@ -38,9 +38,7 @@ def print_step(step: int, rollouts: Sequence[ShownRollout], *, worst: bool) -> N
             for task, found in of_tasks
         ],
     )
-    _print_rollouts("Worst", by_reward[: 3 * LISTED if worst else LISTED])
-    if not worst:
-        _print_rollouts("Best", by_reward[::-1][:LISTED])
+    _print_extremes(by_reward, worst=worst)
     say("next: `tucano show PROMPT` with an id of these, or open the completions of the evaluation's report")
 
 
@@ -55,10 +53,7 @@ def print_prompt(history: PromptHistory, *, worst: bool) -> None:
         _print_answers(history.answers)
     if history.rollouts:
         _print_steps(history.rollouts)
-        by_reward = sorted(history.rollouts, key=lambda each: each.reward)
-        _print_rollouts("Worst", by_reward[: 3 * LISTED if worst else LISTED])
-        if not worst:
-            _print_rollouts("Best", by_reward[::-1][:LISTED])
+        _print_extremes(sorted(history.rollouts, key=lambda each: each.reward), worst=worst)
     elif not history.answers:
         say("no model answered it, and no rollouts of it were sampled")
 
@@ -104,6 +99,16 @@ def _print_steps(rollouts: Sequence[ShownRollout]) -> None:
         )
     header = ("step", "seed", "rollouts", "distinct", "mean reward", "mean components")
     print_table("Rollouts over time", header, rows, texts=("mean components",))
+
+
+def _print_extremes(by_reward: Sequence[ShownRollout], *, worst: bool) -> None:
+    if worst:
+        _print_rollouts("Worst", by_reward[: 3 * LISTED])
+    elif len(by_reward) <= 2 * LISTED:
+        _print_rollouts("All, worst first", by_reward)
+    else:
+        _print_rollouts("Worst", by_reward[:LISTED])
+        _print_rollouts("Best", by_reward[::-1][:LISTED])
 
 
 def _print_rollouts(title: str, rollouts: Sequence[ShownRollout]) -> None:

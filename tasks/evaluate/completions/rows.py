@@ -199,7 +199,7 @@ def _kept(groups: Sequence[Group], most_weight: int) -> tuple[Sequence[Group], i
     """Return the groups that the page can carry, and their distance: 1 where all are kept."""
     every = 1
     while _weight(groups[::every]) > most_weight and every < len(groups):
-        every = max(every + 1, every * _weight(groups[::every]) // most_weight)
+        every = min(len(groups), max(every + 1, every * _weight(groups[::every]) // most_weight))
     return groups[::every], every
 
 

@@ -1,4 +1,7 @@
-"""MLflow's evaluation keeps every judgement as feedback on a trace, and leaves the process as it was."""
+"""MLflow's evaluation keeps every judgement as feedback on a trace, and leaves the process as it was.
+
+The traces of a stage's answers are tested here too: a store takes seconds to make.
+"""
 
 import os
 import socket
@@ -11,6 +14,7 @@ import pytest
 from schemas.errors import InputError
 from tasks.lineage.mlflow.judging import PREFERENCE, Judgement, record_judgements
 from tasks.lineage.mlflow.recorder import Recorder
+from tasks.lineage.mlflow.traces import TracedAnswer, record_traces
 
 pytestmark = pytest.mark.slow
 
@@ -120,3 +124,28 @@ def test_a_judgement_that_mlflow_lost_is_no_success(uri: str, stage: str, monkey
     monkeypatch.setattr(harness, "_log_assessments", lose_one)
     with pytest.raises(InputError, match="MLflow kept 2 of 3 judgements"):
         record_judgements(uri, stage, "judge", "judge-1", JUDGEMENTS[:3])
+
+
+def answer(model: str, number: int, reference: str | None = '{"churn": true}') -> TracedAnswer:
+    completion = f"<b>{model}</b> {number} `x`"
+    return TracedAnswer(model, "churn", f"p{number}", "Estime o risco.", completion, reference, {"reward": 0.25, "json": 1})
+
+
+def test_each_answer_is_a_trace_of_the_stage_s_run_with_its_scores(uri: str, stage: str) -> None:
+    record_traces(uri, stage, "grounded", [answer("base", 1), answer("tuned", 1), answer("base", 2, None)])
+    record_traces(uri, stage, "grounded", [])
+    experiment = client(uri).get_run(stage).info.experiment_id
+    found = client(uri).search_traces(
+        locations=[experiment], filter_string=f"metadata.`mlflow.sourceRun` = '{stage}'", max_results=10
+    )
+    assert [(trace.info.tags["model"], trace.info.tags["prompt_id"]) for trace in found] == [
+        ("base", "p1"), ("tuned", "p1"), ("base", "p2"),
+    ]  # fmt: skip
+    (span,) = found[0].data.spans
+    assert span.outputs["completion"] == "<b>base</b> 1 `x`"
+    scores = {each.name: each.feedback.value for each in found[0].info.assessments if each.feedback is not None}
+    assert scores == {"reward": 0.25, "json": 1.0}
+    expected = [each.expectation.value for each in found[0].info.assessments if each.expectation is not None]
+    assert expected == ['{"churn": true}']
+    assert not [each for each in found[2].info.assessments if each.expectation is not None]
+    assert found[0].info.response_preview == "`` <b>base</b> 1 `x` ``"

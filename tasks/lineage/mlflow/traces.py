@@ -1,0 +1,112 @@
+"""Traces of a stage's run: a model's answers, with the reward, its components and the reference as assessments.
+
+A trace is written with its assessments at once, and its span with those of many others: one by one, each feedback would
+be a write of its own.
+"""
+
+import hashlib
+import json
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tasks.lineage.mlflow.client import answered, milliseconds_now, open_client
+from tasks.lineage.mlflow.review_queue import as_preview
+
+_SPANS_AT_ONCE: Final = 100
+
+
+@dataclass(frozen=True)
+class TracedAnswer:
+    """Answer of a model to a prompt: texts without personal data, but hostile."""
+
+    model: str
+    task: str
+    prompt_id: str
+    prompt: str
+    completion: str
+    reference: str | None
+    """The known right answer, as JSON."""
+    scores: Mapping[str, float]
+    """Feedback by name, in [0, 1]: the reward first."""
+
+
+def record_traces(tracking_uri: str, run_id: str, scorer: str, answers: Sequence[TracedAnswer]) -> None:
+    """Write a trace of each answer to an open run; their order on the page is theirs here.
+
+    Args:
+        tracking_uri: MLflow's store.
+        run_id: The run.
+        scorer: Name of what gave the scores, shown as their source.
+        answers: The answers, of which no two are of one model and prompt.
+
+    Raises:
+        InputError: MLflow cannot be used.
+    """
+    from mlflow.tracing.client import TracingClient
+
+    with answered(tracking_uri):
+        experiment = str(open_client(tracking_uri).get_run(run_id).info.experiment_id)
+        tracing = TracingClient(tracking_uri)
+        # The page shows the newest trace first.
+        first = milliseconds_now()
+        made = [_as_trace(answer, run_id, experiment, scorer, first - place) for place, answer in enumerate(answers)]
+        for info, _ in made:
+            tracing.start_trace(info)
+        for start in range(0, len(made), _SPANS_AT_ONCE):
+            tracing.log_spans(experiment, [span for _, span in made[start : start + _SPANS_AT_ONCE]])
+
+
+def _as_trace(answer: TracedAnswer, run_id: str, experiment: str, scorer: str, time: int) -> tuple[Any, Any]:
+    """Return a trace without its span, and the span."""
+    from mlflow.entities import Span, TraceInfo, TraceLocation, TraceState
+    from mlflow.tracing.constant import SpanAttributeKey, TraceMetadataKey, TraceTagKey
+
+    identity = hashlib.sha256("\0".join((run_id, answer.model, answer.prompt_id)).encode()).hexdigest()[:32]
+    trace_id = f"tr-{identity}"
+    asked = {"messages": [{"role": "user", "content": as_preview(answer.prompt)}]}
+    given = {"choices": [{"message": {"role": "assistant", "content": as_preview(answer.completion)}}]}
+    info = TraceInfo(
+        trace_id=trace_id,
+        trace_location=TraceLocation.from_experiment_id(experiment),
+        request_time=time,
+        state=TraceState.OK,
+        execution_duration=0,
+        request_preview=as_preview(answer.prompt),
+        response_preview=as_preview(answer.completion),
+        trace_metadata={TraceMetadataKey.SOURCE_RUN: run_id},
+        tags={
+            TraceTagKey.TRACE_NAME: f"{answer.task}: {answer.model}",
+            "task": answer.task,
+            "model": answer.model,
+            "prompt_id": answer.prompt_id,
+        },
+        assessments=list(_assessments(answer, trace_id, scorer)),
+    )
+    attributes = {
+        SpanAttributeKey.REQUEST_ID: trace_id,
+        SpanAttributeKey.INPUTS: {"prompt": answer.prompt, **asked},
+        SpanAttributeKey.OUTPUTS: {"completion": answer.completion, **given},
+    }
+    span = {
+        "name": answer.model,
+        "trace_id": b64encode(bytes.fromhex(identity)).decode(),
+        "span_id": b64encode(bytes.fromhex(identity[:16])).decode(),
+        "parent_span_id": "",
+        "start_time_unix_nano": time * 1_000_000,
+        "end_time_unix_nano": time * 1_000_000,
+        "status": {"code": "STATUS_CODE_OK"},
+        "attributes": {name: json.dumps(value) for name, value in attributes.items()},
+    }
+    return info, Span.from_dict(span)
+
+
+def _assessments(answer: TracedAnswer, trace_id: str, scorer: str) -> Iterator[Any]:
+    from mlflow.entities import AssessmentSource, Expectation, Feedback
+
+    source = AssessmentSource(source_type="CODE", source_id=scorer)
+    for name, value in answer.scores.items():
+        yield Feedback(name=name, value=value, source=source, trace_id=trace_id)
+    if answer.reference is not None:
+        yield Expectation(name="reference", value=answer.reference, source=source, trace_id=trace_id)

@@ -1,0 +1,159 @@
+"""`tucano show`: a prompt with its answers and rollouts, a step's rollouts, and one sentence where there is nothing."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from schemas.artifact import ArtifactRecord
+from schemas.tables.prompts import PromptRow
+from tasks.lineage.store.artifacts import ArtifactStore
+from tests.flows.command import Ended, in_this_process
+from tests.prompt_tables import prompt_table
+from tests.tasks.curate.prompt_rows import prompt_row
+from tests.tasks.lineage.made import commit
+
+TRAINED, TESTED = prompt_row("push", "Tênis com 10% de desconto"), prompt_row("sentiment", "Chegou no prazo")
+HOSTILE = "ligue (11) 91234-5678 \x1b[2J \u202e [bold]já[/bold]"
+LONG = "A" * 3_000
+
+
+def rollout(row: PromptRow, step: int, completion: str, reward: float, **others: Any) -> dict[str, Any]:
+    known = {"seed": 7, "tokens": 5, "stop_reason": "end_of_turn", "corrected": False, "advantage": reward - 0.5}
+    identity = {"prompt_id": row.prompt_id, "task": row.task, "step": step}
+    components = json.dumps({"style": reward})
+    return {**identity, **known, "completion": completion, "reward": reward, "components": components, **others}
+
+
+def lines(*documents: Any) -> str:
+    return "".join(json.dumps(each) + "\n" for each in documents)
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state with a training, and the evaluation of it."""
+    state = tmp_path_factory.mktemp("state")
+    policy, dataset = make_policy(ArtifactStore(state / "artifacts"))
+    make_evaluation(ArtifactStore(state / "artifacts"), policy, dataset)
+    return state
+
+
+def make_policy(store: ArtifactStore) -> tuple[ArtifactRecord, ArtifactRecord]:
+    splits = {"train": [TRAINED], "validation": [], "test": [TESTED]}
+    dataset = commit(store, "dataset", {f"data/{name}.parquet": prompt_table(rows) for name, rows in splits.items()})
+    logged = [
+        *(rollout(TRAINED, step, f"Passo {step}: Tênis {number}", 0.25 * number) for step in (1, 2) for number in (0, 3)),
+        rollout(TRAINED, 2, HOSTILE, 0.1, advantage=None, stop_reason="token_limit"),
+        rollout(prompt_row("churn", "Cliente"), 2, LONG, 1.0),
+    ]
+    files = {"rollouts/step-000001-000020.parquet": pl.DataFrame(logged, infer_schema_length=None)}
+    return commit(store, "policy", files, {"dataset": dataset}), dataset
+
+
+def make_evaluation(store: ArtifactStore, policy: ArtifactRecord, dataset: ArtifactRecord) -> None:
+    answers = {
+        f"answers-{name}": commit(
+            store, "answers", {"rollouts.jsonl": lines({"prompt_id": TESTED.prompt_id, "sample": 0, "completion": text})}
+        )
+        for name, text in (("base", "ruim"), ("tuned", "bom"), ("sft", "bom"))
+    }
+    scores = {
+        f"{name}.scores.jsonl": lines({"prompt_id": TESTED.prompt_id, "sample": 0, "seed": 7, "score": score, "truth": 1})
+        for name, score in (("base", 0.25), ("tuned", 0.75))
+    }
+    commit(store, "evaluation", scores, {"dataset": dataset, "policy-tuned": policy, **answers})
+
+
+def show(state: Path, *arguments: str) -> Ended:
+    return in_this_process("show", *arguments, "--set", f"state.root={state}")
+
+
+def test_a_steps_rollouts_are_shown_by_task_and_from_worst_to_best(state: Path) -> None:
+    ended = show(state, "2", "--json")
+    assert ended.returncode == 0, ended.stderr
+    assert "Step 2: 4 rollouts" in ended.stderr
+    assert "│ push  │        3 │       1 │        3 │          2 │       0.283 │ 0.000 │ 0.750 │" in ended.stderr
+    places = [ended.stderr.index(text) for text in ("All, worst first", "Passo 2: Tênis 0", "Passo 2: Tênis 3", "AAAA")]
+    assert places == sorted(places)
+    assert ended.stderr.count("Passo 2: Tênis 0") == 1
+    assert max(map(len, ended.stderr.splitlines())) <= 100
+    rollouts = json.loads(ended.stdout)["rollouts"]
+    assert [each["reward"] for each in rollouts] == [0.0, 0.75, 0.1, 1.0]
+    assert rollouts[0]["components"] == {"style": 0.0}
+
+
+def test_of_many_rollouts_the_worst_and_the_best_are_printed(tmp_path: Path) -> None:
+    store = ArtifactStore(tmp_path / "artifacts")
+    dataset = commit(store, "dataset", {"data/train.parquet": prompt_table([TRAINED])})
+    logged = pl.DataFrame([rollout(TRAINED, 1, f"Tênis {number}", number / 10) for number in range(10)])
+    commit(store, "policy", {"rollouts/step-000001-000020.parquet": logged}, {"dataset": dataset})
+    worst, best = show(tmp_path, "1").stderr.split("Best")
+    assert [number for number in range(10) if f"Tênis {number}" in worst] == [0, 1, 2]
+    assert [number for number in range(10) if f"Tênis {number}" in best] == [7, 8, 9]
+
+
+def test_a_text_is_scrubbed_and_cannot_write_on_the_terminal(state: Path) -> None:
+    ended = show(state, "2", "--json")
+    assert "91234" not in ended.stderr + ended.stdout
+    assert "\x1b" not in ended.stderr
+    assert "[TELEFONE] ␛[2J \\u202e" in ended.stderr
+    assert "[bold]já[/bold]" in ended.stderr
+    assert "(cut off at the token limit)" in " ".join(ended.stderr.replace("│", "").split())
+
+
+def test_a_task_and_the_worst_alone_may_be_asked_for(state: Path) -> None:
+    ended = show(state, "2", "--task", "push", "--worst")
+    assert "AAAA" not in ended.stderr
+    assert "Best" not in ended.stderr
+    assert "Passo 2: Tênis 0" in ended.stderr
+
+
+def test_a_trained_prompt_is_shown_over_time(state: Path) -> None:
+    ended = show(state, TRAINED.prompt_id[:8], "--json")
+    assert f"push prompt {TRAINED.prompt_id}, of the train split" in ended.stderr
+    assert "  Tênis com 10% de desconto\n" in ended.stderr
+    assert 'reference: {"offer": "10%", "product": "Tênis com 10% de desconto"}' in ended.stderr
+    for row in ("│ 1    │    7 │        2 │        2 │       0.375 │ style 0.38", "│ 2    │    7 │        3 │        3 │"):
+        assert row in ended.stderr
+    assert [each["step"] for each in json.loads(ended.stdout)["rollouts"]] == [1, 1, 2, 2, 2]
+
+
+def test_a_tested_prompt_is_shown_with_each_models_answer_and_equal_ones_once(state: Path) -> None:
+    ended = show(state, TESTED.prompt_id, "--json")
+    assert "base: reward 0.250, ground truth 1.000\n  ruim\n" in ended.stderr
+    assert "tuned, sft: reward 0.750, ground truth 1.000\n  bom\n" in ended.stderr
+    answers = json.loads(ended.stdout)["answers"]
+    assert [(each["model"], each["reward"]) for each in answers] == [("base", 0.25), ("tuned", 0.75), ("sft", None)]
+
+
+def test_a_training_that_was_not_evaluated_is_shown_too(tmp_path: Path) -> None:
+    make_policy(ArtifactStore(tmp_path / "artifacts"))
+    assert "Step 1: 2 rollouts" in show(tmp_path, "1").stderr
+    assert "no model answered it" in show(tmp_path, TESTED.prompt_id).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("9",), "the newest training has no rollouts of step 9; steps 1 to 2 have some\n"),
+        (("1", "--task", "churn"), "has no rollouts of churn of step 1; steps 2 to 2 have some of churn\n"),
+        (("1", "--task", "fraud"), "--task 'fraud' is no task; give one of extraction, "),
+        (("abc",), "'abc' is no step, and too short for a prompt's id; give 4 characters\n"),
+        (("zzzz",), "no prompt of the newest training's dataset begins with 'zzzz'; give an id, or the beginning"),
+        ((TESTED.prompt_id, "--task", "push"), "--task goes with a step; a prompt is of one task\n"),
+    ],
+)
+def test_what_is_not_there_is_one_sentence(state: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    ended = show(state, *arguments)
+    assert ended.returncode == 2
+    assert sentence in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert ended.stdout == ""
+
+
+def test_a_state_without_a_training_says_what_to_run(tmp_path: Path) -> None:
+    commit(ArtifactStore(tmp_path / "artifacts"), "plan", {"plan.json": json.dumps(asdict(TRAINED))})
+    assert "nothing was trained in this state folder yet; run `tucano retrain` first\n" in show(tmp_path, "1").stderr

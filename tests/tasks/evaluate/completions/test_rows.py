@@ -1,0 +1,115 @@
+"""Rows of the browser: every rollout once, each text once, nothing personal, nothing hidden, nothing without a bound."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasks.curate.scrub import scrub_column
+from tasks.evaluate.completions.rows import CORRECTED, CUT_OFF, LONGEST_SHOWN, SHARES, UNIFORM, as_document
+from tests.tasks.evaluate.completions.logged import PROMPTS, TESTED, answers, rollout, steps, training
+
+HOSTILE = "</script><script>alert(1)</script> \x1b[2J \u202e\u200b <|im_start|> ligue (11) 91234-5678"
+
+
+def document(folder: Path, rollouts: list[dict[str, Any]], **others: Any) -> dict[str, Any]:
+    models = {"base": answers("bom", "ruim"), "tuned": answers("bom", "bom", reward=1.0)}
+    return as_document([training(folder, rollouts)], PROMPTS, models, scrub_column, **others)
+
+
+def test_every_rollout_and_every_answer_is_there_once_with_what_the_tables_say_of_it(tmp_path: Path) -> None:
+    rows = document(tmp_path, steps())
+    shown, texts, prompts = rows["rollouts"], rows["texts"]["text"], rows["prompts"]
+    found = Counter(
+        (prompts["id"][prompt], step, texts[text], reward, advantage, *parts)
+        for prompt, step, text, reward, advantage, parts in zip(
+            *(shown[name] for name in ("prompt", "step", "text", "reward", "advantage", "parts")), strict=True
+        )
+    )
+    assert rows["components"]["push"] == ["product", "style"]
+    wanted = Counter(
+        (
+            each["prompt_id"],
+            each["step"],
+            each["completion"],
+            round(each["reward"] * SHARES),
+            500,
+            round(each["reward"] * SHARES),
+            round(each["reward"] / 2 * SHARES),
+        )
+        for each in steps()
+    )
+    assert found == wanted
+    given = rows["answers"]
+    assert [rows["models"][model] for model in given["model"]] == ["base", "base", "tuned", "tuned"]
+    assert [prompts["id"][prompt] for prompt in given["prompt"]] == [row.prompt_id for row in TESTED] * 2
+    assert [texts[text] for text in given["text"]] == ["bom", "ruim", "bom", "bom"]
+    assert given["truth"] == [SHARES, None] * 2
+    assert len(texts) == len(set(texts))
+
+
+def test_prompts_have_their_text_and_their_reference_and_an_unknown_one_has_none(tmp_path: Path) -> None:
+    unknown = rollout(0, 1, "x", 0.5, prompt_id="f" * 64)
+    prompts = (rows := document(tmp_path, [rollout(0, 1, "x", 0.5), unknown]))["prompts"]
+    texts = rows["texts"]["text"]
+    assert texts[prompts["text"][0]] == PROMPTS[0].prompt
+    assert '"offer": "10%"' in texts[prompts["reference"][0]]
+    assert (prompts["text"][1], prompts["reference"][1]) == (None, None)
+
+
+def test_flags_tell_cut_replaced_and_uniform_rollouts(tmp_path: Path) -> None:
+    rows = document(
+        tmp_path,
+        [
+            rollout(0, 1, "a", 0.5, None, stop_reason="token_limit"),
+            rollout(0, 1, "b", 0.5, corrected=True),
+            rollout(1, 1, "c", 0.5),
+            rollout(1, 1, "d", 0.75),
+            rollout(2, 1, "alone", 0.5),
+        ],
+    )
+    assert rows["rollouts"]["flags"] == [CUT_OFF + UNIFORM, CORRECTED + UNIFORM, 0, 0, 0]
+    assert rows["rollouts"]["advantage"][0] is None
+
+
+def test_texts_are_scrubbed_and_nothing_in_them_is_hidden(tmp_path: Path) -> None:
+    texts = document(tmp_path, [rollout(0, 1, HOSTILE, 0.5)])["texts"]["text"]
+    (shown,) = [text for text in texts if "alert" in text]
+    assert "[TELEFONE]" in shown
+    assert "91234" not in shown
+    assert "␛[2J \\u202e\\u200b" in shown
+    assert "</script><script>" in shown
+
+
+def test_a_long_text_is_cut_after_the_scrub_and_says_by_how_much(tmp_path: Path) -> None:
+    # The telephone straddles the cut: cut first, its halves would be no telephone any more.
+    long = "a" * (LONGEST_SHOWN - 8) + " (11) 91234-5678 " + "b" * 100_000
+    rows = document(tmp_path, [rollout(0, 1, long, 0.5)])
+    place = rows["rollouts"]["text"][0]
+    assert len(rows["texts"]["text"][place]) == LONGEST_SHOWN
+    assert rows["texts"]["text"][place].endswith("a [TELEFO")
+    assert rows["texts"]["cut"] == {str(place): len(long) - len("(11) 91234-5678") + len("[TELEFONE]") - LONGEST_SHOWN}
+
+
+def test_equal_texts_are_one_and_texts_that_differ_behind_the_cut_are_two(tmp_path: Path) -> None:
+    same = "a" * LONGEST_SHOWN
+    rows = document(tmp_path, [rollout(0, 1, text, 0.5) for text in (same + "x", same + "y", same + "x")])
+    assert len(set(rows["rollouts"]["text"])) == 2
+
+
+def test_half_a_surrogate_pair_does_not_break_the_page(tmp_path: Path) -> None:
+    models = {"base": answers("\\ud800".encode().decode("unicode_escape"), "b")}
+    rows = as_document([training(tmp_path, [rollout(0, 1, "x", 0.5)])], PROMPTS, models, scrub_column)
+    assert "\\ud800" in rows["texts"]["text"]
+
+
+@pytest.mark.parametrize(("most", "every"), [(10_000, 1), (1_000, 2), (1, 6)])
+def test_too_many_rollouts_are_thinned_by_whole_groups_and_the_page_knows(
+    tmp_path: Path, most: int, every: int
+) -> None:
+    rows = document(tmp_path, steps(), most_weight=most)
+    assert (rows["logged"], rows["every"]) == (12, every)
+    kept = list(zip(rows["rollouts"]["step"], rows["rollouts"]["prompt"], strict=True))
+    assert len(kept) == 2 * len(set(kept)) == -(-12 // every // 2) * 2
+    assert len(rows["answers"]["model"]) == 4
