@@ -10,6 +10,7 @@ from prefect.runtime import flow_run
 from flows.runtime.console import say
 from flows.runtime.events import DRIFT_EVENT, OPERATIONS_EVENT, send_alarms
 from flows.runtime.logs_to_monitor import logs_to_monitor
+from flows.runtime.prefect_run import is_recorded
 from flows.runtime.reschedule import reschedule_on_interrupt
 from flows.runtime.stores import open_recorder
 from flows.stages.changed_keys import warn_of_changed_keys
@@ -62,9 +63,8 @@ def monitor(config: Config, logs: Path | None = None) -> Monitored:
 def _send_new_alarms(config: Config, monitored: Monitored) -> None:
     """Send the event that starts a retraining, and the one that tells people, once for each alarm while it lasts.
 
-    An alarm is marked as sent once a server with an automation that waits for its event has received it. After a kill
-    before that, or where the server refuses it or has no such automation, as a session's own seldom has, the next run
-    sends it again.
+    An alarm is marked as sent once a server with an automation that waits for it has received it. After a kill before
+    that, or where no server, or one without such an automation, is there, the next run sends it again.
     """
     champion, artifact, found = monitored.champion, monitored.stage.record, monitored.found
     folder = config.state.root / ALARMS_FOLDER
@@ -94,6 +94,12 @@ def _send(
     if not new:
         if alarms:
             say(f"{what}: these alarms were sent before; no event is sent")
+        return
+    if not is_recorded():
+        say(
+            f"{what}: this run goes to no Prefect server, so that no event {event} is sent and {effect}; {by_hand}set "
+            "PREFECT_API_URL to the server with the automation, and the next run sends the event there"
+        )
         return
     champion = monitored.champion
     try:

@@ -4,19 +4,19 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Literal
 
-from prefect import flow, get_run_logger
-from prefect.artifacts import create_markdown_artifact
+from prefect import flow
 from prefect.runtime import flow_run
 
-from flows.runtime.console import say
+from flows.runtime.console import captured, say
 from flows.runtime.deployed import deployed, run_name
 from flows.runtime.events import emit_held
 from flows.runtime.links import mlflow_page
-from flows.runtime.stores import open_recorder, open_registry, open_store
+from flows.runtime.prefect_run import run_log, show_markdown
+from flows.runtime.stores import open_recorder, open_store, read_registry
 from flows.stages.answers import try_rivals
 from flows.stages.audit import audit
 from flows.stages.base import base
@@ -28,7 +28,7 @@ from flows.stages.promote import promote, read_decision
 from flows.stages.prompts_from_logs import release_served_prompts
 from flows.stages.remote_training import train_remotely
 from flows.stages.rungs import Made, Makers, rung_makers
-from flows.stages.runner import FRESH_FOLDER, StageResult
+from flows.stages.runner import FRESH_FOLDER, StageResult, WorkDue, only_reuse
 from flows.stages.scores import known_scores, people_scores
 from flows.stages.stage_child import expect_stage_children
 from flows.stages.synthesize import synthesize
@@ -79,47 +79,71 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
     """
     with deployed(config):
         started = time.monotonic()
-        stages: dict[str, StageResult] = {}
-        policies: Mapping[int, StageResult] = {}
-        for_rungs: Mapping[str, Made] = {}
-        report: Mapping[str, Any] = {}
-        decision: Mapping[str, Any] = {}
         with _recorded(config) as run:
-            stages |= _given_to_training(config, run, fresh=fresh, until=until)
-            given = {role: stages[name] for role, name in TRAINED_FROM.items()}
-            prompts, dataset, base_model, audited = given.values()
-            evaluates = until in {"evaluate", "promote"}
-            pool = pool_of(config) if evaluates else None
-            makers = rung_makers(config, run, prompts, dataset, base_model, pool, fresh=fresh) if evaluates else {}
-            if until != "audit" and config.workers.training is not None:
-                policies = train_remotely(config, run, given, fresh=str(flow_run.root_flow_run_id) if fresh else None)
-            elif pool is not None:
-                policies, for_rungs = _train_beside(config, run, given, makers, pool, fresh=fresh)
-            elif until != "audit":
-                policies = train(config, run, prompts, dataset, base_model, audited, fresh=fresh)
-            stages |= {stage_name(seed, policies): policy for seed, policy in policies.items()}
-            if evaluates:
-                for_rungs = for_rungs or do_all(None, makers)
-                stages |= evaluate(
-                    config, run, prompts, dataset, base_model, audited, policies, for_rungs, pool, fresh=fresh
-                )
-                report = read_report(stages["evaluate"].path)
-            if until == "promote":
-                policy, evaluation = policies[best_seed(policies)], stages["evaluate"]
-                promotion = promote(config, run, policy, evaluation, base_model, dataset, fresh=fresh)
-                stages["promote"] = promotion
-                decision = read_decision(promotion.path)
-                if decision["verdict"] != "promote" and not promotion.reused:
-                    emit_held(decision)
-        champion = _concluded(config, stages, decision, until)
-        return Retraining(
-            stages=stages,
-            seconds=time.monotonic() - started,
-            policies=policies,
-            report=report,
-            decision=decision,
-            champion=champion,
-        )
+            made = _chain(config, run, fresh=fresh, until=until)
+        return _concluded(config, made, until, started)
+
+
+def unchanged(config: Config, until: Until) -> Retraining | None:
+    """Return the result of a run that would make nothing, without Prefect and MLflow; None where there is work.
+
+    No run is recorded: nothing has happened.
+
+    Raises:
+        TucanoError: The run would fail before it made anything.
+    """
+    started = time.monotonic()
+    refuse_unfit(config)
+    with captured() as lines:
+        try:
+            with only_reuse():
+                made = _chain(config, "", fresh=False, until=until)
+        except WorkDue:
+            # The run that follows says all this again.
+            lines.clear()
+            return None
+        return _concluded(config, made, until, started)
+
+
+@dataclass
+class _Made:
+    """What the chain has made so far, as in `Retraining`."""
+
+    stages: dict[str, StageResult] = field(default_factory=dict)
+    policies: Mapping[int, StageResult] = field(default_factory=dict)
+    report: Mapping[str, Any] = field(default_factory=dict)
+    decision: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _chain(config: Config, run: str, *, fresh: bool, until: Until) -> _Made:
+    """Make or reuse every stage in order; `run` is MLflow's run of the chain."""
+    stages = dict(_given_to_training(config, run, fresh=fresh, until=until))
+    made, for_rungs = _Made(stages), dict[str, Made]()
+    given = {role: stages[name] for role, name in TRAINED_FROM.items()}
+    prompts, dataset, base_model, audited = given.values()
+    evaluates = until in {"evaluate", "promote"}
+    pool = pool_of(config) if evaluates else None
+    makers = rung_makers(config, run, prompts, dataset, base_model, pool, fresh=fresh) if evaluates else {}
+    if until != "audit" and config.workers.training is not None:
+        made.policies = train_remotely(config, run, given, fresh=str(flow_run.root_flow_run_id) if fresh else None)
+    elif pool is not None:
+        made.policies, for_rungs = _train_beside(config, run, given, makers, pool, fresh=fresh)
+    elif until != "audit":
+        made.policies = train(config, run, prompts, dataset, base_model, audited, fresh=fresh)
+    policies = made.policies
+    stages |= {stage_name(seed, policies): policy for seed, policy in policies.items()}
+    if evaluates:
+        for_rungs = for_rungs or do_all(None, makers)
+        stages |= evaluate(config, run, prompts, dataset, base_model, audited, policies, for_rungs, pool, fresh=fresh)
+        made.report = read_report(stages["evaluate"].path)
+    if until == "promote":
+        policy, evaluation = policies[best_seed(policies)], stages["evaluate"]
+        promotion = promote(config, run, policy, evaluation, base_model, dataset, fresh=fresh)
+        stages["promote"] = promotion
+        made.decision = read_decision(promotion.path)
+        if made.decision["verdict"] != "promote" and not promotion.reused:
+            emit_held(made.decision)
+    return made
 
 
 @contextmanager
@@ -168,7 +192,7 @@ def _train_beside(
     pool: ChildPool,
     *,
     fresh: bool,
-) -> tuple[Mapping[int, StageResult], Mapping[str, Made]]:
+) -> tuple[Mapping[int, StageResult], dict[str, Made]]:
     """Train, and make what the evaluation's rungs need meanwhile; a training that fails ends that too."""
     training = partial(train, config, pipeline_run, *given.values(), pool=pool, fresh=fresh)
     works: dict[str, Callable[[], Any]] = {"train": training, **makers}
@@ -176,11 +200,10 @@ def _train_beside(
     return made.pop("train"), made
 
 
-def _concluded(
-    config: Config, stages: Mapping[str, StageResult], decision: Mapping[str, Any], until: Until
-) -> str | None:
-    """Show the results of a run that came to its end, and return the version that holds the alias now, if any."""
-    holder = open_registry(config).holder(config.promote.model_name, config.promote.alias)
+def _concluded(config: Config, made: _Made, until: Until, started: float) -> Retraining:
+    """Show the results of a run that came to its end, and return them."""
+    stages, decision = made.stages, made.decision
+    holder = read_registry(config).holder(config.promote.model_name, config.promote.alias)
     champion = holder.version if holder else None
     _show(config, stages, decision, champion)
     shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
@@ -189,9 +212,16 @@ def _concluded(
     if all(stage.reused for stage in stages.values()):
         why = "no data, configuration or code has changed since an earlier run, so nothing was made again"
         say(why)
-        get_run_logger().info(why)
-    get_run_logger().info("done: %s", decision["verdict"] if decision else f"until {until}")
-    return champion
+        run_log().info(why)
+    run_log().info("done: %s", decision["verdict"] if decision else f"until {until}")
+    return Retraining(
+        stages=stages,
+        seconds=time.monotonic() - started,
+        policies=made.policies,
+        report=made.report,
+        decision=decision,
+        champion=champion,
+    )
 
 
 def _show(config: Config, stages: Mapping[str, StageResult], decision: Mapping[str, Any], champion: str | None) -> None:
@@ -214,7 +244,7 @@ def _show(config: Config, stages: Mapping[str, StageResult], decision: Mapping[s
         "|---|---|---:|---|",
         *(_row(config, name, result) for name, result in stages.items()),
     ]
-    create_markdown_artifact(key="retraining", markdown="\n".join(lines), description="What came of this run?")
+    show_markdown(key="retraining", markdown="\n".join(lines), description="What came of this run?")
 
 
 def _row(config: Config, name: str, result: StageResult) -> str:

@@ -6,7 +6,7 @@ from functools import partial
 
 from flows.runtime.console import say
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
-from flows.runtime.stores import existing_store, open_registry
+from flows.runtime.stores import existing_store, read_registry
 from schemas.artifact import TrainingSegment
 from schemas.config.config import Config
 from schemas.errors import InputError
@@ -60,7 +60,7 @@ def open_walker(config: Config) -> Walker:
         if local is not None:
             return None  # All artifacts of a local store are known already.
 
-        holder = open_registry(config).holder(model, alias)
+        holder = read_registry(config).holder(model, alias)
         return holder.version if holder else None
 
     def ask_run(run_id: str) -> Sequence[str]:

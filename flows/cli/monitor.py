@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.cli.options import Json, Overrides, Profile, emit
+from flows.cli.options import Json, Overrides, Profile, StateFolder, configured, emit
 from flows.cli.output_folder import new_folder
-from flows.runtime.console import say
+from flows.runtime.console import say, show
 from flows.runtime.logs_to_monitor import logs_to_monitor
-from flows.runtime.session import BYTES_NEEDED, session
+from flows.runtime.session import BYTES_NEEDED, has_server, session
 from flows.runtime.stores import open_store
-from schemas.config.profiles import load_config
 from schemas.tables.log_file import log_files, require_rows
 
 if TYPE_CHECKING:
@@ -28,13 +27,14 @@ def monitor(
     ] = None,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
     report: Annotated[
         Path | None, typer.Option(help="The folder of the report; an earlier report in it is replaced.")
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Score production logs, and say whether the champion answers as at its evaluation; exit code 3 for any alarm."""
-    config = load_config(profile, overrides)
+    config = configured(profile, overrides, state)
     given = logs_to_monitor(config, logs)
     files = log_files(given)
     if not open_store(config).records("monitoring"):
@@ -48,7 +48,8 @@ def monitor(
         # Prefect reads the session's settings when it is imported.
         from flows.monitor import monitor as flow  # noqa: PLC0415
 
-        monitored = flow(config, given)
+        # It schedules nothing, so that it starts no server of its own.
+        monitored = (flow if has_server() else flow.fn)(config, given)
     _show(monitored, report, as_json=as_json)
     if monitored.reasons:
         raise typer.Exit(3)
@@ -65,7 +66,7 @@ def _show(monitored: "Monitored", report: Path | None, *, as_json: bool) -> None
     if report is not None:
         _copy(folder, report)
         folder = report
-    say(f"report: {folder / REPORT_PAGE}")
+    show(f"report: {folder / REPORT_PAGE}")
     emit(_as_document(monitored), as_json=as_json)
 
 

@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.cli.chain import run_chain
-from flows.cli.options import Fresh, Json, Overrides, Profile, emit
+from flows.cli.options import Fresh, Json, Overrides, Profile, StateFolder, Yes, configured, emit
 from flows.cli.tables.estimate import estimate_document, print_estimate
 from flows.cli.tables.train import print_recipe, print_trainings
 from flows.runtime.stores import open_store
 from schemas.config.config import Config
-from schemas.config.profiles import load_config
 from schemas.config.workers import price_per_hour
 from tasks.train.sizing.estimate import cost_usd, estimate_training, training_prompts
 from tasks.train.sizing.fit import refuse_unfit
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 def train(
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
     fresh: Fresh = False,
     dry_run: Annotated[
         bool,
@@ -31,15 +31,16 @@ def train(
             help="Only print the recipe, what it would take, and whether it fits; nothing is written.",
         ),
     ] = False,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Train, and make before it what is not there yet. Run again, it resumes from its newest checkpoint."""
-    config = load_config(profile, overrides)
+    config = configured(profile, overrides, state)
     if dry_run:
         _print_estimate(config, as_json=as_json)
         return
     opening = f"train with profile {profile}, state in {config.state.root}"
-    result = run_chain(config, opening, until="train", fresh=fresh)
+    result = run_chain(config, profile, opening, until="train", fresh=fresh, yes=yes)
     trainings = [_as_document(policy, config) for policy in result.policies.values()]
     print_trainings(trainings)
     emit({"seconds": result.seconds, "trainings": trainings}, as_json=as_json)

@@ -18,6 +18,7 @@ BYTES_NEEDED = 1_000_000_000
 BYTES_OF_A_FULL_DISK = 20_000_000
 LOCK_FILE = "retrain.lock"
 UI_FILE = "ui.json"
+ARTIFACTS_FOLDER = "artifacts"
 EXPERIMENT = "tucano2-commerce"
 INTERRUPTED = "interrupted; run the same command again to resume from here"
 
@@ -28,7 +29,7 @@ class StateFolderHeld(InputError):
 
 def artifacts_folder(config: Config) -> Path:
     """Return the folder of the artifact store."""
-    return config.state.root.resolve() / "artifacts"
+    return config.state.root.resolve() / ARTIFACTS_FOLDER
 
 
 def mirror_address(config: Config) -> str:
@@ -56,30 +57,49 @@ def prefect_folder(root: Path) -> Path:
 
 
 @contextmanager
-def session(config: Config, *, bytes_needed: int, meanwhile: Callable[[], object] | None = None) -> Iterator[None]:
-    """Lock the state folder for one run and point Prefect at it.
+def session(config: Config, *, bytes_needed: int) -> Iterator[None]:
+    """Lock the state folder for one run and point Prefect at it; without a server, nothing records what is done there.
 
     Args:
         config: The configuration with the state folder.
         bytes_needed: Free disk space that the run needs.
-        meanwhile: Called while a server of the session's own starts.
 
     Raises:
-        InputError: The folder cannot be written, its disk is nearly full, or another run holds it.
+        InputError: The folder cannot be written, its disk is nearly full, another run holds it, or the server that runs
+            go to does not answer.
         Interrupted: Ctrl-C or SIGTERM ended the block.
     """
     root = config.state.root
     with state_folder(config, bytes_needed=bytes_needed):
         configure_prefect(root)
-        with ExitStack() as stack:
-            stack.enter_context(interruptible(INTERRUPTED))
-            if "PREFECT_API_URL" in os.environ:
+        with interruptible(INTERRUPTED):
+            if has_server():
                 _prove_reachable(os.environ["PREFECT_API_URL"])
-            else:
-                os.environ["PREFECT_API_URL"] = stack.enter_context(session_server(root / "prefect.log", meanwhile))
-                stack.callback(os.environ.pop, "PREFECT_API_URL")
-                stack.enter_context(_own_server())
             yield
+
+
+def has_server() -> bool:
+    """Return whether runs go to a Prefect server."""
+    return "PREFECT_API_URL" in os.environ
+
+
+@contextmanager
+def recorded(config: Config, meanwhile: Callable[[], object] | None = None) -> Iterator[None]:
+    """Record what a session does in Prefect: on the server that runs go to, or on one of its own during the block.
+
+    Args:
+        config: The configuration with the state folder.
+        meanwhile: Called while a server of its own starts.
+    """
+    if has_server():
+        yield
+        return
+    with ExitStack() as stack:
+        log_file = config.state.root / "prefect.log"
+        os.environ["PREFECT_API_URL"] = stack.enter_context(session_server(log_file, meanwhile))
+        stack.callback(os.environ.pop, "PREFECT_API_URL")
+        stack.enter_context(_own_server())
+        yield
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from schemas.config.config import Config
 from schemas.errors import InputError
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
+from tasks.lineage.mlflow.registry_reader import LocalRegistry, RegistryReader
 from tasks.lineage.store.artifacts import ArtifactStore
 
 
@@ -34,6 +35,12 @@ def existing_store(config: Config, consequence: str) -> ArtifactStore:
 def open_recorder(config: Config) -> Recorder:
     """Open MLflow's store in the state folder."""
     return Recorder(*mlflow_store(config.state), EXPERIMENT, state=str(config.state.root.resolve()))
+
+
+def read_registry(config: Config) -> RegistryReader:
+    """Open the model registry of the state folder to read it; one in a SQLite file without MLflow."""
+    address, local = mlflow_store(config.state)
+    return Registry(address) if local is None else LocalRegistry(address)
 
 
 def open_registry(config: Config) -> Registry:

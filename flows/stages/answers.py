@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from flows.runtime.stores import open_store
 from flows.stages.child_pool import ChildPool
-from flows.stages.runner import Stage, StageResult, config_digest, run_stage
+from flows.stages.runner import Stage, StageResult, begin_work, config_digest, run_stage
 from flows.stages.stage_child import batches_folder, run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.config import Config
@@ -160,6 +160,7 @@ def try_rivals(config: Config, dataset: StageResult, *, fresh: bool = False) -> 
     answered = {(each.code_version, each.config_digest) for each in open_store(config).records("answers")}
     for rival in config.evaluate.rivals:
         if fresh or (code, _rival_digest(config, dataset, rival)) not in answered:
+            begin_work(f"{RIVAL_STAGE}-{rival.name}")
             try_rival(
                 rival,
                 dataset.path,

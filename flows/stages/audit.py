@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from prefect import flow
-from prefect.artifacts import create_markdown_artifact
-
 from flows.runtime.links import linked_to_mlflow
+from flows.runtime.prefect_run import show_markdown, stage_flow
 from flows.stages.past_audits import past_audits
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from flows.stages.scores import drawn_sheets
@@ -26,7 +24,7 @@ from tasks.report.language import spoken
 REPORTS = (REPORT_PAGE, REPORT_FILE)
 
 
-@flow(name="audit", flow_run_name="audit-seed{config.seed}", validate_parameters=False)
+@stage_flow("audit")
 def audit(config: Config, pipeline_run: str, files: AuditFiles, *, fresh: bool = False) -> StageResult:
     """Audit the rewards; where this version was audited on this sheet before, that audit stands.
 
@@ -62,7 +60,7 @@ def audit(config: Config, pipeline_run: str, files: AuditFiles, *, fresh: bool =
     )
     result = run_stage(stage, config, pipeline_run, fresh=fresh)
     record = read_audit_record(result.path)
-    create_markdown_artifact(
+    show_markdown(
         key="audit-gate",
         markdown=linked_to_mlflow(_as_markdown(record), result.record, config),
         description="May training start?",

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from prefect import flow
-
+from flows.runtime.prefect_run import stage_flow
 from flows.runtime.session import work_folder
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from flows.stages.stage_child import run_stage_child
@@ -22,7 +21,7 @@ from tasks.audit.stage import files_of
 from tasks.lineage.mlflow.recorder import StageRun
 
 
-@flow(name="sheet", flow_run_name="sheet-seed{config.seed}", validate_parameters=False)
+@stage_flow("sheet")
 def sheet(
     config: Config,
     pipeline_run: str,

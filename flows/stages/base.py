@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from prefect import flow
-
 from flows.runtime.console import say
+from flows.runtime.prefect_run import stage_flow
 from flows.runtime.session import work_folder
 from flows.runtime.stores import open_store
 from flows.stages.child_pool import ChildPool
@@ -25,7 +24,7 @@ from tasks.policy.stand_in import digests
 from tasks.train.sft.warm_start import SUMMARY_FILE, WarmStartRequest
 
 
-@flow(name="base", flow_run_name="base-seed{config.seed}", validate_parameters=False)
+@stage_flow("base")
 def base(config: Config, pipeline_run: str, dataset: StageResult, *, fresh: bool = False) -> StageResult:
     """Fetch the published model, or the shipped stand-in, and give it its warm start."""
     return _make("base", config, pipeline_run, dataset, fresh=fresh)

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass
 
-from flows.runtime.stores import open_registry, open_store
+from flows.runtime.stores import open_store, read_registry
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError
@@ -27,7 +27,7 @@ def champion_for(config: Config, challenger: ArtifactRecord) -> Champion | None:
     Raises:
         InputError: The champion's artifacts are gone, so that nothing can be compared with it.
     """
-    store, registry = open_store(config), open_registry(config)
+    store, registry = open_store(config), read_registry(config)
     name = config.promote.model_name
     holder = registry.holder(name, config.promote.alias)
     if holder is None:

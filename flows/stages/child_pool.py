@@ -14,6 +14,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from prefect.transactions import CommitMode, transaction
 from pydantic import BaseModel
 
+from flows.runtime.prefect_run import is_recorded
 from schemas.config.config import Config
 from schemas.errors import Interrupted
 from tasks.policy.child import SECONDS_TO_END, THREADS, ChildProcess, ask_to_end, end_group, run_child
@@ -44,7 +45,7 @@ class ChildPool:
         """Why no other child begins."""
 
     def map(self, works: Mapping[str, Callable[[], Result]], *, first_decides: bool = False) -> dict[str, Result]:
-        """Do each work in a Prefect task of its name; mapped work may map in turn.
+        """Do each work in a Prefect task of its name; mapped work may map in turn. Unrecorded, one after the other.
 
         All end before a failure is raised, an interruption first, otherwise in the order of the works: one training's
         results are kept though another failed.
@@ -53,6 +54,8 @@ class ChildPool:
             works: The works by their names.
             first_decides: A failure of the first one ends the others' children, and is raised.
         """
+        if not is_recorded():
+            return {name: work() for name, work in works.items()}
         with ThreadPoolTaskRunner[Any](max_workers=self._at_once) as runner:
             guarded = [self._unless_ended(work) for work in works.values()]
             try:

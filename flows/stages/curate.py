@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from prefect import flow
-
+from flows.runtime.prefect_run import stage_flow
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from flows.stages.shard_runners import map_shards
 from schemas.config.config import Config
@@ -23,7 +22,7 @@ TOKENIZER_FILES = {".json", ".txt", ".jinja", ".model"}
 """Suffixes of a model folder's files other than weights."""
 
 
-@flow(name="curate", flow_run_name="curate-seed{config.seed}", validate_parameters=False)
+@stage_flow("curate")
 def curate(config: Config, pipeline_run: str, prompts: StageResult, *, fresh: bool = False) -> StageResult:
     """Make the dataset out of the prompts."""
 

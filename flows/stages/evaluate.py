@@ -5,11 +5,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from prefect import flow
-from prefect.artifacts import create_markdown_artifact
-
 from flows.runtime.console import say
 from flows.runtime.links import linked_to_mlflow
+from flows.runtime.prefect_run import show_markdown, stage_flow
 from flows.runtime.session import mlflow_store, work_folder
 from flows.runtime.stores import open_store
 from flows.stages.answers import Answering, answer, answer_rival
@@ -55,7 +53,7 @@ OF_THE_PUBLISHED = "the model as it is published, before its warm start"
 BESIDE_NF4 = "its own adapter beside the NF4 base that it was trained on, which is not what is served"
 
 
-@flow(name=STAGE, flow_run_name="evaluate-seed{config.seed}", validate_parameters=False)
+@stage_flow(STAGE)
 def evaluate(
     config: Config,
     pipeline_run: str,
@@ -209,7 +207,7 @@ def evaluate(
     )
     result = run_stage(stage, config, pipeline_run, fresh=fresh)
     text = (result.path / REPORT_TEXT).read_text(encoding="utf-8")
-    create_markdown_artifact(
+    show_markdown(
         key="evaluation",
         markdown=linked_to_mlflow(text, result.record, config),
         description="Did the model get better?",

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
-from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
 from flows.runtime.links import linked_to_mlflow
-from flows.runtime.stores import open_registry, open_store
+from flows.runtime.prefect_run import show_markdown, show_table
+from flows.runtime.stores import open_store, read_registry
 from flows.stages.registered_version import answers_of
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from schemas.artifact import ArtifactRecord
@@ -170,7 +170,7 @@ def _champion(config: Config) -> tuple[ServingChampion, dict[str, ArtifactRecord
         InputError: There is none, or its evaluation or its answers are lost.
     """
     names, store = config.promote, open_store(config)
-    version = open_registry(config).holder(names.model_name, names.alias)
+    version = read_registry(config).holder(names.model_name, names.alias)
     if version is None:
         raise InputError(
             f"no version of {names.model_name} is `{names.alias}`, so nothing says what its answers should be worth; "
@@ -263,9 +263,9 @@ def _show(config: Config, result: StageResult) -> None:
         {name: round(value, 4) if isinstance(value, float) else str(value) for name, value in row.items()}
         for row in last_days(result.path)
     ]
-    create_table_artifact(key="monitoring-days", table=rows, description="The last day of each task")
+    show_table(key="monitoring-days", table=rows, description="The last day of each task")
     text = (result.path / REPORT_TEXT).read_text(encoding="utf-8")
-    create_markdown_artifact(
+    show_markdown(
         key="monitoring",
         markdown=linked_to_mlflow(text, result.record, config),
         description="Does the champion keep its promise?",

@@ -7,15 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from prefect import flow
-from prefect.artifacts import create_markdown_artifact
-
 from flows.runtime.console import say
 from flows.runtime.links import linked_to_mlflow
+from flows.runtime.prefect_run import show_markdown, stage_flow
 from flows.runtime.session import work_folder
-from flows.runtime.stores import open_registry
+from flows.runtime.stores import open_registry, read_registry
 from flows.stages.merge import merge
-from flows.stages.runner import Stage, StageResult, config_digest, run_stage
+from flows.stages.runner import Stage, StageResult, begin_work, config_digest, run_stage
 from schemas.config.config import Config
 from schemas.config.policy import PolicyConfig
 from schemas.progress import Progress
@@ -39,7 +37,7 @@ CARD_FILE = "README.md"
 PACKAGE = "package"
 
 
-@flow(name="promote", flow_run_name="promote-seed{config.seed}", validate_parameters=False)
+@stage_flow("promote")
 def promote(
     config: Config,
     pipeline_run: str,
@@ -130,7 +128,7 @@ def promote(
     say(outcome)
     reasons = read_decision(result.path)["reasons"]
     markdown = "\n".join([f"**{outcome}**", "", *(f"- {reason}" for reason in reasons)])
-    create_markdown_artifact(
+    show_markdown(
         key="promotion", markdown=linked_to_mlflow(markdown, result.record, config), description="Did the alias move?"
     )
     return result
@@ -170,13 +168,13 @@ def read_decision(folder: Path) -> Mapping[str, Any]:
 def _is_registered(config: Config, result: StageResult, policy: StageResult, evaluation: StageResult) -> bool:
     version = read_decision(result.path)["version"]
     name = config.promote.model_name
-    return open_registry(config).knows(name, version, policy.record.sha256, evaluation.record.sha256)
+    return read_registry(config).knows(name, version, policy.record.sha256, evaluation.record.sha256)
 
 
 def _carry_out(config: Config, result: StageResult, *, by_hand: bool) -> str:
     """Move the alias where that is due, and return a sentence that says where it is now."""
     decision, names = read_decision(result.path), config.promote
-    registry = open_registry(config)
+    registry = read_registry(config)
     version = registry.version(names.model_name, decision["version"])
     champion = registry.holder(names.model_name, names.alias)
     this = f"version {version.version} of {names.model_name}"
@@ -184,7 +182,8 @@ def _carry_out(config: Config, result: StageResult, *, by_hand: bool) -> str:
         return f"{this} is held; `{names.alias}` stays"
     if not by_hand and (reason := _why_not(version, champion, registry.versions(names.model_name), names.alias)):
         return f"{this} {reason}"
-    registry.promote(
+    begin_work("promote")
+    open_registry(config).promote(
         names.model_name,
         names.alias,
         names.previous_alias,
@@ -192,8 +191,10 @@ def _carry_out(config: Config, result: StageResult, *, by_hand: bool) -> str:
         promotion=result.record.sha256,
         forced=decision["forced"],
     )
-    if champion is None or champion.version == version.version:
+    if champion is None:
         return f"{this} is now `{names.alias}`"
+    if champion.version == version.version:
+        return f"{this} is `{names.alias}`, as it was before"
     if champion.policy == version.policy:
         return f"{this} is now `{names.alias}`, in place of version {champion.version} of the same policy"
     return f"{this} is now `{names.alias}`, and version {champion.version} is `{names.previous_alias}`"

@@ -9,7 +9,7 @@ from typing import Any, Final
 from flows.runtime.console import say
 from flows.runtime.session import BYTES_NEEDED, session, state_folder
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import open_recorder, open_registry, open_store
+from flows.runtime.stores import open_recorder, open_registry, open_store, read_registry
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError
@@ -57,7 +57,7 @@ def promote_registered(config: Config, number: str | None, reason: str | None) -
     """
     names, store = config.promote, open_store(config)
     with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
-        registry = open_registry(config)
+        registry = read_registry(config)
         version = registry.version(names.model_name, number)
         champion = registry.holder(names.model_name, names.alias)
         records = _records(store, version)
@@ -83,7 +83,10 @@ def promote_registered(config: Config, number: str | None, reason: str | None) -
 
 
 def _run(config: Config, version: PolicyVersion, records: Mapping[str, ArtifactRecord], reason: str | None) -> str:
-    """Run the promote flow on a registered version, and return the folder of its artifact."""
+    """Run the stage promote on a registered version, and return the folder of its artifact.
+
+    It schedules nothing, so that it starts no server of its own.
+    """
     base = open_store(config).path(records["base"].sha256)
     weights = sum(file.stat().st_size for file in base.iterdir() if file.is_file())
     # A merged model, its copy in the promotion, its package, and MLflow's copy of that.

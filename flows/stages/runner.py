@@ -5,19 +5,24 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 from uuid import UUID
 
 from prefect import task
-from prefect.artifacts import create_progress_artifact, create_table_artifact, update_progress_artifact
+from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import CacheKeyFnPolicy
-from prefect.logging import get_run_logger
+from prefect.filesystems import LocalFileSystem
+from prefect.results import ResultStore
 from prefect.runtime import flow_run
+from prefect.serializers import JSONSerializer
+from prefect.settings import PREFECT_LOCAL_STORAGE_PATH
 
 from flows.runtime.console import say, stage_progress
 from flows.runtime.links import linked_to_mlflow
+from flows.runtime.prefect_run import is_recorded, run_log, show_table
 from flows.runtime.stores import open_recorder, open_store
 from schemas.artifact import ArtifactKind, ArtifactRecord, Origin
 from schemas.config.config import Config
@@ -35,6 +40,35 @@ WORK_SECONDS = "work_seconds"
 """MLflow's metric of the time of a stage's own work; the rest of a run is orchestration."""
 FRESH_FOLDER = "fresh"
 """Folder of the state that lists the stages a run has made again, for that run when it resumes."""
+_ONLY_REUSE: Final = ContextVar("only_reuse", default=False)
+
+
+class WorkDue(Exception):
+    """Something is not there yet, and nothing may be made now."""
+
+
+@contextmanager
+def only_reuse() -> Iterator[None]:
+    """Make nothing during the block: what is not there yet ends it.
+
+    Raises:
+        WorkDue: There is something to make.
+    """
+    token = _ONLY_REUSE.set(True)
+    try:
+        yield
+    finally:
+        _ONLY_REUSE.reset(token)
+
+
+def begin_work(name: str) -> None:
+    """Refuse work inside `only_reuse`; call it before what costs time or changes anything.
+
+    Raises:
+        WorkDue: Nothing may be made now.
+    """
+    if _ONLY_REUSE.get():
+        raise WorkDue(name)
 
 
 @dataclass(frozen=True)
@@ -166,6 +200,10 @@ def _reported_to_catalogues(config: Config, run: LineageRun) -> Iterator[list[Ar
 @contextmanager
 def watched(name: str) -> Iterator[Progress]:
     """Show a stage's progress in the terminal and on the run's page."""
+    if not is_recorded():
+        with stage_progress(name) as terminal:
+            yield terminal
+        return
     page = cast("UUID", create_progress_artifact(0.0, key=f"{name}-progress", description=f"{name}: starting"))
     shown = 0.0
 
@@ -193,13 +231,24 @@ def run_stage(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -
     Args:
         stage: The stage.
         config: The run's configuration.
-        pipeline_run: MLflow's run of the whole pipeline.
+        pipeline_run: MLflow's run of the whole pipeline; empty where none records it.
         fresh: Make it again even where it exists, unless this run did so before it was interrupted.
 
     Raises:
         TucanoError: The stage failed in a way that its user can fix.
     """
     started = time.monotonic()
+    run = _recorded if is_recorded() else _unrecorded
+    reference, reused = run(stage, config, pipeline_run, fresh=fresh)
+    store = open_store(config)
+    record = store.record(reference["sha256"])
+    result = StageResult(record, store.path(record.sha256), time.monotonic() - started, reused)
+    _announce(stage, result, config, pipeline_run)
+    return result
+
+
+def _recorded(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -> tuple[dict[str, str], bool]:
+    """Return a reference to the artifact, and whether it was there, by a task run of Prefect."""
     named = _produce.with_options(name=stage.name, task_run_name=stage.name)
     # Only if requested: the run's identity costs a request to Prefect's server.
     made_again = config.state.root / FRESH_FOLDER / str(flow_run.root_flow_run_id) / stage.name if fresh else None
@@ -214,11 +263,21 @@ def run_stage(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -
     if made_again is not None:
         made_again.parent.mkdir(parents=True, exist_ok=True)
         made_again.touch()
-    store = open_store(config)
-    record = store.record(reference["sha256"])
-    result = StageResult(record, store.path(record.sha256), time.monotonic() - started, reused)
-    _announce(stage, result, config, pipeline_run)
-    return result
+    return reference, reused
+
+
+def _unrecorded(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -> tuple[dict[str, str], bool]:
+    """Return a reference to the artifact, and whether it was there, by Prefect's own cache and without a run."""
+    folder = LocalFileSystem(basepath=str(PREFECT_LOCAL_STORAGE_PATH.value()))
+    cache = ResultStore(result_storage=folder, serializer=JSONSerializer())
+    if not fresh and cache.exists(stage.key):
+        known: dict[str, str] = cache.read(stage.key).result
+        if _is_whole(known["sha256"], config):
+            return known, True
+    begin_work(stage.name)
+    reference = _produce.fn(stage.key, stage, config, pipeline_run)
+    cache.write(reference, key=stage.key)
+    return reference, False
 
 
 def _is_whole(sha256: str, config: Config) -> bool:
@@ -237,12 +296,13 @@ def _announce(stage: Stage, result: StageResult, config: Config, pipeline_run: s
         made = f"{record.created_at:%Y-%m-%d %H:%M}"
         artifact = f"{record.kind} {record.sha256[:12]} of {made}"
         text = f"{stage.name}: skipped, {artifact} has the same code, configuration and inputs"
-        open_recorder(config).note_reuse(pipeline_run, stage.name, record)
+        if pipeline_run:
+            open_recorder(config).note_reuse(pipeline_run, stage.name, record)
     else:
         text = f"{stage.name}: {record.kind} {record.sha256[:12]} in {result.seconds:.1f} s"
     say(text)
-    get_run_logger().info(text)
-    create_table_artifact(
+    run_log().info(text)
+    show_table(
         key=f"{stage.name}-figures",
         table=[{"figure": name, "value": _shown(value)} for name, value in figures.items()],
         description=linked_to_mlflow(f"{stage.name}: {record.kind} {record.sha256[:12]}", record, config),

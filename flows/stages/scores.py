@@ -15,7 +15,7 @@ from flows.runtime.console import say
 from flows.runtime.human_gate import wait_for_scores
 from flows.runtime.stores import open_store
 from flows.stages.audit_sheet import sheet
-from flows.stages.runner import StageResult
+from flows.stages.runner import StageResult, begin_work
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.tasks import TASK_NAMES, TaskName
@@ -61,6 +61,7 @@ def people_scores(
     Raises:
         Interrupted: Waiting is impossible here; the same command resumes once the sheet is scored.
     """
+    begin_work("sheet")
     folder = _folder_of_these_rewards(config)
     if folder is None:
         folder, kept = scoring_folder(config), _sheets_before(config)

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from prefect import flow
-
 from flows.runtime.console import say
+from flows.runtime.prefect_run import stage_flow
 from flows.stages.prompts_from_logs import served_prompts
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from schemas.config.config import Config, SynthesizeConfig
@@ -19,7 +18,7 @@ from tasks.lineage.store.source import file_digests
 from tasks.synthesize import stage as synthesize_stage
 
 
-@flow(name="synthesize", flow_run_name="synthesize-seed{config.seed}", validate_parameters=False)
+@stage_flow("synthesize")
 def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> StageResult:
     """Make the store and the prompts."""
     served = served_prompts(config, fresh=fresh)

@@ -12,11 +12,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from prefect import flow
-from prefect.artifacts import create_markdown_artifact
 from prefect.runtime import flow_run
 
 from flows.runtime.console import say
+from flows.runtime.prefect_run import show_markdown, stage_flow
 from flows.runtime.session import mirror_address, work_folder
 from flows.stages.child_pool import ChildPool
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage, stage_key
@@ -33,7 +32,7 @@ from tasks.policy.child import run_child
 from tasks.train.preflight.check import PREFLIGHT_FILE, Check, as_table
 from tasks.train.request import TrainRequest
 from tasks.train.resume.lease import CHECKPOINTS_FOLDER, SEGMENTS_FILE
-from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, chosen_reward, gather_tasks, read_summary
+from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, chosen_reward, gather_tasks, read_summary, reward_before
 
 STAGE = "train"
 
@@ -59,7 +58,7 @@ SAME_CHECKPOINTS: Mapping[str, Any] = {
 """Fields that the remedies for full memory name: with another value, training resumes from the existing checkpoints."""
 
 
-@flow(name=STAGE, flow_run_name="train-seed{config.seed}", validate_parameters=False)
+@stage_flow(STAGE)
 def train(
     config: Config,
     pipeline_run: str,
@@ -96,11 +95,19 @@ def train(
     run = run_child if pool is None and len(seeds) == 1 else trainings.run_child
     stages = {seed: _seed_stage(config, seed, given, trainings, run, run_id) for seed in seeds}
     if len(seeds) == 1:
-        return {seeds[0]: run_stage(stages[seeds[0]], config, pipeline_run, fresh=fresh)}
+        return {seeds[0]: _trained(stages[seeds[0]], config, pipeline_run, fresh=fresh)}
     policies = trainings.map(
-        {stage.name: partial(run_stage, stage, config, pipeline_run, fresh=fresh) for stage in stages.values()}
+        {stage.name: partial(_trained, stage, config, pipeline_run, fresh=fresh) for stage in stages.values()}
     )
     return {seed: policies[stage.name] for seed, stage in stages.items()}
+
+
+def _trained(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -> StageResult:
+    """Make or reuse a policy, and say what it gained: a step's own reward is of a few prompts alone."""
+    result = run_stage(stage, config, pipeline_run, fresh=fresh)
+    summary = read_summary(result.path)
+    say(f"{stage.name}: validation reward {reward_before(summary):.3f} -> {chosen_reward(summary):.3f}")
+    return result
 
 
 def _seed_stage(
@@ -313,13 +320,13 @@ def _show_segments(file: Path | None, training: str) -> None:
     if file is not None:
         text = json.loads(file.read_text(encoding="utf-8"))["text"]
         # The key on Prefect's server stays.
-        create_markdown_artifact(key="stretches", markdown=f"Steps {text}", description=f"Machines of {training}")
+        show_markdown(key="stretches", markdown=f"Steps {text}", description=f"Machines of {training}")
 
 
 def _show_preflight(file: Path | None, training: str) -> None:
     if file is not None:
         checks = [Check(**check) for check in json.loads(file.read_text(encoding="utf-8"))["checks"]]
-        create_markdown_artifact(key="preflight", markdown=as_table(checks), description=f"Preflight of {training}")
+        show_markdown(key="preflight", markdown=as_table(checks), description=f"Preflight of {training}")
 
 
 def _train_each_task(
@@ -383,7 +390,6 @@ def _shares(progress: Progress, tasks: Collection[TaskName], steps: int) -> dict
 
 def _figures(folder: Path) -> Mapping[str, Any]:
     summary = read_summary(folder)
-    before = next(validation for validation in summary["validation"] if validation["step"] == 0)
     chosen = (
         {"chosen step": summary["chosen_step"]}
         if summary["chosen_step"] is not None
@@ -393,6 +399,6 @@ def _figures(folder: Path) -> Mapping[str, Any]:
         "steps": summary["steps"],
         **chosen,
         "stopped early": summary["stopped_early"],
-        "validation reward before": round(before["mean_reward"], 4),
+        "validation reward before": round(reward_before(summary), 4),
         "validation reward chosen": round(chosen_reward(summary), 4),
     }

@@ -4,10 +4,8 @@ import threading
 from types import TracebackType
 from typing import Final, Self
 
-from prefect.artifacts import create_markdown_artifact
-from prefect.logging import get_run_logger
-
 from flows.runtime.console import say
+from flows.runtime.prefect_run import run_log, show_markdown
 from tasks.lineage.mlflow.recorder import StageRun
 
 SECONDS_BETWEEN_WRITES: Final = 5.0
@@ -68,8 +66,8 @@ class TrainingPage:
             alarms = list(self._alarms)
         line = f"{self._training}: alarm {name} at step {step}: {text}"
         say(line)
-        get_run_logger().warning(line)
-        create_markdown_artifact(
+        run_log().warning(line)
+        show_markdown(
             key=ALARMS_ARTIFACT,
             markdown=_as_markdown(self._training, alarms),
             description="What is wrong in training?",

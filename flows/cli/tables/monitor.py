@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from flows.runtime.console import print_table, say
+from flows.runtime.console import print_table, show
 from tasks.monitor.drift import shown_by, sign_of
 from tasks.monitor.known_answers import known_sentence
 from tasks.monitor.report import cost_sentence, feedback_sentence, promise_sentence, ratings_sentence
@@ -25,25 +25,25 @@ def print_monitoring(monitored: "Monitored", last_days: Sequence[Mapping[str, An
     champion = found["champion"]
     title = f"Version {champion['version']} of {champion['model']}, each task's last day up to {logs['last_day']}"
     print_table(title, HEADER, rows)
-    say(f"{logs['answers']:,} answers since {logs['first_day']}, of {logs['rows']:,} rows")
+    show(f"{logs['answers']:,} answers since {logs['first_day']}, of {logs['rows']:,} rows")
     for why, count in logs["left_out"].items():
-        say(f"left out: {count:,} {why}")
+        show(f"left out: {count:,} {why}")
     for note in found["notes"]:
-        say(f"note: {note}")
+        show(f"note: {note}")
     sentences = (known_sentence(each) for each in found["known"])
     for sentence in (*sentences, feedback_sentence(logs["feedback"]), ratings_sentence(found["ratings"])):
         if sentence:
-            say(sentence)
+            show(sentence)
     for trial in found["trials"]:
         _print_trial(trial)
-    say(cost_sentence(found["serving"]))
-    say(_latency_sentence(last_days))
+    show(cost_sentence(found["serving"]))
+    show(_latency_sentence(last_days))
     if monitored.seconds:
-        say("seconds: " + ", ".join(f"{step} {seconds:.1f}" for step, seconds in monitored.seconds.items()))
+        show("seconds: " + ", ".join(f"{step} {seconds:.1f}" for step, seconds in monitored.seconds.items()))
     reasons = monitored.reasons
-    say("alarms:" if reasons else f"no alarm: {promise_sentence(drift)}")
+    show("alarms:" if reasons else f"no alarm: {promise_sentence(drift)}")
     for reason in reasons:
-        say(f"- {reason}")
+        show(f"- {reason}")
 
 
 def _row(day: Mapping[str, Any], series: Mapping[str, Any] | None, shows: str) -> tuple[str, ...]:
@@ -81,4 +81,4 @@ def _print_trial(trial: Mapping[str, Any]) -> None:
     ]
     if rows:
         print_table(f"{trial['challenger']} less the champion", TRIAL_HEADER, rows)
-    say(f"{trial['verdict']}: {trial['reason']}")
+    show(f"{trial['verdict']}: {trial['reason']}")

@@ -5,7 +5,7 @@ verdict; after that only people change it: by a manual promotion, with a reason 
 Evaluated again it gets another version, but is the same policy: events of one version count for all.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -125,7 +125,7 @@ class Registry:
         origin = {_POLICY: policy.sha256, _EVALUATION: evaluation.sha256}
         for known in self._listed(name):
             if origin.items() <= known.tags.items():
-                return _as_policy_version(known)
+                return as_policy_version(known)
         tags = {**origin, _VERDICT: verdict, _FOUR_BIT: str(load_in_4bit)}
         if base_model is not None:
             tags[_BASE_MODEL] = base_model
@@ -139,7 +139,7 @@ class Registry:
         version = self._client.create_model_version(
             name, source=f"{_LOGGED_MODEL}{model_id}", run_id=run_id, tags=tags, model_id=model_id
         )
-        return _as_policy_version(version)
+        return as_policy_version(version)
 
     def add_model(self, name: str, number: str, model: Path, card: str) -> None:
         """Add to a version what MLflow loads and serves it from, its description, and the commit of the code.
@@ -170,27 +170,15 @@ class Registry:
         Raises:
             InputError: There is no such version, or none at all, or it was not registered by this pipeline.
         """
-        listed = {str(version.version): version for version in self._listed(name)}
-        if not listed:
-            raise InputError(
-                f"no version of {name} is registered in {self._uri}; register one with `tucano retrain`, or name "
-                "another model with --set promote.model_name=NAME"
-            )
-        chosen = listed.get(next(iter(listed)) if number is None else number)
-        if chosen is None:
-            raise InputError(f"{name} has no version {number}; it has {', '.join(listed)}")
-        return _as_policy_version(chosen)
+        return chosen_version(self._listed(name), name, number, self._uri)
 
     def knows(self, name: str, version: str, policy: str, evaluation: str) -> bool:
         """Return whether a version is registered for this policy and evaluation (their sha256)."""
-        origin = {_POLICY: policy, _EVALUATION: evaluation}
-        return any(
-            str(known.version) == version and origin.items() <= known.tags.items() for known in self._listed(name)
-        )
+        return any(is_of(known, version, policy, evaluation) for known in self._listed(name))
 
     def versions(self, name: str) -> list[PolicyVersion]:
         """Return all versions that this pipeline registered, the newest first; empty for an unknown model."""
-        return [_as_policy_version(known) for known in self._listed(name) if _POLICY in known.tags]
+        return [as_policy_version(known) for known in self._listed(name) if is_ours(known)]
 
     def holder(self, name: str, alias: str) -> PolicyVersion | None:
         """Return the version of an alias; None if the model or the alias does not exist yet.
@@ -206,7 +194,7 @@ class Registry:
             if error.error_code != "RESOURCE_DOES_NOT_EXIST":
                 raise
             return None
-        return None if version is None else _as_policy_version(self._client.get_model_version(name, version))
+        return None if version is None else as_policy_version(self._client.get_model_version(name, version))
 
     def promote(
         self, name: str, alias: str, previous_alias: str, version: str, *, promotion: str, forced: str | None = None
@@ -300,7 +288,41 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _as_policy_version(version: Any) -> PolicyVersion:
+def chosen_version(listed: Sequence[Any], name: str, number: str | None, uri: str) -> PolicyVersion:
+    """Return the version of a number, or the first for None, of MLflow's versions of a model, the newest first.
+
+    Raises:
+        InputError: There is no such version, or none at all, or it was not registered by this pipeline.
+    """
+    by_number = {str(version.version): version for version in listed}
+    if not by_number:
+        raise InputError(
+            f"no version of {name} is registered in {uri}; register one with `tucano retrain`, or name another model "
+            "with --set promote.model_name=NAME"
+        )
+    chosen = by_number.get(next(iter(by_number)) if number is None else number)
+    if chosen is None:
+        raise InputError(f"{name} has no version {number}; it has {', '.join(by_number)}")
+    return as_policy_version(chosen)
+
+
+def is_ours(version: Any) -> bool:
+    """Return whether this pipeline registered a version of MLflow's."""
+    return _POLICY in version.tags
+
+
+def is_of(version: Any, number: str, policy: str, evaluation: str) -> bool:
+    """Return whether a version of MLflow's has this number, and is of this policy and evaluation (their sha256)."""
+    origin = {_POLICY: policy, _EVALUATION: evaluation}
+    return str(version.version) == number and origin.items() <= version.tags.items()
+
+
+def as_policy_version(version: Any) -> PolicyVersion:
+    """Return a version of MLflow's as this pipeline registered it.
+
+    Raises:
+        InputError: It was not registered by this pipeline.
+    """
     tags = version.tags
     try:
         return PolicyVersion(

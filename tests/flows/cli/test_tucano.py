@@ -37,7 +37,7 @@ def test_help_lists_the_commands() -> None:
     [
         (["--profile", "nowhere"], "there is no profile 'nowhere'"),
         (["--set", "train.steps=1"], "train.steps: unknown key"),
-        (["--set", "seed=one"], "seed: Input should be a valid integer"),
+        (["--set", "seed=one"], "seed: must be a whole number (it is 'one')"),
     ],
 )
 def test_a_wrong_configuration_is_named(arguments: list[str], sentence: str) -> None:

@@ -1,0 +1,62 @@
+"""Prefect's record of what a command does: kept where a Prefect server is in use, and left out where none is.
+
+A command that schedules nothing starts no server, which would take it ten seconds: its stages are plain calls then, and
+what they would show on a run's page is in MLflow and in the terminal alone.
+"""
+
+import logging
+import os
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from prefect import artifacts, flow, get_run_logger
+from prefect.runtime import flow_run
+from prefect.settings import PREFECT_API_URL
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+_UNRECORDED = logging.getLogger(__name__)
+_UNRECORDED.addHandler(logging.NullHandler())
+_UNRECORDED.propagate = False
+
+
+def is_recorded() -> bool:
+    """Return whether a Prefect server records what is done: inside a flow's run, or where runs go to a server."""
+    return flow_run.get_id() is not None or "PREFECT_API_URL" in os.environ or PREFECT_API_URL.value() is not None
+
+
+def stage_flow(name: str) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Make a function of a configuration a flow of its own where that is recorded, and else leave it a function."""
+
+    def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+        recorded: Callable[Arguments, Any] = flow(
+            name=name, flow_run_name=f"{name}-seed{{config.seed}}", validate_parameters=False
+        )(function)
+
+        @wraps(function)
+        def call(*args: Arguments.args, **named: Arguments.kwargs) -> Result:
+            made: Result = recorded(*args, **named) if is_recorded() else function(*args, **named)
+            return made
+
+        return call
+
+    return decorate
+
+
+def run_log() -> logging.Logger | logging.LoggerAdapter[Any]:
+    """Return the log of Prefect's run; where there is none, one that keeps nothing."""
+    return get_run_logger() if flow_run.get_id() is not None else _UNRECORDED
+
+
+def show_markdown(*, key: str, markdown: str, description: str) -> None:
+    """Show a text on the run's page."""
+    if is_recorded():
+        artifacts.create_markdown_artifact(key=key, markdown=markdown, description=description)
+
+
+def show_table(*, key: str, table: list[dict[str, Any]], description: str) -> None:
+    """Show a table on the run's page."""
+    if is_recorded():
+        artifacts.create_table_artifact(key=key, table=table, description=description)
