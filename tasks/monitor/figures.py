@@ -94,7 +94,6 @@ def _evidence(drift: Drift) -> str:
                 label=worded(each.name),
             )
         axes.set_yticks([1e-4, 1e-2, 1.0], [worded(word) for word in ("none", "slight", "alarm")])
-        axes.set_ylabel(worded("sign of drift"))
         _name_days(axes, [day for each in series for day in each.days])
         _name_lines(axes)
         said = ", ".join(f"{worded(each.name)} {worded(sign_of(max(each.evidence)))}" for each in series)
@@ -146,7 +145,7 @@ def _places(days: Sequence[date]) -> list[float]:
 
 def _axes(figure: "Figure") -> "Axes":
     """Add axes: numbers on the left, the legend above."""
-    return add_axes(figure, left=0.75, right=0.2, bottom=0.35, top=0.5)
+    return add_axes(figure, left=0.75, right=0.2, bottom=0.35, top=0.32)
 
 
 def _name_lines(axes: "Axes") -> None:

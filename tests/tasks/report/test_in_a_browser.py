@@ -1,6 +1,7 @@
 """Every report in a real browser, at a desktop's and a telephone's width, in Portuguese, whose words are the longer."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Final
 
 import pytest
@@ -48,7 +49,7 @@ def deep_lineage() -> Lineage:
     names = [f"evaluation {number:012}" for number in range(12)]
     crowd = {f"crowd {number}": Node(f"crowd {number}", "answers", f"answers {number}", {}) for number in range(30)}
     nodes = {name: Node(name, "evaluation", name, {"difference": "+0.1" * 30}) for name in names} | crowd
-    edges = [Edge(one, other, "dataset") for one, other in zip(names, names[1:], strict=False)]
+    edges = [Edge(one, other, "dataset") for one, other in pairwise(names)]
     edges += [Edge(names[3], name, "answers") for name in crowd]
     return Lineage("champion", "version", (names[-1],), Graph(nodes, tuple(edges)), {}, ())
 
