@@ -80,12 +80,7 @@ def expected_costs(config: Config) -> Costs:
 
 def cost_lines(costs: Costs) -> Iterator[str]:
     """Yield a sentence for each thing that a retraining costs, and one for what its test split can decide."""
-    if costs.hours is None or costs.dollars is None or costs.spot_dollars is None:
-        yield "costs: unknown until the model was fetched once, for nothing here says how large it is"
-    else:
-        money = f"{_money(costs, costs.dollars)} on demand, {_money(costs, costs.spot_dollars)} on Spot machines"
-        rate = f", at {costs.reais_per_dollar:g} reais a dollar" if costs.reais_per_dollar is not None else ""
-        yield f"costs at most: {costs.hours:.1f} h, {money}{rate}; what is finished already is not paid again"
+    yield _spent(costs)
     if costs.scores:
         yield f"people's scores: {costs.scores} completions before the first training with these rewards"
     fewest, every = min(costs.test_prompts), sum(costs.test_prompts)
@@ -115,6 +110,18 @@ def confirm_costs(config: Config, *, yes: bool) -> None:
         return
     if not typer.confirm("Spend it?", err=True):
         raise InputError("nothing was started; lower train.max_steps or train.seeds, or answer yes next time")
+
+
+def _spent(costs: Costs) -> str:
+    if costs.hours is None or costs.dollars is None or costs.spot_dollars is None:
+        return "costs: unknown until the model was fetched once, for nothing here says how large it is"
+    if not costs.dollars:
+        return f"costs at most: {costs.hours:.1f} h of this machine, whose hour has no price"
+    rate = f", at {costs.reais_per_dollar:g} reais a dollar" if costs.reais_per_dollar is not None else ""
+    return (
+        f"costs at most: {costs.hours:.1f} h, {_money(costs, costs.dollars)} on demand, "
+        f"{_money(costs, costs.spot_dollars)} on Spot machines{rate}; what is finished already is not paid again"
+    )
 
 
 def _people_score(config: Config) -> bool:

@@ -1,13 +1,16 @@
 """Command `tucano train`: a training after the stages that it needs, and its estimate."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from flows.cli.chain import run_chain
+from flows.cli.costs import cost_lines, costs_of
 from flows.cli.options import Fresh, Json, Overrides, Profile, StateFolder, Yes, configured, emit
 from flows.cli.tables.estimate import estimate_document, print_estimate
 from flows.cli.tables.train import print_recipe, print_trainings
+from flows.runtime.console import show
 from flows.runtime.stores import open_store
 from schemas.config.config import Config
 from schemas.config.workers import price_per_hour
@@ -72,9 +75,18 @@ def _print_estimate(config: Config, *, as_json: bool) -> None:
     estimate = estimate_training(config, prompts)
     print_recipe(config.train)
     print_estimate(config, estimate, source)
+    costs = costs_of(config, estimate)
+    for line in cost_lines(costs):
+        show(line)
     document = {
         "recipe": config.train.model_dump(mode="json"),
         "estimate": estimate_document(config, estimate, source),
+        "costs": {
+            **asdict(costs),
+            "gain_of_a_task": costs.gain_of_a_task,
+            "gain_overall": costs.gain_overall,
+            "prompts_for_margin": costs.prompts_for_margin,
+        },
     }
     emit(document, as_json=as_json)
     refuse_unfit(config)

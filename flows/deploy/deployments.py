@@ -16,6 +16,7 @@ from prefect.client.schemas.objects import ConcurrencyLimitStrategy, Concurrency
 from prefect.client.schemas.responses import DeploymentResponse
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.exceptions import ParameterBindError, ParameterTypeError, SignatureMismatchError
+from prefect.server.schemas.schedules import CronSchedule as ServedSchedule
 from prefect.utilities.callables import parameter_schema
 from prefect.utilities.schema_tools.validation import ValidationError as SchemaFault
 from prefect.utilities.schema_tools.validation import validate
@@ -54,7 +55,7 @@ def wanted_deployment(declared: Deployment, config: Config, template: Mapping[st
     parameters = _parameters(declared, flow, config)
     schedules = [_schedule(declared, schedule) for schedule in declared.schedules]
     if flow.name == RETRAIN:
-        _require_time_between(declared, config, schedules)
+        _require_time_between(declared, config)
     _require_variables(declared, template)
 
     def write(client: SyncPrefectClient, _: UUID | None) -> None:
@@ -140,13 +141,13 @@ def _schedule(declared: Deployment, schedule: Schedule) -> DeploymentScheduleCre
     return DeploymentScheduleCreate(schedule=cron, slug=schedule.slug, active=True)
 
 
-def _require_time_between(declared: Deployment, config: Config, schedules: Sequence[DeploymentScheduleCreate]) -> None:
+def _require_time_between(declared: Deployment, config: Config) -> None:
     """Refuse a schedule that asks for a retraining before the one before it can have ended."""
     seconds = estimate_training(config, expected_prompts(config)).seconds
     if seconds is None:
         return
-    for schedule in schedules:
-        first, second = asyncio.run(schedule.schedule.get_dates(2))
+    for schedule in declared.schedules:
+        first, second = asyncio.run(ServedSchedule(cron=schedule.cron, timezone=schedule.timezone).get_dates(2))
         between = (second - first).total_seconds()
         if seconds > between:
             raise InputError(
