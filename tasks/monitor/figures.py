@@ -26,7 +26,7 @@ def draw(daily: pl.DataFrame, drift: Drift, floor: float, hourly: pl.DataFrame |
         hourly: The same metrics by hour, which are drawn where there is but one day.
 
     Returns:
-        `reward_TASK` for each task and for `all`, `evidence`, and `latency`.
+        `reward_TASK` for each task and for `all`, `evidence` of more than one day, and `latency`.
     """
     series, shown = drift.rewards, daily if hourly is None else hourly
     drawn = {
@@ -34,7 +34,7 @@ def draw(daily: pl.DataFrame, drift: Drift, floor: float, hourly: pl.DataFrame |
         for (name,), of_task in shown.group_by("task", maintain_order=True)
         if isinstance(name, str)
     }
-    if series:
+    if any(len(each.days) > 1 for each in series.values()):
         drawn["evidence"] = _evidence(drift)
     drawn["latency"] = _latency(shown.filter(pl.col("task") == ALL))
     return drawn
@@ -88,7 +88,6 @@ def _evidence(drift: Drift) -> str:
             axes.plot(
                 _places(each.days),
                 heights,
-                "o-" if len(heights) == 1 else "-",
                 color=INK if strong else f"C{place % 10}",
                 linewidth=1.8 if strong else 1.1,
                 label=worded(each.name),

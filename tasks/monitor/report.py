@@ -270,13 +270,12 @@ def read_sentence(page: Page) -> str:
 
 def write_page(page: Page, drawn: Mapping[str, str], folder: Path) -> None:
     """Write `report.html` into a folder."""
-    rows = lines(page)
     text = page_template(_TEMPLATE, decimal=decimal, signed=signed).render(
         page=page,
         document=page.document,
         headline=headline(page),
-        lines=rows,
-        days=sorted({row.day for row in rows}),
+        lines=lines(page),
+        last_day=_day(page.document["logs"]["last_day"]),
         reasons=alarm_sentences(page.document),
         known=[known_sentence(each) for each in page.document["known"]],
         ratings=ratings_sentence(page.document["ratings"]),

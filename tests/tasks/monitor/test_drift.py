@@ -46,7 +46,7 @@ def test_a_fall_of_everything_is_found_dated_and_measured() -> None:
     assert together.mean[-1] == pytest.approx(0.5, abs=0.001)
     assert together.promised[-1] == pytest.approx(0.6)
     assert drift.reasons()[0].startswith(
-        f"all tasks together: reward 0.100 below what the evaluation measured, since {day(6)}"
+        f"all tasks together: reward 0.100 below what the evaluation measured, on {day(6)}"
     )
 
 

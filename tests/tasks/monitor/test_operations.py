@@ -22,7 +22,7 @@ def kinds(
     limit: float | None = None,
 ) -> list[str]:
     """Return the alarms of a day with so many late answers, after a good one."""
-    rows = [(day(0), "push", 100.0, None)] * 200
+    rows: list[tuple[object, ...]] = [(day(0), "push", 100.0, None)] * 200
     rows += [(day(last), "push", 60_000.0 if number < late else 100.0, cost) for number in range(count)]
     schema = {"day": pl.Date, "task": pl.String, "latency_ms": pl.Float64, "cost": pl.Float64}
     answers = pl.DataFrame(rows, schema=schema, orient="row")

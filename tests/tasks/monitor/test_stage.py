@@ -471,7 +471,7 @@ def test_refusals_and_empty_answers_are_found_in_a_task_that_was_never_good(tmp_
     )
     assert "answered" in measures(looked)
     (reason,) = looked.found["drift"]["reasons"]
-    assert "90 in 100 answers more are empty or a refusal than at the evaluation" in reason
+    assert "90 more of 100 answers are empty or a refusal than at the evaluation" in reason
 
 
 def test_what_a_task_always_declined_is_no_alarm(tmp_path: Path) -> None:
