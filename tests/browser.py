@@ -4,9 +4,7 @@ Headless Chromium has no window narrower than 500 pixels: each page stands in tw
 same origin, whose script measures them all at one start of the browser.
 """
 
-import html
 import json
-import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,13 +13,15 @@ from dataclasses import dataclass
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from queue import SimpleQueue
+from threading import Event, Thread
 from typing import Any, Final
 
 import pytest
 
 SIZES: Final[Mapping[int, int]] = {1280: 1000, 390: 844}
 """Heights of the windows by their widths, in pixels."""
+_SECONDS: Final = 120
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
 _OPTIONS: Final = (
     "--headless",
@@ -37,7 +37,8 @@ _OPTIONS: Final = (
 )
 _AROUND: Final = """<!doctype html>
 <meta charset="utf-8">
-<style>iframe { display: block; border: 0 }</style>
+<!-- One above the other, since frames out of the window are not rendered. -->
+<style>iframe { position: absolute; left: 0; top: 0; border: 0 }</style>
 <body>
 <script>
 const { pages, selectors, sizes } = ASKED;
@@ -63,15 +64,23 @@ const view = (page) => ({
   parts: Object.fromEntries(
     selectors.map((each) => [each, [...page.document.querySelectorAll(each)].map((one) => part(one, page))])),
 });
-const frames = pages.flatMap((name) => Object.entries(sizes).map(([width, height]) => {
-  const frame = document.body.appendChild(document.createElement("iframe"));
-  Object.assign(frame, { width, height, src: name });
-  return { name, width, frame };
-}));
-addEventListener("load", () => requestAnimationFrame(() => requestAnimationFrame(() => {
+const rendered = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+const opened = (name, width, height) => new Promise((done) => {
+  const frame = document.createElement("iframe");
+  Object.assign(frame, { width, height, src: name, onload: () => done({ name, width, frame }) });
+  document.body.append(frame);
+});
+const look = async () => {
+  const asked = pages.flatMap((name) => Object.entries(sizes).map(([width, height]) => opened(name, width, height)));
+  const frames = await Promise.all(asked);
+  await rendered();
+  await rendered();
   const found = frames.map(({ name, width, frame }) => ({ name, width, ...view(frame.contentWindow) }));
-  document.body.replaceChildren(Object.assign(document.createElement("pre"), { textContent: JSON.stringify(found) }));
-})));
+  await fetch("/found", { method: "POST", body: JSON.stringify(found) });
+};
+// The browser ends once this page is loaded, and it is not before the image is answered, which is after the look.
+document.body.append(Object.assign(new Image(), { src: "/hold" }));
+look();
 </script>
 """
 
@@ -116,19 +125,11 @@ class Browser:
             By page and width what is seen.
         """
         asked = {"pages": list(pages), "selectors": list(selectors), "sizes": SIZES}
-        with _served(folder, _AROUND.replace("ASKED", json.dumps(asked))) as address:
-            shown = self._open(address)
-        found = re.search(r"<pre>(.*)</pre>", shown, re.DOTALL)
-        assert found, f"the browser measured nothing: {shown[-2000:]}"
-        measured: list[dict[str, Any]] = json.loads(html.unescape(found[1]))
+        command = [self.program, *_OPTIONS, f"--user-data-dir={self.profile}", "--dump-dom"]
+        with _served(folder, _AROUND.replace("ASKED", json.dumps(asked))) as (address, found):
+            subprocess.run([*command, address], check=True, capture_output=True, timeout=_SECONDS)
+            measured: list[dict[str, Any]] = found.get_nowait()
         return {(each["name"], int(each["width"])): _view(each) for each in measured}
-
-    def _open(self, address: str) -> str:
-        """Return a page's elements after its scripts ran."""
-        command = [self.program, *_OPTIONS, f"--user-data-dir={self.profile}", "--virtual-time-budget=5000"]
-        return subprocess.run(
-            [*command, "--dump-dom", address], check=True, capture_output=True, text=True, timeout=120
-        ).stdout
 
 
 @pytest.fixture(scope="session")
@@ -141,25 +142,37 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Browser:
 
 
 @contextmanager
-def _served(folder: Path, around: str) -> Iterator[str]:
-    """Serve a folder on loopback, with the page around at its root, and give the address."""
+def _served(folder: Path, around: str) -> Iterator[tuple[str, SimpleQueue[Any]]]:
+    """Serve a folder on loopback, with the page around at its root; give the address, and what that page finds."""
+    found: SimpleQueue[Any] = SimpleQueue()
+    is_found = Event()
 
     class Handler(SimpleHTTPRequestHandler):
         def do_GET(self) -> None:
-            if self.path != "/":
+            if self.path == "/hold":
+                is_found.wait(_SECONDS)
+                self.send_error(404)
+            elif self.path == "/":
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html; charset=utf-8")
+                self.end_headers()
+                self.wfile.write(around.encode())
+            else:
                 super().do_GET()
-                return
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
+
+        def do_POST(self) -> None:
+            found.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
             self.end_headers()
-            self.wfile.write(around.encode())
+            is_found.set()
 
         def log_message(self, *_: object) -> None:
             """Keep the output to the tests."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder))) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        yield f"http://127.0.0.1:{server.server_address[1]}/", found
+        is_found.set()
         server.shutdown()
 
 

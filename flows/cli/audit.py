@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from flows.cli.audit_attack import accept, attack
-from flows.cli.options import UNDONE, Json, Overrides, Profile, StateFolder, configured, emit
+from flows.cli.options import UNDONE, Json, Overrides, Profile, ReportLanguage, StateFolder, configured, emit
 from flows.cli.output_folder import new_folder
 from flows.cli.tables.audit import print_audit, print_disagreements, print_mutants, print_sample
 from flows.runtime.console import show, stage_progress
@@ -23,6 +23,7 @@ from tasks.audit.probes.recorded import record as write_record
 from tasks.audit.report import REPORT_PAGE
 from tasks.audit.reward import reward_of
 from tasks.audit.stage import STORE_FOLDER, read_files, shipped_files
+from tasks.report.language import spoken
 
 app = typer.Typer(
     name="audit",
@@ -68,6 +69,7 @@ def check(
     report: Annotated[Path, typer.Option(help="The folder of the report; an earlier report in it is replaced.")],
     spec: Annotated[SpecName | None, typer.Option(help="The reward specification; the profile's if not given.")] = None,
     store: Store = None,
+    language: ReportLanguage = None,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     state: StateFolder = None,
@@ -76,7 +78,11 @@ def check(
     """Compare the rewards with a scored sheet; exit code 3 where they do not agree."""
     config = configured(profile, overrides, state, makes_prompts=False)
     files = stage.AuditFiles(sheet, rollouts, _store(rollouts, store))
-    with new_folder(report, stage.FILES) as draft, stage_progress("audit") as progress:
+    with (
+        new_folder(report, stage.FILES) as draft,
+        stage_progress("audit") as progress,
+        spoken(language or config.language),
+    ):
         audit = stage.run(files, config.audit, spec or config.rewards.spec, draft, past_audits(config), progress)
     print_audit(audit)
     if not audit.gate.passed:

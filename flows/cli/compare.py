@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
@@ -29,6 +29,7 @@ from tasks.evaluate.report.text import REPORT_TEXT, markdown
 from tasks.evaluate.stats.pairing import read_scores
 from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, plan, read_comparison
 from tasks.lineage.store.artifacts import RECORD_FILE
+from tasks.report.language import spoken
 
 OF_A_COMPARISON: Final = {"base": "BASE", "tuned": "TUNED"} | {
     name: f"--{name}" for name in ("report", "margin", "seed", "resamples")
@@ -70,6 +71,9 @@ def compare(
     effect: Annotated[
         float | None, typer.Option(help="With --plan: the true difference to find; the report's margin if not given.")
     ] = None,
+    language: Annotated[
+        Literal["en", "pt"], typer.Option(help="Language of the report: English or Portuguese.")
+    ] = "en",
     as_json: Json = False,
 ) -> None:
     """Compare two models' scores, and say whether the second may be promoted; exit code 3 where it is held."""
@@ -85,7 +89,7 @@ def compare(
     if effect is not None:
         raise InputError(f"--effect {effect} is for --plan REPORT.json; leave it out")
 
-    with interruptible(UNDONE):
+    with interruptible(UNDONE), spoken(language):
         comparison = _compare(base, tuned, report, _known(margin=margin, resamples=resamples, seed=seed))
     document = comparison.report()
     show(f"{comparison.gate.verdict}: {headline(comparison)}")

@@ -8,12 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from flows.cli.lineage_store import artifact_store, open_inventory, open_walker
-from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured, emit
+from flows.cli.options import LOOKED, Json, Overrides, Profile, ReportLanguage, StateFolder, configured, emit
 from flows.cli.tables.lineage import print_differences, print_findings, print_lineage, print_reached
 from flows.cli.tables.lineage_answer import print_answer
 from flows.runtime.console import show, stage_progress
 from flows.runtime.signals import interruptible
 from schemas.config.config import Config
+from schemas.config.report import Language
 from schemas.errors import GateRefused, InputError
 from tasks.lineage.graph.difference import differences
 from tasks.lineage.graph.page import write_page
@@ -43,6 +44,7 @@ def lineage(
     forget: Annotated[
         bool, typer.Option("--forget", help="List where a customer, order or review is, and what to do about it.")
     ] = False,
+    language: ReportLanguage = None,
     long: Annotated[bool, typer.Option("--long", help="Print the whole tree, with digests and reasons.")] = False,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
@@ -64,7 +66,7 @@ def lineage(
         elif forget:
             document = _forget(config, reference)
         else:
-            document = _walk(config, reference, html, long=long)
+            document = _walk(config, reference, html, language or config.language, long=long)
     emit(document, as_json=as_json)
     if verify and not document["whole"]:
         raise GateRefused(
@@ -73,7 +75,7 @@ def lineage(
         )
 
 
-def _walk(config: Config, text: str, html: Path | None, *, long: bool) -> dict[str, Any]:
+def _walk(config: Config, text: str, html: Path | None, language: Language, *, long: bool) -> dict[str, Any]:
     walker = open_walker(config)
     walked = walker.walk(find_known(config.state.root, text, walker.find))
     if long or (walked.kind == "run" and len(walked.subjects) > 1):
@@ -81,7 +83,7 @@ def _walk(config: Config, text: str, html: Path | None, *, long: bool) -> dict[s
     else:
         print_answer(walked)
     if html is not None:
-        with spoken(config.language):
+        with spoken(language):
             write_page(walked, html)
         show(f"page: {html}")
     return walked.document()

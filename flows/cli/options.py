@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 UNDONE = "interrupted, and nothing was written; run the same command again"
 LOOKED = "interrupted, and nothing was changed; run the same command again"
 
+ReportLanguage = Annotated[
+    Literal["en", "pt"] | None,
+    typer.Option("--language", help="Language of the report: English or Portuguese; report.language if not given."),
+]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Make every stage again, and train from the start.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")]
 StateFolder = Annotated[

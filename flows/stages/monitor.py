@@ -128,11 +128,13 @@ def monitor_logs(config: Config, pipeline_run: str, files: LogFiles) -> Monitore
         raise
     _show(config, result)
     found = read_monitoring(result.path)
-    return Monitored(champion, result, found, seconds, _silence(found, config))
+    silence = _silence(datetime.fromisoformat(found["logs"]["last"]), config)
+    return Monitored(champion, result, found, seconds, silence)
 
 
-def _silence(found: Mapping[str, Any], config: Config) -> OperationsAlarm | None:
-    return silence_alarm(datetime.fromisoformat(found["logs"]["last"]), datetime.now(UTC), config.monitor)
+def _silence(last: datetime, config: Config) -> OperationsAlarm | None:
+    with spoken(config.language):
+        return silence_alarm(last, datetime.now(UTC), config.monitor)
 
 
 def _last_found(config: Config, champion: ServingChampion, newest: datetime | None) -> Monitored | None:
@@ -154,7 +156,7 @@ def _last_found(config: Config, champion: ServingChampion, newest: datetime | No
         return None
     record, found = max(known, key=lambda each: datetime.fromisoformat(each[1]["logs"]["last"]))
     last = datetime.fromisoformat(found["logs"]["last"])
-    silence = silence_alarm(max(last, newest or last), datetime.now(UTC), config.monitor)
+    silence = _silence(max(last, newest or last), config)
     if silence is None:
         return None
     result = StageResult(record, store.path(record.sha256), 0.0, reused=True)

@@ -1,6 +1,6 @@
 """Audit report: one HTML file with the verdict on the rewards and their disagreements."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -120,7 +120,13 @@ def render(
     worst = worst_disagreements(rows, WORST_SHOWN)
     audits, kinds = _history(record, past), sorted(set(record.raters.values()))
     shown = audits[:AUDITS_SHOWN]
-    filters = {"number": _number, "interval": _interval, "words": _words, "score": _score, "decimal": decimal}
+    filters: dict[str, Callable[..., str]] = {
+        "number": _number,
+        "interval": _interval,
+        "words": _words,
+        "score": _score,
+        "decimal": decimal,
+    }
     template = page_template(_TEMPLATE, **filters)
     return template.render(
         gate=gate,

@@ -16,6 +16,8 @@ from tasks.monitor.evidence import evidence_against
 from tasks.monitor.mean_error import freedom, interval
 from tasks.monitor.reference import Promise
 from tasks.monitor.reward_counts import RewardCounts
+from tasks.report.number_format import decimal, shortest, written_day
+from tasks.report.wording import worded
 
 ALL: Final = "all"
 """Name of the series of all tasks together."""
@@ -32,6 +34,15 @@ people chose what to correct, so that an answer without a reference counts as ri
 """
 MEASURES_BESIDE: Final[tuple[Measure, ...]] = ("answered", "valid", "reference", "correction")
 """What is tested beside the reward."""
+FALLEN: Final[Mapping[Measure, str]] = {
+    "reward": "reward {loss} below what the evaluation measured",
+    "form": "form {loss} below that of the evaluation's answers",
+    "answered": "{points} more of 100 answers are empty or a refusal than at the evaluation",
+    "valid": "{points} more of 100 answers have no valid form than at the evaluation",
+    "reference": "answers with a reference {loss} below what the evaluation measured",
+    "correction": "{loss} below what the evaluation measured even if all others are right",
+}
+"""Of each measure what fell, in words."""
 _SHARE_OF_REWARD: Final = 0.5
 """Share of the false alarms that is for the reward; the rest is divided among the others, whether there are any or not,
 so that no answer and no feedback moves another's threshold."""
@@ -74,22 +85,16 @@ class DriftSeries:
         """State what fell, and by how much; empty without an alarm."""
         if self.loss is None:
             return ""
-        points = f"{100 * self.loss:.0f} more of 100 answers"
-        return {
-            "reward": f"reward {self.loss:.3f} below what the evaluation measured",
-            "form": f"form {self.loss:.3f} below that of the evaluation's answers",
-            "answered": f"{points} are empty or a refusal than at the evaluation",
-            "valid": f"{points} have no valid form than at the evaluation",
-            "reference": f"answers with a reference {self.loss:.3f} below what the evaluation measured",
-            "correction": f"{self.loss:.3f} below what the evaluation measured even if all others are right",
-        }[self.measure]
+        return worded(FALLEN[self.measure], loss=decimal(self.loss), points=decimal(100 * self.loss, 0))
 
     @property
     def alarm_in_words(self) -> str:
         """State when it fell; empty without an alarm."""
-        if self.alarm is None:
+        if self.alarm is None or self.began is None:
             return ""
-        return f"on {self.alarm}" if self.began == self.alarm else f"since {self.began}, found on {self.alarm}"
+        if self.began == self.alarm:
+            return worded("on {day}", day=written_day(self.alarm))
+        return worded("since {began}, found on {day}", began=written_day(self.began), day=written_day(self.alarm))
 
 
 @dataclass(frozen=True)
@@ -147,16 +152,25 @@ class Drift:
                 if each.name == name and each.alarm:
                     losses.setdefault(each.alarm_in_words, []).append(each.loss_in_words)
             said = [f"{', '.join(lost)}, {days}" for days, lost in losses.items()] or [self._below_floor(name)]
-            found.append(f"{'all tasks together' if name == ALL else name}: {'; '.join(said)}")
+            found.append(f"{worded('all tasks together') if name == ALL else name}: {'; '.join(said)}")
         return found
 
     def _below_floor(self, task: str) -> str:
         below = [each for each in self.floor if each.task == task]
-        last, days = below[-1], f", the last of {len(below)} such days," if len(below) > 1 else ""
-        what = "form" if task in self.by_form else "reward"
-        return (
-            f"mean {what} {last.mean:.3f} of {last.answers:,} answers on {last.day}{days} is below the floor "
-            f"{self.floor_below:g}"
+        last, message = below[-1], "mean {what} {mean} of {answers} answers on {day} is below the floor {floor}"
+        if len(below) > 1:
+            message = (
+                "mean {what} {mean} of {answers} answers on {day}, the last of {days} such days, is below the floor "
+                "{floor}"
+            )
+        return worded(
+            message,
+            what=worded("form" if task in self.by_form else "reward"),
+            mean=decimal(last.mean),
+            answers=decimal(last.answers, 0),
+            day=written_day(last.day),
+            days=len(below),
+            floor=shortest(self.floor_below),
         )
 
     def document(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ Where people give feedback to answers drawn at random, `monitor.feedback_is_a_sa
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -22,6 +23,8 @@ from tasks.monitor.drift import Compared, Measure
 from tasks.monitor.known_parts import known_parts
 from tasks.monitor.reward_counts import count_rewards
 from tasks.monitor.scoring import baselines_of
+from tasks.report.number_format import decimal
+from tasks.report.wording import worded
 
 ScoreByParts = Callable[[pl.DataFrame, Mapping[TaskName, frozenset[str]]], pl.DataFrame]
 """Scores answers by these parts of their references."""
@@ -89,12 +92,18 @@ def known_answers(
     return compared, found
 
 
-def known_sentence(known: Mapping[str, object]) -> str:
+def known_sentence(known: Mapping[str, Any]) -> str:
     """State the mean reward of a task's answers with a reference, given as JSON-compatible values."""
-    begin = (
-        f"{known['task']}: {known['answers']:,} answers with a reference have the mean reward {known['mean']:.3f}, the "
-        f"evaluation's {known['promised']:.3f}"
+    message = "{task}: {answers} answers with a reference have the mean reward {mean}, the evaluation's {promised}."
+    if known["measure"] == "correction":
+        message = (
+            "{task}: {answers} answers with a reference have the mean reward {mean}, the evaluation's {promised}; "
+            "people chose which to correct, so that is no sample, and the others count as right in its test."
+        )
+    return worded(
+        message,
+        task=known["task"],
+        answers=decimal(known["answers"], 0),
+        mean=decimal(known["mean"]),
+        promised=decimal(known["promised"]),
     )
-    if known["measure"] == "reference":
-        return f"{begin}."
-    return f"{begin}; people chose which to correct, so that is no sample, and the others count as right in its test."

@@ -14,6 +14,8 @@ import polars as pl
 from schemas.config.evaluate import CostConfig
 from schemas.config.monitor import MonitorConfig
 from tasks.monitor.mean_error import interval
+from tasks.report.number_format import amount, decimal, percent, shortest, written_day
+from tasks.report.wording import worded
 
 LATE_SHARE: Final = 0.05
 """Share of a day's answers that may be later than the limit."""
@@ -55,20 +57,28 @@ def operations_alarms(answers: pl.DataFrame, config: MonitorConfig, prices: Cost
 def _latency(last: pl.DataFrame, day: date, config: MonitorConfig) -> OperationsAlarm | None:
     late = pl.col("latency_ms") > config.latency_ms
     tasks = last.group_by("task").agg(pl.len(), late.sum().alias("late")).filter(pl.col("len") >= config.floor_answers)
-    rows = [("all tasks together", last.height, last.select(late.sum()).item()), *tasks.sort("task").iter_rows()]
+    rows = [
+        (worded("all tasks together"), last.height, last.select(late.sum()).item()),
+        *tasks.sort("task").iter_rows(),
+    ]
     # By more than luck brings about once in the stated days, as of the floor.
     level = 1 - 2 / (config.days_between_false_alarms * len(rows))
     found = []
     for name, count, number in rows:
         low, _ = interval(np.array(count), np.array(float(number)), np.array(float(number)), level)
         if low > LATE_SHARE:
-            found.append(f"{name} {number / count:.0%}")
+            found.append(f"{name} {percent(number / count)}")
     if not found:
         return None
     return OperationsAlarm(
         "latency",
-        f"latency: on {day} more than {LATE_SHARE:.0%} of the answers took longer than {config.latency_ms:,.0f} ms: "
-        f"{', '.join(found)}",
+        worded(
+            "latency: on {day} more than {share} of the answers took longer than {limit} ms: {found}",
+            day=written_day(day),
+            share=percent(LATE_SHARE),
+            limit=decimal(config.latency_ms, 0),
+            found=", ".join(found),
+        ),
     )
 
 
@@ -77,10 +87,13 @@ def _cost(last: pl.DataFrame, day: date, config: MonitorConfig, prices: CostConf
     logged = last["cost"].drop_nulls().to_numpy()
     if not limit or len(logged) < config.floor_answers or logged.mean() <= limit:
         return None
-    what = "the limit" if config.cost_per_analysis else "an API's price"
-    return OperationsAlarm(
-        "cost", f"cost: on {day} an analysis cost ${logged.mean():.6f} on average, more than {what} of ${limit:g}"
+    message = (
+        "cost: on {day} an analysis cost {mean} on average, more than the limit of {limit}"
+        if config.cost_per_analysis
+        else "cost: on {day} an analysis cost {mean} on average, more than an API's price of {limit}"
     )
+    mean = amount(float(logged.mean()))
+    return OperationsAlarm("cost", worded(message, day=written_day(day), mean=mean, limit=amount(limit)))
 
 
 def silence_alarm(last: datetime, now: datetime, config: MonitorConfig) -> OperationsAlarm | None:
@@ -96,6 +109,10 @@ def silence_alarm(last: datetime, now: datetime, config: MonitorConfig) -> Opera
         return None
     return OperationsAlarm(
         "silence",
-        f"silence: no answer since {last:%Y-%m-%d %H:%M} UTC, {silent / timedelta(hours=1):,.0f} hours ago; the limit "
-        f"is {config.silence_hours:g}",
+        worded(
+            "silence: no answer since {last}, {hours} hours ago; the limit is {limit}",
+            last=f"{written_day(last)} {last:%H:%M} UTC",
+            hours=decimal(silent / timedelta(hours=1), 0),
+            limit=shortest(config.silence_hours),
+        ),
     )

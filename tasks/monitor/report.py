@@ -6,6 +6,7 @@ and spells out. The same logs give the same bytes.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +17,9 @@ from schemas.tasks import TASK_NAMES
 from tasks.monitor.drift import ALL, Drift, DriftSeries, shown_by, sign_of
 from tasks.monitor.known_answers import known_sentence
 from tasks.monitor.trials import ChallengerTrial, trial_sentence
+from tasks.report.number_format import amount, decimal, percent, shortest, signed, written_day
 from tasks.report.page import page_template
+from tasks.report.wording import counted, worded
 
 REPORT_PAGE: Final = "report.html"
 DATA_FILES: Final = ("tasks/monitor/report.html.j2",)
@@ -64,21 +67,24 @@ class TaskRow:
 def headline(page: Page) -> str:
     """Summarize the findings in a sentence."""
     champion, logs = page.document["champion"], page.document["logs"]
-    who = f"Version {champion['version']} of {champion['model']}"
+    who = worded("Version {version} of {model}", version=champion["version"], model=champion["model"])
     if page.drift.found:
-        failed = len(page.drift.fallen)
-        where = "in one place" if failed == 1 else f"in {failed} places"
-        return f"{who} fell short {where} in the days up to {logs['last_day']}."
+        failed = counted(len(page.drift.fallen), "in one place", "in {n} places")
+        return worded(
+            "{who} fell short {places} in the days up to {day}.", who=who, places=failed, day=_day(logs["last_day"])
+        )
     if page.document["operations"]:
-        return f"{who} answers as it did; the service does not."
+        return worded("{who} answers as it did; the service does not.", who=who)
     return f"{who}: {promise_sentence(page.document['drift'])}."
 
 
 def promise_sentence(drift: Mapping[str, Any]) -> str:
     """State what an absence of drift means, given `drift` of `drift.json`."""
     if not drift["by_form"]:
-        return "it answers as well as its evaluation promised"
-    return f"nothing is worse than at its evaluation; of {', '.join(drift['by_form'])} only the form is known"
+        return worded("it answers as well as its evaluation promised")
+    return worded(
+        "nothing is worse than at its evaluation; of {tasks} only the form is known", tasks=", ".join(drift["by_form"])
+    )
 
 
 def lines(page: Page) -> list[TaskRow]:
@@ -93,14 +99,14 @@ def lines(page: Page) -> list[TaskRow]:
         found.append(
             TaskRow(
                 name=name,
-                day=str(last["day"]),
-                answers=f"{last['answers']:,}",
-                mean=f"{last['mean']:.3f}",
-                interval=f"{last['low']:.3f} to {last['high']:.3f}",
-                promised=f"{known.promised[-1]:.3f}" if known else _UNKNOWN,
+                day=written_day(last["day"]),
+                answers=decimal(last["answers"], 0),
+                mean=decimal(last["mean"]),
+                interval=worded("{low} to {high}", low=decimal(last["low"]), high=decimal(last["high"])),
+                promised=decimal(known.promised[-1]) if known else _UNKNOWN,
                 valid=_percent(last["valid_share"]),
-                characters=f"{last['characters']:.0f}",
-                latency=f"{last['latency_p50']:,.0f} / {last['latency_p95']:,.0f}",
+                characters=decimal(last["characters"], 0),
+                latency=f"{decimal(last['latency_p50'], 0)} / {decimal(last['latency_p95'], 0)}",
                 cost=_dollars(last["cost_per_analysis"]),
                 verdict=_verdict(name, known, page.drift) if name in fallen else _verdict_of_none(name, known),
                 shows=shown_by(name, page.drift.by_form),
@@ -125,38 +131,45 @@ def _verdict_of_none(name: str, known: DriftSeries | None) -> str:
 
 def cost_sentence(serving: Mapping[str, Any]) -> str:
     """State the cost of an analysis, and the daily volume from which it is below the API's price."""
-    source = {
-        "logged": f"by the costs that were logged, of {serving['costed_share']:.0%} of the answers",
-        "machine": "by the price of a machine that runs all day",
-    }[serving["source"]]
-    own, api = _dollars(serving["cost_per_analysis"]), _dollars(serving["api_price_per_analysis"])
-    sentence = f"An analysis costs {own}, {source}; an API's costs {api}."
+    sentence = worded(
+        "An analysis costs {own}, by the costs that were logged, of {share} of the answers; an API's costs {api}."
+        if serving["source"] == "logged"
+        else "An analysis costs {own}, by the price of a machine that runs all day; an API's costs {api}.",
+        own=_dollars(serving["cost_per_analysis"]),
+        share=percent(serving["costed_share"]),
+        api=_dollars(serving["api_price_per_analysis"]),
+    )
     if serving["break_even"] == 0:
         return sentence
     if serving["break_even"] is None:
-        return f"{sentence} There is no number of answers a day from which on the machine is the cheaper one."
-    return (
-        f"{sentence} From {serving['break_even']:,.0f} answers a day on, the machine is the cheaper one; there were "
-        f"{serving['answers_a_day']:,.0f} a day."
+        never = worded("There is no number of answers a day from which on the machine is the cheaper one.")
+        return f"{sentence} {never}"
+    from_then = worded(
+        "From {break_even} answers a day on, the machine is the cheaper one; there were {answers} a day.",
+        break_even=decimal(serving["break_even"], 0),
+        answers=decimal(serving["answers_a_day"], 0),
     )
+    return f"{sentence} {from_then}"
 
 
 def markdown(page: Page) -> str:
     """Render the report as Markdown, for Prefect's page."""
-    header = ["task", "verdict", "shows", "answers", "mean", "95 % interval", "evaluation"]
-    header += ["valid", "answered", "characters", "p50 / p95 ms", "cost"]
+    header = [
+        *("task", "verdict", "shows", "answers", "mean", "95 % interval", "evaluation"),
+        *("valid", "answered", "characters", "p50 / p95 ms", "cost"),
+    ]
     rows = [
         [
-            *(x.name, x.verdict, x.shows, x.answers, x.mean, x.interval, x.promised),
+            *(worded(x.name), worded(x.verdict), worded(x.shows), x.answers, x.mean, x.interval, x.promised),
             *(x.valid, x.answered, x.characters, x.latency, x.cost),
         ]
         for x in lines(page)
     ]
     parts = [
-        "# Monitoring",
+        f"# {worded('Monitoring')}",
         f"**{headline(page)}**",
         _bullets(alarm_sentences(page.document)),
-        f"The last day, {page.document['logs']['last_day']}:",
+        worded("The last day, {day}:", day=_day(page.document["logs"]["last_day"])),
         _table(header, rows),
         *(known_sentence(each) for each in page.document["known"]),
         ratings_sentence(page.document["ratings"]),
@@ -178,11 +191,11 @@ def _of_trial(trial: ChallengerTrial) -> str:
     header = ["task", "differences", "answers", "challenger less champion", "at least", "at most", ""]
     rows = [
         [
-            x.name,
-            f"{x.differences:,}",
-            f"{x.answers:,}",
-            *(f"{each:+.3f}" for each in (x.mean, x.low, x.high)),
-            x.finding,
+            worded(x.name),
+            decimal(x.differences, 0),
+            decimal(x.answers, 0),
+            *map(signed, (x.mean, x.low, x.high)),
+            worded(x.finding),
         ]
         for x in trial.series
     ]
@@ -193,53 +206,76 @@ def ratings_sentence(ratings: Mapping[str, Any]) -> str:
     """State the mean rating of each task; empty without any."""
     if not ratings:
         return ""
-    said = (f"{task} {each['mean']:.2f} of {each['answers']:,} answers" for task, each in ratings.items())
-    return f"Ratings from 1 to 5, on average: {'; '.join(said)}."
+    said = (
+        worded(
+            "{task} {mean} of {answers} answers",
+            task=task,
+            mean=decimal(each["mean"], 2),
+            answers=decimal(each["answers"], 0),
+        )
+        for task, each in ratings.items()
+    )
+    return worded("Ratings from 1 to 5, on average: {ratings}.", ratings="; ".join(said))
 
 
 def feedback_sentence(feedback: Mapping[str, int]) -> str:
     """State what feedback was read; empty without any."""
     if not feedback["lines"]:
         return ""
-    unknown = f"; {feedback['unknown']:,} requests in it are not in the logs" if feedback["unknown"] else ""
-    return (
-        f"{feedback['lines']:,} lines of feedback gave {feedback['references']:,} answers a reference and "
-        f"{feedback['ratings']:,} a rating{unknown}."
-    )
+    message = "{lines} lines of feedback gave {references} answers a reference and {ratings} a rating."
+    if feedback["unknown"]:
+        message = (
+            "{lines} lines of feedback gave {references} answers a reference and {ratings} a rating; {unknown} "
+            "requests in it are not in the logs."
+        )
+    counts = {name: decimal(feedback[name], 0) for name in ("lines", "references", "ratings", "unknown")}
+    return worded(message, **counts)
 
 
 def rate_sentence(page: Page) -> str:
     """State the rate of false alarms, and the fixed rule."""
     drift, config = page.drift, page.config
-    return (
-        f"While nothing drifts, an alarm of drift comes once in {drift.days_between_false_alarms:,.0f} days or more "
-        "rarely, over all tasks together, where days are looked at as they add up; that daily runs, which look at the "
-        f"last {config.days} days each, have no more is simulated only. A loss of {drift.tolerance:g} is no drift. "
-        f"Where the promise is above {config.floor:g} for certain, or none is known, a task's day of "
-        f"{config.floor_answers} answers or more whose mean reward is below that by more than luck brings about in as "
-        "many days is an alarm too, beside those of drift."
+    return worded(
+        "While nothing drifts, an alarm of drift comes once in {rate} days or more rarely, over all tasks together, "
+        "where days are looked at as they add up; that daily runs, which look at the last {days} days each, have no "
+        "more is simulated only. A loss of {tolerance} is no drift. Where the promise is above {floor} for certain, or "
+        "none is known, a task's day of {answers} answers or more whose mean reward is below that by more than luck "
+        "brings about in as many days is an alarm too, beside those of drift.",
+        rate=decimal(drift.days_between_false_alarms, 0),
+        days=config.days,
+        tolerance=shortest(drift.tolerance),
+        floor=shortest(config.floor),
+        answers=config.floor_answers,
     )
 
 
 def read_sentence(page: Page) -> str:
     """State the rows read and the rows excluded."""
     logs = page.document["logs"]
-    empty = f" ({logs['empty_files']} more are empty)" if logs["empty_files"] else ""
-    left_out = "".join(f"; {count:,} left out, {why}" for why, count in logs["left_out"].items())
-    return (
-        f"{logs['answers']:,} answers of {logs['first_day']} to {logs['last_day']}, from {logs['rows']:,} rows of "
-        f"{logs['files']} file{'' if logs['files'] == 1 else 's'}{empty}{left_out}. "
-        f"{feedback_sentence(logs['feedback'])}"
-    ).rstrip()
+    read = worded(
+        "{answers} answers of {first} to {last}, from {rows} rows of {files}",
+        answers=decimal(logs["answers"], 0),
+        first=_day(logs["first_day"]),
+        last=_day(logs["last_day"]),
+        rows=decimal(logs["rows"], 0),
+        files=counted(logs["files"], "{n} file", "{n} files"),
+    )
+    if logs["empty_files"]:
+        read = f"{read} {worded('({n} more are empty)', n=logs['empty_files'])}"
+    left_out = [
+        worded("{n} left out, {why}", n=decimal(count, 0), why=worded(why)) for why, count in logs["left_out"].items()
+    ]
+    return f"{'; '.join([read, *left_out])}. {feedback_sentence(logs['feedback'])}".rstrip()
 
 
 def write_page(page: Page, drawn: Mapping[str, str], folder: Path) -> None:
     """Write `report.html` into a folder."""
-    text = page_template(_TEMPLATE).render(
+    text = page_template(_TEMPLATE, decimal=decimal, signed=signed).render(
         page=page,
         document=page.document,
         headline=headline(page),
         lines=lines(page),
+        last_day=_day(page.document["logs"]["last_day"]),
         reasons=alarm_sentences(page.document),
         known=[known_sentence(each) for each in page.document["known"]],
         ratings=ratings_sentence(page.document["ratings"]),
@@ -259,12 +295,17 @@ def _bullets(sentences: Sequence[str]) -> str:
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     rule = ["---", *["---:"] * (len(header) - 1)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in (header, rule, *rows))
+    return "\n".join(f"| {' | '.join(row)} |" for row in ([*map(worded, header)], rule, *rows))
 
 
 def _percent(share: float | None) -> str:
-    return _UNKNOWN if share is None else f"{share:.1%}"
+    return _UNKNOWN if share is None else percent(share, 1)
 
 
-def _dollars(amount: float | None) -> str:
-    return _UNKNOWN if amount is None else f"${amount:.6f}".rstrip("0").rstrip(".")
+def _dollars(dollars: float | None) -> str:
+    return _UNKNOWN if dollars is None else amount(dollars)
+
+
+def _day(written: str) -> str:
+    """Format a day of `drift.json`."""
+    return written_day(date.fromisoformat(written))

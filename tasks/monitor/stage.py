@@ -47,6 +47,8 @@ from tasks.monitor.scrubbing import Scrub, scrubbed
 from tasks.monitor.serving_cost import serving_cost
 from tasks.monitor.trials import ChallengerTrial, find_trials
 from tasks.report.canvas import write_figures
+from tasks.report.number_format import decimal
+from tasks.report.wording import worded
 
 ANSWERS_FILE: Final = "answers.parquet"
 """Artifact file: the scrubbed answers with their rewards."""
@@ -311,28 +313,42 @@ def _notes(known: Mapping[TaskName, KnownParts], champion: ServingChampion, brok
     notes = []
     if changed := _changed_rewards(champion, known):
         notes.append(
-            f"the rewards of {', '.join(changed)} have changed since version {champion.version} was evaluated: its "
-            "logs and its answers to the test split are both scored by the present ones, so that drift means the same, "
-            "but the means are not those of its evaluation's report"
+            worded(
+                "the rewards of {tasks} have changed since version {version} was evaluated: its logs and its answers "
+                "to the test split are both scored by the present ones, so that drift means the same, but the means "
+                "are not those of its evaluation's report",
+                tasks=", ".join(changed),
+                version=champion.version,
+            )
         )
     alone = [task for task, parts in known.items() if not parts.by_each]
     if alone:
         notes.append(
-            f"{', '.join(alone)}: not every answer has a reference, so all are scored by form, which is what the "
-            "answer and its prompt show by themselves, and compared with the champion's test answers scored in the "
-            "same way; this is no reward, and wrong answers of the right form are not detected"
+            worded(
+                "{tasks}: not every answer has a reference, so all are scored by form, which is what the answer and "
+                "its prompt show by themselves, and compared with the champion's test answers scored in the same way; "
+                "this is no reward, and wrong answers of the right form are not detected",
+                tasks=", ".join(alone),
+            )
         )
     for task, parts in known.items():
         if parts.by_each and parts.by_some > parts.by_each:
             notes.append(
-                f"{task}: not every reference, of the logs and of the champion's test answers, knows "
-                f"{', '.join(sorted(parts.by_some - parts.by_each))}, so no answer is scored by that, and what only it "
-                "shows is not seen"
+                worded(
+                    "{task}: not every reference, of the logs and of the champion's test answers, knows {parts}, so no "
+                    "answer is scored by that, and what only it shows is not seen",
+                    task=task,
+                    parts=", ".join(sorted(parts.by_some - parts.by_each)),
+                )
             )
     if broken:
         notes.append(
-            f"the reference queries of {broken:,} answers to {SQL_TASK} do not run, and count as if none were known; "
-            "correct them where the references come from"
+            worded(
+                "the reference queries of {n} answers to {task} do not run, and count as if none were known; correct "
+                "them where the references come from",
+                n=decimal(broken, 0),
+                task=SQL_TASK,
+            )
         )
     return notes
 

@@ -18,6 +18,8 @@ from schemas.tasks import TASK_NAMES
 from tasks.monitor.drift import ALL
 from tasks.monitor.mean_bounds import DailyValues, mean_bounds, values_needed
 from tasks.monitor.paired import differences
+from tasks.report.number_format import decimal, interval, percent, shortest, signed, written_day
+from tasks.report.wording import worded
 
 ERROR: Final = 0.05
 """Chance that a challenger is ever said to be worse and is not, at most, and likewise that it is no worse and is."""
@@ -72,23 +74,43 @@ class ChallengerTrial:
 
     def reason(self) -> str:
         """State the verdict and what it rests on in a sentence."""
-        begin = f"{self.challenger}, {self.answers:,} answers since {self.first_day}, "
         if not self.series:
-            return f"{begin}is undecided: none of them has an answer of the champion beside it"
+            return self._worded("is undecided: none of them has an answer of the champion beside it")
         whole, worse = self.series[0], [each for each in self.series if each.finding == "worse"]
         if worse:
-            where = "; ".join(f"{_said(each.name)} by {-each.mean:.3f} ({_range(each)})" for each in worse)
-            return f"{begin}must go: worse than the champion by more than {self.tolerance:g}: {where}"
-        found = f"the difference over all tasks is {whole.mean:+.3f} ({_range(whole)})"
-        if whole.finding == "no worse":
-            return f"{begin}may grow: not worse than the champion by more than {self.tolerance:g}: {found}"
-        if whole.needed is None:
-            return f"{begin}is undecided: {found}; how many more answers it takes cannot be said yet"
-        towards = "may grow" if whole.mean > -self.tolerance else "must go"
-        return (
-            f"{begin}is undecided: {found}; if it goes on like this, about {_rounded(whole.needed):,} more answers "
-            f"show that it {towards}"
+            where = "; ".join(
+                worded(
+                    "{name} by {loss} ({range})", name=_said(each.name), loss=decimal(-each.mean), range=_range(each)
+                )
+                for each in worse
+            )
+            return self._worded("must go: worse than the champion by more than {tolerance}: {where}", where=where)
+        found = worded(
+            "the difference over all tasks is {difference} ({range})",
+            difference=signed(whole.mean),
+            range=_range(whole),
         )
+        if whole.finding == "no worse":
+            return self._worded("may grow: not worse than the champion by more than {tolerance}: {found}", found=found)
+        if whole.needed is None:
+            return self._worded("is undecided: {found}; how many more answers it takes cannot be said yet", found=found)
+        grows = whole.mean > -self.tolerance
+        return self._worded(
+            "is undecided: {found}; if it goes on like this, about {more} more answers show that it may grow"
+            if grows
+            else "is undecided: {found}; if it goes on like this, about {more} more answers show that it must go",
+            found=found,
+            more=decimal(_rounded(whole.needed), 0),
+        )
+
+    def _worded(self, verdict: str, **values: str) -> str:
+        begin = worded(
+            "{challenger}, {answers} answers since {day},",
+            challenger=self.challenger,
+            answers=decimal(self.answers, 0),
+            day=written_day(self.first_day),
+        )
+        return f"{begin} {worded(verdict, tolerance=shortest(self.tolerance), **values)}"
 
     def document(self) -> dict[str, Any]:
         """Return the trial as JSON-compatible values."""
@@ -158,7 +180,7 @@ def _said(name: str) -> str:
 
 
 def _range(series: TrialSeries) -> str:
-    return f"{series.low:+.3f} to {series.high:+.3f}"
+    return interval(series.low, series.high)
 
 
 def _rounded(count: int) -> int:
@@ -170,7 +192,9 @@ def trial_sentence(trials: Sequence[ChallengerTrial]) -> str:
     """State how sure the verdicts are; empty without trials."""
     if not trials:
         return ""
-    return (
-        f"That a challenger may grow, and that it must go, are each wrong with a chance of {ERROR:.0%} at most, over "
-        f"all tasks and however often one looks. A loss of {trials[0].tolerance:g} is none."
+    return worded(
+        "That a challenger may grow, and that it must go, are each wrong with a chance of {chance} at most, over all "
+        "tasks and however often one looks. A loss of {tolerance} is none.",
+        chance=percent(ERROR),
+        tolerance=shortest(trials[0].tolerance),
     )

@@ -45,15 +45,26 @@ def money(dollars: float, places: int = 2) -> str:
     return amount if rate is None else f"{amount} (R$\N{NO-BREAK SPACE}{decimal(dollars * rate, places)})"
 
 
-def day(when: date) -> str:
+def amount(dollars: float) -> str:
+    """Format an amount of US dollars with the decimals that it has, six at most, and in reais beside it."""
+    decimals = f"{dollars:.6f}".rstrip("0").partition(".")[2]
+    return money(dollars, len(decimals))
+
+
+def written_day(when: date) -> str:
     """Format a day: in English as ISO 8601 has it, in Portuguese as 31/12/2026."""
     return f"{when:%d/%m/%Y}" if language() == "pt" else f"{when:%Y-%m-%d}"
+
+
+def short_day(when: date) -> str:
+    """Format a day without its year: 31 Dec, or 31/12."""
+    return f"{when:%d/%m}" if language() == "pt" else f"{when:%d %b}"
 
 
 def moment(when: str) -> str:
     """Format a time of ISO 8601 in UTC, to the second."""
     found = datetime.fromisoformat(when).astimezone(UTC)
-    return f"{day(found)} {found:%H:%M:%S} UTC"
+    return f"{written_day(found)} {found:%H:%M:%S} UTC"
 
 
 def _localized(number: str) -> str:

@@ -3,7 +3,7 @@
 The same comparison and background give the same bytes.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -72,7 +72,13 @@ def write_page(comparison: Comparison, background: Background, folder: Path, dra
 def render(comparison: Comparison, background: Background, drawn: Mapping[str, str]) -> str:
     """Render the page, with figures of the same comparison and background."""
     looks, margin = background.looks, comparison.margin
-    filters = {"signed": signed, "decimal": decimal, "p_value": p_value, "percent": percent, "money": money}
+    filters: dict[str, Callable[..., str]] = {
+        "signed": signed,
+        "decimal": decimal,
+        "p_value": p_value,
+        "percent": percent,
+        "money": money,
+    }
     return page_template(_TEMPLATE, **filters).render(
         comparison=comparison,
         background=background,

@@ -392,7 +392,7 @@ def test_a_challenger_that_answers_worse_must_go_and_is_no_drift_of_the_champion
         text = (looked.folder / name).read_text(encoding="utf-8")
         assert "tucano2-commerce/4, 240 answers since" in text
         assert "must go: worse than the champion" in text
-        assert "each wrong with a chance of 5% at most" in text
+        assert "each wrong with a chance of 5 % at most" in text
 
 
 def test_a_challenger_that_answers_as_the_champion_may_grow(tmp_path: Path) -> None:

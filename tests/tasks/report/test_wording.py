@@ -26,14 +26,19 @@ from tasks.evaluate.report.background import ROLLOUTS
 from tasks.evaluate.report.shop_terms import SAYINGS
 from tasks.evaluate.stage import BASE, CHAMPION, PUBLISHED, TUNED, TUNED_NF4
 from tasks.evaluate.stats.statistics import Verdict
+from tasks.monitor.drift import ALL, FALLEN
+from tasks.monitor.logs import EARLIER, HALF_WRITTEN, OF_OTHERS, ON_TRIAL, OWN_SHADOW, TOO_OLD, TWICE
+from tasks.monitor.trials import TrialFinding, TrialVerdict
 from tasks.report.language import spoken
 from tasks.report.wording import DATA_FILES, catalogue, counted, worded
 
-ROOMS: Final = [REPOSITORY / "tasks" / name for name in ("evaluate", "audit", "lineage/graph", "report")]
+ROOMS: Final = [REPOSITORY / "tasks" / name for name in ("evaluate", "audit", "monitor", "lineage/graph", "report")]
 TEMPLATES: Final = {
-    file.relative_to(REPOSITORY).as_posix(): file.read_text(encoding="utf-8") for room in ROOMS for file in room.rglob("*.html.j2")
+    file.relative_to(REPOSITORY).as_posix(): file.read_text(encoding="utf-8")
+    for room in ROOMS
+    for file in room.rglob("*.html.j2")
 }
-BY_PLACE: Final = {"worded": slice(0, 1), "counted": slice(1, 3), "_table": slice(0, 1)}
+BY_PLACE: Final = {"worded": slice(0, 1), "counted": slice(1, 3), "_table": slice(0, 1), "_worded": slice(0, 1)}
 """Of each function that takes messages, which of its arguments they are."""
 OTHER_METRICS: Final = ("balanced_accuracy", "reason_true", "stars", "auc", "macro_f1")
 """Metrics over many answers, which no list names."""
@@ -59,6 +64,12 @@ def data() -> set[str]:
         "failed",
         *(words for words, *_ in STRATA.values()),
         AT_RANDOM,
+        *FALLEN.values(),
+        *(TWICE, TOO_OLD, EARLIER, OF_OTHERS, ON_TRIAL, OWN_SHADOW, HALF_WRITTEN),
+        *get_args(TrialVerdict),
+        *get_args(TrialFinding),
+        *("reward", "form", "drift", "floor", "alarm", "as promised", "form as before", "no promise", ALL),
+        *("none", "slight", "strong"),
         *of_the_lineage(),
     }
 
@@ -84,18 +95,24 @@ def of_the_code() -> Iterator[str]:
                 if isinstance(target, ast.Name) and isinstance(node.value, ast.Constant | ast.List | ast.IfExp)
             }
             for call in ast.walk(function):
-                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in BY_PLACE:
-                    for argument in call.args[BY_PLACE[call.func.id]]:
+                if isinstance(call, ast.Call) and (name := _name_of(call.func)) in BY_PLACE:
+                    for argument in call.args[BY_PLACE[name]]:
                         yield from strings(argument)
                         names = [each.id for each in ast.walk(argument) if isinstance(each, ast.Name)]
                         yield from (text for name in names if name in named for text in strings(named[name]))
+
+
+def _name_of(function: ast.expr) -> str:
+    return function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
 
 
 def strings(node: ast.expr) -> Iterator[str]:
     if isinstance(node, ast.IfExp):
         yield from strings(node.body)
         yield from strings(node.orelse)
-    elif isinstance(node, ast.List):
+    elif isinstance(node, ast.Starred):
+        yield from strings(node.value)
+    elif isinstance(node, ast.List | ast.Tuple):
         for each in node.elts:
             yield from strings(each)
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -114,7 +131,7 @@ def places(message: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(message) if name}
 
 
-MESSAGES: Final = frozenset({*of_the_code(), *of_the_template(), *data()})
+MESSAGES: Final = frozenset({*of_the_code(), *of_the_template(), *data()}) - {""}
 
 
 def test_every_message_is_translated_and_no_translation_is_left_over() -> None:
