@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from schemas.errors import InputError
 from schemas.faults import first_fault
-from schemas.references import REFERENCES, ExtractionFields, check_reference
+from schemas.references import REFERENCES, ExtractionFields, check_reference, knows_anything
 from schemas.store.column_map import IDENTITIES, PROMPT, MappedPrompts, did_you_mean, reference_fields
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
@@ -62,6 +62,8 @@ def own_prompts(
 ) -> Iterator[PromptRow]:
     """Yield at most `count` prompts of a task from the rows that are some, in random order, each in one wording.
 
+    Those of which something of the right answer is known come first: the others only where there are too few.
+
     Args:
         own: The shop's files.
         task: The task.
@@ -77,6 +79,7 @@ def own_prompts(
     if made and task == "sql_qa" and not own.column_map.tables:
         raise InputError(f"{found[0].file.path} has rows of sql_qa, and {NO_TABLES}")
     generator.shuffle(made)
+    made.sort(key=lambda row: not knows_anything(row.reference))
     yield from made[:count]
 
 
