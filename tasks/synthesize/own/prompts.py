@@ -20,7 +20,7 @@ from tasks.commerce.extraction.review_reading import known_by_words
 from tasks.commerce.inputs import TaskInputs
 from tasks.commerce.text.json_fields import sentiment_of
 from tasks.commerce.text.wordings import read_wording
-from tasks.synthesize.own.cells import Cells, as_flags, as_identifiers, as_numbers, as_whole_numbers
+from tasks.synthesize.own.cells import ColumnCells, as_flags, as_identifiers, as_numbers, as_whole_numbers
 from tasks.synthesize.own.opened import NO_TABLES, OwnFiles
 
 SOURCE: Final = "files"
@@ -52,7 +52,7 @@ class _Candidates:
     inputs: Mapping[str, Sequence[Any]]
     known: Mapping[str, Sequence[Any]]
     identities: Mapping[str, Sequence[str | None]]
-    place: Cells
+    place: ColumnCells
     """Any column, to name a row by."""
     model: type[TaskInputs]
 
@@ -121,8 +121,8 @@ def _is_of_task(own: OwnFiles, file: MappedPrompts, task: TaskName) -> pl.Series
     return named == task
 
 
-def _only(cells: Cells, rows: pl.Series) -> Cells:
-    return Cells(cells.texts.set(~rows, None), cells.place, cells.lines, cells.typed)
+def _only(cells: ColumnCells, rows: pl.Series) -> ColumnCells:
+    return ColumnCells(cells.texts.set(~rows, None), cells.place, cells.lines, cells.typed)
 
 
 def _model_of_fields(task: TaskName) -> Mapping[str, Any]:
@@ -156,7 +156,7 @@ def _parts(annotation: Any) -> tuple[set[Any], set[Any]]:
     return origins, leaves
 
 
-def _values(cells: Cells, kind: Kind, file: MappedPrompts) -> list[Any]:
+def _values(cells: ColumnCells, kind: Kind, file: MappedPrompts) -> list[Any]:
     if kind == "flag":
         return as_flags(cells).to_list()
     if kind == "number":
