@@ -82,6 +82,13 @@ def test_the_same_seed_draws_the_same_rows_and_no_more_than_asked(tmp_path: Path
     assert len(first) == 9
 
 
+def test_rows_with_a_reference_are_taken_before_others(tmp_path: Path) -> None:
+    line = '{{"texto": "texto {0}", "id": "{0}", "cliente": "c", "nota": {1}}}\n'
+    text = "".join(line.format(number, 3 if number < 4 else "null") for number in range(40))
+    rows, _ = prompts(tmp_path, SENTIMENT.format("jsonl"), "sentiment", text, count=5)
+    assert [row.reference["score"] is None for row in rows].count(True) == 1
+
+
 def test_two_texts_of_one_review_are_refused(tmp_path: Path) -> None:
     text = (
         '{"texto": "bom", "id": "a", "cliente": 1, "nota": 5}\n{"texto": "ruim", "id": "a", "cliente": 1, "nota": 1}\n'
@@ -242,7 +249,12 @@ def test_a_file_with_more_rows_than_fit_is_refused(tmp_path: Path, name: str, mo
     monkeypatch.setattr("tasks.synthesize.own.rows._ROWS_AT_ONCE", 1)
     frame = pl.DataFrame({"texto": ["a"] * 3, "cliente": [1.0] * 3, "id": ["1"] * 3, "nota": [5] * 3})
     path = tmp_path / name
-    {".csv": frame.write_csv, ".jsonl": frame.write_ndjson, ".parquet": frame.write_parquet}[path.suffix](path)
+    if path.suffix == ".csv":
+        frame.write_csv(path)
+    elif path.suffix == ".jsonl":
+        frame.write_ndjson(path)
+    else:
+        frame.write_parquet(path)
     with pytest.raises(InputError, match="has more than 2 rows; export a shorter span"):
         list(own_prompts(opened(tmp_path, SENTIMENT.format(name[6:])), "sentiment", 5, random.Random(0), Skipped()))
 
