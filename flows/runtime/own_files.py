@@ -8,13 +8,12 @@ from typing import Final
 import polars as pl
 
 from schemas.config.config import SynthesizeConfig
+from tasks.commerce.registry import TASKS
 from tasks.curate.quarantine import personal_identifiers
 from tasks.synthesize.own.identities import open_key
 from tasks.synthesize.own.opened import OwnFiles, open_own_files
 
 IDS_AT_ONCE: Final = 10_000
-SOURCES: Final = ("tasks.curate.quarantine",)
-"""Modules that decide which identities are replaced, for a stage's key."""
 
 
 def own_files(config: SynthesizeConfig, state: Path) -> OwnFiles | None:
@@ -29,7 +28,12 @@ def own_files(config: SynthesizeConfig, state: Path) -> OwnFiles | None:
     """
     if config.files is None:
         return None
-    return open_own_files(config.files, partial(open_key, state), _hold_personal_data)
+    return open_own_files(
+        config.files,
+        partial(open_key, state),
+        _hold_personal_data,
+        {name: task.inputs for name, task in TASKS.items()},
+    )
 
 
 def _hold_personal_data(identifiers: pl.Series) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from prefect import flow
 
 from flows.runtime.console import say
-from flows.runtime.own_files import SOURCES, own_files
+from flows.runtime.own_files import own_files
 from flows.stages.prompts_from_logs import served_prompts
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from schemas.config.config import Config, SynthesizeConfig
@@ -33,7 +33,7 @@ def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> Sta
     stage = Stage(
         name="synthesize",
         kind="prompts",
-        sources=("tasks.synthesize.stage", *(SOURCES if own is not None else ())),
+        sources=entry_modules(own),
         config_digest=config_digest(config.seed, _key_inputs(config.synthesize, served, own)),
         inputs={},
         work=work,
@@ -44,6 +44,11 @@ def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> Sta
     for warning in PromptsSummary.read(result.path).warnings:
         say(f"synthesize: warning: {warning}")
     return result
+
+
+def entry_modules(own: OwnFiles | None) -> tuple[str, ...]:
+    """Return the modules that decide the prompts; of own files also those that find personal data among identities."""
+    return ("tasks.synthesize.stage", *(("tasks.curate.quarantine",) if own is not None else ()))
 
 
 def _key_inputs(config: SynthesizeConfig, served: Path | None, own: OwnFiles | None) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from schemas.errors import InputError
 from schemas.progress import Progress
+from schemas.references import knows_anything
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS, score_rollout
@@ -113,7 +114,7 @@ class Answerer:
         read = TASKS[row.task].check(completion.text, self._databases)
         cut_off = completion.stop_reason is StopReason.TOKEN_LIMIT
         fault = f"it was cut off after {completion.tokens} tokens" if cut_off else read.fault
-        known = row.reference and (row.task != "sql_qa" or self._databases is not None)
+        known = knows_anything(row.reference) and (row.task != "sql_qa" or self._databases is not None)
         scored = score_rollout(completion.as_rollout(row), self._databases) if known else None
         return TaskAnswer(
             prompt_id=row.prompt_id,

@@ -16,7 +16,7 @@ from schemas.tables.prompts import PromptRow, PromptTableWriter, open_prompt_tab
 from schemas.tables.prompts_summary import ParaphraseCounts, PromptsSummary, StoreSize
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.synthesize.own.opened import OwnFiles
-from tasks.synthesize.sources import REMEDIES, open_source
+from tasks.synthesize.sources import REMEDIES, STORES, open_source
 
 ROWS_BETWEEN_REPORTS: Final = 50
 ANSWERS_FOLDER: Final = "paraphrases"
@@ -79,7 +79,7 @@ def run(
     if not made.total():
         wanted = ", ".join(task for task, count in asked.items() if count)
         raise InputError(
-            f"the {config.source} store yields no prompt for {wanted}; ask for another task or "
+            f"the {STORES[config.source]} yields no prompt for {wanted}; ask for another task or "
             f"{REMEDIES[config.source]}{''.join(f' ({note})' for note in source.notes())}"
         )
     progress(made.total(), sum(asked.values()), "prompts")
@@ -160,7 +160,7 @@ def _warnings(
     warnings = []
     short = [f"{task} ({made[task]} of {count})" for task, count in asked.items() if made[task] < count]
     if short:
-        warnings.append(f"the {config.source} store knows too little for all prompts asked of {', '.join(short)}")
+        warnings.append(f"the {STORES[config.source]} knows too little for all prompts asked of {', '.join(short)}")
     if minorities:
         named = ", ".join(f"{task} ({count})" for task, count in minorities.items())
         warnings.append(

@@ -16,7 +16,7 @@ def print_synthesis(summary: PromptsSummary) -> None:
         counts = {source: {task: by.get(source, 0) for task, by in summary.origins.items()} for source in sources}
         counts["no reference"] = summary.without_reference
     print_table(
-        f"Prompts by task, from {summary.store.orders} {summary.source} orders",
+        f"Prompts by task, from {summary.store.orders} {'own' if summary.source == 'files' else summary.source} orders",
         ("task", "asked", *counts),
         [
             (task, str(asked), *(str(by_task.get(task, 0)) for by_task in counts.values()))

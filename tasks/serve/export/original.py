@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.progress import Progress
+from schemas.references import knows_anything
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
@@ -71,7 +72,7 @@ class Original:
         return [self._reward(row, answer) for row, answer in zip(self.rows, answers, strict=True)]
 
     def _reward(self, row: PromptRow, answer: Sequence[int]) -> float | None:
-        if not row.reference or (row.task == "sql_qa" and self.databases is None):
+        if not knows_anything(row.reference) or (row.task == "sql_qa" and self.databases is None):
             return None
         return score_rollout(read_completion(answer, self.tokenizer).as_rollout(row), self.databases).reward
 

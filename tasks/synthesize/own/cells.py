@@ -63,8 +63,10 @@ class Cells:
 
 
 def as_identifiers(cells: Cells) -> pl.Series:
-    """Return identifiers without spaces around them."""
+    """Return identifiers without spaces around them; a number of a typed file, such as 7.0, is the whole number."""
     stripped = cells.texts.str.strip_chars()
+    if cells.typed:
+        stripped = stripped.str.replace(r"^(\d+)\.0$", "${1}")
     return stripped.set(stripped == "", None)
 
 

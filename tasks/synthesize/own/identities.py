@@ -95,7 +95,7 @@ def personal_kinds(columns: Iterable[tuple[str, str, pl.Series]], is_personal: I
     for name, place, values in columns:
         kind = KINDS[name]
         known = values.drop_nulls().unique(maintain_order=True)
-        if kind in OF_PEOPLE and known.len() and known.str.contains(_NAME).sum() >= MOST_NAMES * known.len():
+        if kind == "customer" and known.len() and known.str.contains(_NAME).sum() >= MOST_NAMES * known.len():
             raise InputError(
                 f"{place} is mapped to {name} and has names of people or places, and two may have the same; map the "
                 "column of an id, an e-mail or a CPF instead, or none: then each order is of a person of its own"

@@ -22,7 +22,8 @@ from schemas.store.column_map import (
     reference_fields,
     refuse_answers_in_prompts,
 )
-from tasks.commerce.registry import TASKS
+from schemas.tasks import TaskName
+from tasks.commerce.inputs import TaskInputs
 from tasks.synthesize.own.cells import Cells, as_identifiers
 from tasks.synthesize.own.identities import KINDS, IsPersonal, personal_kinds, replaced
 from tasks.synthesize.own.rows import has_lines, is_typed, read_rows
@@ -52,6 +53,9 @@ class OwnFiles:
     key: Callable[[], bytes]
     """Returns the key of pseudonyms, where some are needed."""
     is_personal: IsPersonal
+    inputs: Mapping[TaskName, type[TaskInputs]]
+    """What a prompt of each task is written from. Given by the caller: the registry of tasks knows the rewards, too, of
+    which no prompt depends."""
 
     @property
     def identity(self) -> list[str]:
@@ -128,20 +132,23 @@ class OwnFiles:
                 yield ours, as_identifiers(self.cells(file, theirs, ours))
 
 
-def open_own_files(path: Path, key: Callable[[], bytes], is_personal: IsPersonal) -> OwnFiles:
+def open_own_files(
+    path: Path, key: Callable[[], bytes], is_personal: IsPersonal, inputs: Mapping[TaskName, type[TaskInputs]]
+) -> OwnFiles:
     """Read a column map, check its names, and take the digests of its files.
 
     Args:
         path: The column map.
         key: Returns the key of pseudonyms.
         is_personal: Finds personal data among identifiers.
+        inputs: The inputs of each task.
 
     Raises:
         InputError: The map is invalid, or a file of it cannot be read.
     """
     column_map = read_column_map(path)
     for number, prompts in enumerate(column_map.prompts, 1):
-        _check_inputs(f"column map {path}: prompts.{number}", prompts)
+        _check_inputs(f"column map {path}: prompts.{number}", prompts, inputs)
     _refuse_queries_without_tables(path, column_map)
     digests = {}
     for file in (path, *column_map.files):
@@ -149,7 +156,7 @@ def open_own_files(path: Path, key: Callable[[], bytes], is_personal: IsPersonal
             digests[str(file)] = file_sha256(file)
         except OSError as error:
             raise InputError(f"{file} cannot be read ({error.strerror}); correct its path in {path}") from None
-    return OwnFiles(column_map, digests, key, is_personal)
+    return OwnFiles(column_map, digests, key, is_personal, inputs)
 
 
 def _columns(file: MappedFile) -> Iterator[str]:
@@ -160,8 +167,8 @@ def _columns(file: MappedFile) -> Iterator[str]:
             yield file.task_column
 
 
-def _check_inputs(place: str, prompts: MappedPrompts) -> None:
-    inputs = {name: field for task in prompts.tasks for name, field in TASKS[task].inputs.model_fields.items()}
+def _check_inputs(place: str, prompts: MappedPrompts, of_tasks: Mapping[TaskName, type[TaskInputs]]) -> None:
+    inputs = {name: field for task in prompts.tasks for name, field in of_tasks[task].model_fields.items()}
     given = [name for name in prompts.columns if name not in IDENTITIES]
     for name in given:
         if name != PROMPT and name not in inputs:
@@ -172,7 +179,7 @@ def _check_inputs(place: str, prompts: MappedPrompts) -> None:
         others = ", ".join(name for name in given if name != PROMPT)
         raise InputError(f"{place}: {PROMPT} is the whole text, and {others} would be no part of it; map either")
     for task in prompts.tasks:
-        columns = {ours: name for ours, name in prompts.columns.items() if ours in {*TASKS[task].inputs.model_fields}}
+        columns = {ours: name for ours, name in prompts.columns.items() if ours in {*of_tasks[task].model_fields}}
         reference = {ours: name for ours, name in prompts.reference.items() if ours in reference_fields(task)}
         try:
             refuse_answers_in_prompts(columns, reference)

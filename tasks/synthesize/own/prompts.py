@@ -17,7 +17,7 @@ from schemas.store.column_map import IDENTITIES, PROMPT, MappedPrompts, did_you_
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.extraction.review_reading import known_by_words
-from tasks.commerce.registry import TASKS
+from tasks.commerce.inputs import TaskInputs
 from tasks.commerce.text.json_fields import sentiment_of
 from tasks.commerce.text.wordings import read_wording
 from tasks.synthesize.own.cells import Cells, as_flags, as_identifiers, as_numbers, as_whole_numbers
@@ -54,6 +54,7 @@ class _Candidates:
     identities: Mapping[str, Sequence[str | None]]
     place: Cells
     """Any column, to name a row by."""
+    model: type[TaskInputs]
 
 
 def own_prompts(
@@ -81,7 +82,7 @@ def own_prompts(
 
 def _candidates(own: OwnFiles, file: MappedPrompts, task: TaskName) -> _Candidates:
     is_of_task = _is_of_task(own, file, task)
-    annotations = {PROMPT: str} | {name: info.annotation for name, info in TASKS[task].inputs.model_fields.items()}
+    annotations = {PROMPT: str} | {name: info.annotation for name, info in own.inputs[task].model_fields.items()}
 
     def read(columns: Mapping[str, str], kinds: Mapping[str, Any]) -> dict[str, list[Any]]:
         values = {}
@@ -100,6 +101,7 @@ def _candidates(own: OwnFiles, file: MappedPrompts, task: TaskName) -> _Candidat
         read(file.reference, known),
         {name: identities[name].to_list() for name in IDENTITIES if name in identities},
         own.cells(file, next(iter(file.columns.values())), ""),
+        own.inputs[task],
     )
 
 
@@ -173,11 +175,11 @@ def _facts(text: str) -> list[Any]:
 
 
 def _rows(candidates: _Candidates, task: TaskName, generator: random.Random, skipped: Skipped) -> Iterator[PromptRow]:
-    instructions = read_wording(task).instructions
+    wording = read_wording(task)
     texts: dict[str, tuple[str, int]] = {}
     for row in candidates.rows:
         # Drawn for every row, so that an empty one does not move the wordings of others.
-        instruction = generator.choice(instructions)
+        instruction = generator.choice(wording.instructions)
         given = {name: values[row] for name, values in candidates.inputs.items() if not _is_blank(values[row])}
         if not given:
             skipped.rows[task, EMPTY] += 1
@@ -202,7 +204,7 @@ def _rows(candidates: _Candidates, task: TaskName, generator: random.Random, ski
                 raise _fault(candidates, row, f"has the review_id of {candidates.place.row(number)}, and another text")
             if number != row:
                 continue
-        content = (task, TASKS[task].system, prompt, reference)
+        content = (task, wording.system, prompt, reference)
         yield PromptRow(content_id(*content), *content, SOURCE, customer, order, review)
 
 
@@ -217,7 +219,7 @@ def _prompt(
     if PROMPT in given:
         return str(given[PROMPT])
     try:
-        return TASKS[task].inputs.model_validate(given).prompt(instruction)
+        return candidates.model.model_validate(given).prompt(instruction)
     except ValidationError as error:
         if all(fault["type"] == "string_too_long" for fault in error.errors(include_url=False, include_input=False)):
             return None

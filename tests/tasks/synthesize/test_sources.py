@@ -14,6 +14,7 @@ from schemas.tables.prompts_summary import PromptsSummary
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.synthesize import stage
 from tasks.synthesize.own.opened import open_own_files
+from tests.tasks.synthesize.own.task_inputs import INPUTS
 
 REVIEWS = '{"texto": "Chegou quebrado", "nota": 1}\n{"texto": "Adorei", "nota": 5}\n{"texto": "Sem nota"}\n'
 MAP = """
@@ -40,7 +41,7 @@ def synthesize(folder: Path, toml: str = MAP, **config: object) -> PromptsSummar
     (folder / "pedidos.csv").write_text("numero,data\n1,2024-01-05\n", encoding="utf-8")
     (folder / "map.toml").write_text(toml, encoding="utf-8")
     values = {"source": "files", "files": folder / "map.toml", "orders": 50, **config}
-    own = open_own_files(folder / "map.toml", lambda: bytes(32), lambda _: False)
+    own = open_own_files(folder / "map.toml", lambda: bytes(32), lambda _: False, INPUTS)
     (folder / "out").mkdir(exist_ok=True)
     settings = SynthesizeConfig.model_validate(values)
     return stage.run(settings, 3, folder / "out", silent, folder / "state", own=own)

@@ -12,6 +12,7 @@ from schemas.tasks import TaskName
 from tasks.commerce.text.wordings import read_wording
 from tasks.synthesize.own.opened import OwnFiles, open_own_files
 from tasks.synthesize.own.prompts import Skipped, kind_of, own_prompts
+from tests.tasks.synthesize.own.task_inputs import INPUTS
 
 SENTIMENT = """
 [[prompts]]
@@ -28,7 +29,7 @@ score = "nota"
 
 def opened(folder: Path, toml: str) -> OwnFiles:
     (folder / "map.toml").write_text(toml, encoding="utf-8")
-    return open_own_files(folder / "map.toml", lambda: bytes(32), lambda _: False)
+    return open_own_files(folder / "map.toml", lambda: bytes(32), lambda _: False, INPUTS)
 
 
 def prompts(
@@ -224,3 +225,32 @@ def test_questions_need_the_shops_tables(tmp_path: Path) -> None:
 )
 def test_a_text_is_read_as_its_field_is(annotation: Any, kind: str) -> None:
     assert kind_of(annotation) == kind
+
+
+def test_a_whole_prompt_is_taken_as_it_is_and_facts_stand_between_bars(tmp_path: Path) -> None:
+    toml = SENTIMENT.format("csv").replace('"sentiment"', '"insights"').replace("review = ", "prompt = ")
+    toml = toml.replace("score = ", "facts = ")
+    text = "id;cliente;texto;nota\na;1;Analise: A | 1;A: 1 pedido | B: 2 pedidos\n"
+    (row,), _ = prompts(tmp_path, toml, "insights", text, "notas.csv")
+    assert row.prompt == "Analise: A | 1"
+    assert row.reference == {"facts": ["A: 1 pedido", "B: 2 pedidos"]}
+
+
+@pytest.mark.parametrize("name", ["notas.csv", "notas.jsonl", "notas.parquet"])
+def test_a_file_with_more_rows_than_fit_is_refused(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tasks.synthesize.own.rows.MOST_ROWS", 2)
+    monkeypatch.setattr("tasks.synthesize.own.rows._ROWS_AT_ONCE", 1)
+    frame = pl.DataFrame({"texto": ["a"] * 3, "cliente": [1.0] * 3, "id": ["1"] * 3, "nota": [5] * 3})
+    path = tmp_path / name
+    {".csv": frame.write_csv, ".jsonl": frame.write_ndjson, ".parquet": frame.write_parquet}[path.suffix](path)
+    with pytest.raises(InputError, match="has more than 2 rows; export a shorter span"):
+        list(own_prompts(opened(tmp_path, SENTIMENT.format(name[6:])), "sentiment", 5, random.Random(0), Skipped()))
+
+
+def test_an_id_that_became_a_decimal_is_the_same_id(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"texto": ["a"], "cliente": [7.0], "id": ["1"], "nota": [5.0]})
+    frame.write_parquet(tmp_path / "notas.parquet")
+    toml = SENTIMENT.format("parquet")
+    (row,) = own_prompts(opened(tmp_path, toml), "sentiment", 5, random.Random(0), Skipped())
+    assert row.customer_id == "7"
+    assert row.reference["score"] == 5

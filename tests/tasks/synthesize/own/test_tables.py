@@ -16,13 +16,14 @@ from tasks.synthesize.own.identities import pseudonym
 from tasks.synthesize.own.opened import OwnFiles, open_own_files
 from tasks.synthesize.own.tables import own_store
 from tasks.synthesize.simulated import simulate_store
+from tests.tasks.synthesize.own.task_inputs import INPUTS
 
 KEY = bytes(32)
 STORE = simulate_store(60, random.Random(0))
 
 
 def opened(path: Path, *, personal: bool = False) -> OwnFiles:
-    return open_own_files(path, lambda: KEY, lambda _: personal)
+    return open_own_files(path, lambda: KEY, lambda _: personal, INPUTS)
 
 
 def written(folder: Path, toml: str, **files: str) -> Path:
