@@ -7,14 +7,14 @@ from typing import Final
 import polars as pl
 
 from tasks.synthesize.columns.kinds import expected, is_personal, looks_like
-from tasks.synthesize.columns.names import Names, Ranked, folded
+from tasks.synthesize.columns.names import ColumnNames, Ranked, folded
 
 MOST_VALUES: Final = 40
 """Different values of a status, beyond which it is none."""
 
 
 @dataclass(frozen=True)
-class Choice:
+class ColumnChoice:
     """A column of the file for one of ours."""
 
     ours: str
@@ -29,24 +29,24 @@ class Choice:
     """Our value, by the file's, where they differ."""
 
 
-def personal_columns(cells: pl.DataFrame, names: Names) -> tuple[str, ...]:
+def personal_columns(cells: pl.DataFrame, names: ColumnNames) -> tuple[str, ...]:
     """Return the columns with personal data, by their names or their cells; those that may identify a person first."""
     found = [column for column in cells.columns if folded(column) in names.personal or is_personal(cells[column])]
     last = len(names.identities)
     return tuple(sorted(found, key=lambda column: names.identities.get(folded(column), last)))
 
 
-def identity_of(cells: pl.DataFrame, names: Names) -> Choice | None:
+def identity_of(cells: pl.DataFrame, names: ColumnNames) -> ColumnChoice | None:
     """Return the personal column by which a file's rows are one person's; None without one."""
     for column in personal_columns(cells, names):
         if folded(column) in names.identities and cells[column].null_count() < cells.height:
-            return Choice("customer_id", column, "a person's own number or address, replaced by a keyed hash")
+            return ColumnChoice("customer_id", column, "a person's own number or address, replaced by a keyed hash")
     return None
 
 
 def choose(
-    cells: pl.DataFrame, wanted: Mapping[str, Ranked], names: Names, unused: Collection[str] | None = None
-) -> dict[str, Choice]:
+    cells: pl.DataFrame, wanted: Mapping[str, Ranked], names: ColumnNames, unused: Collection[str] | None = None
+) -> dict[str, ColumnChoice]:
     """Return the choice for each of our columns that the file seems to have.
 
     Args:
@@ -63,7 +63,7 @@ def choose(
         for column in open_columns
         if (rank := ranks.get(folded(column))) is not None
     ]
-    chosen: dict[str, Choice] = {}
+    chosen: dict[str, ColumnChoice] = {}
     taken: set[str] = set()
     # What the cells bear out goes first: `Avaliação` may be the stars or the text.
     for _, choice in sorted(named, key=lambda pair: (not pair[1].sure, pair[0])):
@@ -74,18 +74,18 @@ def choose(
     return {ours: chosen[ours] for ours in wanted if ours in chosen}
 
 
-def _judged(ours: str, column: str, cells: pl.Series, names: Names) -> Choice:
+def _judged(ours: str, column: str, cells: pl.Series, names: ColumnNames) -> ColumnChoice:
     kind = expected(ours)
     if cells.null_count() == cells.len():
-        return Choice(ours, column, "by its name, but every cell is empty", sure=False)
+        return ColumnChoice(ours, column, "by its name, but every cell is empty", sure=False)
     if ours in names.values:
-        return _translated(Choice(ours, column, "by its name"), cells, names)
+        return _translated(ColumnChoice(ours, column, "by its name"), cells, names)
     if kind is not None and not looks_like(cells, kind):
-        return Choice(ours, column, f"by its name, but its cells are not {kind}", sure=False)
-    return Choice(ours, column, f"by its name, and its cells are {kind}" if kind else "by its name")
+        return ColumnChoice(ours, column, f"by its name, but its cells are not {kind}", sure=False)
+    return ColumnChoice(ours, column, f"by its name, and its cells are {kind}" if kind else "by its name")
 
 
-def _translated(choice: Choice, cells: pl.Series, names: Names) -> Choice:
+def _translated(choice: ColumnChoice, cells: pl.Series, names: ColumnNames) -> ColumnChoice:
     """Return a choice with our value for each of the file's, or not sure where one is unknown."""
     known = names.values[choice.ours]
     found = cells.drop_nulls().unique().sort().to_list()
@@ -100,7 +100,9 @@ def _translated(choice: Choice, cells: pl.Series, names: Names) -> Choice:
     return replace(choice, why="by its name, and all its values are known", values=different)
 
 
-def guessed(cells: pl.DataFrame, wanted: Collection[str], names: Names, unused: Collection[str]) -> Iterator[Choice]:
+def guessed(
+    cells: pl.DataFrame, wanted: Collection[str], names: ColumnNames, unused: Collection[str]
+) -> Iterator[ColumnChoice]:
     """Yield columns whose cells alone look like ours, where one column does; none of them is sure."""
     personal = personal_columns(cells, names)
     for ours in wanted:
@@ -108,6 +110,6 @@ def guessed(cells: pl.DataFrame, wanted: Collection[str], names: Names, unused: 
         if kind in {"dates", "stars from 1 to 5", "texts"}:
             alike = [name for name in unused if name not in personal and looks_like(cells[name], kind)]
             if len(alike) == 1:
-                yield Choice(
+                yield ColumnChoice(
                     ours, alike[0], f"the only column whose cells are {kind}, and its name tells nothing", sure=False
                 )
