@@ -34,8 +34,10 @@ _PATTERNS: Final[Mapping[str, str]] = {
     "texts": r"\p{L}{2,}\s+\S*\p{L}{2,}",
 }
 _NAME: Final = r"^\p{L}[\p{L}'.-]*(?: \p{L}[\p{L}'.-]*)+$"
+_IDS: Final = "ids"
 _EXPECTED: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("customer_id", "customer_unique_id", "seller_id"), "ids, but names"),
+    **dict.fromkeys(("customer_id", "customer_unique_id", "seller_id"), _IDS),
+    **dict.fromkeys(("order_id", "review_id"), _IDS),
     "order_approved_at": "dates",
     **dict.fromkeys(("review_score", "score", "rating", "last_rating"), "stars from 1 to 5"),
     **dict.fromkeys(("price", "freight_value", "payment_value", "spent", "mean_rating"), "numbers"),
@@ -71,9 +73,9 @@ def looks_like(cells: pl.Series, kind: str) -> bool:
     some = _some(cells)
     if some.is_empty() or (kind == "texts" and _mean_length(some) < _SHORTEST_TEXT):
         return False
-    if kind == "ids, but names":
+    if kind == _IDS:
         # Two people may have one name, and a name is nobody's id.
-        return _share(some, _NAME) < 0.5
+        return _share(some, _NAME) < 0.5 and _share(some, _PATTERNS["texts"]) < 0.5
     # Some reviews are one word.
     needed = ENOUGH if kind != "texts" else 0.6
     return _share(some, _PATTERNS[kind]) >= needed

@@ -78,10 +78,16 @@ def test_an_unknown_status_is_to_be_confirmed_and_the_others_are_translated() ->
 def test_names_of_people_are_no_ids_of_customers() -> None:
     cells = {**ORDERS, "Código do Cliente": ["Ana Souza", "Bia Lima", "Rui Sá"]}
     found = recognize([looked(cells)])
-    assert unsure(found) == {"customer_unique_id": "by its name, but its cells are not ids, but names"}
+    assert unsure(found) == {"customer_unique_id": "by its name, but its cells are not ids"}
     found = recognize([looked({**cells, "CPF": FLAT["CPF"]})])
     assert unsure(found) == {}
     assert mapped(found, "customers")["customer_unique_id"] == "CPF"
+
+
+def test_a_text_is_no_id_whatever_it_is_called() -> None:
+    found = recognize([looked({"pedido": REVIEWS["Comentário"], "review": REVIEWS["Comentário"]})])
+    assert mapped(found, "sentiment") == {"review": "review"}
+    assert unsure(found)["order_id"] == "by its name, but its cells are not ids"
 
 
 def test_a_column_that_its_cells_alone_tell_is_proposed_and_not_used() -> None:
