@@ -6,7 +6,8 @@ from typing import Final
 
 import polars as pl
 
-from tasks.synthesize.columns.kinds import expected, is_personal, looks_like
+from tasks.synthesize.columns.kinds import expected, looks_like
+from tasks.synthesize.columns.look import LookedFile
 from tasks.synthesize.columns.names import ColumnNames, Ranked, folded
 
 MOST_VALUES: Final = 40
@@ -29,36 +30,25 @@ class ColumnChoice:
     """Our value, by the file's, where they differ."""
 
 
-def personal_columns(cells: pl.DataFrame, names: ColumnNames) -> tuple[str, ...]:
-    """Return the columns with personal data, by their names or their cells; those that may identify a person first."""
-    found = [column for column in cells.columns if folded(column) in names.personal or is_personal(cells[column])]
-    last = len(names.identities)
-    return tuple(sorted(found, key=lambda column: names.identities.get(folded(column), last)))
-
-
-def identity_of(cells: pl.DataFrame, names: ColumnNames) -> ColumnChoice | None:
+def identity_of(file: LookedFile, names: ColumnNames) -> ColumnChoice | None:
     """Return the personal column by which a file's rows are one person's; None without one."""
-    for column in personal_columns(cells, names):
-        if folded(column) in names.identities and cells[column].null_count() < cells.height:
+    for column in file.personal:
+        if folded(column) in names.identities and file.cells[column].null_count() < file.cells.height:
             return ColumnChoice("customer_id", column, "a person's own number or address, replaced by a keyed hash")
     return None
 
 
-def choose(
-    cells: pl.DataFrame, wanted: Mapping[str, Ranked], names: ColumnNames, unused: Collection[str] | None = None
-) -> dict[str, ColumnChoice]:
+def choose(file: LookedFile, wanted: Mapping[str, Ranked], names: ColumnNames) -> dict[str, ColumnChoice]:
     """Return the choice for each of our columns that the file seems to have.
 
     Args:
-        cells: The file's cells.
+        file: The file; its columns with personal data are not chosen.
         wanted: Known names of each column of ours.
         names: All known names.
-        unused: The file's columns that may be chosen; all but those with personal data where None.
     """
-    personal = personal_columns(cells, names)
-    open_columns = [column for column in unused or cells.columns if column not in personal]
+    open_columns = [column for column in file.cells.columns if column not in file.personal]
     named = [
-        (rank, _judged(ours, column, cells[column], names))
+        (rank, _judged(ours, column, file.cells[column], names))
         for ours, ranks in wanted.items()
         for column in open_columns
         if (rank := ranks.get(folded(column))) is not None
@@ -100,16 +90,13 @@ def _translated(choice: ColumnChoice, cells: pl.Series, names: ColumnNames) -> C
     return replace(choice, why="by its name, and all its values are known", values=different)
 
 
-def guessed(
-    cells: pl.DataFrame, wanted: Collection[str], names: ColumnNames, unused: Collection[str]
-) -> Iterator[ColumnChoice]:
+def guessed(file: LookedFile, wanted: Collection[str], unused: Collection[str]) -> Iterator[ColumnChoice]:
     """Yield columns whose cells alone look like ours, where one column does; none of them is sure."""
-    personal = personal_columns(cells, names)
     for ours in wanted:
         kind = expected(ours)
         if kind in {"dates", "stars from 1 to 5", "texts"}:
-            alike = [name for name in unused if name not in personal and looks_like(cells[name], kind)]
+            open_columns = [name for name in unused if name not in file.personal]
+            alike = [name for name in open_columns if looks_like(file.cells[name], kind)]
             if len(alike) == 1:
-                yield ColumnChoice(
-                    ours, alike[0], f"the only column whose cells are {kind}, and its name tells nothing", sure=False
-                )
+                why = f"the only column whose cells are {kind}, and its name tells nothing"
+                yield ColumnChoice(ours, alike[0], why, sure=False)

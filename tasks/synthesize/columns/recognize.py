@@ -8,7 +8,7 @@ from schemas.store.column_map import reference_fields
 from schemas.store.mapped_tables import MAPPED_TABLES, TableName
 from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
-from tasks.synthesize.columns.choices import ColumnChoice, choose, guessed, identity_of, personal_columns
+from tasks.synthesize.columns.choices import ColumnChoice, choose, guessed, identity_of
 from tasks.synthesize.columns.look import LookedFile
 from tasks.synthesize.columns.names import ColumnNames, read_names
 from tasks.synthesize.columns.shipped import ShippedMap, shipped_map_of
@@ -88,13 +88,12 @@ class Recognized:
     def unused(self, file: LookedFile) -> tuple[str, ...]:
         """Return a file's columns that are in no section, and have no personal data."""
         named = {choice.theirs for section in self.sections if section.file is file for choice in section.choices}
-        personal = personal_columns(file.cells, read_names())
-        return tuple(name for name in file.cells.columns if name not in named and name not in personal)
+        return tuple(name for name in file.cells.columns if name not in named and name not in file.personal)
 
     def personal(self, file: LookedFile) -> tuple[str, ...]:
         """Return a file's columns with personal data that are not mapped."""
         named = {choice.theirs for section in self.sections if section.file is file for choice in section.choices}
-        return tuple(name for name in personal_columns(file.cells, read_names()) if name not in named)
+        return tuple(name for name in file.personal if name not in named)
 
 
 def recognize(files: Sequence[LookedFile]) -> Recognized:
@@ -122,13 +121,13 @@ def _shipped_sections(file: LookedFile, shipped: ShippedMap) -> Iterator[MapSect
 
 def _table_sections(file: LookedFile, names: ColumnNames) -> Iterator[MapSection]:
     for table, wanted in names.tables.items():
-        chosen = choose(file.cells, wanted, names)
+        chosen = choose(file, wanted, names)
         needed = MAPPED_TABLES[table].needed
         missing = [name for name in needed if name not in chosen]
         if missing and len(missing) < len(needed):
             taken = {choice.theirs for choice in chosen.values()}
             unused = [name for name in file.cells.columns if name not in taken]
-            chosen |= {choice.ours: choice for choice in guessed(file.cells, GUESSED.get(table, ()), names, unused)}
+            chosen |= {choice.ours: choice for choice in guessed(file, GUESSED.get(table, ()), unused)}
         if all(name in chosen for name in needed):
             yield MapSection(table, True, file, needed, tuple(chosen.values()))
 
@@ -163,20 +162,19 @@ def _with_persons(orders: MapSection, customers: MapSection | None) -> Iterator[
     """Return the orders and their customers, by a number of the shop's or else by one of the person's own."""
     names = read_names()
     if customers is not None and customers.file is not orders.file:
-        person = identity_of(customers.file.cells, names)
+        person = identity_of(customers.file, names)
         if customers.column("customer_unique_id") is None and person is not None:
             customers = replace(customers, columns=(*customers.columns, replace(person, ours="customer_unique_id")))
         yield customers
         return
-    cells = orders.file.cells
     known = next((choice for choice in orders.columns if choice.ours == "customer_id"), None)
-    person = known if known is not None and known.sure else identity_of(cells, names) or known
+    person = known if known is not None and known.sure else identity_of(orders.file, names) or known
     if person is None:
         return
     order = next(choice for choice in orders.columns if choice.ours == "order_id")
     own = replace(order, ours="customer_id", why="each order's own, for its person may move")
     others = {ours: ranks for ours, ranks in names.tables["customers"].items() if not ours.endswith("_id")}
-    places = choose(cells, others, names)
+    places = choose(orders.file, others, names)
     yield replace(orders, columns=(*(c for c in orders.columns if c.ours != "customer_id"), own))
     columns = (own, replace(person, ours="customer_unique_id"), *places.values())
     yield MapSection("customers", True, orders.file, MAPPED_TABLES["customers"].needed, columns)
@@ -185,12 +183,12 @@ def _with_persons(orders: MapSection, customers: MapSection | None) -> Iterator[
 def _prompt_sections(file: LookedFile, names: ColumnNames) -> Iterator[MapSection]:
     for group, wanted in names.prompts.items():
         tasks = READS_REVIEWS if group == "review" else (cast("TaskName", group),)
-        chosen = choose(file.cells, wanted, names)
+        chosen = choose(file, wanted, names)
         if group == "review" and not chosen:
-            chosen = {c.ours: c for c in guessed(file.cells, ["review"], names, file.cells.columns)}
+            chosen = {c.ours: c for c in guessed(file, ["review"], file.cells.columns)}
         for task in tasks:
             if all(name in chosen for name in required_inputs(task)):
-                reference = choose(file.cells, _of_task(names.references.get(group, {}), task), names)
+                reference = choose(file, _of_task(names.references.get(group, {}), task), names)
                 inputs = {choice.theirs for choice in chosen.values()}
                 yield MapSection(
                     task,
@@ -213,8 +211,8 @@ def _identities(file: LookedFile, names: ColumnNames) -> tuple[ColumnChoice, ...
         "order_id": names.tables["orders"]["order_id"],
         "review_id": names.tables["reviews"]["review_id"],
     }
-    chosen = choose(file.cells, wanted, names)
-    person = identity_of(file.cells, names)
+    chosen = choose(file, wanted, names)
+    person = identity_of(file, names)
     if "customer_id" not in chosen and person is not None:
         chosen["customer_id"] = person
     return tuple(chosen.values())
