@@ -143,7 +143,8 @@ def _one_file_each(found: Sequence[MapSection]) -> tuple[MapSection, ...]:
         return ()
     orders = best["orders"]
     if not orders.shipped:
-        best |= {section.name: section for section in _with_persons(orders, best.get("customers"))}
+        customers = best.pop("customers", None)
+        best |= {section.name: section for section in _with_persons(orders, customers)}
     for table in NAMED_BY_OTHERS:
         if table in best and not _says_more_than_its_key(best[table]):
             del best[table]
@@ -161,22 +162,24 @@ def _worth(section: MapSection) -> tuple[int, int]:
 def _with_persons(orders: MapSection, customers: MapSection | None) -> Iterator[MapSection]:
     """Return the orders and their customers, by a number of the shop's or else by one of the person's own."""
     names = read_names()
-    if customers is not None and customers.file is not orders.file:
+    known = next((choice for choice in orders.columns if choice.ours == "customer_id"), None)
+    # Without an order's customer nothing joins a file of customers to it.
+    if customers is not None and customers.file is not orders.file and known is not None:
         person = identity_of(customers.file, names)
         if customers.column("customer_unique_id") is None and person is not None:
             customers = replace(customers, columns=(*customers.columns, replace(person, ours="customer_unique_id")))
         yield customers
         return
-    known = next((choice for choice in orders.columns if choice.ours == "customer_id"), None)
     person = known if known is not None and known.sure else identity_of(orders.file, names) or known
-    if person is None:
-        return
     order = next(choice for choice in orders.columns if choice.ours == "order_id")
     own = replace(order, ours="customer_id", why="each order's own, for its person may move")
     others = {ours: ranks for ours, ranks in names.tables["customers"].items() if not ours.endswith("_id")}
     places = choose(orders.file, others, names)
+    persons = () if person is None else (replace(person, ours="customer_unique_id"),)
+    if not persons and not places:
+        return
     yield replace(orders, columns=(*(c for c in orders.columns if c.ours != "customer_id"), own))
-    columns = (own, replace(person, ours="customer_unique_id"), *places.values())
+    columns = (own, *persons, *places.values())
     yield MapSection("customers", True, orders.file, MAPPED_TABLES["customers"].needed, columns)
 
 
