@@ -3,20 +3,19 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Final
-
-import polars as pl
+from typing import TYPE_CHECKING, Final
 
 from schemas.config.config import SynthesizeConfig
-from tasks.commerce.registry import TASKS
-from tasks.curate.quarantine import personal_identifiers
-from tasks.synthesize.own.identities import open_key
-from tasks.synthesize.own.opened import OwnFiles, open_own_files
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tasks.synthesize.own.opened import OwnFiles
 
 IDS_AT_ONCE: Final = 10_000
 
 
-def own_files(config: SynthesizeConfig, state: Path) -> OwnFiles | None:
+def own_files(config: SynthesizeConfig, state: Path) -> "OwnFiles | None":
     """Return the files of `synthesize.files`; None where another source is set.
 
     Args:
@@ -28,18 +27,21 @@ def own_files(config: SynthesizeConfig, state: Path) -> OwnFiles | None:
     """
     if config.files is None:
         return None
-    return open_own_files(
-        config.files,
-        partial(open_key, state),
-        _hold_personal_data,
-        {name: task.inputs for name, task in TASKS.items()},
-    )
+    # All rewards and detectors, which most runs of this command do without.
+    from tasks.commerce.registry import TASKS  # noqa: PLC0415
+    from tasks.synthesize.own.identities import open_key  # noqa: PLC0415
+    from tasks.synthesize.own.opened import open_own_files  # noqa: PLC0415
+
+    inputs = {name: task.inputs for name, task in TASKS.items()}
+    return open_own_files(config.files, partial(open_key, state), _hold_personal_data, inputs)
 
 
-def _hold_personal_data(identifiers: pl.Series) -> bool:
+def _hold_personal_data(identifiers: "pl.Series") -> bool:
+    from tasks.curate.quarantine import personal_identifiers  # noqa: PLC0415
+
     # Where the first is one, the others need no search.
     return any(personal_identifiers(part).any() for part in _parts(identifiers))
 
 
-def _parts(identifiers: pl.Series) -> Iterator[pl.Series]:
+def _parts(identifiers: "pl.Series") -> "Iterator[pl.Series]":
     return (identifiers.slice(first, IDS_AT_ONCE) for first in range(0, identifiers.len(), IDS_AT_ONCE))

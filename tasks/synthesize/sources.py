@@ -34,7 +34,7 @@ REMEDIES: Final = {
 
 
 @dataclass(frozen=True)
-class PromptSource:
+class OpenedSource:
     """A store, and what makes prompts of it."""
 
     store: Store
@@ -44,7 +44,7 @@ class PromptSource:
     """Returns what is to be known of it once all prompts were made."""
 
 
-def open_source(config: SynthesizeConfig, seed: int, own: OwnFiles | None, progress: Progress) -> PromptSource:
+def open_source(config: SynthesizeConfig, seed: int, own: OwnFiles | None, progress: Progress) -> OpenedSource:
     """Read or simulate what prompts are made from.
 
     Args:
@@ -68,7 +68,7 @@ def open_source(config: SynthesizeConfig, seed: int, own: OwnFiles | None, progr
         store = read_store(config.olist_dir, complete=True)
     else:
         raise InputError(f"synthesize.source is {config.source!r} but no files are given; set synthesize.olist_dir")
-    return PromptSource(store, lambda task, count: _of_store(config, task, count, store, seed, config.source))
+    return OpenedSource(store, lambda task, count: _of_store(config, task, count, store, seed, config.source))
 
 
 def _of_store(
@@ -87,7 +87,7 @@ def _with_schema(config: SynthesizeConfig, row: PromptRow) -> PromptRow:
     return replace(row, prompt_id=identity, system=system)
 
 
-def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles) -> PromptSource:
+def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles) -> OpenedSource:
     tables = {file.table for file in own.column_map.tables}
     if tables and "sql_qa" in config.simulate:
         raise InputError(
@@ -123,7 +123,7 @@ def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles) -> PromptSourc
             *_notes_on_pseudonyms(own),
         ]
 
-    return PromptSource(simulated if simulated is not None and not tables else store, rows, notes)
+    return OpenedSource(simulated if simulated is not None and not tables else store, rows, notes)
 
 
 def _lacking(column_map: ColumnMap) -> dict[TaskName, list[str]]:

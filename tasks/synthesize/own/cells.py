@@ -27,7 +27,7 @@ DateOrder = Literal["day-first", "month-first"]
 
 
 @dataclass(frozen=True)
-class Cells:
+class ColumnCells:
     """Texts of one column of a file, null where a cell is empty."""
 
     texts: pl.Series
@@ -53,16 +53,16 @@ class Cells:
         """Return how a row is called in the file."""
         return f"line {number + 1}" if self.lines else f"row {number + 2}"
 
-    def translated(self, values: Mapping[str, str]) -> "Cells":
+    def translated(self, values: Mapping[str, str]) -> "ColumnCells":
         """Return the cells with our values for the file's, in any case; an empty value of ours is none."""
         ours = {theirs.strip().lower(): value or None for theirs, value in values.items()}
         stripped = self.texts.str.strip_chars().str.to_lowercase()
         known = stripped.is_in([*ours]).fill_null(value=False)
         replaced = stripped.replace_strict(ours, default=None, return_dtype=pl.String)
-        return Cells(replaced.zip_with(known, self.texts), self.place, self.lines, self.typed)
+        return ColumnCells(replaced.zip_with(known, self.texts), self.place, self.lines, self.typed)
 
 
-def as_identifiers(cells: Cells) -> pl.Series:
+def as_identifiers(cells: ColumnCells) -> pl.Series:
     """Return identifiers without spaces around them; a number of a typed file, such as 7.0, is the whole number."""
     stripped = cells.texts.str.strip_chars()
     if cells.typed:
@@ -70,7 +70,7 @@ def as_identifiers(cells: Cells) -> pl.Series:
     return stripped.set(stripped == "", None)
 
 
-def as_numbers(cells: Cells, decimals: Decimals | None) -> pl.Series:
+def as_numbers(cells: ColumnCells, decimals: Decimals | None) -> pl.Series:
     """Return numbers; a CSV's as Brazilians or programs write them, all of a column in one way.
 
     Raises:
@@ -89,7 +89,7 @@ def as_numbers(cells: Cells, decimals: Decimals | None) -> pl.Series:
     return numbers
 
 
-def as_whole_numbers(cells: Cells, decimals: Decimals | None) -> pl.Series:
+def as_whole_numbers(cells: ColumnCells, decimals: Decimals | None) -> pl.Series:
     """Return whole numbers.
 
     Raises:
@@ -102,7 +102,7 @@ def as_whole_numbers(cells: Cells, decimals: Decimals | None) -> pl.Series:
     return numbers.cast(pl.Int64)
 
 
-def as_flags(cells: Cells) -> pl.Series:
+def as_flags(cells: ColumnCells) -> pl.Series:
     """Return true or false.
 
     Raises:
@@ -117,7 +117,7 @@ def as_flags(cells: Cells) -> pl.Series:
     return flags
 
 
-def date_order(columns: Iterable[Cells], given: DateOrder | None) -> DateOrder | None:
+def date_order(columns: Iterable[ColumnCells], given: DateOrder | None) -> DateOrder | None:
     """Return the order of days and months in all dates of a file; None where no date needs one.
 
     Args:
@@ -154,7 +154,7 @@ def date_order(columns: Iterable[Cells], given: DateOrder | None) -> DateOrder |
     return next(iter(shown), "day-first" if undecided is None else None)
 
 
-def as_moments(cells: Cells, order: DateOrder | None) -> pl.Series:
+def as_moments(cells: ColumnCells, order: DateOrder | None) -> pl.Series:
     """Return moments by the clock of the store, to the second; a date alone is its midnight.
 
     Raises:

@@ -24,7 +24,7 @@ from schemas.store.column_map import (
 )
 from schemas.tasks import TaskName
 from tasks.commerce.inputs import TaskInputs
-from tasks.synthesize.own.cells import Cells, as_identifiers
+from tasks.synthesize.own.cells import ColumnCells, as_identifiers
 from tasks.synthesize.own.identities import KINDS, IsPersonal, personal_kinds, replaced
 from tasks.synthesize.own.rows import has_lines, is_typed, read_rows
 
@@ -85,7 +85,7 @@ class OwnFiles:
         """Return the number of rows of a file."""
         return self._tables[file.path].height
 
-    def cells(self, file: MappedFile, name: str, ours: str) -> Cells:
+    def cells(self, file: MappedFile, name: str, ours: str) -> ColumnCells:
         """Return the cells of a column, with our values for the file's.
 
         Args:
@@ -94,7 +94,7 @@ class OwnFiles:
             ours: Our column, whose values the map may translate.
         """
         place = f"{file.path}: column {name!r}"
-        cells = Cells(self._tables[file.path][name], place, has_lines(file.path), is_typed(file.path))
+        cells = ColumnCells(self._tables[file.path][name], place, has_lines(file.path), is_typed(file.path))
         return cells.translated(file.values[ours]) if ours in file.values else cells
 
     @cached_property

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from schemas.errors import InputError
 from schemas.faults import first_fault
-from schemas.references import REFERENCES, ExtractionFields, check_reference
+from schemas.references import REFERENCES, ExtractionFields, check_reference, knows_anything
 from schemas.store.column_map import IDENTITIES, PROMPT, MappedPrompts, did_you_mean, reference_fields
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
@@ -20,7 +20,7 @@ from tasks.commerce.extraction.review_reading import known_by_words
 from tasks.commerce.inputs import TaskInputs
 from tasks.commerce.text.json_fields import sentiment_of
 from tasks.commerce.text.wordings import read_wording
-from tasks.synthesize.own.cells import Cells, as_flags, as_identifiers, as_numbers, as_whole_numbers
+from tasks.synthesize.own.cells import ColumnCells, as_flags, as_identifiers, as_numbers, as_whole_numbers
 from tasks.synthesize.own.opened import NO_TABLES, OwnFiles
 
 SOURCE: Final = "files"
@@ -52,7 +52,7 @@ class _Candidates:
     inputs: Mapping[str, Sequence[Any]]
     known: Mapping[str, Sequence[Any]]
     identities: Mapping[str, Sequence[str | None]]
-    place: Cells
+    place: ColumnCells
     """Any column, to name a row by."""
     model: type[TaskInputs]
 
@@ -61,6 +61,8 @@ def own_prompts(
     own: OwnFiles, task: TaskName, count: int, generator: random.Random, skipped: Skipped
 ) -> Iterator[PromptRow]:
     """Yield at most `count` prompts of a task from the rows that are some, in random order, each in one wording.
+
+    Those of which something of the right answer is known come first: the others only where there are too few.
 
     Args:
         own: The shop's files.
@@ -77,6 +79,7 @@ def own_prompts(
     if made and task == "sql_qa" and not own.column_map.tables:
         raise InputError(f"{found[0].file.path} has rows of sql_qa, and {NO_TABLES}")
     generator.shuffle(made)
+    made.sort(key=lambda row: not knows_anything(row.reference))
     yield from made[:count]
 
 
@@ -118,8 +121,8 @@ def _is_of_task(own: OwnFiles, file: MappedPrompts, task: TaskName) -> pl.Series
     return named == task
 
 
-def _only(cells: Cells, rows: pl.Series) -> Cells:
-    return Cells(cells.texts.set(~rows, None), cells.place, cells.lines, cells.typed)
+def _only(cells: ColumnCells, rows: pl.Series) -> ColumnCells:
+    return ColumnCells(cells.texts.set(~rows, None), cells.place, cells.lines, cells.typed)
 
 
 def _model_of_fields(task: TaskName) -> Mapping[str, Any]:
@@ -153,7 +156,7 @@ def _parts(annotation: Any) -> tuple[set[Any], set[Any]]:
     return origins, leaves
 
 
-def _values(cells: Cells, kind: Kind, file: MappedPrompts) -> list[Any]:
+def _values(cells: ColumnCells, kind: Kind, file: MappedPrompts) -> list[Any]:
     if kind == "flag":
         return as_flags(cells).to_list()
     if kind == "number":

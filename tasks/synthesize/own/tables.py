@@ -13,7 +13,7 @@ from schemas.tables.table_check import table_faults
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import fold
 from tasks.synthesize.own.cells import (
-    Cells,
+    ColumnCells,
     DateOrder,
     as_flags,
     as_identifiers,
@@ -108,7 +108,7 @@ def _read_table(own: OwnFiles, file: MappedTableFile) -> pl.DataFrame:
     return _in_time(file.table, read.with_columns(absent).select(ROW, *schema))
 
 
-def _typed(ours: str, cells: Cells, kind: Any, file: MappedTableFile, order: DateOrder | None) -> pl.Series:
+def _typed(ours: str, cells: ColumnCells, kind: Any, file: MappedTableFile, order: DateOrder | None) -> pl.Series:
     if kind == pl.Datetime:
         return as_moments(cells, order)
     if kind == pl.Int64:
@@ -120,7 +120,7 @@ def _typed(ours: str, cells: Cells, kind: Any, file: MappedTableFile, order: Dat
     return _text(ours, cells)
 
 
-def _text(ours: str, cells: Cells) -> pl.Series:
+def _text(ours: str, cells: ColumnCells) -> pl.Series:
     if ours.startswith("review_"):
         return cells.texts
     if ours == "main_complaint":

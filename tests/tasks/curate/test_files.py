@@ -116,3 +116,10 @@ def test_paraphrases_follow_their_renamed_parents_into_splits_and_quarantine(tmp
     write_splits(shards(tmp_path / "work", rows, set(), 2), decided, {parent.prompt_id: "0" * 64}, tmp_path / "out")
     assert read_prompt_table(split_file(tmp_path / "out", "train"))["parent_id"].to_list() == ["0" * 64, "1" * 64]
     assert pl.read_parquet(tmp_path / "out" / "quarantine.parquet")["parent_id"].to_list() == ["0" * 64]
+
+
+def test_rows_of_which_nothing_is_known_are_counted_where_they_are(tmp_path: Path) -> None:
+    untold = prompt_row("push", "Anuncie algo", {"product": None, "offer": None})
+    decided = decisions(("test", None, None), ("train", None, None))
+    counts = write_splits(shards(tmp_path / "work", [untold, ROWS[0]], set(), 2), decided, {}, tmp_path / "out")
+    assert counts.untold == Counter({("test", "push"): 1})

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -303,6 +304,17 @@ def test_a_model_that_lost_general_instructions_is_held_and_every_report_says_so
         text = (tmp_path / "evaluation" / name).read_text(encoding="utf-8")
         assert "Did it forget Portuguese?" in text
         assert f"tuned follows {180 // every} of 180 where base follows 90" in text
+
+
+def test_prompts_without_a_reference_are_in_no_score_and_the_gate_names_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    untold = [replace(row, reference={"polarity": None, "score": None}) for row in ROWS[:3]]
+    monkeypatch.setattr(f"{__name__}.ROWS", (*untold, *ROWS[3:]))
+    gate = run(tmp_path, {1: 12}, chosen=1).gate
+    assert report(tmp_path)["tasks"]["sentiment"]["n_prompts"] == len(ROWS) - 3
+    assert len(scores(tmp_path, "tuned")) == len(ROWS) - 3
+    assert gate.reasons[-1] == "3 of 12 test prompts of sentiment have no reference and count for nothing"
 
 
 def test_without_general_instructions_nothing_is_said_of_them(tmp_path: Path) -> None:

@@ -76,6 +76,13 @@ def test_the_majority_takes_each_field_by_itself() -> None:
     assert json.loads(found["majority"].says["sentiment"]) == {"polarity": "negative", "score": 5}
 
 
+def test_prompts_of_which_nothing_is_known_choose_no_baseline() -> None:
+    untold = [prompt_row("sentiment", f"Avaliação: {n}", {"polarity": None, "score": None}) for n in range(9)]
+    told = [prompt_row("sentiment", "Avaliação: ruim", {"polarity": "negative", "score": 1})]
+    found = {each.name: each for each in baselines([*untold, *told], answered(told), lambda rollout: 0.0, 1)}
+    assert json.loads(found["constant"].says["sentiment"]) == {"polarity": "negative", "score": 1}
+
+
 def test_the_same_seed_chooses_the_same_and_a_task_without_training_prompts_has_an_echo_alone() -> None:
     first, second = (baselines(reviews(0), answered(reviews(500)), reward, 7) for _ in range(2))
     assert first == second

@@ -37,6 +37,11 @@ def test_examples_differ_in_their_answers_and_are_the_same_for_one_seed() -> Non
     assert max(len(row.prompt) for row in chosen) <= sorted(len(row.prompt) for row in rows)[5]
 
 
+def test_a_prompt_of_which_nothing_is_known_is_no_example() -> None:
+    told = prompt_row("push", "Um pedido comprido demais para vir antes")
+    assert choose_shots([prompt_row("push", "Pedido", {"product": None, "offer": None}), told], 2, 5) == [told]
+
+
 def test_an_example_is_a_prompt_with_the_answer_of_its_reference() -> None:
     row = prompt_row("push", "Pedido 1")
     shown = with_shots(PromptCandidate("own", 0, "Escreva."), [row])

@@ -82,6 +82,13 @@ def test_the_same_seed_draws_the_same_rows_and_no_more_than_asked(tmp_path: Path
     assert len(first) == 9
 
 
+def test_rows_with_a_reference_are_taken_before_others(tmp_path: Path) -> None:
+    line = '{{"texto": "texto {0}", "id": "{0}", "cliente": "c", "nota": {1}}}\n'
+    text = "".join(line.format(number, 3 if number < 4 else "null") for number in range(40))
+    rows, _ = prompts(tmp_path, SENTIMENT.format("jsonl"), "sentiment", text, count=5)
+    assert [row.reference["score"] is None for row in rows].count(True) == 1
+
+
 def test_two_texts_of_one_review_are_refused(tmp_path: Path) -> None:
     text = (
         '{"texto": "bom", "id": "a", "cliente": 1, "nota": 5}\n{"texto": "ruim", "id": "a", "cliente": 1, "nota": 1}\n'

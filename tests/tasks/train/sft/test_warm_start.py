@@ -14,12 +14,14 @@ from safetensors.torch import save_file
 
 from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.errors import InputError
+from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import TASKS
 from tasks.policy.generate import as_messages
 from tasks.policy.load import load_tokenizer
 from tasks.policy.published import PUBLISHED_FILE
 from tasks.policy.stand_in import FOLDER
 from tasks.train.sft import warm_start
+from tests.tasks.curate.prompt_rows import prompt_row
 from tests.tasks.train.small_warm_start import GENERAL, ROWS, make_base, weights_of, write_dataset
 
 
@@ -237,7 +239,10 @@ def test_too_little_memory_names_what_to_lower(
         make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=1, batch_size=4))
 
 
-def test_an_empty_training_split_is_refused(published: Path, tmp_path: Path) -> None:
-    write_dataset(tmp_path, [], [])
+@pytest.mark.parametrize("rows", [[], [prompt_row("push", "Anuncie algo", {"product": None, "offer": None})]])
+def test_a_training_split_without_a_reference_is_refused(
+    published: Path, tmp_path: Path, rows: list[PromptRow]
+) -> None:
+    write_dataset(tmp_path, rows, [])
     with pytest.raises(InputError, match="has no training prompts"):
         make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=1))
