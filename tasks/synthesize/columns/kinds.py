@@ -98,7 +98,7 @@ def _are_taxpayers(cells: pl.Series) -> bool:
     if bare.len() < cells.len() / 2:
         return False
     some = bare.head(_CHECKED)
-    return sum(cpf.is_valid(cell) or cnpj.is_valid(cell) for cell in some) >= some.len() / 2
+    return sum(bool(cpf.is_valid(cell) or cnpj.is_valid(cell)) for cell in some) >= some.len() / 2
 
 
 def _some(cells: pl.Series) -> pl.Series:
