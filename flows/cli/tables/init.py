@@ -5,8 +5,8 @@ from typing import Final
 
 from flows.runtime.console import print_table, say
 from schemas.shown_text import as_shown
-from tasks.synthesize.columns.choices import Choice
-from tasks.synthesize.columns.profile import Plan
+from tasks.synthesize.columns.choices import ColumnChoice
+from tasks.synthesize.columns.profile import ShopPlan
 from tasks.synthesize.columns.recognize import Recognized
 from tasks.synthesize.columns.undecided import undecided
 
@@ -40,7 +40,7 @@ def print_files(recognized: Recognized) -> None:
                 say(as_shown(f"  {what}: {_some(columns)}"))
 
 
-def print_tasks(planned: Plan) -> None:
+def print_tasks(planned: ShopPlan) -> None:
     """Print which tasks can be trained, and what the others lack."""
     print_table(
         "Tasks that these files can train",
@@ -53,7 +53,7 @@ def print_tasks(planned: Plan) -> None:
     )
 
 
-def _pair(choice: Choice) -> str:
+def _pair(choice: ColumnChoice) -> str:
     return choice.ours if choice.ours == choice.theirs else f"{choice.ours} = {choice.theirs}"
 
 

@@ -6,15 +6,16 @@ from typing import Final
 
 import polars as pl
 
-from tasks.synthesize.columns.kinds import expected, is_personal, looks_like
-from tasks.synthesize.columns.names import Names, Ranked, folded
+from tasks.synthesize.columns.kinds import expected, looks_like
+from tasks.synthesize.columns.look import LookedFile
+from tasks.synthesize.columns.names import ColumnNames, Ranked, folded
 
 MOST_VALUES: Final = 40
 """Different values of a status, beyond which it is none."""
 
 
 @dataclass(frozen=True)
-class Choice:
+class ColumnChoice:
     """A column of the file for one of ours."""
 
     ours: str
@@ -29,41 +30,30 @@ class Choice:
     """Our value, by the file's, where they differ."""
 
 
-def personal_columns(cells: pl.DataFrame, names: Names) -> tuple[str, ...]:
-    """Return the columns with personal data, by their names or their cells; those that may identify a person first."""
-    found = [column for column in cells.columns if folded(column) in names.personal or is_personal(cells[column])]
-    last = len(names.identities)
-    return tuple(sorted(found, key=lambda column: names.identities.get(folded(column), last)))
-
-
-def identity_of(cells: pl.DataFrame, names: Names) -> Choice | None:
+def identity_of(file: LookedFile, names: ColumnNames) -> ColumnChoice | None:
     """Return the personal column by which a file's rows are one person's; None without one."""
-    for column in personal_columns(cells, names):
-        if folded(column) in names.identities and cells[column].null_count() < cells.height:
-            return Choice("customer_id", column, "a person's own number or address, replaced by a keyed hash")
+    for column in file.personal:
+        if folded(column) in names.identities and file.cells[column].null_count() < file.cells.height:
+            return ColumnChoice("customer_id", column, "a person's own number or address, replaced by a keyed hash")
     return None
 
 
-def choose(
-    cells: pl.DataFrame, wanted: Mapping[str, Ranked], names: Names, unused: Collection[str] | None = None
-) -> dict[str, Choice]:
+def choose(file: LookedFile, wanted: Mapping[str, Ranked], names: ColumnNames) -> dict[str, ColumnChoice]:
     """Return the choice for each of our columns that the file seems to have.
 
     Args:
-        cells: The file's cells.
+        file: The file; its columns with personal data are not chosen.
         wanted: Known names of each column of ours.
         names: All known names.
-        unused: The file's columns that may be chosen; all but those with personal data where None.
     """
-    personal = personal_columns(cells, names)
-    open_columns = [column for column in unused or cells.columns if column not in personal]
+    open_columns = [column for column in file.cells.columns if column not in file.personal]
     named = [
-        (rank, _judged(ours, column, cells[column], names))
+        (rank, _judged(ours, column, file.cells[column], names))
         for ours, ranks in wanted.items()
         for column in open_columns
         if (rank := ranks.get(folded(column))) is not None
     ]
-    chosen: dict[str, Choice] = {}
+    chosen: dict[str, ColumnChoice] = {}
     taken: set[str] = set()
     # What the cells bear out goes first: `Avaliação` may be the stars or the text.
     for _, choice in sorted(named, key=lambda pair: (not pair[1].sure, pair[0])):
@@ -74,18 +64,18 @@ def choose(
     return {ours: chosen[ours] for ours in wanted if ours in chosen}
 
 
-def _judged(ours: str, column: str, cells: pl.Series, names: Names) -> Choice:
+def _judged(ours: str, column: str, cells: pl.Series, names: ColumnNames) -> ColumnChoice:
     kind = expected(ours)
     if cells.null_count() == cells.len():
-        return Choice(ours, column, "by its name, but every cell is empty", sure=False)
+        return ColumnChoice(ours, column, "by its name, but every cell is empty", sure=False)
     if ours in names.values:
-        return _translated(Choice(ours, column, "by its name"), cells, names)
+        return _translated(ColumnChoice(ours, column, "by its name"), cells, names)
     if kind is not None and not looks_like(cells, kind):
-        return Choice(ours, column, f"by its name, but its cells are not {kind}", sure=False)
-    return Choice(ours, column, f"by its name, and its cells are {kind}" if kind else "by its name")
+        return ColumnChoice(ours, column, f"by its name, but its cells are not {kind}", sure=False)
+    return ColumnChoice(ours, column, f"by its name, and its cells are {kind}" if kind else "by its name")
 
 
-def _translated(choice: Choice, cells: pl.Series, names: Names) -> Choice:
+def _translated(choice: ColumnChoice, cells: pl.Series, names: ColumnNames) -> ColumnChoice:
     """Return a choice with our value for each of the file's, or not sure where one is unknown."""
     known = names.values[choice.ours]
     found = cells.drop_nulls().unique().sort().to_list()
@@ -100,14 +90,13 @@ def _translated(choice: Choice, cells: pl.Series, names: Names) -> Choice:
     return replace(choice, why="by its name, and all its values are known", values=different)
 
 
-def guessed(cells: pl.DataFrame, wanted: Collection[str], names: Names, unused: Collection[str]) -> Iterator[Choice]:
+def guessed(file: LookedFile, wanted: Collection[str], unused: Collection[str]) -> Iterator[ColumnChoice]:
     """Yield columns whose cells alone look like ours, where one column does; none of them is sure."""
-    personal = personal_columns(cells, names)
     for ours in wanted:
         kind = expected(ours)
         if kind in {"dates", "stars from 1 to 5", "texts"}:
-            alike = [name for name in unused if name not in personal and looks_like(cells[name], kind)]
+            open_columns = [name for name in unused if name not in file.personal]
+            alike = [name for name in open_columns if looks_like(file.cells[name], kind)]
             if len(alike) == 1:
-                yield Choice(
-                    ours, alike[0], f"the only column whose cells are {kind}, and its name tells nothing", sure=False
-                )
+                why = f"the only column whose cells are {kind}, and its name tells nothing"
+                yield ColumnChoice(ours, alike[0], why, sure=False)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tasks.synthesize.columns.choices import Choice
-from tasks.synthesize.columns.recognize import Recognized, Section
+from tasks.synthesize.columns.choices import ColumnChoice
+from tasks.synthesize.columns.recognize import MapSection, Recognized
 from tasks.synthesize.columns.undecided import undecided
 
 _HEAD: Final = """\
@@ -28,7 +28,7 @@ def column_map_text(recognized: Recognized, folder: Path) -> str:
     return "\n\n".join([_HEAD.rstrip(), *parts]) + "\n"
 
 
-def _section(section: Section, folder: Path) -> Iterator[str]:
+def _section(section: MapSection, folder: Path) -> Iterator[str]:
     kind = "tables" if section.is_table else "prompts"
     # A section that is not sure as a whole would be refused without the columns that are to be confirmed.
     mark = "" if section.is_sure else "# "
@@ -53,7 +53,7 @@ def _section(section: Section, folder: Path) -> Iterator[str]:
             yield from (f"{comment}{_quoted(theirs)} = {_quoted(ours)}" for theirs, ours in choice.values.items())
 
 
-def _line(choice: Choice, mark: str) -> str:
+def _line(choice: ColumnChoice, mark: str) -> str:
     line = f"{choice.ours} = {_quoted(choice.theirs)}"
     return f"{mark}{line}  # {choice.why}" if choice.sure else f"# {line}  # confirm: {choice.why}"
 

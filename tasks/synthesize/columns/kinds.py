@@ -34,8 +34,9 @@ _PATTERNS: Final[Mapping[str, str]] = {
     "texts": r"\p{L}{2,}\s+\S*\p{L}{2,}",
 }
 _NAME: Final = r"^\p{L}[\p{L}'.-]*(?: \p{L}[\p{L}'.-]*)+$"
+_IDS: Final = "ids"
 _EXPECTED: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("customer_id", "customer_unique_id", "seller_id"), "ids, but names"),
+    **dict.fromkeys(("order_id", "customer_id", "customer_unique_id", "review_id", "seller_id"), _IDS),
     "order_approved_at": "dates",
     **dict.fromkeys(("review_score", "score", "rating", "last_rating"), "stars from 1 to 5"),
     **dict.fromkeys(("price", "freight_value", "payment_value", "spent", "mean_rating"), "numbers"),
@@ -55,6 +56,8 @@ _PERSONAL: Final = (
     r"^\d{3}\.\d{3}\.\d{3}-\d{2}$|^\d{2}\.\d{3}\.\d{3}/\d{4}-\d{2}$",
     r"^(?:\+?55)?\s*\(?\d{2}\)?\s*9?\d{4}-\d{4}$|^\+55\d{10,11}$",
 )
+_CHECKED: Final = 100
+"""Numbers whose check digits are looked at."""
 _SHORTEST_TEXT: Final = 20
 """Mean characters of what people write, in contrast to names and codes."""
 
@@ -71,9 +74,9 @@ def looks_like(cells: pl.Series, kind: str) -> bool:
     some = _some(cells)
     if some.is_empty() or (kind == "texts" and _mean_length(some) < _SHORTEST_TEXT):
         return False
-    if kind == "ids, but names":
+    if kind == _IDS:
         # Two people may have one name, and a name is nobody's id.
-        return _share(some, _NAME) < 0.5
+        return _share(some, _NAME) < 0.5 and _share(some, _PATTERNS["texts"]) < 0.5
     # Some reviews are one word.
     needed = ENOUGH if kind != "texts" else 0.6
     return _share(some, _PATTERNS[kind]) >= needed
@@ -82,7 +85,20 @@ def looks_like(cells: pl.Series, kind: str) -> bool:
 def is_personal(cells: pl.Series) -> bool:
     """Return whether cells are e-mail addresses, numbers of identity documents, or telephone numbers."""
     some = _some(cells)
-    return not some.is_empty() and max(_share(some, pattern) for pattern in _PERSONAL) >= 0.5
+    if some.is_empty():
+        return False
+    return max(_share(some, pattern) for pattern in _PERSONAL) >= 0.5 or _are_taxpayers(some)
+
+
+def _are_taxpayers(cells: pl.Series) -> bool:
+    """Return whether numbers without punctuation have the check digits of CPF or CNPJ, as one in a hundred would."""
+    from stdnum.br import cnpj, cpf
+
+    bare = cells.filter(cells.str.contains(r"^(?:\d{11}|\d{14})$"))
+    if bare.len() < cells.len() / 2:
+        return False
+    some = bare.head(_CHECKED)
+    return sum(bool(cpf.is_valid(cell) or cnpj.is_valid(cell)) for cell in some) >= some.len() / 2
 
 
 def _some(cells: pl.Series) -> pl.Series:

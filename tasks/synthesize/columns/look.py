@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,8 @@ from polars.exceptions import PolarsError
 from schemas.errors import InputError
 from schemas.store.column_map import FORMATS
 from schemas.tables.delimited import read_delimited
+from tasks.synthesize.columns.kinds import is_personal
+from tasks.synthesize.columns.names import folded, read_names
 from tasks.synthesize.own.rows import JSON_LINES, LONGEST_LINE, PARQUET, read_rows
 
 OF_DATA: Final = tuple(ending for ending in FORMATS if ending != ".txt")
@@ -32,6 +35,18 @@ class LookedFile:
     """Its columns as texts; null where a cell is empty."""
     nested: tuple[str, ...] = ()
     """Keys of a file of JSON Lines that hold objects, which no column map names."""
+
+    @cached_property
+    def personal(self) -> tuple[str, ...]:
+        """Return the columns with personal data, by name or by cells; those that may identify a person first."""
+        names = read_names()
+        found = [
+            column
+            for column in self.cells.columns
+            if folded(column) in names.personal or is_personal(self.cells[column])
+        ]
+        last = len(names.identities)
+        return tuple(sorted(found, key=lambda column: names.identities.get(folded(column), last)))
 
 
 def find_files(paths: Sequence[Path]) -> tuple[Path, ...]:

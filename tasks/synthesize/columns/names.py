@@ -21,7 +21,7 @@ Ranked = Mapping[str, int]
 
 
 @dataclass(frozen=True)
-class Names:
+class ColumnNames:
     """All known names, folded."""
 
     tables: Mapping[TableName, Mapping[str, Ranked]]
@@ -45,11 +45,11 @@ def folded(name: str) -> str:
 
 
 @cache
-def read_names() -> Names:
+def read_names() -> ColumnNames:
     """Return the known names."""
     document = tomllib.loads((FOLDER / "names.toml").read_text(encoding="utf-8"))
     listed = document["tables"]
-    return Names(
+    return ColumnNames(
         tables=cast("Mapping[TableName, Mapping[str, Ranked]]", _ranked(listed, listed)),
         prompts=_ranked(document["prompts"], listed),
         references=_ranked(document["references"], listed),

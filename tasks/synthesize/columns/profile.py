@@ -8,7 +8,7 @@ from typing import Final
 from schemas.config.config import Config
 from schemas.store.mapped_tables import NEEDED_BY_TASK
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.synthesize.columns.recognize import READS_REVIEWS, Recognized, Section, required_inputs
+from tasks.synthesize.columns.recognize import READS_REVIEWS, MapSection, Recognized, required_inputs
 
 FEWEST: Final = 60
 """Rows of a task below which it is left out: its test split would say nothing."""
@@ -39,7 +39,7 @@ class TaskPlan:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ShopPlan:
     """What the files give for all tasks, and sizes of splits that fit."""
 
     tasks: tuple[TaskPlan, ...]
@@ -57,7 +57,7 @@ class Plan:
         return tuple(plan.task for plan in self.tasks if plan.count)
 
 
-def plan(recognized: Recognized, local: Config) -> Plan:
+def plan(recognized: Recognized, local: Config) -> ShopPlan:
     """Return how many prompts of each task to make.
 
     Args:
@@ -66,7 +66,7 @@ def plan(recognized: Recognized, local: Config) -> Plan:
     """
     tasks = tuple(_of_task(task, recognized, local.synthesize.counts.get(task, 0)) for task in TASK_NAMES)
     fewest = min((each.count for each in tasks if each.count), default=FEWEST)
-    return Plan(
+    return ShopPlan(
         tasks,
         validation=_held_out(tasks, _VALIDATED, local.curate.validation_rows),
         test=_held_out(tasks, _TESTED, local.curate.test_rows),
@@ -74,7 +74,7 @@ def plan(recognized: Recognized, local: Config) -> Plan:
     )
 
 
-def profile_text(planned: Plan, confirmed: Plan, column_map: Path) -> str:
+def profile_text(planned: ShopPlan, confirmed: ShopPlan, column_map: Path) -> str:
     """Return the profile.
 
     Args:
@@ -111,7 +111,7 @@ def _held_out(tasks: Sequence[TaskPlan], share: float, most: Callable[[TaskName]
     return {each.task: min(max(2, int(share * each.count)), most(each.task)) for each in tasks}
 
 
-def _counts(planned: Plan) -> str:
+def _counts(planned: ShopPlan) -> str:
     return _by_task({each.task: each.count for each in planned.tasks})
 
 
@@ -145,12 +145,12 @@ def _of_task(task: TaskName, recognized: Recognized, most: int) -> TaskPlan:
     return TaskPlan(task, None, 0 if missing else most, missing)
 
 
-def _different(section: Section) -> int:
+def _different(section: MapSection) -> int:
     inputs = [choice.theirs for choice in section.columns if choice.sure and not choice.ours.endswith("_id")]
     return section.file.cells.select(inputs).drop_nulls(inputs[0]).unique().height
 
 
-def _texts(section: Section, ours: str) -> int:
+def _texts(section: MapSection, ours: str) -> int:
     column = section.column(ours)
     return 0 if column is None else section.file.cells[column].drop_nulls().n_unique()
 

@@ -8,9 +8,9 @@ from schemas.store.column_map import reference_fields
 from schemas.store.mapped_tables import MAPPED_TABLES, TableName
 from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
-from tasks.synthesize.columns.choices import Choice, choose, guessed, identity_of, personal_columns
+from tasks.synthesize.columns.choices import ColumnChoice, choose, guessed, identity_of
 from tasks.synthesize.columns.look import LookedFile
-from tasks.synthesize.columns.names import Names, read_names
+from tasks.synthesize.columns.names import ColumnNames, read_names
 from tasks.synthesize.columns.shipped import ShippedMap, shipped_map_of
 
 READS_REVIEWS: Final[tuple[TaskName, ...]] = ("extraction", "sentiment")
@@ -24,7 +24,7 @@ GUESSED: Final[Mapping[TableName, tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True)
-class Section:
+class MapSection:
     """A `[[tables]]` or `[[prompts]]` of the column map."""
 
     name: str
@@ -35,15 +35,15 @@ class Section:
     """The file."""
     needed: tuple[str, ...]
     """Our columns that it cannot be without."""
-    columns: tuple[Choice, ...]
+    columns: tuple[ColumnChoice, ...]
     """Choices of our columns."""
-    reference: tuple[Choice, ...] = ()
+    reference: tuple[ColumnChoice, ...] = ()
     """Choices of the reference's fields."""
     shipped: str | None = None
     """The shipped map that it is from."""
 
     @property
-    def choices(self) -> tuple[Choice, ...]:
+    def choices(self) -> tuple[ColumnChoice, ...]:
         """Return all choices."""
         return self.columns + self.reference
 
@@ -53,7 +53,7 @@ class Section:
         return all(choice.sure for choice in self.columns if choice.ours in self.needed)
 
     @property
-    def confirmed(self) -> "Section":
+    def confirmed(self) -> "MapSection":
         """Return the section with every choice confirmed."""
         columns, reference = (
             tuple(replace(choice, sure=True) for choice in choices) for choices in (self.columns, self.reference)
@@ -70,13 +70,13 @@ class Recognized:
     """What was found in all files."""
 
     files: tuple[LookedFile, ...]
-    sections: tuple[Section, ...]
+    sections: tuple[MapSection, ...]
 
-    def table(self, name: str) -> Section | None:
+    def table(self, name: str) -> MapSection | None:
         """Return the section of a table, where it is sure."""
         return next((each for each in self.sections if each.is_table and each.name == name and each.is_sure), None)
 
-    def prompts(self, task: TaskName) -> tuple[Section, ...]:
+    def prompts(self, task: TaskName) -> tuple[MapSection, ...]:
         """Return the sections whose rows are prompts of a task, where they are sure."""
         return tuple(each for each in self.sections if not each.is_table and each.name == task and each.is_sure)
 
@@ -88,19 +88,18 @@ class Recognized:
     def unused(self, file: LookedFile) -> tuple[str, ...]:
         """Return a file's columns that are in no section, and have no personal data."""
         named = {choice.theirs for section in self.sections if section.file is file for choice in section.choices}
-        personal = personal_columns(file.cells, read_names())
-        return tuple(name for name in file.cells.columns if name not in named and name not in personal)
+        return tuple(name for name in file.cells.columns if name not in named and name not in file.personal)
 
     def personal(self, file: LookedFile) -> tuple[str, ...]:
         """Return a file's columns with personal data that are not mapped."""
         named = {choice.theirs for section in self.sections if section.file is file for choice in section.choices}
-        return tuple(name for name in personal_columns(file.cells, read_names()) if name not in named)
+        return tuple(name for name in file.personal if name not in named)
 
 
 def recognize(files: Sequence[LookedFile]) -> Recognized:
     """Recognise the columns of some files."""
     names = read_names()
-    found: list[Section] = []
+    found: list[MapSection] = []
     for file in files:
         shipped = shipped_map_of(file, names)
         found += _shipped_sections(file, shipped) if shipped else _table_sections(file, names)
@@ -115,27 +114,27 @@ def required_inputs(task: TaskName) -> tuple[str, ...]:
     return tuple(name for name, inputs in TASKS[task].inputs.model_fields.items() if inputs.is_required())
 
 
-def _shipped_sections(file: LookedFile, shipped: ShippedMap) -> Iterator[Section]:
+def _shipped_sections(file: LookedFile, shipped: ShippedMap) -> Iterator[MapSection]:
     for table, choices in shipped.tables.items():
-        yield Section(table, True, file, MAPPED_TABLES[table].needed, choices, shipped=shipped.name)
+        yield MapSection(table, True, file, MAPPED_TABLES[table].needed, choices, shipped=shipped.name)
 
 
-def _table_sections(file: LookedFile, names: Names) -> Iterator[Section]:
+def _table_sections(file: LookedFile, names: ColumnNames) -> Iterator[MapSection]:
     for table, wanted in names.tables.items():
-        chosen = choose(file.cells, wanted, names)
+        chosen = choose(file, wanted, names)
         needed = MAPPED_TABLES[table].needed
         missing = [name for name in needed if name not in chosen]
         if missing and len(missing) < len(needed):
             taken = {choice.theirs for choice in chosen.values()}
             unused = [name for name in file.cells.columns if name not in taken]
-            chosen |= {choice.ours: choice for choice in guessed(file.cells, GUESSED.get(table, ()), names, unused)}
+            chosen |= {choice.ours: choice for choice in guessed(file, GUESSED.get(table, ()), unused)}
         if all(name in chosen for name in needed):
-            yield Section(table, True, file, needed, tuple(chosen.values()))
+            yield MapSection(table, True, file, needed, tuple(chosen.values()))
 
 
-def _one_file_each(found: Sequence[Section]) -> tuple[Section, ...]:
+def _one_file_each(found: Sequence[MapSection]) -> tuple[MapSection, ...]:
     """Return of each table the section that says most, and no table without those that it names."""
-    best: dict[str, Section] = {}
+    best: dict[str, MapSection] = {}
     for section in found:
         rival = best.get(section.name)
         if rival is None or _worth(section) > _worth(rival):
@@ -144,55 +143,57 @@ def _one_file_each(found: Sequence[Section]) -> tuple[Section, ...]:
         return ()
     orders = best["orders"]
     if not orders.shipped:
-        best |= {section.name: section for section in _with_persons(orders, best.get("customers"))}
+        customers = best.pop("customers", None)
+        best |= {section.name: section for section in _with_persons(orders, customers)}
     for table in NAMED_BY_OTHERS:
         if table in best and not _says_more_than_its_key(best[table]):
             del best[table]
     return tuple(best[table] for table in MAPPED_TABLES if table in best)
 
 
-def _says_more_than_its_key(section: Section) -> bool:
+def _says_more_than_its_key(section: MapSection) -> bool:
     return any(choice.ours not in section.needed for choice in section.columns)
 
 
-def _worth(section: Section) -> tuple[int, int]:
+def _worth(section: MapSection) -> tuple[int, int]:
     return sum(choice.sure for choice in section.columns), -len(section.file.cells.columns)
 
 
-def _with_persons(orders: Section, customers: Section | None) -> Iterator[Section]:
+def _with_persons(orders: MapSection, customers: MapSection | None) -> Iterator[MapSection]:
     """Return the orders and their customers, by a number of the shop's or else by one of the person's own."""
     names = read_names()
-    if customers is not None and customers.file is not orders.file:
-        person = identity_of(customers.file.cells, names)
+    known = next((choice for choice in orders.columns if choice.ours == "customer_id"), None)
+    # Without an order's customer nothing joins a file of customers to it.
+    if customers is not None and customers.file is not orders.file and known is not None:
+        person = identity_of(customers.file, names)
         if customers.column("customer_unique_id") is None and person is not None:
             customers = replace(customers, columns=(*customers.columns, replace(person, ours="customer_unique_id")))
         yield customers
         return
-    cells = orders.file.cells
-    known = next((choice for choice in orders.columns if choice.ours == "customer_id"), None)
-    person = known if known is not None and known.sure else identity_of(cells, names) or known
-    if person is None:
-        return
+    person = known if known is not None and known.sure else identity_of(orders.file, names) or known
     order = next(choice for choice in orders.columns if choice.ours == "order_id")
     own = replace(order, ours="customer_id", why="each order's own, for its person may move")
     others = {ours: ranks for ours, ranks in names.tables["customers"].items() if not ours.endswith("_id")}
-    places = choose(cells, others, names)
+    places = choose(orders.file, others, names)
+    persons = () if person is None else (replace(person, ours="customer_unique_id"),)
+    if not persons and not places:
+        return
     yield replace(orders, columns=(*(c for c in orders.columns if c.ours != "customer_id"), own))
-    columns = (own, replace(person, ours="customer_unique_id"), *places.values())
-    yield Section("customers", True, orders.file, MAPPED_TABLES["customers"].needed, columns)
+    columns = (own, *persons, *places.values())
+    yield MapSection("customers", True, orders.file, MAPPED_TABLES["customers"].needed, columns)
 
 
-def _prompt_sections(file: LookedFile, names: Names) -> Iterator[Section]:
+def _prompt_sections(file: LookedFile, names: ColumnNames) -> Iterator[MapSection]:
     for group, wanted in names.prompts.items():
         tasks = READS_REVIEWS if group == "review" else (cast("TaskName", group),)
-        chosen = choose(file.cells, wanted, names)
+        chosen = choose(file, wanted, names)
         if group == "review" and not chosen:
-            chosen = {c.ours: c for c in guessed(file.cells, ["review"], names, file.cells.columns)}
+            chosen = {c.ours: c for c in guessed(file, ["review"], file.cells.columns)}
         for task in tasks:
             if all(name in chosen for name in required_inputs(task)):
-                reference = choose(file.cells, _of_task(names.references.get(group, {}), task), names)
+                reference = choose(file, _of_task(names.references.get(group, {}), task), names)
                 inputs = {choice.theirs for choice in chosen.values()}
-                yield Section(
+                yield MapSection(
                     task,
                     False,
                     file,
@@ -206,15 +207,15 @@ def _of_task(wanted: Mapping[str, Mapping[str, int]], task: TaskName) -> Mapping
     return {field: ranks for field, ranks in wanted.items() if field in reference_fields(task)}
 
 
-def _identities(file: LookedFile, names: Names) -> tuple[Choice, ...]:
+def _identities(file: LookedFile, names: ColumnNames) -> tuple[ColumnChoice, ...]:
     """Return the columns that say of whom and of what a prompt is."""
     wanted = {
         "customer_id": names.tables["orders"]["customer_id"],
         "order_id": names.tables["orders"]["order_id"],
         "review_id": names.tables["reviews"]["review_id"],
     }
-    chosen = choose(file.cells, wanted, names)
-    person = identity_of(file.cells, names)
+    chosen = choose(file, wanted, names)
+    person = identity_of(file, names)
     if "customer_id" not in chosen and person is not None:
         chosen["customer_id"] = person
     return tuple(chosen.values())

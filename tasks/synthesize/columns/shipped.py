@@ -6,10 +6,10 @@ from functools import cache
 
 from schemas.store.column_map import ColumnMap, read_column_map
 from schemas.store.mapped_tables import MAPPED_TABLES, TableName
-from tasks.synthesize.columns.choices import Choice
+from tasks.synthesize.columns.choices import ColumnChoice
 from tasks.synthesize.columns.kinds import expected, looks_like
 from tasks.synthesize.columns.look import LookedFile
-from tasks.synthesize.columns.names import FOLDER, Names, folded
+from tasks.synthesize.columns.names import FOLDER, ColumnNames, folded
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class ShippedMap:
 
     name: str
     """Name of the system."""
-    tables: Mapping[TableName, tuple[Choice, ...]]
+    tables: Mapping[TableName, tuple[ColumnChoice, ...]]
     """Choices of each table."""
 
 
@@ -29,13 +29,13 @@ def shipped_maps() -> Mapping[str, ColumnMap]:
     return {file.stem: read_column_map(file) for file in files}
 
 
-def shipped_map_of(file: LookedFile, names: Names) -> ShippedMap | None:
+def shipped_map_of(file: LookedFile, names: ColumnNames) -> ShippedMap | None:
     """Return the shipped map whose header a file has, that of most columns; None without one."""
     found = [each for name, document in shipped_maps().items() if (each := _fitted(name, document, file, names))]
     return max(found, key=lambda each: sum(map(len, each.tables.values())), default=None)
 
 
-def _fitted(name: str, document: ColumnMap, file: LookedFile, names: Names) -> ShippedMap | None:
+def _fitted(name: str, document: ColumnMap, file: LookedFile, names: ColumnNames) -> ShippedMap | None:
     spelled = {folded(column): column for column in file.cells.columns}
     tables = {}
     for table in document.tables:
@@ -47,11 +47,15 @@ def _fitted(name: str, document: ColumnMap, file: LookedFile, names: Names) -> S
 
 
 def _choices(
-    system: str, present: Mapping[str, str], values: Mapping[str, Mapping[str, str]], file: LookedFile, names: Names
-) -> Iterator[Choice]:
+    system: str,
+    present: Mapping[str, str],
+    values: Mapping[str, Mapping[str, str]],
+    file: LookedFile,
+    names: ColumnNames,
+) -> Iterator[ColumnChoice]:
     for ours, column in present.items():
         cells = file.cells[column].drop_nulls()
-        choice = Choice(ours, column, f"as {system} exports it")
+        choice = ColumnChoice(ours, column, f"as {system} exports it")
         kind = expected(ours)
         if ours in names.values:
             known = {**names.values[ours]} | {folded(value): meaning for value, meaning in values.get(ours, {}).items()}

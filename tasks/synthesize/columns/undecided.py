@@ -6,12 +6,12 @@ from typing import Final
 from schemas.errors import InputError
 from schemas.tables.decimal_comma import read_numbers
 from tasks.synthesize.columns.kinds import expected
-from tasks.synthesize.columns.recognize import Section
+from tasks.synthesize.columns.recognize import MapSection
 
 _YEAR_LAST: Final = r"^\s*(\d{1,2})[-/.](\d{1,2})[-/.]\d{4}"
 
 
-def undecided(section: Section) -> Iterator[tuple[str, str]]:
+def undecided(section: MapSection) -> Iterator[tuple[str, str]]:
     """Yield the usual answer for a Brazilian shop, as a line of the column map, and why it must be confirmed."""
     dates = [section.file.cells[c.theirs] for c in section.choices if c.sure and expected(c.ours) == "dates"]
     parts = [cells.str.extract(_YEAR_LAST, group).drop_nulls().str.to_integer() for cells in dates for group in (1, 2)]
@@ -23,7 +23,7 @@ def undecided(section: Section) -> Iterator[tuple[str, str]]:
             return
 
 
-def _is_readable(section: Section, column: str) -> bool:
+def _is_readable(section: MapSection, column: str) -> bool:
     try:
         read_numbers(section.file.cells[column], column)
     except InputError:

@@ -61,6 +61,27 @@ def test_every_dialect_comes_back_as_it_was_written(
     assert read_text(path).dialect(delimiter) == Dialect(delimiter, encoding, line_end)
 
 
+@settings(deadline=None)
+@given(
+    content=st.binary(max_size=60)
+    | st.text(st.sampled_from('ab;,\t"\n\r\0é='), max_size=60).map(str.encode)
+    | st.text(st.sampled_from('ab;"\né'), max_size=60).map(lambda text: text.encode("cp1252"))
+)
+def test_any_bytes_are_a_table_or_refused_in_one_sentence(
+    content: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "qualquer.csv"
+    path.write_bytes(content)
+    try:
+        table = read_delimited(path)
+    except InputError as error:
+        assert str(error).startswith(str(path))
+        assert "\n" not in str(error)
+    else:
+        assert table.height > 0
+        assert "" not in table.columns
+
+
 def test_one_column_may_hold_the_marks_that_its_header_lacks(tmp_path: Path) -> None:
     (tmp_path / "textos.csv").write_bytes(b"texto\nbom, bonito\n\nruim\n")
     assert read_delimited(tmp_path / "textos.csv").rows() == [("bom, bonito",), (None,), ("ruim",)]

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from schemas.documents import Rollout
 from schemas.errors import InputError
+from schemas.tables.delimited import Dialect
 from tasks.audit.scoring import Rows, change_rows, row_of, with_score, without_score
-from tasks.audit.sheet import Row, as_row, read_rows, write_rows
+from tasks.audit.sheet import Row, as_row, read_rows, read_with_dialect, write_rows
 
 SCORE_COLUMNS = ("human_score", "rater", "rater_kind", "notes")
 
@@ -109,6 +110,17 @@ def test_what_is_written_is_what_is_returned_and_read_again(sheet: Path, notes: 
     assert again == written
     # A sheet that is written again is another file.
     assert (sheet.stat().st_ino, sheet.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+@pytest.mark.parametrize("line_end", ["\r\n", "\n", "\r"])
+def test_a_score_leaves_the_dialect_of_excel_in_brazil(sheet: Path, line_end: str) -> None:
+    dialect = Dialect(";", "cp1252", line_end)
+    rows = [{**row, "notes": "não\nsei"} for row in BLANK]
+    write_rows(sheet, rows, dialect)
+    change_rows(sheet, lambda rows: with_score(rows, FIRST, "ana", "human", 4, "já é bom"))
+    scored, now = read_with_dialect(sheet)
+    assert now == dialect
+    assert [(row["human_score"], row["notes"]) for row in scored][:2] == [("4", "já é bom"), ("", "não\nsei")]
 
 
 def test_raters_at_work_at_once_lose_no_score(sheet: Path) -> None:

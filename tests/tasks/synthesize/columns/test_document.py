@@ -52,7 +52,7 @@ def test_columns_of_people_are_named_as_left_out_and_no_cell_is_repeated(tmp_pat
     assert not [cell for column in ("CPF", "E-mail", "Nome do cliente") for cell in FLAT[column] if str(cell) in text]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(name=st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20))
 def test_any_name_of_a_column_is_written_as_a_string(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.getbasetemp()

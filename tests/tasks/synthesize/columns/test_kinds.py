@@ -26,7 +26,16 @@ def test_cells_are_of_their_kind_only(kind: str, like: list[str], unlike: list[s
 
 
 @pytest.mark.parametrize(
-    "cell", ["ana@exemplo.com.br", "111.444.777-35", "12.345.678/0001-95", "(11) 98888-7777", "+5511988887777"]
+    "cell",
+    [
+        "ana@exemplo.com.br",
+        "11144477735",
+        "11444777000161",
+        "111.444.777-35",
+        "12.345.678/0001-95",
+        "(11) 98888-7777",
+        "+5511988887777",
+    ],
 )
 def test_personal_data_is_found_whatever_its_column_is_called(cell: str) -> None:
     assert is_personal(pl.Series([cell, None]))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from schemas.config.profiles import load_config
-from tasks.synthesize.columns.profile import Plan, plan, profile_text
+from tasks.synthesize.columns.profile import ShopPlan, plan, profile_text
 from tasks.synthesize.columns.recognize import Recognized, recognize
 from tests.tasks.synthesize.columns.shop import ITEMS, ORDERS, looked
 
@@ -20,7 +20,7 @@ def reviews(count: int) -> Recognized:
     return recognize([looked({"comentario": texts(count), "nota": ["5"] * count})])
 
 
-def counts(planned: Plan) -> dict[str, int]:
+def counts(planned: ShopPlan) -> dict[str, int]:
     return {each.task: each.count for each in planned.tasks if each.count}
 
 

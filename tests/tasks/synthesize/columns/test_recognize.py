@@ -75,13 +75,32 @@ def test_an_unknown_status_is_to_be_confirmed_and_the_others_are_translated() ->
     assert choice.values == {"Entregue": "delivered", "Em transporte": "shipped"}
 
 
+def test_a_flat_file_without_an_id_of_persons_keeps_where_they_live() -> None:
+    cells = {name: FLAT[name] for name in ("Pedido", "Data", "UF", "Produto", "Valor")}
+    assert mapped(recognize([looked(cells)]), "customers") == {"customer_id": "Pedido", "customer_state": "UF"}
+
+
+def test_customers_that_no_order_names_are_left_out() -> None:
+    orders = {name: cells for name, cells in ORDERS.items() if name != "Código do Cliente"}
+    customers = {"Código do Cliente": ["7", "8", "9"], "UF": ["SP", "RJ", "SP"]}
+    found = recognize([looked(orders), looked(customers)])
+    assert [section.name for section in found.sections] == ["orders"]
+    assert found.unused(found.files[1]) == ("Código do Cliente", "UF")
+
+
 def test_names_of_people_are_no_ids_of_customers() -> None:
     cells = {**ORDERS, "Código do Cliente": ["Ana Souza", "Bia Lima", "Rui Sá"]}
     found = recognize([looked(cells)])
-    assert unsure(found) == {"customer_unique_id": "by its name, but its cells are not ids, but names"}
+    assert unsure(found) == {"customer_unique_id": "by its name, but its cells are not ids"}
     found = recognize([looked({**cells, "CPF": FLAT["CPF"]})])
     assert unsure(found) == {}
     assert mapped(found, "customers")["customer_unique_id"] == "CPF"
+
+
+def test_a_text_is_no_id_whatever_it_is_called() -> None:
+    found = recognize([looked({"pedido": REVIEWS["Comentário"], "review": REVIEWS["Comentário"]})])
+    assert mapped(found, "sentiment") == {"review": "review"}
+    assert unsure(found)["order_id"] == "by its name, but its cells are not ids"
 
 
 def test_a_column_that_its_cells_alone_tell_is_proposed_and_not_used() -> None:
