@@ -254,7 +254,9 @@ def run(
         judge=judge(_both_answers(shown[BASE].rollouts, chosen.rollouts)) if judge else None,
     )
     _write(comparison, background, output)
-    answers = {name: ShownAnswers(each.rollouts, [pair.truth for pair in each.pairs]) for name, each in everything.items()}
+    answers = {
+        name: ShownAnswers(each.rollouts, [pair.truth for pair in each.pairs]) for name, each in everything.items()
+    }
     completions_page.write_page(as_document(trainings, training, answers, scrub), output)
     return comparison
 

@@ -7,9 +7,11 @@ import json
 import re
 import shlex
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import httpx
+import polars as pl
 import pytest
 from filelock import FileLock
 
@@ -17,9 +19,13 @@ from flows.runtime.prefect_server import session_server
 from flows.runtime.session import LOCK_FILE, mlflow_store, prefect_folder
 from schemas.config.profiles import load_config
 from schemas.progress import silent
+from schemas.shown_text import as_shown
 from schemas.source import PACKAGES, REPOSITORY
 from schemas.tables.prompts import TEST_FILE, read_prompts
 from tasks.audit.sheet import Row, is_scored, read_rows, write_rows
+from tasks.evaluate.answers.files import read_answers
+from tasks.evaluate.completions.page import PAGE_FILE, unpacked
+from tasks.evaluate.completions.rows import SHARES
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import run_child
@@ -82,6 +88,33 @@ def test_the_resumed_training_equals_an_uninterrupted_one(pipeline: Pipeline, tm
     assert {Path(SUMMARY_FILE), Path(ADAPTER_FOLDER) / "adapter_model.safetensors"} <= made.keys()
     for name, file in made.items():
         assert file.read_bytes() == kept[name].read_bytes(), name
+
+
+def test_the_page_of_completions_has_every_rollout_and_every_answer_once(pipeline: Pipeline) -> None:
+    stages = {name: Path(stage["path"]) for name, stage in pipeline.resumed.document["stages"].items()}
+    rows = unpacked((stages["evaluate"] / PAGE_FILE).read_text(encoding="utf-8"))
+    logged = pl.concat([pl.read_parquet(log) for log in sorted((stages["train"] / "rollouts").glob("*.parquet"))])
+    shown, ids = rows["rollouts"], rows["prompts"]["id"]
+    texts = [rows["texts"]["text"][place] for place in shown["text"]]
+    found = zip([ids[place] for place in shown["prompt"]], shown["step"], texts, strict=True)
+    wanted = logged.select("prompt_id", "step", "completion").iter_rows()
+    assert Counter(found) == Counter((prompt, step, as_shown(text)) for prompt, step, text in wanted)
+    assert [round(reward * SHARES) for reward in logged["reward"]] == shown["reward"]
+    for model in ("base", "tuned"):
+        given = Counter(row.prompt_id for row in read_answers(stages[f"answer-{model}"]))
+        number = rows["models"].index(model)
+        answers = zip(rows["answers"]["model"], rows["answers"]["prompt"], strict=True)
+        assert Counter(ids[prompt] for of, prompt in answers if of == number) == given
+    assert 'href="completions.html"' in (stages["evaluate"] / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_step_and_a_prompt_of_the_training_can_be_shown(pipeline: Pipeline) -> None:
+    state = ("--json", "--set", f"state.root={pipeline.root}")
+    step = in_this_process("show", "1", *state)
+    assert step.returncode == 0, step.stderr
+    prompt = json.loads(step.stdout)["rollouts"][0]["prompt_id"]
+    shown = in_this_process("show", prompt, *state)
+    assert 1 in {each["step"] for each in json.loads(shown.stdout)["rollouts"]}
 
 
 def test_no_test_prompt_is_among_the_training_prompts(pipeline: Pipeline) -> None:

@@ -75,11 +75,13 @@ class _Texts:
         # Half surrogates, which no column holds, as `as_shown` writes them.
         whole = [text.encode("utf-8", "backslashreplace").decode() for text in self._places]
         scrubbed = [text for text, _ in scrub(pl.Series("text", whole, pl.String))]
-        cut = {str(place): len(text) - LONGEST_SHOWN for place, text in enumerate(scrubbed) if len(text) > LONGEST_SHOWN}
+        cut = {
+            str(place): len(text) - LONGEST_SHOWN for place, text in enumerate(scrubbed) if len(text) > LONGEST_SHOWN
+        }
         return {"text": [as_shown(text[:LONGEST_SHOWN]) for text in scrubbed], "cut": cut}
 
 
-class _Prompts:
+class _PromptColumns:
     """Prompts that rows refer to, numbered in the order of their first use."""
 
     def __init__(self, texts: _Texts) -> None:
@@ -115,7 +117,7 @@ def as_document(
         most_weight: Most that the rollouts may weigh.
     """
     texts = _Texts()
-    known = _Prompts(texts)
+    known = _PromptColumns(texts)
     rows = {row.prompt_id: row for row in prompts}
     logged = [rollout for training in trainings for rollout in _read(training)]
     kept, every = _kept(logged, most_weight)
@@ -131,7 +133,9 @@ def as_document(
             flags = CUT_OFF * (each["stop_reason"] == "token_limit") + CORRECTED * each["corrected"] + UNIFORM * uniform
             advantage = None if each["advantage"] is None else round(each["advantage"] * 1_000)
             values = (each["seed"], each["step"], place, texts.place(each["completion"]), _share(each["reward"]))
-            _append(rollouts, *values, advantage, each["tokens"], flags, _parts(each["components"], names[each["task"]]))
+            _append(
+                rollouts, *values, advantage, each["tokens"], flags, _parts(each["components"], names[each["task"]])
+            )
     answers: dict[str, list[Any]] = {name: [] for name in _ANSWER_COLUMNS}
     for model, given in enumerate(models.values()):
         for answer, truth in zip(given.rollouts, given.truths, strict=True):

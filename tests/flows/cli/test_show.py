@@ -45,7 +45,11 @@ def make_policy(store: ArtifactStore) -> tuple[ArtifactRecord, ArtifactRecord]:
     splits = {"train": [TRAINED], "validation": [], "test": [TESTED]}
     dataset = commit(store, "dataset", {f"data/{name}.parquet": prompt_table(rows) for name, rows in splits.items()})
     logged = [
-        *(rollout(TRAINED, step, f"Passo {step}: Tênis {number}", 0.25 * number) for step in (1, 2) for number in (0, 3)),
+        *(
+            rollout(TRAINED, step, f"Passo {step}: Tênis {number}", 0.25 * number)
+            for step in (1, 2)
+            for number in (0, 3)
+        ),
         rollout(TRAINED, 2, HOSTILE, 0.1, advantage=None, stop_reason="token_limit"),
         rollout(prompt_row("churn", "Cliente"), 2, LONG, 1.0),
     ]
@@ -56,12 +60,16 @@ def make_policy(store: ArtifactStore) -> tuple[ArtifactRecord, ArtifactRecord]:
 def make_evaluation(store: ArtifactStore, policy: ArtifactRecord, dataset: ArtifactRecord) -> None:
     answers = {
         f"answers-{name}": commit(
-            store, "answers", {"rollouts.jsonl": lines({"prompt_id": TESTED.prompt_id, "sample": 0, "completion": text})}
+            store,
+            "answers",
+            {"rollouts.jsonl": lines({"prompt_id": TESTED.prompt_id, "sample": 0, "completion": text})},
         )
         for name, text in (("base", "ruim"), ("tuned", "bom"), ("sft", "bom"))
     }
     scores = {
-        f"{name}.scores.jsonl": lines({"prompt_id": TESTED.prompt_id, "sample": 0, "seed": 7, "score": score, "truth": 1})
+        f"{name}.scores.jsonl": lines(
+            {"prompt_id": TESTED.prompt_id, "sample": 0, "seed": 7, "score": score, "truth": 1}
+        )
         for name, score in (("base", 0.25), ("tuned", 0.75))
     }
     commit(store, "evaluation", scores, {"dataset": dataset, "policy-tuned": policy, **answers})
@@ -116,7 +124,10 @@ def test_a_trained_prompt_is_shown_over_time(state: Path) -> None:
     assert f"push prompt {TRAINED.prompt_id}, of the train split" in ended.stderr
     assert "  Tênis com 10% de desconto\n" in ended.stderr
     assert 'reference: {"offer": "10%", "product": "Tênis com 10% de desconto"}' in ended.stderr
-    for row in ("│ 1    │    7 │        2 │        2 │       0.375 │ style 0.38", "│ 2    │    7 │        3 │        3 │"):
+    for row in (
+        "│ 1    │    7 │        2 │        2 │       0.375 │ style 0.38",
+        "│ 2    │    7 │        3 │        3 │",
+    ):
         assert row in ended.stderr
     assert [each["step"] for each in json.loads(ended.stdout)["rollouts"]] == [1, 1, 2, 2, 2]
 

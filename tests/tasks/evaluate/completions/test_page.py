@@ -25,7 +25,8 @@ USE: Final = """
   const found = { all: part("count").textContent, overflow: overflow() };
   // The last step, its worst rollout, and its text: a click each.
   const chart = part("chart").getBoundingClientRect();
-  part("chart").dispatchEvent(new MouseEvent("click", { clientX: chart.right - 12, clientY: chart.top + 9, bubbles: true }));
+  const last = { clientX: chart.right - 12, clientY: chart.top + 9, bubbles: true };
+  part("chart").dispatchEvent(new MouseEvent("click", last));
   found.step = part("count").textContent;
   page.querySelector(".row").click();
   found.detail = part("detail").textContent;

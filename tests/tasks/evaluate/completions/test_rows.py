@@ -1,4 +1,4 @@
-"""Rows of the browser: every rollout once, each text once, nothing personal, nothing hidden, nothing without a bound."""
+"""Rows of the browser: every rollout once, each text once, nothing personal, nothing hidden, nothing unbounded."""
 
 from collections import Counter
 from pathlib import Path
@@ -99,7 +99,7 @@ def test_equal_texts_are_one_and_texts_that_differ_behind_the_cut_are_two(tmp_pa
 
 
 def test_half_a_surrogate_pair_does_not_break_the_page(tmp_path: Path) -> None:
-    models = {"base": answers("\\ud800".encode().decode("unicode_escape"), "b")}
+    models = {"base": answers(b"\\ud800".decode("unicode_escape"), "b")}
     rows = as_document([training(tmp_path, [rollout(0, 1, "x", 0.5)])], PROMPTS, models, scrub_column)
     assert "\\ud800" in rows["texts"]["text"]
 

@@ -128,7 +128,9 @@ def test_a_judgement_that_mlflow_lost_is_no_success(uri: str, stage: str, monkey
 
 def answer(model: str, number: int, reference: str | None = '{"churn": true}') -> TracedAnswer:
     completion = f"<b>{model}</b> {number} `x`"
-    return TracedAnswer(model, "churn", f"p{number}", "Estime o risco.", completion, reference, {"reward": 0.25, "json": 1})
+    return TracedAnswer(
+        model, "churn", f"p{number}", "Estime o risco.", completion, reference, {"reward": 0.25, "json": 1}
+    )
 
 
 def test_each_answer_is_a_trace_of_the_stage_s_run_with_its_scores(uri: str, stage: str) -> None:
