@@ -150,4 +150,5 @@ def test_each_answer_is_a_trace_of_the_stage_s_run_with_its_scores(uri: str, sta
     expected = [each.expectation.value for each in found[0].info.assessments if each.expectation is not None]
     assert expected == ['{"churn": true}']
     assert not [each for each in found[2].info.assessments if each.expectation is not None]
-    assert found[0].info.response_preview == "`` <b>base</b> 1 `x` ``"
+    assert found[0].info.response_preview == "<b>base</b> 1 `x`"
+    assert span.outputs["choices"][0]["message"]["content"] == "`` <b>base</b> 1 `x` ``"
