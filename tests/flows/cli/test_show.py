@@ -1,6 +1,7 @@
 """`tucano show`: a prompt with its answers and rollouts, a step's rollouts, and one sentence where there is nothing."""
 
 import json
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,23 @@ def test_what_is_not_there_is_one_sentence(state: Path, arguments: tuple[str, ..
     assert sentence in ended.stderr
     assert ended.stderr.count("\n") == 1
     assert ended.stdout == ""
+
+
+@pytest.mark.parametrize(("kind", "asked"), [("policy", "1"), ("dataset", TESTED.prompt_id)])
+def test_a_damaged_table_is_one_sentence(tmp_path: Path, kind: str, asked: str) -> None:
+    make_policy(ArtifactStore(tmp_path / "artifacts"))
+    for table in (tmp_path / "artifacts" / kind).rglob("*.parquet"):
+        table.chmod(0o600)
+        table.write_bytes(b"PAR1")
+    ended = show(tmp_path, asked)
+    assert ended.returncode == 2
+    assert "a table of the newest training is lost or damaged; `tucano lineage REF --verify` names" in ended.stderr
+
+
+def test_a_lost_dataset_is_one_sentence(tmp_path: Path) -> None:
+    make_policy(ArtifactStore(tmp_path / "artifacts"))
+    shutil.rmtree(tmp_path / "artifacts" / "dataset")
+    assert "is not here; make it with `tucano retrain`\n" in show(tmp_path, "1").stderr
 
 
 def test_a_state_without_a_training_says_what_to_run(tmp_path: Path) -> None:
