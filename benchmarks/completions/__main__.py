@@ -1,8 +1,8 @@
 """Browser of completions: `python -m benchmarks.completions [--rollouts N]`.
 
 A training's log of so many rollouts is made of the recorded answers in data/audit/recorded: each text is the first half
-of one and the second half of another, with a number, so that all differ; 25 groups of 8 a step. The page of it is opened
-in Chromium, headless, from a server on loopback, several times by new profiles, and then used: a step is chosen, a text
+of one and the second half of another, with a number, so that all differ; 25 groups of 8 a step. The page is opened in
+Chromium, headless, from a server on loopback, several times by new profiles, and then used: a step is chosen, a text
 is searched for, equal answers are shown as one. Milliseconds are the browser's own `performance.now()`: from the start
 of the navigation to the first rows on the screen, and from an event to the rows that answer it.
 

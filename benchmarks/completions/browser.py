@@ -86,7 +86,7 @@ class _Handler(SimpleHTTPRequestHandler):
         self.end_headers()
         self.server.done.set()
 
-    def log_message(self, format: str, *values: Any) -> None:
+    def log_message(self, *_: object) -> None:
         """Keep quiet."""
 
 

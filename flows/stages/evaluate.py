@@ -182,10 +182,7 @@ def evaluate(
             progress=progress,
             output=output,
         )
-        mlflow_run.log_figures(metrics_of_report(read_report(output)))
-        shown = unpacked((output / PAGE_FILE).read_text(encoding="utf-8"))
-        uri, _ = mlflow_store(config.state)
-        record_traces(uri, mlflow_run.run_id, config.rewards.spec, list(traced_answers(shown)))
+        _show_in_mlflow(config, mlflow_run, output)
 
     stage = Stage(
         name=STAGE,
@@ -230,6 +227,14 @@ def evaluate(
         **{f"answer-{name}": each for name, each in answers.items()},
         STAGE: result,
     }
+
+
+def _show_in_mlflow(config: Config, mlflow_run: StageRun, evaluation: Path) -> None:
+    """Let MLflow's run show the report's figures, and as traces a sample of the page of completions."""
+    mlflow_run.log_figures(metrics_of_report(read_report(evaluation)))
+    rows = unpacked((evaluation / PAGE_FILE).read_text(encoding="utf-8"))
+    uri, _ = mlflow_store(config.state)
+    record_traces(uri, mlflow_run.run_id, config.rewards.spec, list(traced_answers(rows)))
 
 
 def _every_completion(result: StageResult, config: Config) -> str:

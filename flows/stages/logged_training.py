@@ -18,7 +18,7 @@ def logged_training(seed: int, policy: StageResult) -> LoggedTraining:
         policy: What it made.
     """
     # Limits decide no policy, so the run's own may have changed since.
-    recipe = TrainConfig.model_validate(policy.record.config["train"])
+    recipe = TrainConfig.model_validate(policy.record.config.get("train", {}))
     alone = [file.parent for file in sorted((policy.path / TASKS_FOLDER).glob(f"*/{SUMMARY_FILE}"))]
     alarms = [
         RaisedAlarm(alarm.step, alarm.name, alarm.text)

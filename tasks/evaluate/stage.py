@@ -23,7 +23,7 @@ from tasks.evaluate.answers.draws import choose
 from tasks.evaluate.answers.files import GENERAL_FOLDER, read_answers
 from tasks.evaluate.claims import judged, judged_overall, learned_tasks
 from tasks.evaluate.compare import Comparison, compare, write_report
-from tasks.evaluate.completions import page as completions_page
+from tasks.evaluate.completions.page import write_page as write_completions
 from tasks.evaluate.completions.rows import LoggedTraining, Scrub, ShownAnswers, as_document
 from tasks.evaluate.evidence import Evaluated, Match, claims_of, decide_by
 from tasks.evaluate.forgetting import GeneralOutcome, hold_where_general_is_lost, measure_general
@@ -243,11 +243,19 @@ def run(
         judge=judge(_both_answers(shown[BASE].rollouts, chosen.rollouts)) if judge else None,
     )
     _write(comparison, background, output)
-    answers = {
-        name: ShownAnswers(each.rollouts, [pair.truth for pair in each.pairs]) for name, each in everything.items()
-    }
-    completions_page.write_page(as_document(trainings, training, answers, scrub), output)
+    _write_completions(trainings, training, everything, scrub, output)
     return comparison
+
+
+def _write_completions(
+    trainings: Sequence[LoggedTraining],
+    training: Sequence[PromptRow],
+    models: Mapping[str, Evaluated],
+    scrub: Scrub,
+    output: Path,
+) -> None:
+    answers = {name: ShownAnswers(each.rollouts, [pair.truth for pair in each.pairs]) for name, each in models.items()}
+    write_completions(as_document(trainings, training, answers, scrub), output)
 
 
 def _general(config: EvaluateConfig, base: Path, tuned: Path, seed: int) -> GeneralOutcome | None:

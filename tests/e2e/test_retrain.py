@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
@@ -26,9 +27,13 @@ from flows.runtime.session import LOCK_FILE, mlflow_store, prefect_folder
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.progress import silent
+from schemas.shown_text import as_shown
 from schemas.source import PACKAGES, REPOSITORY
 from schemas.tables.prompts import TEST_FILE, TRAIN_FILE, read_prompts
 from tasks.audit.sheet import Row, is_scored, read_rows, write_rows
+from tasks.evaluate.answers.files import read_answers
+from tasks.evaluate.completions.page import PAGE_FILE, unpacked
+from tasks.evaluate.completions.rows import SHARES
 from tasks.lineage.privacy.forget import reached
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import read_inventory
@@ -148,6 +153,33 @@ def test_who_is_forgotten_is_in_nothing_and_the_model_is_one_that_never_saw_them
     made_from = {role: store.path(sha256) for role, sha256 in after.inputs.items()}
     train_anew(tmp_path, **made_from, base_sha256=after.inputs["base"])
     same_files(tmp_path / "output", store.path(after.sha256))
+
+
+def test_the_page_of_completions_has_every_rollout_and_every_answer_once(pipeline: Pipeline) -> None:
+    stages = {name: Path(stage["path"]) for name, stage in pipeline.resumed.document["stages"].items()}
+    rows = unpacked((stages["evaluate"] / PAGE_FILE).read_text(encoding="utf-8"))
+    logged = pl.concat([pl.read_parquet(log) for log in sorted((stages["train"] / "rollouts").glob("*.parquet"))])
+    shown, ids = rows["rollouts"], rows["prompts"]["id"]
+    texts = [rows["texts"]["text"][place] for place in shown["text"]]
+    found = zip([ids[place] for place in shown["prompt"]], shown["step"], texts, strict=True)
+    wanted = logged.select("prompt_id", "step", "completion").iter_rows()
+    assert Counter(found) == Counter((prompt, step, as_shown(text)) for prompt, step, text in wanted)
+    assert [round(reward * SHARES) for reward in logged["reward"]] == shown["reward"]
+    for model in ("base", "tuned"):
+        given = Counter(row.prompt_id for row in read_answers(stages[f"answer-{model}"]))
+        number = rows["models"].index(model)
+        answers = zip(rows["answers"]["model"], rows["answers"]["prompt"], strict=True)
+        assert Counter(ids[prompt] for of, prompt in answers if of == number) == given
+    assert 'href="completions.html"' in (stages["evaluate"] / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_step_and_a_prompt_of_the_training_can_be_shown(pipeline: Pipeline) -> None:
+    state = ("--json", "--set", f"state.root={pipeline.root}")
+    step = in_this_process("show", "1", *state)
+    assert step.returncode == 0, step.stderr
+    prompt = json.loads(step.stdout)["rollouts"][0]["prompt_id"]
+    shown = in_this_process("show", prompt, *state)
+    assert 1 in {each["step"] for each in json.loads(shown.stdout)["rollouts"]}
 
 
 def test_no_test_prompt_is_among_the_training_prompts(pipeline: Pipeline) -> None:

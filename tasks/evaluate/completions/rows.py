@@ -81,7 +81,7 @@ class _Texts:
         return {"text": [as_shown(text[:LONGEST_SHOWN]) for text in scrubbed], "cut": cut}
 
 
-class _Prompts:
+class _PromptColumns:
     """Prompts that rows refer to, numbered in the order of their first use."""
 
     def __init__(self, texts: _Texts) -> None:
@@ -117,7 +117,7 @@ def as_document(
         most_weight: Most that the rollouts may weigh.
     """
     texts = _Texts()
-    known = _Prompts(texts)
+    known = _PromptColumns(texts)
     rows = {row.prompt_id: row for row in prompts}
     logged = [rollout for training in trainings for rollout in _read(training)]
     kept, every = _kept(logged, most_weight)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
+from polars.exceptions import PolarsError
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
@@ -79,6 +80,8 @@ class NewestRun:
     inventory: Inventory
     evaluation: ArtifactRecord | None
     policies: tuple[ArtifactRecord, ...]
+    dataset: str
+    """The sha256 of the dataset that they learned from."""
     scrub: Scrub
 
     def _logged(self, condition: pl.Expr) -> pl.DataFrame:
@@ -89,7 +92,7 @@ class NewestRun:
             for name in sorted(policy.files)
             if is_rollout_log(name)
         ]
-        return pl.scan_parquet(logs, glob=False).filter(condition).collect() if logs else pl.DataFrame()
+        return _collected(pl.scan_parquet(logs, glob=False).filter(condition)) if logs else pl.DataFrame()
 
     def _rollouts(self, condition: pl.Expr) -> tuple[ShownRollout, ...]:
         return tuple(
@@ -139,12 +142,12 @@ class NewestRun:
         )
 
     def _prompts(self, beginning: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        record = self.evaluation or self.policies[0]
-        folder = self.inventory.folder(record.inputs["dataset"])
+        folder = self.inventory.folder(self.dataset)
         for split in SPLITS:
             table = pl.scan_parquet(folder / split_file(split), glob=False)
             wanted = table.filter(pl.col("prompt_id").str.starts_with(beginning))
-            for row in wanted.select("prompt_id", "task", "prompt", "reference").collect().iter_rows(named=True):
+            rows = _collected(wanted.select("prompt_id", "task", "prompt", "reference"))
+            for row in rows.iter_rows(named=True):
                 yield split, row
 
     def _answers(self, prompt_id: str) -> Iterator[ShownAnswer]:
@@ -185,14 +188,24 @@ def newest_run(inventory: Inventory, scrub: Scrub) -> NewestRun:
     if not policies:
         raise InputError("nothing was trained in this state folder yet; run `tucano retrain` first")
     newest = policies[-1]
+    dataset = newest.inputs.get("dataset")
+    if dataset not in inventory.records:
+        raise InputError(f"the dataset of policy {short(newest.sha256)} is not here; make it with `tucano retrain`")
     for evaluation in reversed(inventory.of_kind("evaluation")):
         evaluated = [sha256 for role, sha256 in evaluation.inputs.items() if role.startswith(_POLICY)]
         if newest.sha256 in evaluated:
             known = tuple(inventory.records[sha256] for sha256 in evaluated if sha256 in inventory.records)
-            return NewestRun(inventory, evaluation, known, scrub)
-    if newest.inputs.get("dataset") not in inventory.records:
-        raise InputError(f"policy {short(newest.sha256)} has no dataset here; run `tucano retrain` again")
-    return NewestRun(inventory, None, (newest,), scrub)
+            return NewestRun(inventory, evaluation, known, dataset, scrub)
+    return NewestRun(inventory, None, (newest,), dataset, scrub)
+
+
+def _collected(table: pl.LazyFrame) -> pl.DataFrame:
+    try:
+        return table.collect()
+    except (OSError, PolarsError) as error:
+        raise InputError(
+            "a table of the newest training is lost or damaged; `tucano lineage REF --verify` names the file"
+        ) from error
 
 
 def _lines_with(file: Path, prompt_id: str) -> Iterator[dict[str, Any]]:

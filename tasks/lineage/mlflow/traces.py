@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tasks.lineage.mlflow.client import answered, milliseconds_now, open_client
-from tasks.lineage.mlflow.review_queue import as_preview
+from tasks.lineage.mlflow.review_queue import PREVIEW_CHARACTERS, as_preview
 
 _SPANS_AT_ONCE: Final = 100
 
@@ -65,6 +65,7 @@ def _as_trace(answer: TracedAnswer, run_id: str, experiment: str, scorer: str, t
 
     identity = hashlib.sha256("\0".join((run_id, answer.model, answer.prompt_id)).encode()).hexdigest()[:32]
     trace_id = f"tr-{identity}"
+    # A trace's own page reads messages as Markdown; the table shows previews as they are.
     asked = {"messages": [{"role": "user", "content": as_preview(answer.prompt)}]}
     given = {"choices": [{"message": {"role": "assistant", "content": as_preview(answer.completion)}}]}
     info = TraceInfo(
@@ -73,8 +74,8 @@ def _as_trace(answer: TracedAnswer, run_id: str, experiment: str, scorer: str, t
         request_time=time,
         state=TraceState.OK,
         execution_duration=0,
-        request_preview=as_preview(answer.prompt),
-        response_preview=as_preview(answer.completion),
+        request_preview=answer.prompt[:PREVIEW_CHARACTERS],
+        response_preview=answer.completion[:PREVIEW_CHARACTERS],
         trace_metadata={TraceMetadataKey.SOURCE_RUN: run_id},
         tags={
             TraceTagKey.TRACE_NAME: f"{answer.task}: {answer.model}",

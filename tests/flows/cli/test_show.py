@@ -1,6 +1,7 @@
 """`tucano show`: a prompt with its answers and rollouts, a step's rollouts, and one sentence where there is nothing."""
 
 import json
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,11 @@ def make_policy(store: ArtifactStore) -> tuple[ArtifactRecord, ArtifactRecord]:
     splits = {"train": [TRAINED], "validation": [], "test": [TESTED]}
     dataset = commit(store, "dataset", {f"data/{name}.parquet": prompt_table(rows) for name, rows in splits.items()})
     logged = [
-        *(rollout(TRAINED, step, f"Passo {step}: Tênis {number}", 0.25 * number) for step in (1, 2) for number in (0, 3)),
+        *(
+            rollout(TRAINED, step, f"Passo {step}: Tênis {number}", 0.25 * number)
+            for step in (1, 2)
+            for number in (0, 3)
+        ),
         rollout(TRAINED, 2, HOSTILE, 0.1, advantage=None, stop_reason="token_limit"),
         rollout(prompt_row("churn", "Cliente"), 2, LONG, 1.0),
     ]
@@ -56,12 +61,16 @@ def make_policy(store: ArtifactStore) -> tuple[ArtifactRecord, ArtifactRecord]:
 def make_evaluation(store: ArtifactStore, policy: ArtifactRecord, dataset: ArtifactRecord) -> None:
     answers = {
         f"answers-{name}": commit(
-            store, "answers", {"rollouts.jsonl": lines({"prompt_id": TESTED.prompt_id, "sample": 0, "completion": text})}
+            store,
+            "answers",
+            {"rollouts.jsonl": lines({"prompt_id": TESTED.prompt_id, "sample": 0, "completion": text})},
         )
         for name, text in (("base", "ruim"), ("tuned", "bom"), ("sft", "bom"))
     }
     scores = {
-        f"{name}.scores.jsonl": lines({"prompt_id": TESTED.prompt_id, "sample": 0, "seed": 7, "score": score, "truth": 1})
+        f"{name}.scores.jsonl": lines(
+            {"prompt_id": TESTED.prompt_id, "sample": 0, "seed": 7, "score": score, "truth": 1}
+        )
         for name, score in (("base", 0.25), ("tuned", 0.75))
     }
     commit(store, "evaluation", scores, {"dataset": dataset, "policy-tuned": policy, **answers})
@@ -116,7 +125,10 @@ def test_a_trained_prompt_is_shown_over_time(state: Path) -> None:
     assert f"push prompt {TRAINED.prompt_id}, of the train split" in ended.stderr
     assert "  Tênis com 10% de desconto\n" in ended.stderr
     assert 'reference: {"offer": "10%", "product": "Tênis com 10% de desconto"}' in ended.stderr
-    for row in ("│ 1    │    7 │        2 │        2 │       0.375 │ style 0.38", "│ 2    │    7 │        3 │        3 │"):
+    for row in (
+        "│ 1    │    7 │        2 │        2 │       0.375 │ style 0.38",
+        "│ 2    │    7 │        3 │        3 │",
+    ):
         assert row in ended.stderr
     assert [each["step"] for each in json.loads(ended.stdout)["rollouts"]] == [1, 1, 2, 2, 2]
 
@@ -152,6 +164,23 @@ def test_what_is_not_there_is_one_sentence(state: Path, arguments: tuple[str, ..
     assert sentence in ended.stderr
     assert ended.stderr.count("\n") == 1
     assert ended.stdout == ""
+
+
+@pytest.mark.parametrize(("kind", "asked"), [("policy", "1"), ("dataset", TESTED.prompt_id)])
+def test_a_damaged_table_is_one_sentence(tmp_path: Path, kind: str, asked: str) -> None:
+    make_policy(ArtifactStore(tmp_path / "artifacts"))
+    for table in (tmp_path / "artifacts" / kind).rglob("*.parquet"):
+        table.chmod(0o600)
+        table.write_bytes(b"PAR1")
+    ended = show(tmp_path, asked)
+    assert ended.returncode == 2
+    assert "a table of the newest training is lost or damaged; `tucano lineage REF --verify` names" in ended.stderr
+
+
+def test_a_lost_dataset_is_one_sentence(tmp_path: Path) -> None:
+    make_policy(ArtifactStore(tmp_path / "artifacts"))
+    shutil.rmtree(tmp_path / "artifacts" / "dataset")
+    assert "is not here; make it with `tucano retrain`\n" in show(tmp_path, "1").stderr
 
 
 def test_a_state_without_a_training_says_what_to_run(tmp_path: Path) -> None:

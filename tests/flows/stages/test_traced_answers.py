@@ -17,7 +17,9 @@ def test_both_models_answers_to_the_first_prompts_of_each_task_are_taken() -> No
     }
     found = list(traced_answers(as_document([], [], models, lambda texts: [(text, None) for text in texts])))
     first = sorted(row.prompt_id for row in rows)[:MOST_A_TASK]
-    assert [(each.prompt_id, each.model) for each in found] == [(id, name) for id in first for name in ("base", "tuned")]
+    assert [(each.prompt_id, each.model) for each in found] == [
+        (prompt, name) for prompt in first for name in ("base", "tuned")
+    ]
     assert found[0].completion == f"base {found[0].prompt}"
     assert found[0].scores == {"reward": 0.25, "reward.polarity": 0.25, "ground truth": 1.0}
     assert '"polarity": "positive"' in (found[0].reference or "")

@@ -25,7 +25,8 @@ USE: Final = """
   const found = { all: part("count").textContent, overflow: overflow() };
   // The last step, its worst rollout, and its text: a click each.
   const chart = part("chart").getBoundingClientRect();
-  part("chart").dispatchEvent(new MouseEvent("click", { clientX: chart.right - 12, clientY: chart.top + 9, bubbles: true }));
+  const last = { clientX: chart.right - 12, clientY: chart.top + 9, bubbles: true };
+  part("chart").dispatchEvent(new MouseEvent("click", last));
   found.step = part("count").textContent;
   page.querySelector(".row").click();
   found.detail = part("detail").textContent;
@@ -86,7 +87,7 @@ def test_the_page_speaks_portuguese_where_the_report_does(tmp_path: Path) -> Non
 
 def test_a_thinned_page_says_so(tmp_path: Path) -> None:
     assert "Not all of them" not in render(document(tmp_path, steps()))
-    assert "every 2th group" in " ".join(render(document(tmp_path, steps(), most_weight=1_000)).split())
+    assert "one group in 2 is here" in " ".join(render(document(tmp_path, steps(), most_weight=1_000)).split())
 
 
 def test_a_curve_leads_to_its_completions_in_a_browser_at_both_widths(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Rows of the browser: every rollout once, each text once, nothing personal, nothing hidden, nothing without a bound."""
+"""Rows of the browser: every rollout once, each text once, nothing personal, nothing hidden, nothing unbounded."""
 
 from collections import Counter
 from pathlib import Path

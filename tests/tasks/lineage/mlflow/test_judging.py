@@ -128,7 +128,9 @@ def test_a_judgement_that_mlflow_lost_is_no_success(uri: str, stage: str, monkey
 
 def answer(model: str, number: int, reference: str | None = '{"churn": true}') -> TracedAnswer:
     completion = f"<b>{model}</b> {number} `x`"
-    return TracedAnswer(model, "churn", f"p{number}", "Estime o risco.", completion, reference, {"reward": 0.25, "json": 1})
+    return TracedAnswer(
+        model, "churn", f"p{number}", "Estime o risco.", completion, reference, {"reward": 0.25, "json": 1}
+    )
 
 
 def test_each_answer_is_a_trace_of_the_stage_s_run_with_its_scores(uri: str, stage: str) -> None:
@@ -148,4 +150,5 @@ def test_each_answer_is_a_trace_of_the_stage_s_run_with_its_scores(uri: str, sta
     expected = [each.expectation.value for each in found[0].info.assessments if each.expectation is not None]
     assert expected == ['{"churn": true}']
     assert not [each for each in found[2].info.assessments if each.expectation is not None]
-    assert found[0].info.response_preview == "`` <b>base</b> 1 `x` ``"
+    assert found[0].info.response_preview == "<b>base</b> 1 `x`"
+    assert span.outputs["choices"][0]["message"]["content"] == "`` <b>base</b> 1 `x` ``"
