@@ -69,9 +69,9 @@ def _send_new_alarms(config: Config, monitored: Monitored) -> None:
         return
     if not is_recorded():
         say(
-            f"drift: this run goes to no Prefect server, so that no event {DRIFT_EVENT} is sent and no retraining starts; "
-            "start one with `tucano retrain`, or set PREFECT_API_URL to the server with the automation, and the next run "
-            "sends the event there"
+            f"drift: this run goes to no Prefect server, so that no event {DRIFT_EVENT} is sent and no retraining "
+            "starts; start one with `tucano retrain`, or set PREFECT_API_URL to the server with the automation, and "
+            "the next run sends the event there"
         )
         return
     try:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.options import LOOKED, Json, Overrides, Profile, emit
+from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured, emit
 from flows.cli.tables.answers import print_answer, print_summary
-from flows.runtime.console import say, stage_progress
+from flows.runtime.console import show, stage_progress
 from flows.runtime.signals import interruptible
-from schemas.config.profiles import load_config
 from schemas.disk import write_whole
 from schemas.errors import InputError
 from schemas.tasks import TaskName
@@ -45,13 +44,14 @@ def ask(
     out: Annotated[Path | None, typer.Option(help="Where the answers go, as JSON Lines; replaced if there.")] = None,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
     as_json: Json = False,
 ) -> None:
     """Ask the champion, on this machine: one prompt, a file of them, or what you type."""
     given = [name for name, is_given in (("NAME=VALUE", values), ("--file", file), ("--prompt", prompt)) if is_given]
     if len(given) > 1:
         raise InputError(f"{' and '.join(given)} are given, and one says what is asked; leave the others out")
-    config = load_config(profile, overrides)
+    config = configured(profile, overrides, state)
     with interruptible(LOOKED):
         rows: Sequence[PromptRow] | None = None
         if file is not None:
@@ -78,7 +78,7 @@ def ask(
     documents = [answer.model_dump() for answer in answers]
     if out is not None:
         write_whole(out, "".join(f"{answer.model_dump_json()}\n" for answer in answers))
-        say(f"answers: {out}")
+        show(f"answers: {out}")
     emit({"model": config.promote.model_name, "answered_by": served.name, "answers": documents}, as_json=as_json)
     if as_json:
         return
@@ -111,7 +111,7 @@ def _values(task: TaskName, given: Sequence[str]) -> dict[str, str]:
 
 def _typed(task: TaskName, name: str, *, needed: bool) -> str:
     field = TASKS[task].inputs.model_fields[name]
-    say(f"{field.description}{':' if needed else ' (Enter for none):'}")
+    show(f"{field.description}{':' if needed else ' (Enter for none):'}")
     if name != "table":
         return sys.stdin.readline().strip()
     lines: list[str] = []

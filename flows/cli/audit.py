@@ -6,14 +6,14 @@ from typing import Annotated
 import typer
 
 from flows.cli.audit_attack import accept, attack
-from flows.cli.options import UNDONE, Json, Overrides, Profile, emit
+from flows.cli.options import UNDONE, Json, Overrides, Profile, StateFolder, configured, emit
 from flows.cli.output_folder import new_folder
 from flows.cli.tables.audit import print_audit, print_disagreements, print_mutants, print_sample
-from flows.runtime.console import say, stage_progress
+from flows.runtime.console import show, stage_progress
 from flows.runtime.session import EXPERIMENT, mlflow_store
 from flows.runtime.signals import interruptible
 from flows.stages.past_audits import past_audits
-from schemas.config.profiles import load_config, read_state
+from schemas.config.profiles import read_state
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.audit import review, stage
 from tasks.audit.mutants import run_mutants
@@ -41,7 +41,7 @@ Store = Annotated[
     Path | None,
     typer.Option(help="Store that sql_qa's questions are about: `store` beside the rollouts, or else the shipped one."),
 ]
-State = Annotated[Path, typer.Option(help="The state folder.")]
+State = Annotated[Path, typer.Option(metavar="FOLDER", help="The state folder.")]
 Mlflow = Annotated[str | None, typer.Option(help="Address of an MLflow server, where the state has none of its own.")]
 
 
@@ -58,7 +58,7 @@ def sheet(
     with interruptible(UNDONE), stage_progress("sheet") as progress:
         sample = make_sheet(rollouts, spec, _store(rollouts, store), per_task, seed, out, progress)
     print_sample(sample)
-    say(f"sheet: {out}; score it in a spreadsheet, or with: tucano audit label {out} --rater PSEUDONYM")
+    show(f"sheet: {out}; score it in a spreadsheet, or with: tucano audit label {out} --rater PSEUDONYM")
 
 
 @app.command()
@@ -70,17 +70,18 @@ def check(
     store: Store = None,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
     as_json: Json = False,
 ) -> None:
     """Compare the rewards with a scored sheet; exit code 3 where they do not agree."""
-    config = load_config(profile, overrides, makes_prompts=False)
+    config = configured(profile, overrides, state, makes_prompts=False)
     files = stage.AuditFiles(sheet, rollouts, _store(rollouts, store))
     with new_folder(report, stage.FILES) as draft, stage_progress("audit") as progress:
         audit = stage.run(files, config.audit, spec or config.rewards.spec, draft, past_audits(config), progress)
     print_audit(audit)
     if not audit.gate.passed:
         print_disagreements(audit.judged)
-    say(f"report: {report / REPORT_PAGE}")
+    show(f"report: {report / REPORT_PAGE}")
     emit(audit.report(), as_json=as_json)
     if not audit.gate.passed:
         raise typer.Exit(3)
@@ -104,8 +105,8 @@ def publish(sheet: Sheet, state: State = Path(".tucano"), mlflow: Mlflow = None)
     """Put a sheet into MLflow's review queue, to be scored in the browser."""
     with interruptible(KEPT), stage_progress("publish") as progress:
         published = review.publish(sheet, *mlflow_store(read_state(state, mlflow)), EXPERIMENT, progress)
-    say(f"{published.new} of {published.completions} completions are new in MLflow; to score, {published.where}")
-    say(f"then read the scores back with: tucano audit collect {sheet}")
+    show(f"{published.new} of {published.completions} completions are new in MLflow; to score, {published.where}")
+    show(f"then read the scores back with: tucano audit collect {sheet}")
 
 
 @app.command()
@@ -113,12 +114,12 @@ def collect(sheet: Sheet, state: State = Path(".tucano"), mlflow: Mlflow = None)
     """Read the scores that were given in MLflow back into the sheet."""
     with interruptible(KEPT):
         collected = review.collect(sheet, *mlflow_store(read_state(state, mlflow)), EXPERIMENT)
-    say(
+    show(
         f"{collected.answers} scores of {collected.raters} raters are in {sheet}; "
         f"{collected.unscored} completions have no score yet"
     )
     if collected.not_by_people:
-        say(f"{collected.not_by_people} answers of judges and programs were left out: an audit asks people")
+        show(f"{collected.not_by_people} answers of judges and programs were left out: an audit asks people")
 
 
 @app.command()
@@ -128,7 +129,7 @@ def mutants(
     as_json: Json = False,
 ) -> None:
     """Break the rewards on purpose, one bug at a time, and report how many of the bugs the audit catches."""
-    config = load_config(profile, overrides, makes_prompts=False)
+    config = configured(profile, overrides, None, makes_prompts=False)
     with interruptible(UNDONE), stage_progress("mutants") as progress:
         scored, reward = read_files(shipped_files(), config.audit, config.rewards.spec)
         report = run_mutants(scored, reward, config.audit, progress=progress)
@@ -136,7 +137,7 @@ def mutants(
     caught = {result.mutant.name: list(result.checks) for result in report.results}
     emit({"share_caught": report.share_caught, "caught_by": caught}, as_json=as_json)
     if report.share_caught < SHARE_TO_CATCH:
-        say(f"{SHARE_TO_CATCH:.0%} is needed; add a probe for each bug that the table marks NOTHING")
+        show(f"{SHARE_TO_CATCH:.0%} is needed; add a probe for each bug that the table marks NOTHING")
         raise typer.Exit(3)
 
 
@@ -150,10 +151,10 @@ def record(
             known, score = read_recorded(name), reward_of({name}, shipped_files().store, "grounded")
             changed = list(changes(known, score))
             for line, said in changed:
-                say(f"{name} line {line}: {said}: {known[line - 1].completion[:RECORD_SHOWN]!r}")
+                show(f"{name} line {line}: {said}: {known[line - 1].completion[:RECORD_SHOWN]!r}")
             if changed:
                 write_record(name, known, score)
-            say(f"{name}: {len(changed)} of {len(known)} recorded completions earned something else")
+            show(f"{name}: {len(changed)} of {len(known)} recorded completions earned something else")
 
 
 app.command()(attack)
@@ -165,5 +166,5 @@ def _store(rollouts: Path, given: Path | None) -> Path:
     beside = rollouts.parent / STORE_FOLDER
     if given is not None or beside.is_dir():
         return given or beside
-    say(f"no --store, and no {STORE_FOLDER} beside {rollouts}: where there is SQL, it is run on the shipped store")
+    show(f"no --store, and no {STORE_FOLDER} beside {rollouts}: where there is SQL, it is run on the shipped store")
     return shipped_files().store

@@ -6,11 +6,10 @@ from typing import Annotated, Final
 
 import typer
 
-from flows.cli.options import Json, Overrides, Profile, emit
+from flows.cli.options import Json, Overrides, Profile, configured, emit
 from flows.cli.tables.attack import print_attack
-from flows.runtime.console import say, stage_progress
+from flows.runtime.console import show, stage_progress
 from flows.runtime.signals import interruptible
-from schemas.config.profiles import load_config
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.json_lines import read_json_lines
@@ -75,7 +74,7 @@ def attack(
         found = attack_tasks(settings, budget, out, processes, progress)
     print_attack(found, top)
     if any(each.new for each in found):
-        say(f"make a find a probe of the audit: tucano audit accept FIND --out {out}")
+        show(f"make a find a probe of the audit: tucano audit accept FIND --out {out}")
     emit({each.task: each.model_dump(mode="json") for each in found}, as_json=as_json)
 
 
@@ -90,8 +89,10 @@ def accept(
     known = find_in(out, find)
     new = exploits.accept(known, into)
     file = exploits.exploits_file(into, known.task)
-    say(f"{known.identity} ({', '.join(known.mechanism)}) {'is now' if new else 'was already'} a probe of {known.task}")
-    say(f"exploits: {file}")
+    show(
+        f"{known.identity} ({', '.join(known.mechanism)}) {'is now' if new else 'was already'} a probe of {known.task}"
+    )
+    show(f"exploits: {file}")
 
 
 def _tasks(given: list[str]) -> list[TaskName]:
@@ -101,7 +102,7 @@ def _tasks(given: list[str]) -> list[TaskName]:
 
 
 def _judge(profile: str, overrides: list[str]) -> AskedJudge | None:
-    config = load_config(profile, overrides, makes_prompts=False).audit.judge
+    config = configured(profile, overrides, None, makes_prompts=False).audit.judge
     if config is None:
         return None
     check_judge(config)

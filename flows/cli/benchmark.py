@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from flows.cli.options import UNDONE, Json, emit
 from flows.cli.output_folder import new_folder
-from flows.runtime.console import print_table, say, stage_progress
+from flows.runtime.console import print_table, show, stage_progress
 from flows.runtime.signals import interruptible
 from schemas.config.endpoint import EndpointSection
 from schemas.errors import InputError
@@ -50,7 +50,7 @@ def write(
     """Write a benchmark: test.jsonl, the copies of its store and its card; equal seeds give equal bytes."""
     with new_folder(out) as draft, stage_progress("benchmark") as progress:
         card = write_benchmark(seed, per_task, orders, draft, progress)
-    say(f"benchmark {seed} with {per_task} items of each task: {out}")
+    show(f"benchmark {seed} with {per_task} items of each task: {out}")
     emit(card, as_json=as_json)
 
 
@@ -90,7 +90,7 @@ def run(
                 items, Path(model), adapter, out,
                 guided=guided, temperature=temperature, max_tokens=max_tokens, seed=seed, progress=progress,
             )  # fmt: skip
-    say(f"{len(items)} answers: {out}")
+    show(f"{len(items)} answers: {out}")
 
 
 def _endpoint(**values: object) -> EndpointSection:
@@ -134,7 +134,7 @@ def score(
             scored, card, name=name, kind=kind, date=date.date(), answered="; ".join(sources), dollars_per_1000=cost
         )
         write_entry(entry, written)
-        say(f"entry: {entry}; write the page with: tucano benchmark scoreboard")
+        show(f"entry: {entry}; write the page with: tucano benchmark scoreboard")
     emit({**scored, "dollars_per_1000": cost}, as_json=as_json)
 
 
@@ -150,11 +150,11 @@ def scoreboard(
     """Write the scoreboard's page of its entries; equal entries give equal bytes."""
     found = read_entries(entries)
     out.write_text(page(found), encoding="utf-8")
-    say(f"{len(found)} entries: {out}")
+    show(f"{len(found)} entries: {out}")
 
 
 @app.command()
 def wheel(out: Annotated[Path, typer.Option(help="The folder of the wheel.")]) -> None:
     """Build the scorers and adapters as a wheel of four small dependencies."""
     with interruptible(UNDONE):
-        say(f"wheel: {build_wheel(out)}")
+        show(f"wheel: {build_wheel(out)}")

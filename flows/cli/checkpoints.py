@@ -13,7 +13,7 @@ from rich.filesize import decimal
 from flows.cli.options import LOOKED, Json, emit
 from flows.cli.output_folder import new_folder
 from flows.cli.tables.checkpoints import print_checkpoints, print_pruned, print_verified
-from flows.runtime.console import say, stage_progress
+from flows.runtime.console import show, stage_progress
 from flows.runtime.signals import interruptible
 from schemas.errors import GateRefused, InputError
 from tasks.checkpoints.address import BUCKET_SCHEME, open_mirror, trainings
@@ -104,7 +104,7 @@ def pull(
         for path in list(restored.iterdir()):
             path.rename(draft / path.name)
         restored.rmdir()
-    say(f"pulled {_describe(manifest)}, from {mirror} to {out}")
+    show(f"pulled {_describe(manifest)}, from {mirror} to {out}")
     emit({"mirror": mirror, **_identity(manifest), "out": str(out)}, as_json=as_json)
 
 
@@ -128,7 +128,7 @@ def push(
         finally:
             lease.release()
     sent = opened.bytes_sent
-    say(f"pushed {_describe(manifest)}, from {folder} to {mirror}; {decimal(sent)} were not there yet")
+    show(f"pushed {_describe(manifest)}, from {folder} to {mirror}; {decimal(sent)} were not there yet")
     emit({"mirror": mirror, **_identity(manifest), "from": str(folder), "bytes_sent": sent}, as_json=as_json)
 
 

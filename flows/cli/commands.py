@@ -38,6 +38,54 @@ COMMANDS: Final[Mapping[str, str]] = {
 """Help of each command, by its name; a test compares it with the command's own."""
 
 
+ROOT: Final = "tucano"
+HELP_OPTIONS: Final = ["-h", "--help"]
+EXAMPLES: Final[Mapping[str, str]] = {
+    ROOT: "tucano retrain --profile local",
+    "retrain": "tucano retrain --profile local --set train.max_steps=20",
+    "score": "tucano score ROLLOUTS.jsonl --metrics --out SCORED.jsonl",
+    "synthesize": "tucano synthesize --count 5000 --seed 42 --out PROMPTS",
+    "curate": "tucano curate PROMPTS --out DATASET",
+    "train": "tucano train --profile l4 --dry-run",
+    "evaluate": "tucano evaluate --profile local",
+    "compare": "tucano compare BASE.scores.jsonl TUNED.scores.jsonl --report REPORT",
+    "promote": 'tucano promote 3 --force "the shop needs it today"',
+    "ask": 'tucano ask push product="mala" offer="10% de desconto" segment="novos"',
+    "serve": "tucano serve --profile local",
+    "export": "tucano export champion --format gguf --out EXPORT",
+    "monitor": "tucano monitor LOGS --report REPORT",
+    "lineage": "tucano lineage champion --long",
+    "doctor": "tucano doctor --profile l4 --all",
+    "ui": "tucano ui --state .tucano",
+    "audit": "tucano audit label SHEET.csv --rater ana-1",
+    "audit sheet": "tucano audit sheet ROLLOUTS.jsonl --out SHEET.csv",
+    "audit check": "tucano audit check SHEET.csv --rollouts ROLLOUTS.jsonl --report REPORT",
+    "audit label": "tucano audit label SHEET.csv --rater ana-1",
+    "audit publish": "tucano audit publish SHEET.csv --state .tucano",
+    "audit collect": "tucano audit collect SHEET.csv --state .tucano",
+    "audit mutants": "tucano audit mutants",
+    "audit attack": "tucano audit attack --task push",
+    "audit accept": "tucano audit accept FIND",
+    "audit record": "tucano audit record --task push",
+    "benchmark": "tucano benchmark write --out TEST",
+    "benchmark write": "tucano benchmark write --out TEST",
+    "benchmark run": "tucano benchmark run TEST --model .tucano/export --out ANSWERS.jsonl",
+    "benchmark score": "tucano benchmark score TEST ANSWERS.jsonl --entry ENTRY.json --name ours",
+    "benchmark scoreboard": "tucano benchmark scoreboard --out SCOREBOARD.md",
+    "benchmark wheel": "tucano benchmark wheel --out WHEEL",
+    "checkpoints": "tucano checkpoints list .tucano/mirror",
+    "checkpoints list": "tucano checkpoints list .tucano/mirror",
+    "checkpoints verify": "tucano checkpoints verify gs://bucket/prefix",
+    "checkpoints pull": "tucano checkpoints pull .tucano/mirror --pin best --out CHECKPOINT",
+    "checkpoints push": "tucano checkpoints push CHECKPOINT gs://bucket/prefix",
+    "checkpoints prune": "tucano checkpoints prune gs://bucket/prefix --keep 3",
+    "infra": "tucano infra check --profile l4",
+    "infra apply": "tucano infra apply --profile l4",
+    "infra check": "tucano infra check --profile l4",
+}
+"""An example of each command, by how it is called; the help shows it."""
+
+
 class LazyCommands(TyperGroup):
     """Group that imports the module of a command only to run it."""
 
@@ -61,4 +109,21 @@ def load(name: str) -> Any:
         whole.add_typer(module.app)
     else:
         whole.command(name)(getattr(module, name))
-    return typer.main.get_group(whole).commands[name]
+    return polish(typer.main.get_group(whole).commands[name], name)
+
+
+def polish(command: Any, path: str) -> Any:
+    """Give a command and those in it their example, and leave out of its help that a flag is a truth value.
+
+    Args:
+        command: Typer's command.
+        path: How it is called, such as `audit label`.
+    """
+    command.epilog = f"Example: {EXAMPLES[path]}" if path in EXAMPLES else None
+    for option in (*command.params, command.get_help_option(typer.Context(command, help_option_names=HELP_OPTIONS))):
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+    for name, inner in getattr(command, "commands", {}).items():
+        if path != ROOT:
+            polish(inner, f"{path} {name}")
+    return command

@@ -1,18 +1,21 @@
 """Command `tucano compare`: compare two files of scores, and size the next comparison."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
 from flows.cli.options import UNDONE, Json, emit
 from flows.cli.tables.compare import print_plan, print_report
-from flows.runtime.console import say
+from flows.runtime.console import say, show
 from flows.runtime.signals import interruptible
+from schemas.artifact import ArtifactRecord
+from schemas.config.evaluate import TRUTH_LOSS
 from schemas.digests import file_sha256
 from schemas.errors import InputError
 from schemas.shown_text import as_shown
@@ -25,21 +28,41 @@ from tasks.evaluate.report.sentences import headline
 from tasks.evaluate.report.text import REPORT_TEXT, markdown
 from tasks.evaluate.stats.pairing import read_scores
 from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, plan, read_comparison
+from tasks.lineage.store.artifacts import RECORD_FILE
 
 OF_A_COMPARISON: Final = {"base": "BASE", "tuned": "TUNED"} | {
     name: f"--{name}" for name in ("report", "margin", "seed", "resamples")
 }
+OR_THE_EVALUATIONS: Final = "If not given, that of the evaluation that the files are in, else"
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """How two files are compared where neither the command line nor an evaluation says otherwise."""
+
+    margin: float = 0.05
+    resamples: int = 10_000
+    seed: int = 0
+    truth_loss: float = TRUTH_LOSS
 
 
 def compare(
     context: typer.Context,
     base: Annotated[Path | None, typer.Argument(help="JSON Lines of the base model's scores.")] = None,
     tuned: Annotated[Path | None, typer.Argument(help="JSON Lines of the tuned model's scores.")] = None,
-    margin: Annotated[float, typer.Option(help="The largest loss that is acceptable, in score; set it first.")] = 0.05,
-    seed: Annotated[int, typer.Option(help="Seed of the resampling, 0 or more.")] = 0,
-    resamples: Annotated[int, typer.Option(help="Bootstrap and permutation resamples.")] = 10_000,
+    margin: Annotated[
+        float | None,
+        typer.Option(help=f"The largest loss that is acceptable, in score; set it first. {OR_THE_EVALUATIONS} 0.05."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help=f"Seed of the resampling, 0 or more. {OR_THE_EVALUATIONS} 0.")
+    ] = None,
+    resamples: Annotated[
+        int | None, typer.Option(help=f"Bootstrap and permutation resamples. {OR_THE_EVALUATIONS} 10000.")
+    ] = None,
     report: Annotated[
-        Path | None, typer.Option(help="The folder of the report; an earlier report in it is replaced.")
+        Path | None,
+        typer.Option(help="The folder of the report, in place of an earlier one; if not given, none is written."),
     ] = None,
     plan: Annotated[
         Path | None, typer.Option(help="An earlier report.json: say what an effect would need, and compare nothing.")
@@ -57,33 +80,43 @@ def compare(
             raise InputError(f"--plan compares nothing, so it goes without {', '.join(given)}; leave them out")
         _plan(plan, effect, as_json=as_json)
         return
-    if base is None or tuned is None or report is None:
-        raise InputError("give BASE.jsonl, TUNED.jsonl and --report FOLDER, or --plan REPORT.json and no scores")
+    if base is None or tuned is None:
+        raise InputError("give BASE.jsonl and TUNED.jsonl, or --plan REPORT.json and no scores")
     if effect is not None:
         raise InputError(f"--effect {effect} is for --plan REPORT.json; leave it out")
 
     with interruptible(UNDONE):
-        comparison = _compare(base, tuned, report, margin, resamples, seed)
+        comparison = _compare(base, tuned, report, _known(margin=margin, resamples=resamples, seed=seed))
     document = comparison.report()
-    say(f"{comparison.gate.verdict}: {headline(comparison)}")
+    show(f"{comparison.gate.verdict}: {headline(comparison)}")
     print_report(document)
-    say(f"report: {report / REPORT_PAGE}")
+    if report is not None:
+        show(f"report: {report / REPORT_PAGE}")
     emit(document, as_json=as_json)
     if comparison.gate.verdict != "promote":
         raise typer.Exit(3)
 
 
-def _compare(base: Path, tuned: Path, report: Path, margin: float, resamples: int, seed: int) -> Comparison:
+def _compare(base: Path, tuned: Path, report: Path | None, given: Mapping[str, Any]) -> Comparison:
+    """Compare two files as the evaluation did that they are from, if they are from one, unless told otherwise."""
     try:
         same = base.exists() and tuned.exists() and base.samefile(tuned)
     except OSError as error:
         raise InputError(f"{base} or {tuned} cannot be read ({error.strerror}); name two files of scores") from None
     if same:
         raise InputError(f"{base} and {tuned} are the same file; give the scores of two models")
+    settings = _Settings(**{**_of_the_evaluation(base, tuned), **given})
+    compared = partial(
+        compare_scores,
+        margin=settings.margin,
+        resamples=settings.resamples,
+        seed=settings.seed,
+        truth_loss=settings.truth_loss,
+    )
+    if report is None:
+        return compared(read_scores(base), read_scores(tuned))
     with _report_folder(report, (REPORT_PAGE, REPORT_TEXT, REPORT_FILE)) as draft:
-        comparison = compare_scores(
-            read_scores(base), read_scores(tuned), margin=margin, resamples=resamples, seed=seed
-        )
+        comparison = compared(read_scores(base), read_scores(tuned))
         # A pipe can be read only once.
         files = {"base scores": base, "tuned scores": tuned}
         background = Background(identities={name: file_sha256(path) for name, path in files.items() if path.is_file()})
@@ -91,6 +124,28 @@ def _compare(base: Path, tuned: Path, report: Path, margin: float, resamples: in
         write_page(comparison, background, draft, draw(comparison, background))
         (draft / REPORT_TEXT).write_text(markdown(comparison, background), encoding="utf-8")
     return comparison
+
+
+def _known(**settings: float | None) -> dict[str, Any]:
+    """Return the settings that have a value."""
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _of_the_evaluation(base: Path, tuned: Path) -> dict[str, Any]:
+    """Return how the evaluation compared whose artifact both files are in; nothing where they are in none."""
+    file = base.resolve().parent.parent / RECORD_FILE
+    if base.resolve().parent != tuned.resolve().parent or not file.is_file():
+        return {}
+    try:
+        record = ArtifactRecord.model_validate_json(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    if record.kind != "evaluation" or not record.config:
+        return {}
+    evaluate, seed = record.config["evaluate"], record.config["seed"]
+    say(f"as the evaluation {record.sha256[:12]} compared: seed {seed}, margin {evaluate['margin']:g}")
+    compared = {name: evaluate.get(name) for name in ("margin", "resamples", "truth_loss")}
+    return _known(seed=seed, **compared)
 
 
 @contextmanager
@@ -137,6 +192,6 @@ def _plan(report: Path, effect: float | None, *, as_json: bool) -> None:
     print_plan(needs, wanted, earlier.n_seeds)
     if earlier.without_spread:
         unknown = ", ".join(map(as_shown, earlier.without_spread))
-        say(f"no spread to plan by: {unknown}, whose prompts have one difference")
+        show(f"no spread to plan by: {unknown}, whose prompts have one difference")
     found = {scope: [asdict(need) for need in of_scope] for scope, of_scope in needs.items()}
     emit({"effect": wanted, "needs": found}, as_json=as_json)

@@ -8,14 +8,13 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.options import UNDONE, Json, Overrides, Profile, emit
+from flows.cli.options import UNDONE, Json, Overrides, Profile, StateFolder, configured, emit
 from flows.cli.output_folder import new_folder
 from flows.cli.tables.prompts import print_curation
-from flows.runtime.console import say, stage_progress
+from flows.runtime.console import show, stage_progress
 from flows.runtime.session import BYTES_NEEDED, recorded, session
 from flows.runtime.signals import interruptible
 from schemas.config.config import Config
-from schemas.config.profiles import load_config
 from tasks.curate import stage
 from tasks.curate.processes import MapShards, in_processes
 
@@ -27,10 +26,11 @@ def curate(
     out: Annotated[Path, typer.Option(help="The folder to write: new or empty.")],
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
     as_json: Json = False,
 ) -> None:
     """Make one dataset of prompts: checked, scrubbed, without copies, split without leakage."""
-    config = load_config(profile, overrides, makes_prompts=False)
+    config = configured(profile, overrides, state, makes_prompts=False)
     started = time.monotonic()
     with new_folder(out) as draft, _workers(config) as map_shards, stage_progress("curate") as progress:
         # Workers of a cluster run in folders of their own.
@@ -38,7 +38,7 @@ def curate(
         summary = stage.run(config.curate, config.policy, given, draft, progress, map_shards)
     seconds = time.monotonic() - started
     print_curation(summary)
-    say(f"dataset in {out}, in {seconds:.1f} s; its card is {out / 'README.md'}")
+    show(f"dataset in {out}, in {seconds:.1f} s; its card is {out / 'README.md'}")
     emit({**summary.as_document(), "out": str(out), "seconds": round(seconds, 3)}, as_json=as_json)
 
 

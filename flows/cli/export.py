@@ -6,11 +6,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from flows.cli.options import Json, Overrides, Profile, emit
+from flows.cli.options import Json, Overrides, Profile, StateFolder, configured, emit
 from flows.cli.output_folder import new_folder
 from flows.cli.tables.export import print_export
 from flows.runtime.console import stage_progress
-from schemas.config.profiles import load_config
 from schemas.disk import write_whole
 
 PROOF_FILE = "proof.json"
@@ -27,10 +26,11 @@ def export(
     ],
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
     as_json: Json = False,
 ) -> None:
     """Export a version for other programs, proven by reading it back; exit code 3 where it differs."""
-    config = load_config(profile, overrides)
+    config = configured(profile, overrides, state)
     with new_folder(out) as draft, stage_progress("export") as progress:
         # Torch, transformers and MLflow take seconds to import, and a mistake above none.
         from flows.stages.export import export_version  # noqa: PLC0415

@@ -1,15 +1,15 @@
 """Commands `tucano infra`: apply work pools, deployments and automations to a Prefect server, or compare them."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from flows.cli.options import LOOKED, Json, Overrides, Profile, emit
+from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured, emit
 from flows.deploy.server import server_address
-from flows.runtime.console import say
+from flows.runtime.console import show
 from flows.runtime.prefect_server import shown
 from flows.runtime.signals import interruptible
-from schemas.config.profiles import load_config
 from schemas.source import REPOSITORY
 
 if TYPE_CHECKING:
@@ -31,30 +31,32 @@ APPLIED_IN_PART = "interrupted; what was written stays, and the same command wri
 def apply(
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
     as_json: Json = False,
 ) -> None:
     """Make what the server lacks and change what differs; applied again, it changes nothing."""
-    _carry_out(profile, overrides, write=True, as_json=as_json)
+    _carry_out(profile, overrides, state, write=True, as_json=as_json)
 
 
 @app.command()
 def check(
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
     as_json: Json = False,
 ) -> None:
     """Say what is missing on the server, differs or is there besides; exit code 3 where applying would change it."""
-    if _carry_out(profile, overrides, write=False, as_json=as_json):
+    if _carry_out(profile, overrides, state, write=False, as_json=as_json):
         raise typer.Exit(3)
 
 
-def _carry_out(profile: str, overrides: list[str], *, write: bool, as_json: bool) -> bool:
+def _carry_out(profile: str, overrides: list[str], state: Path | None, *, write: bool, as_json: bool) -> bool:
     """Compare the files with the server, write the difference where that is wanted, and return whether there was one.
 
     Raises:
         InputError: No server answers, or the files and the server do not go together.
     """
-    config = load_config(profile, overrides)
+    config = configured(profile, overrides, state)
     address = server_address(config)
     with interruptible(APPLIED_IN_PART if write else LOOKED):
         # Prefect reads what `server_address` sets when it is imported, which takes seconds.
@@ -76,4 +78,4 @@ def _carry_out(profile: str, overrides: list[str], *, write: bool, as_json: bool
 
 
 def _say_written(change: "PlannedChange") -> None:
-    say(f"written: {change.wanted.kind} {change.wanted.name}")
+    show(f"written: {change.wanted.kind} {change.wanted.name}")

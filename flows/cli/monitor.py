@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.cli.options import Json, Overrides, Profile, emit
+from flows.cli.options import Json, Overrides, Profile, StateFolder, configured, emit
 from flows.cli.output_folder import new_folder
-from flows.runtime.console import say
+from flows.runtime.console import say, show
 from flows.runtime.logs_to_monitor import logs_to_monitor
 from flows.runtime.session import BYTES_NEEDED, has_server, session
-from schemas.config.profiles import load_config
 from schemas.tables.log_file import log_files
 
 if TYPE_CHECKING:
@@ -27,13 +26,14 @@ def monitor(
     ] = None,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
     report: Annotated[
         Path | None, typer.Option(help="The folder of the report; an earlier report in it is replaced.")
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Score production logs, and say whether the champion keeps its promise; exit code 3 where it does not."""
-    config = load_config(profile, overrides)
+    config = configured(profile, overrides, state)
     given = logs_to_monitor(config, logs)
     files = log_files(given)
     count = len(files.files)
@@ -62,7 +62,7 @@ def _show(monitored: "Monitored", report: Path | None, *, as_json: bool) -> None
     if report is not None:
         _copy(folder, report)
         folder = report
-    say(f"report: {folder / REPORT_PAGE}")
+    show(f"report: {folder / REPORT_PAGE}")
     emit(_as_document(monitored), as_json=as_json)
 
 

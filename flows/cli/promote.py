@@ -4,11 +4,10 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.cli.options import Json, Overrides, Profile, emit
-from flows.runtime.console import say
+from flows.cli.options import Json, Overrides, Profile, StateFolder, configured, emit
+from flows.runtime.console import show
 from flows.runtime.stores import existing_store
 from flows.stages.registered_version import promote_registered, roll_back
-from schemas.config.profiles import load_config
 from schemas.errors import GateRefused, InputError
 from tasks.lineage.mlflow.registry import checked_reason
 
@@ -25,6 +24,7 @@ def promote(
     ] = False,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
     as_json: Json = False,
 ) -> None:
     """Promote a version that an earlier run registered; exit code 3 where the gate holds it and nothing is forced."""
@@ -32,12 +32,12 @@ def promote(
         given = f"VERSION {version}" if version is not None else "--force"
         raise InputError(f"--rollback goes to the version before and takes no {given}; leave one of them out")
     reason = None if force is None else checked_reason(force)
-    config = load_config(profile, overrides)
+    config = configured(profile, overrides, state)
     existing_store(config, "nothing is registered there")
     if rollback:
         done = roll_back(config)
         alias = config.promote.alias
-        say(
+        show(
             f"version {done.left.version} of {config.promote.model_name} is left: `{alias}` is version "
             f"{done.back.version} again"
         )

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from flows.cli.chain import run_chain
-from flows.cli.options import Fresh, Json, Overrides, Profile, emit
+from flows.cli.options import Fresh, Json, Overrides, Profile, StateFolder, Yes, configured, emit
 from flows.cli.tables.retraining import print_retraining
-from schemas.config.profiles import load_config
 
 if TYPE_CHECKING:
     from flows.retrain import Retraining
@@ -16,13 +15,15 @@ if TYPE_CHECKING:
 def retrain(
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
     fresh: Fresh = False,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Retrain, end to end. Run again, it resumes: finished stages are skipped."""
-    config = load_config(profile, overrides)
+    config = configured(profile, overrides, state)
     opening = f"retraining with profile {profile}, seed {config.seed}, state in {config.state.root}"
-    result = run_chain(config, profile, opening, until="promote", fresh=fresh)
+    result = run_chain(config, profile, opening, until="promote", fresh=fresh, yes=yes)
     print_retraining(result)
     emit(_as_document(result), as_json=as_json)
     if result.decision["verdict"] != "promote":

@@ -9,9 +9,8 @@ from typing import Annotated, Final
 
 import typer
 
-from flows.cli.options import Overrides, Profile
-from flows.runtime.console import say
-from schemas.config.profiles import load_config
+from flows.cli.options import Overrides, Profile, StateFolder, configured
+from flows.runtime.console import show
 from schemas.config.serve import ServeConfig
 from schemas.errors import InputError, Interrupted
 
@@ -28,9 +27,10 @@ def serve(
     ] = None,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
 ) -> None:
     """Serve the champion over HTTP: OpenAI's API, and a path for each task; a new one takes over by itself."""
-    config = load_config(profile, overrides)
+    config = configured(profile, overrides, state)
     with _listen(config.serve) as listening:
         if not _keep_running():
             # Torch, transformers and MLflow take seconds to import, and the process that watches needs none of them.
@@ -92,7 +92,7 @@ def _keep_running() -> bool:
         if asked_to_end.is_set():
             return True
         wait = FIRST_WAIT if time.monotonic() - began > SECONDS_OF_A_GOOD_START else min(2 * wait, LONGEST_WAIT)
-        say(f"the gateway was killed; it is started again in {wait:g} s")
+        show(f"the gateway was killed; it is started again in {wait:g} s")
         time.sleep(wait)
 
 

@@ -1,16 +1,18 @@
 """Command `tucano train`: a training after the stages that it needs, and its estimate."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from flows.cli.chain import run_chain
-from flows.cli.options import Fresh, Json, Overrides, Profile, emit
+from flows.cli.costs import cost_lines, costs_of
+from flows.cli.options import Fresh, Json, Overrides, Profile, StateFolder, Yes, configured, emit
 from flows.cli.tables.estimate import estimate_document, print_estimate
 from flows.cli.tables.train import print_recipe, print_trainings
+from flows.runtime.console import show
 from flows.runtime.stores import open_store
 from schemas.config.config import Config
-from schemas.config.profiles import load_config
 from schemas.config.workers import price_per_hour
 from tasks.train.sizing.estimate import cost_usd, estimate_training, training_prompts
 from tasks.train.sizing.fit import refuse_unfit
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 def train(
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
     fresh: Fresh = False,
     dry_run: Annotated[
         bool,
@@ -31,15 +34,16 @@ def train(
             help="Only print the recipe, what it would take, and whether it fits; nothing is written.",
         ),
     ] = False,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Train, and make before it what is not there yet. Run again, it resumes from its newest checkpoint."""
-    config = load_config(profile, overrides)
+    config = configured(profile, overrides, state)
     if dry_run:
         _print_estimate(config, as_json=as_json)
         return
     opening = f"train with profile {profile}, state in {config.state.root}"
-    result = run_chain(config, profile, opening, until="train", fresh=fresh)
+    result = run_chain(config, profile, opening, until="train", fresh=fresh, yes=yes)
     trainings = [_as_document(policy, config) for policy in result.policies.values()]
     print_trainings(trainings)
     emit({"seconds": result.seconds, "trainings": trainings}, as_json=as_json)
@@ -71,9 +75,18 @@ def _print_estimate(config: Config, *, as_json: bool) -> None:
     estimate = estimate_training(config, prompts)
     print_recipe(config.train)
     print_estimate(config, estimate, source)
+    costs = costs_of(config, estimate)
+    for line in cost_lines(costs):
+        show(line)
     document = {
         "recipe": config.train.model_dump(mode="json"),
         "estimate": estimate_document(config, estimate, source),
+        "costs": {
+            **asdict(costs),
+            "gain_of_a_task": costs.gain_of_a_task,
+            "gain_overall": costs.gain_overall,
+            "prompts_for_margin": costs.prompts_for_margin,
+        },
     }
     emit(document, as_json=as_json)
     refuse_unfit(config)

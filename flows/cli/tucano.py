@@ -2,10 +2,12 @@
 
 import errno
 import sys
+from importlib import metadata
+from typing import Annotated
 
 import typer
 
-from flows.cli.commands import LazyCommands
+from flows.cli.commands import HELP_OPTIONS, LazyCommands, polish
 from schemas.errors import InputError, TucanoError
 from schemas.garbage import collect_rarely
 
@@ -14,23 +16,39 @@ app = typer.Typer(
     name="tucano",
     help="Retrain a compact Portuguese model for Brazilian e-commerce, and prove that it got better.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": HELP_OPTIONS},
     pretty_exceptions_enable=False,
 )
 
 DISK_ERRORS = {errno.ENOSPC, errno.EACCES, errno.EPERM, errno.EROFS, errno.EDQUOT}
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"tucano {metadata.version('tucano2-commerce')}")
+        raise typer.Exit
+
+
 @app.callback()
-def root() -> None:
-    """Group the commands; Typer makes no group of an application without any."""
+def root(
+    version: Annotated[  # noqa: ARG001 - its callback prints it and ends the command
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only results and errors, no progress.")] = False,
+) -> None:
+    """Apply the options of every command."""
+    if quiet:
+        # `tucano --help` needs no more than Typer.
+        from flows.runtime.console import be_quiet  # noqa: PLC0415
+
+        be_quiet()
 
 
 def main() -> None:
     """Run the command; a failure that the user can fix becomes one sentence and an exit code."""
     collect_rarely()
     try:
-        app()
+        polish(typer.main.get_command(app), "tucano")()
     except TucanoError as error:
         _end(error)
     except OSError as error:
@@ -42,7 +60,7 @@ def main() -> None:
 
 def _end(error: TucanoError) -> None:
     # `tucano --help` needs no more than Typer.
-    from flows.runtime.console import say  # noqa: PLC0415
+    from flows.runtime.console import show  # noqa: PLC0415
 
-    say(f"tucano: {error}")
+    show(f"tucano: {error}")
     sys.exit(error.exit_code)

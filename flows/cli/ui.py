@@ -27,7 +27,9 @@ SECONDS_TO_END = 10
 
 
 def ui(
-    root: Annotated[Path, typer.Option(help="The state folder.")] = Path(".tucano"),
+    root: Annotated[Path, typer.Option("--state", "--root", metavar="FOLDER", help="The state folder.")] = Path(
+        ".tucano"
+    ),
     prefect_port: Annotated[int, typer.Option(min=1, max=65535)] = 4200,
     mlflow_port: Annotated[int, typer.Option(min=1, max=65535)] = 5000,
 ) -> None:
@@ -44,7 +46,7 @@ def serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
         TucanoError: A server did not start.
     """
     if not root.is_dir():
-        raise InputError(f"there is no state folder {root} yet; run `make retrain` first, or name another with --root")
+        raise InputError(f"there is no state folder {root} yet; run `make retrain` first, or name another with --state")
     with _alone(root):
         _serve(root, prefect_port, mlflow_port)
 

@@ -1,5 +1,6 @@
 """Deployments: each flow's parameters and form, work pool and schedules, here and on the server."""
 
+import asyncio
 import hashlib
 import importlib
 import inspect
@@ -15,6 +16,7 @@ from prefect.client.schemas.objects import ConcurrencyLimitStrategy, Concurrency
 from prefect.client.schemas.responses import DeploymentResponse
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.exceptions import ParameterBindError, ParameterTypeError, SignatureMismatchError
+from prefect.server.schemas.schedules import CronSchedule as ServedSchedule
 from prefect.utilities.callables import parameter_schema
 from prefect.utilities.schema_tools.validation import ValidationError as SchemaFault
 from prefect.utilities.schema_tools.validation import validate
@@ -26,7 +28,10 @@ from flows.runtime.absolute_config import absolute_config
 from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.faults import first_fault
+from tasks.train.sizing.estimate import estimate_training, expected_prompts
 
+RETRAIN = "retrain"
+"""Flow whose time is estimated."""
 CONFIG = "config"
 """Parameter that receives the profile."""
 IN_LINE = ConcurrencyLimitStrategy.ENQUEUE
@@ -49,6 +54,8 @@ def wanted_deployment(declared: Deployment, config: Config, template: Mapping[st
     form = json.loads(parameter_schema(flow).model_dump_json())
     parameters = _parameters(declared, flow, config)
     schedules = [_schedule(declared, schedule) for schedule in declared.schedules]
+    if flow.name == RETRAIN:
+        _require_time_between(declared, config)
     _require_variables(declared, template)
 
     def write(client: SyncPrefectClient, _: UUID | None) -> None:
@@ -132,6 +139,22 @@ def _schedule(declared: Deployment, schedule: Schedule) -> DeploymentScheduleCre
     except ValidationError as error:
         raise _fault(declared, f"its schedule {schedule.slug}: {first_fault(error)}") from None
     return DeploymentScheduleCreate(schedule=cron, slug=schedule.slug, active=True)
+
+
+def _require_time_between(declared: Deployment, config: Config) -> None:
+    """Refuse a schedule that asks for a retraining before the one before it can have ended."""
+    seconds = estimate_training(config, expected_prompts(config)).seconds
+    if seconds is None:
+        return
+    for schedule in declared.schedules:
+        first, second = asyncio.run(ServedSchedule(cron=schedule.cron, timezone=schedule.timezone).get_dates(2))
+        between = (second - first).total_seconds()
+        if seconds > between:
+            raise InputError(
+                f"{DEPLOYMENTS_FILE}, deployment {declared.name}: a retraining with this profile takes up to "
+                f"{seconds / 3600:.0f} h, and its schedule {schedule.slug} asks for one every {between / 3600:.0f} h; "
+                "lower train.max_steps or train.seeds, or schedule it less often"
+            )
 
 
 def _require_variables(declared: Deployment, template: Mapping[str, Any]) -> None:

@@ -16,6 +16,8 @@ class Finding:
     found: str
     remedy: str = ""
     """Empty where there is nothing to fix."""
+    unused: bool = False
+    """Whether the profile has no use for what was to be checked, so that there is nothing to tell."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,11 @@ class CheckOutcome:
 def single(check: str, verdict: Verdict, found: str, remedy: str = "", *clocks: ClockReading) -> CheckOutcome:
     """Return the outcome of a check that found one thing."""
     return CheckOutcome((Finding(check, verdict, found, remedy),), clocks)
+
+
+def unused(check: str, why: str) -> CheckOutcome:
+    """Return the outcome of a check of something that the profile has no use for."""
+    return CheckOutcome((Finding(check, "ok", why, unused=True),))
 
 
 def refused(check: str, sentence: str, verdict: Verdict = "fault") -> Finding:

@@ -16,7 +16,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from flows.doctor.finding import CheckOutcome, Finding, Verdict, single
+from flows.doctor.finding import CheckOutcome, Finding, Verdict, single, unused
 from schemas.config.config import Config
 from schemas.source import REPOSITORY
 
@@ -52,9 +52,9 @@ def check_trainer(config: Config) -> CheckOutcome:
     """Compare the trainer's own environment, where it has one, with constraints/trainer-linux-cuda.txt."""
     interpreter, name = config.train.interpreter, "trainer"
     if config.workers.training is not None:
-        return single(name, "ok", f"training runs on {config.workers.training}")
+        return unused(name, f"training runs on {config.workers.training}")
     if interpreter is None:
-        return single(name, "ok", "trains in this environment; train.interpreter is not set")
+        return unused(name, "trains in this environment; train.interpreter is not set")
     remedy = f"install {TRAINER.relative_to(REPOSITORY)} there, or set train.interpreter to another Python"
     try:
         listed = subprocess.run(
@@ -68,6 +68,14 @@ def check_trainer(config: Config) -> CheckOutcome:
     needed = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]["trainer"]
     where = f"Python {python} at {interpreter}: "
     return CheckOutcome((_against(name, installed, needed, TRAINER, remedy, where), *_gpu_packages(config, installed)))
+
+
+def check_gpu_packages(config: Config) -> CheckOutcome:
+    """Look for what the backend needs of this environment, where it trains in this one."""
+    if config.workers.training is not None or config.train.interpreter is not None:
+        return CheckOutcome(())
+    installed = _versions((package.metadata["Name"], package.version) for package in distributions())
+    return CheckOutcome(tuple(_gpu_packages(config, installed)))
 
 
 def needs_gpu(config: Config) -> bool:

@@ -121,7 +121,7 @@ def _without_gpu(config: Config) -> Finding:
         remedy = "train on a machine with one, or set train.backend=transformers and train.vllm.enabled=false"
         return Finding("GPU", "fault", f"there is none, and the backend {config.train.backend} needs one", remedy)
     if config.policy.stand_in or config.workers.training is not None:
-        return Finding("GPU", "ok", "there is none, and this machine needs none")
+        return Finding("GPU", "ok", "there is none, and this machine needs none", unused=True)
     remedy = "use a machine with one, or --set policy.stand_in=true to try the pipeline"
     return Finding("GPU", "warning", f"there is none: {config.policy.name} would train for days", remedy)
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from flows.doctor.finding import CheckOutcome, ClockReading, Finding, Verdict, single
+from flows.doctor.finding import CheckOutcome, ClockReading, Finding, Verdict, refused, single, unused
 from flows.doctor.http import Unreachable, ask
 from schemas.config.config import Config
 from schemas.config.endpoint import EndpointSection
+from schemas.errors import InputError
+from schemas.store.file_names import require_tables
 
 SECONDS_FOR_THE_METADATA = 3.0
 
@@ -28,9 +30,15 @@ def check_files(config: Config) -> CheckOutcome:
         for setting, path in named.items()
         if not path.exists()
     ]
+    olist = config.synthesize.olist_dir
+    if olist is not None and olist.exists():
+        try:
+            require_tables(olist)
+        except InputError as error:
+            findings.append(refused("files", str(error)))
     if findings:
         return CheckOutcome(tuple(findings))
-    return single("files", "ok", f"{', '.join(named)}: there" if named else "the profile names none")
+    return single("files", "ok", f"{', '.join(named)}: there") if named else unused("files", "the profile names none")
 
 
 def check_endpoints(config: Config) -> CheckOutcome:
@@ -47,14 +55,14 @@ def check_endpoints(config: Config) -> CheckOutcome:
     if lineage is not None and lineage.lower().startswith(("http://", "https://")):
         remedy = "start the collector, or correct the address; stages run without it"
         findings.append(_connect("lineage.openlineage", lineage, "warning", remedy))
-    return CheckOutcome(tuple(findings or [Finding("endpoints", "ok", "the profile names none")]), tuple(clocks))
+    return CheckOutcome(tuple(findings), tuple(clocks)) if findings else unused("endpoints", "the profile names none")
 
 
 def check_notice(config: Config) -> CheckOutcome:
     """Call the service that announces a Spot machine's preemption."""
     address, name = config.train.preemption.notice_url, "preemption"
     if config.workers.training is not None or address is None:
-        return single(name, "ok", "no notice is waited for here")
+        return unused(name, "no notice is waited for here")
     remedy = "train on the Spot machine that it is of; elsewhere nothing is lost but the notice"
     try:
         answer = ask(name, address, headers={"Metadata-Flavor": "Google"}, seconds=SECONDS_FOR_THE_METADATA)

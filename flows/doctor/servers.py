@@ -12,7 +12,7 @@ from typing import Final
 from packaging.version import Version
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from flows.doctor.finding import CheckOutcome, Finding, single
+from flows.doctor.finding import CheckOutcome, Finding, single, unused
 from flows.doctor.http import Response, Unreachable, ask
 from flows.runtime.prefect_server import KEYS, shown
 from flows.runtime.session import mlflow_store, running_server
@@ -49,7 +49,7 @@ def check_prefect(config: Config) -> CheckOutcome:
     remote = config.workers.training
     if address is None:
         if remote is None:
-            return single(PREFECT, "ok", "PREFECT_API_URL is not set: a run starts a server of its own")
+            return unused(PREFECT, "PREFECT_API_URL is not set: a run starts a server of its own")
         remedy = "export PREFECT_API_URL=http://SERVER:4200/api"
         return single(PREFECT, "fault", f"PREFECT_API_URL is not set, and training runs on {remote}", remedy)
     address, headers = address.rstrip("/"), _prefect_headers()

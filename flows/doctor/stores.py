@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from flows.doctor.finding import CheckOutcome, ClockReading, Finding, refused, single
+from flows.doctor.finding import CheckOutcome, ClockReading, Finding, refused, unused
 from flows.runtime.session import mirror_address
 from schemas.config.config import Config
 from schemas.errors import InputError
@@ -17,7 +17,7 @@ def check_mirror(config: Config) -> CheckOutcome:
 def check_artifacts(config: Config) -> CheckOutcome:
     """Try the store through which machines share artifacts."""
     if config.state.artifacts is None:
-        return single("artifacts", "ok", "state.artifacts is not set: they stay on this machine")
+        return unused("artifacts", "state.artifacts is not set: they stay on this machine")
     return _try("artifacts", config.state.artifacts)
 
 

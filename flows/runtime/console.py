@@ -14,9 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from schemas.progress import Progress as Report
+from schemas.progress import silent
 
 SECONDS_BEFORE_LINES = 2.0
 SECONDS_BETWEEN_LINES = 10.0
+_quiet = False
 _CAPTURED: Final[ContextVar[list[str] | None]] = ContextVar("captured", default=None)
 
 console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else 100)
@@ -35,18 +37,33 @@ def captured() -> Iterator[list[str]]:
             say(line)
 
 
+def be_quiet() -> None:
+    """Print from now on only what `show` and `print_table` are given: results and errors."""
+    global _quiet  # noqa: PLW0603 - one terminal, set once by the command
+    _quiet = True
+
+
+def show(text: str) -> None:
+    """Print one line of a result, or an error, to the terminal."""
+    console.print(text, markup=False, soft_wrap=True)
+
+
 def say(text: str) -> None:
-    """Print one line to the terminal."""
+    """Print one line about what is under way to the terminal."""
+    if _quiet:
+        return
     if (lines := _CAPTURED.get()) is not None:
         lines.append(text)
         return
-    console.print(text, markup=False, soft_wrap=True)
+    show(text)
 
 
 @contextmanager
 def stage_progress(stage: str) -> Iterator[Report]:
     """Show the progress of one stage while the block runs."""
-    if console.is_terminal:
+    if _quiet:
+        yield silent
+    elif console.is_terminal:
         with _bars.bar(stage) as report:
             yield report
     else:

@@ -18,6 +18,7 @@ BYTES_NEEDED = 1_000_000_000
 BYTES_OF_A_FULL_DISK = 20_000_000
 LOCK_FILE = "retrain.lock"
 UI_FILE = "ui.json"
+ARTIFACTS_FOLDER = "artifacts"
 UI_LOCK = "ui.lock"
 EXPERIMENT = "tucano2-commerce"
 INTERRUPTED = "interrupted; run the same command again to resume from here"
@@ -29,7 +30,7 @@ class StateFolderHeld(InputError):
 
 def artifacts_folder(config: Config) -> Path:
     """Return the folder of the artifact store."""
-    return config.state.root.resolve() / "artifacts"
+    return config.state.root.resolve() / ARTIFACTS_FOLDER
 
 
 def mirror_address(config: Config) -> str:

@@ -32,7 +32,7 @@ from tasks.policy.child import run_child
 from tasks.train.preflight.check import PREFLIGHT_FILE, Check, as_list
 from tasks.train.request import TrainRequest
 from tasks.train.resume.lease import CHECKPOINTS_FOLDER, SEGMENTS_FILE
-from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, chosen_reward, gather_tasks, read_summary
+from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, chosen_reward, gather_tasks, read_summary, reward_before
 
 STAGE = "train"
 CLIP_RATIOS = "clip_ratio/"
@@ -98,11 +98,19 @@ def train(
     artifact = TrainingArtifact()
     stages = {seed: _seed_stage(config, seed, given, trainings, run, run_id, artifact) for seed in seeds}
     if len(seeds) == 1:
-        return {seeds[0]: run_stage(stages[seeds[0]], config, pipeline_run, fresh=fresh)}
+        return {seeds[0]: _trained(stages[seeds[0]], config, pipeline_run, fresh=fresh)}
     policies = trainings.map(
-        {stage.name: partial(run_stage, stage, config, pipeline_run, fresh=fresh) for stage in stages.values()}
+        {stage.name: partial(_trained, stage, config, pipeline_run, fresh=fresh) for stage in stages.values()}
     )
     return {seed: policies[stage.name] for seed, stage in stages.items()}
+
+
+def _trained(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -> StageResult:
+    """Make or reuse a policy, and say what it gained: a step's own reward is of a few prompts alone."""
+    result = run_stage(stage, config, pipeline_run, fresh=fresh)
+    summary = read_summary(result.path)
+    say(f"{stage.name}: validation reward {reward_before(summary):.3f} -> {chosen_reward(summary):.3f}")
+    return result
 
 
 def _seed_stage(
@@ -381,7 +389,6 @@ def _shares(progress: Progress, tasks: Collection[TaskName], steps: int) -> dict
 
 def _figures(folder: Path) -> Mapping[str, Any]:
     summary = read_summary(folder)
-    before = next(validation for validation in summary["validation"] if validation["step"] == 0)
     chosen = (
         {"chosen step": summary["chosen_step"]}
         if summary["chosen_step"] is not None
@@ -391,6 +398,6 @@ def _figures(folder: Path) -> Mapping[str, Any]:
         "steps": summary["steps"],
         **chosen,
         "stopped early": summary["stopped_early"],
-        "validation reward before": round(before["mean_reward"], 4),
+        "validation reward before": round(reward_before(summary), 4),
         "validation reward chosen": round(chosen_reward(summary), 4),
     }

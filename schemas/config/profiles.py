@@ -8,14 +8,16 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from schemas.config.config import Config, StateConfig, SynthesizeConfig
+from schemas.config.explanations import did_you_mean, explain
+from schemas.config.section import Section
 from schemas.errors import InputError
-from schemas.faults import shown_place
 from schemas.source import REPOSITORY
 
 PROFILES_FOLDER = REPOSITORY / "infra" / "profiles"
 EXTENDS: Final = "extends"
 """Key of a profile that names another, whose values hold where it sets none itself."""
-_ENDPOINTS = frozenset({"paraphrase", "rivals", "judge"})
+IGNORED_WITH_STAND_IN: Final = frozenset({"policy.name", "policy.revision"})
+"""Settings that a stand-in has no use for."""
 
 
 def load_config(profile: str, overrides: Sequence[str] = (), *, makes_prompts: bool = True) -> Config:
@@ -37,10 +39,16 @@ def load_config(profile: str, overrides: Sequence[str] = (), *, makes_prompts: b
     try:
         config = Config.model_validate(values)
     except ValidationError as error:
-        raise InputError(f"profile {profile!r}: {_first_failures(error)}") from None
+        raise InputError(f"profile {profile!r}: {_first_failures(error, Config)}") from None
+    _refuse_ignored(config, profile, overrides)
     if makes_prompts:
         _refuse_too_few(config, profile)
     return config
+
+
+def known_profiles() -> list[str]:
+    """Return the names of the profiles of `infra/profiles`."""
+    return sorted(file.stem for file in PROFILES_FOLDER.glob("*.toml"))
 
 
 def read_state(root: Path, mlflow: str | None) -> StateConfig:
@@ -52,7 +60,7 @@ def read_state(root: Path, mlflow: str | None) -> StateConfig:
     try:
         return StateConfig(root=root, mlflow=mlflow)
     except ValidationError as error:
-        raise InputError(f"state: {_first_failures(error)}") from None
+        raise InputError(f"state: {_first_failures(error, StateConfig)}") from None
 
 
 def synthesize_config(values: dict[str, Any], overrides: Sequence[str] = ()) -> SynthesizeConfig:
@@ -74,7 +82,21 @@ def synthesize_config(values: dict[str, Any], overrides: Sequence[str] = ()) -> 
     try:
         return SynthesizeConfig.model_validate(whole["synthesize"])
     except ValidationError as error:
-        raise InputError(f"synthesize: {_first_failures(error)}") from None
+        raise InputError(f"synthesize: {_first_failures(error, SynthesizeConfig)}") from None
+
+
+def _refuse_ignored(config: Config, profile: str, overrides: Sequence[str]) -> None:
+    """Refuse the name of a model where the stand-in is trained all the same; one that a profile inherits may stay."""
+    given = {assignment.partition("=")[0].strip() for assignment in overrides}
+    own = _read_file(profile).get("policy", {})
+    if "stand_in" not in own:
+        given |= {f"policy.{name}" for name in own}
+    ignored = sorted(given & IGNORED_WITH_STAND_IN)
+    if config.policy.stand_in and ignored and "policy.stand_in" not in given:
+        raise InputError(
+            f"profile {profile!r}: {ignored[0]} is set, and policy.stand_in is true, so that the stand-in would be "
+            "trained instead; add --set policy.stand_in=false, or leave the setting out"
+        )
 
 
 def _refuse_too_few(config: Config, profile: str) -> None:
@@ -116,8 +138,11 @@ def _read_file(profile: str) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        known = ", ".join(sorted(file.stem for file in PROFILES_FOLDER.glob("*.toml")))
-        raise InputError(f"there is no profile {profile!r}; use one of: {known}, or a path to a .toml file") from None
+        known = known_profiles()
+        meant = did_you_mean(profile, known)
+        raise InputError(
+            f"there is no profile {profile!r}{meant}; use one of: {', '.join(known)}, or a path to a .toml file"
+        ) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"profile {path} cannot be read: {error}") from None
 
@@ -138,25 +163,10 @@ def _assign(values: dict[str, Any], assignment: str) -> None:
         target[leaf] = text
 
 
-def _first_failures(error: ValidationError, most: int = 5) -> str:
+def _first_failures(error: ValidationError, section: type[Section], most: int = 5) -> str:
     failures = [
-        f"{shown_place(failure['loc']) or 'the profile'}: {_explain(failure)}"
+        f"{'.'.join(map(str, failure['loc'])) or 'the profile'}: {explain(failure, section)}"
         for failure in error.errors(include_url=False)
     ]
     more = f" (and {len(failures) - most} more)" if len(failures) > most else ""
     return "; ".join(failures[:most]) + more
-
-
-def _explain(failure: Any) -> str:
-    if failure["type"] == "extra_forbidden":
-        return "unknown key"
-    message = failure["msg"].removeprefix("Value error, ")
-    if failure["type"] == "value_error":
-        return str(message)
-    # A missing key's fault shows all values next to it, and an endpoint's section may have its key in the wrong place.
-    unsaid = (
-        failure["type"] == "missing"
-        or isinstance(failure["input"], (dict, list))
-        or _ENDPOINTS.intersection(failure["loc"])
-    )
-    return str(message) if unsaid else f"{message} (it is {failure['input']!r})"

@@ -9,21 +9,9 @@ from polars.exceptions import ComputeError, NoDataError
 
 from schemas.errors import InputError
 from schemas.store.faults import FIRST_ROW, first_fault, shown, shown_column
+from schemas.store.file_names import FILE_NAMES, require_tables
 from schemas.store.store import Store
 
-FILE_NAMES: Final = {
-    "orders": "olist_orders_dataset.csv",
-    "items": "olist_order_items_dataset.csv",
-    "payments": "olist_order_payments_dataset.csv",
-    "reviews": "olist_order_reviews_dataset.csv",
-    "customers": "olist_customers_dataset.csv",
-    "products": "olist_products_dataset.csv",
-    "sellers": "olist_sellers_dataset.csv",
-    "category_translation": "product_category_name_translation.csv",
-    "review_causes": "review_causes.csv",
-    "customer_hazards": "customer_hazards.csv",
-}
-HIDDEN_TABLES: Final = ("review_causes", "customer_hazards")
 TIMESTAMP_FORMAT: Final = "%Y-%m-%d %H:%M:%S"
 # polars reads "17" as the year 17 if the format has a four-digit year.
 FIRST_YEAR: Final = 1970
@@ -37,18 +25,8 @@ def read_store(folder: Path) -> Store:
         InputError: The folder cannot be read, lacks a table, or a table breaks its schema; names the file, column and
             row (as a spreadsheet shows it: the header is row 1).
     """
-    try:
-        found = {path.name for path in folder.iterdir()}
-    except OSError as error:
-        raise InputError(
-            f"store folder {folder} cannot be read ({error.strerror}); give the folder of Olist's CSV files"
-        ) from None
-    missing = [name for table, name in FILE_NAMES.items() if name not in found and table not in HIDDEN_TABLES]
-    if missing:
-        raise InputError(
-            f"store folder {folder} lacks {', '.join(missing)}; put Olist's CSV files there by these names"
-        )
-    tables = {table: read_table(folder / name, table) for table, name in FILE_NAMES.items() if name in found}
+    names = require_tables(folder)
+    tables = {table: read_table(folder / name, table) for table, name in FILE_NAMES.items() if name in names}
     _check_links(folder, tables)
     return Store(**tables)
 

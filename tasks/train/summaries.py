@@ -18,6 +18,11 @@ def read_summary(policy: Path) -> Any:
     return json.loads((policy / SUMMARY_FILE).read_text(encoding="utf-8"))
 
 
+def reward_before(summary: Mapping[str, Any]) -> float:
+    """Return the mean validation reward before the first step."""
+    return float(next(validation for validation in summary["validation"] if validation["step"] == 0)["mean_reward"])
+
+
 def chosen_reward(summary: Mapping[str, Any]) -> float:
     """Return the chosen checkpoint's validation reward, in [0, 1]: the mean over tasks, each at its adapter's step."""
     by_step = {validation["step"]: validation for validation in summary["validation"]}

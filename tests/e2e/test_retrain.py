@@ -8,8 +8,10 @@ import os
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -107,7 +109,9 @@ def test_a_second_run_by_code_that_says_the_same_in_other_words_skips_every_stag
         said = file.read_text(encoding="utf-8").replace('"""', '"""Once more: ', 1)
         file.write_text(f"# A comment.\n\n{said}", encoding="utf-8")
     (tmp_path / "tasks" / "commerce" / "unrelated.py").write_text("WEIGHTS = {}\n", encoding="utf-8")
+    recorded = _prefect_runs(pipeline)
     again = retrain(pipeline.root, repository=tmp_path)
+    assert _prefect_runs(pipeline) == recorded, "a run without work started a server"
     assert skipped(again.said) == [*STAGES[:-1], *_merges_taken_again(pipeline), STAGES[-1]], again.said
     assert "so nothing was made again" in again.said
     assert again.exit_code == pipeline.resumed.exit_code
@@ -135,6 +139,11 @@ def test_a_child_process_runs_nothing_that_is_not_in_its_key(pipeline: Pipeline,
         # The stand-in's digests are in the key themselves.
         used = [*modules, *(file for file in files if not file.startswith("data/stand_in/"))]
         assert outside_key(used, module) == []
+
+
+def _prefect_runs(pipeline: Pipeline) -> int:
+    with closing(sqlite3.connect(prefect_folder(pipeline.root) / "prefect.db")) as database:
+        return int(database.execute("SELECT count(*) FROM flow_run").fetchone()[0])
 
 
 def _merges_taken_again(pipeline: Pipeline) -> list[str]:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from flows.cli.label.screen import LabelApp, answers, farewell
-from flows.runtime.console import say
+from flows.runtime.console import show
 from flows.runtime.signals import interruptible
 from schemas.errors import InputError, Interrupted
 from schemas.tasks import TaskName
@@ -34,7 +34,7 @@ def label(sheet: Path, rater: str, task: TaskName | None = None) -> None:
     with interruptible("interrupted; every score is saved, and the same command resumes"):
         labelling = Labelling(sheet, rater, task)
         if labelling.current is None:
-            say(f"nada a pontuar: {rater} já deu nota a {answers(labelling.total)} de {sheet}")
+            show(f"nada a pontuar: {rater} já deu nota a {answers(labelling.total)} de {sheet}")
             return
         if not os.environ.get("NO_COLOR"):
             # Textual leaves colours out where the variable is empty, too.
@@ -51,7 +51,7 @@ def label(sheet: Path, rater: str, task: TaskName | None = None) -> None:
     if app.return_code:
         # A mistake of ours, whose traceback is on the terminal.
         sys.exit(app.return_code)
-    say(farewell(labelling))
+    show(farewell(labelling))
 
 
 async def _run(app: LabelApp) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from flows.runtime.console import print_table, say
+from flows.runtime.console import print_table, show
 from schemas.shown_text import as_shown
 
 if TYPE_CHECKING:
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 def print_answer(answer: "TaskAnswer") -> None:
     """Print a prompt on stderr, its answer on stdout, and below it whether it can be used."""
-    say(as_shown(answer.prompt))
-    say("")
+    show(as_shown(answer.prompt))
+    show("")
     typer.echo(
         json.dumps(answer.parsed, ensure_ascii=False, indent=1)
         if isinstance(answer.parsed, dict)
         else as_shown(answer.completion)
     )
-    say("")
+    show("")
     if answer.fault is not None:
-        say(f"not usable: {answer.fault}")
+        show(f"not usable: {answer.fault}")
     if answer.reward is not None and answer.components is not None:
         parts = "  ".join(f"{name} {value:.2f}" for name, value in answer.components.items())
-        say(f"reward {answer.reward:.3f}: {parts}")
+        show(f"reward {answer.reward:.3f}: {parts}")
 
 
 def print_summary(model: str, name: str, answers: Sequence["TaskAnswer"]) -> None:
@@ -51,4 +51,4 @@ def print_summary(model: str, name: str, answers: Sequence["TaskAnswer"]) -> Non
                 )
             ],
         )
-    say(f"{model}, {name}: {tokens} tokens in {sum(batches):.2f} s")
+    show(f"{model}, {name}: {tokens} tokens in {sum(batches):.2f} s")

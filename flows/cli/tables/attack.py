@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from flows.runtime.console import print_table, say
+from flows.runtime.console import print_table, show
 from schemas.shown_text import as_shown
 from schemas.tasks import TaskName
 from tasks.audit.attack.attack import TaskAttack
@@ -60,25 +60,25 @@ def _print_finds(result: TaskAttack) -> None:
     header = ("find", "prompts", "reward", "good", "truth", "bad by", "made by")
     print_table(f"{result.task}: bad completions that it pays for", header, rows, texts=("bad by", "made by"))
     if len(result.finds) > FINDS_SHOWN:
-        say(f"and {len(result.finds) - FINDS_SHOWN} more finds of {result.task}, which its file of finds has")
+        show(f"and {len(result.finds) - FINDS_SHOWN} more finds of {result.task}, which its file of finds has")
 
 
 def _print_example(find: Find) -> None:
     components = "  ".join(f"{name} {value:.2f}" for name, value in find.example.components.items())
     judged = "" if find.by_judge is None else f", judge {find.by_judge:.1f} of 5"
-    say(f"{find.identity}: reward {find.example.reward:.3f} ({components}), truth {find.example.truth:.2f}{judged}")
-    say(f"    {_short(as_shown(_different(find)), LONGEST_SHOWN)}")
+    show(f"{find.identity}: reward {find.example.reward:.3f} ({components}), truth {find.example.truth:.2f}{judged}")
+    show(f"    {_short(as_shown(_different(find)), LONGEST_SHOWN)}")
 
 
 def _print_judge(task: TaskName, judge: JudgeTally) -> None:
-    say(
+    show(
         f"judge of {task}: {judge.candidates} candidates by {judge.questions} scores, {judge.unread} of them "
         f"unreadable; {judge.left} candidates were not asked about"
     )
     if judge.failure is not None:
-        say(f"    {as_shown(judge.failure)}; what it said before counts, and the same command asks the rest")
+        show(f"    {as_shown(judge.failure)}; what it said before counts, and the same command asks the rest")
     elif not judge.trusted:
-        say("    it does not call most good answers good, so it was asked no more; give another model")
+        show("    it does not call most good answers good, so it was asked no more; give another model")
 
 
 def _different(find: Find) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from flows.runtime.console import print_table, say
+from flows.runtime.console import print_table, show
 from schemas.shown_text import as_shown
 from tasks.audit.disagreements import ScoredCompletion, worst_disagreements
 from tasks.audit.mutants import MutantReport
@@ -37,9 +37,9 @@ def print_audit(audit: Audit) -> None:
         )
     header = ("task", "scores", "rho", "95 % or wider", "random", "within", "alpha", "probes", "verdict")
     print_table("Rewards against scores", header, rows)
-    say("passed: training may start" if audit.gate.passed else "refused: training must not start")
+    show("passed: training may start" if audit.gate.passed else "refused: training must not start")
     for reason in audit.gate.reasons if audit.gate.passed else _objections(audit):
-        say(f"- {reason}")
+        show(f"- {reason}")
 
 
 def _objections(audit: Audit) -> list[str]:
@@ -79,9 +79,9 @@ def print_sample(sample: Sample) -> None:
     """Print how many completions of each task are on a new sheet, and notes about it."""
     print_table("Completions to score", ("task", "completions"), [(task, str(n)) for task, n in sample.drawn.items()])
     if sample.too_long:
-        say(f"warning: {sample.too_long} completions are too long for a spreadsheet's cell, and are not on the sheet")
+        show(f"warning: {sample.too_long} completions are too long for a spreadsheet's cell, and are not on the sheet")
     if sample.alone:
-        say(
+        show(
             f"warning: no prompt of {', '.join(sample.alone)} has two completions on the sheet; give rollouts with "
             "several completions of each prompt, so that agreement within a prompt can be measured"
         )
@@ -97,7 +97,7 @@ def print_mutants(report: MutantReport) -> None:
         rows.append((result.mutant.name, ", ".join(result.mutant.tasks), caught))
     print_table("Broken rewards", ("bug", "tasks", "caught by"), rows, texts=("tasks", "caught by"))
     total = sum(result.caught for result in report.results)
-    say(f"{total} of {len(report.results)} bugs caught, {report.share_caught:.1%}")
+    show(f"{total} of {len(report.results)} bugs caught, {report.share_caught:.1%}")
 
 
 def _number(value: float | None) -> str:

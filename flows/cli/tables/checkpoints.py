@@ -6,24 +6,24 @@ from typing import Any
 
 from rich.filesize import decimal
 
-from flows.runtime.console import print_table, say
+from flows.runtime.console import print_table, show
 from tasks.checkpoints.manifest import REWARD
 
 
 def print_checkpoints(mirror: str, trainings: Sequence[Mapping[str, Any]]) -> None:
     """Print each training's checkpoints, newest first, then its history and who works on it now."""
     if not trainings:
-        say(_empty(mirror))
+        show(_empty(mirror))
     for training in trainings:
-        say(f"training {training['training']}")
+        show(f"training {training['training']}")
         if training["checkpoints"]:
             _print_checkpoints_of(training["checkpoints"])
         else:
-            say("no checkpoint yet")
+            show("no checkpoint yet")
         if training["history"]:
-            say(f"steps: {training['history']}")
+            show(f"steps: {training['history']}")
         if lease := training["lease"]:
-            say(
+            show(
                 f"lease: process {lease['process']} on {lease['machine']}, last heard of at "
                 f"{_utc(lease['heard_at']):%Y-%m-%d %H:%M:%S} UTC; lost after {lease['seconds']:g} s of silence"
             )
@@ -57,11 +57,11 @@ def _reward(metrics: Mapping[str, Any]) -> str:
 def print_verified(mirror: str, trainings: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
     """Print a row for each checkpoint: that it is whole, or what is wrong with it."""
     if not trainings:
-        say(_empty(mirror))
+        show(_empty(mirror))
     for training, checkpoints in trainings.items():
         if not checkpoints:
             continue
-        say(f"training {training}")
+        show(f"training {training}")
         print_table(
             "",
             ("step", "fencing", "verdict"),
@@ -80,7 +80,7 @@ def print_verified(mirror: str, trainings: Mapping[str, Sequence[Mapping[str, An
 def print_pruned(mirror: str, trainings: Sequence[Mapping[str, Any]]) -> None:
     """Print what was removed of each training."""
     if not trainings:
-        say(_empty(mirror))
+        show(_empty(mirror))
         return
     print_table(
         "Removed",

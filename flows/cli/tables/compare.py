@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from flows.runtime.console import print_table, say
+from flows.runtime.console import print_table, show
 from schemas.config.evaluate import BASELINES
 from schemas.shown_text import as_shown
 from tasks.evaluate.number_format import interval, p_value, signed
@@ -20,10 +20,10 @@ def print_report(report: Mapping[str, Any]) -> None:
     if report["ground_truth"]:
         _print_blocks("Ground truth of the same answers, which is no reward", report["ground_truth"])
     if report.get("general"):
-        say(report["general"]["finding"])
-    say(f"the gate says {report['gate']['verdict']}:")
+        show(report["general"]["finding"])
+    show(f"the gate says {report['gate']['verdict']}:")
     for reason in report["gate"]["reasons"]:
-        say(f"- {reason}")
+        show(f"- {reason}")
 
 
 def _print_claims(report: Mapping[str, Any]) -> None:
@@ -73,8 +73,8 @@ def print_plan(needs: Mapping[str, Sequence[Need]], effect: float, n_seeds: int)
             rows.append((as_shown(scope)[:20], str(samples), *cells))
     header = ("", "samples", *(f"{each} seed{'s' if each > 1 else ''}" for each in seeds))
     print_table(f"Prompts that a true difference of {effect:g} needs", header, rows)
-    say("so many find it with power .80, by a one-sided test at .05, if the variance is what the report found")
+    show("so many find it with power .80, by a one-sided test at .05, if the variance is what the report found")
     if any(need.prompts is None for of_scope in needs.values() for need in of_scope):
-        say("never: the training seeds differ so much that no number of prompts is enough; it takes more seeds")
+        show("never: the training seeds differ so much that no number of prompts is enough; it takes more seeds")
     if n_seeds == 1:
-        say("the report is of one training seed: how much trainings differ is not known, and is not in these numbers")
+        show("the report is of one training seed: how much trainings differ is not known, and is not in these numbers")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from flows.runtime.console import print_table, say
+from flows.runtime.console import print_table, show
 from schemas.config.config import Config
 from tasks.train.sizing.estimate import Estimate, PricedStage
 from tasks.train.sizing.fit import memory_limit
@@ -35,7 +35,7 @@ def print_estimate(config: Config, estimate: Estimate, source: str) -> None:
             ("sampler", "speed from"),
         )
     if estimate.too_many_epochs:
-        say(
+        show(
             f"warning: {estimate.epochs:.2f} epochs: on small data the V4.2 report's model was at its best after 1 to "
             "1.5, and its entropy collapsed afterwards; lower train.max_steps or make more prompts"
         )

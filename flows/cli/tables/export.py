@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from flows.runtime.console import print_table, say
+from flows.runtime.console import print_table, show
 
 
 def print_export(document: Mapping[str, Any], folder: Path) -> None:
@@ -25,10 +25,10 @@ def print_export(document: Mapping[str, Any], folder: Path) -> None:
             for file in files
         ],
     )
-    say(f"exported: {folder}")
+    show(f"exported: {folder}")
     if document["format"] == "gguf" and files[0]["modelfile"] is None:
-        say("no Modelfile: Ollama has a tokenizer of its own for this model, which reads the prompts as other tokens")
-    say(f"use it: {_use(document, folder)}")
+        show("no Modelfile: Ollama has a tokenizer of its own for this model, which reads the prompts as other tokens")
+    show(f"use it: {_use(document, folder)}")
 
 
 def _label(name: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flows.deploy.plan import Difference, Plan, PlannedChange, Status
-from flows.runtime.console import print_table, say
+from flows.runtime.console import print_table, show
 
 MOST_SHOWN = 60
 """Most characters of a value in the table; `--json` has all of it."""
@@ -65,9 +65,9 @@ def _print_changes(title: str, changes: Sequence[PlannedChange], words: Mapping[
 
 def _print_besides(plan: Plan) -> None:
     for kind, name in plan.besides:
-        say(f"besides: the {kind} {name} is on the server and in no file; it is left alone")
+        show(f"besides: the {kind} {name} is on the server and in no file; it is left alone")
     for warning in plan.warnings:
-        say(f"warning: {warning}")
+        show(f"warning: {warning}")
 
 
 def _line(difference: Difference) -> str:

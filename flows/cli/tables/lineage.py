@@ -6,7 +6,7 @@ from typing import Any
 from rich.text import Text
 from rich.tree import Tree
 
-from flows.runtime.console import console, print_table, say
+from flows.runtime.console import console, print_table, show
 from tasks.lineage.graph.difference import ChangedValue, Differences
 from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.graph.walk import Lineage
@@ -32,16 +32,16 @@ def print_lineage(lineage: Lineage) -> None:
         for node in subjects:
             _print_trees(lineage.graph, node)
     for split, ids in lineage.rows.items():
-        say(f"{split}: {len(ids)} rows, whose prompt_ids --json lists")
+        show(f"{split}: {len(ids)} rows, whose prompt_ids --json lists")
     for warning in lineage.warnings:
-        say(f"warning: {warning}")
+        show(f"warning: {warning}")
 
 
 def print_findings(reference: str, checked: int, findings: Iterable[ArtifactFault]) -> None:
     """Print the faults of the artifacts that were hashed again."""
     rows = [(f"{each.kind or 'artifact'} {short(each.sha256)}", each.file or "", each.what) for each in findings]
     if not rows:
-        say(f"{reference}: {checked} artifacts are what their records say")
+        show(f"{reference}: {checked} artifacts are what their records say")
         return
     print_table(f"{reference}: {checked} artifacts hashed", ("artifact", "file", "what"), rows, texts=("file", "what"))
 
@@ -83,14 +83,14 @@ def print_differences(differences: Differences) -> None:
     else:
         same.append("code")
     if same:
-        say(f"the same: {', '.join(same)}")
+        show(f"the same: {', '.join(same)}")
     for note in differences.notes:
-        say(note)
+        show(note)
 
 
 def print_reached(reached: Reached) -> None:
     """Print the places of a person's data, and what to do about each."""
-    say(
+    show(
         f"{reached.identifier}: {len(reached.orders)} orders, {len(reached.reviews)} reviews, {len(reached.prompts)} "
         f"prompts, {len(reached.models)} models, {len(reached.possible_models)} more possibly"
     )
@@ -105,11 +105,11 @@ def print_reached(reached: Reached) -> None:
         lines=True,
     )
     if reached.models:
-        say(f"models: {', '.join(reached.models)}")
+        show(f"models: {', '.join(reached.models)}")
     if reached.possible_models:
-        say(f"models that it possibly reached: {', '.join(reached.possible_models)}")
+        show(f"models that it possibly reached: {', '.join(reached.possible_models)}")
     for note in reached.notes:
-        say(note)
+        show(note)
 
 
 def _print_run(run: str, made: Iterable[Node]) -> None:
@@ -124,6 +124,9 @@ def _print_trees(graph: Graph, node: Node) -> None:
     tree = Tree(_label(node, ""), guide_style="dim")
     _facts(tree, node, all_of_them=True)
     for title, edges, end in (("came from", graph.before, "source"), ("led to", graph.after, "target")):
+        if node.kind == "version" and title == "led to" and not edges.get(node.key):
+            # A version is what all of it is for: it serves.
+            continue
         branch = tree.add(Text(title if edges.get(node.key) else f"{title} nothing", style="bold"))
         _grow(branch, graph, node.key, edges, end, {node.key})
     console.print(tree)

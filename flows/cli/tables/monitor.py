@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from flows.runtime.console import print_table, say
+from flows.runtime.console import print_table, show
 from tasks.monitor.report import cost_sentence, feedback_sentence, ratings_sentence
 
 if TYPE_CHECKING:
@@ -23,22 +23,22 @@ def print_monitoring(monitored: "Monitored", last_days: Sequence[Mapping[str, An
     champion = found["champion"]
     title = f"Version {champion['version']} of {champion['model']}, each task's last day up to {logs['last_day']}"
     print_table(title, HEADER, rows)
-    say(f"{logs['answers']:,} answers since {logs['first_day']}, of {logs['rows']:,} rows")
+    show(f"{logs['answers']:,} answers since {logs['first_day']}, of {logs['rows']:,} rows")
     for why, count in logs["left_out"].items():
-        say(f"left out: {count:,} {why}")
+        show(f"left out: {count:,} {why}")
     for note in found["notes"]:
-        say(f"note: {note}")
+        show(f"note: {note}")
     for sentence in (feedback_sentence(logs["feedback"]), ratings_sentence(found["ratings"])):
         if sentence:
-            say(sentence)
+            show(sentence)
     for trial in found["trials"]:
         _print_trial(trial)
     _print_cost(found["serving"])
     if monitored.seconds:
-        say("seconds: " + ", ".join(f"{step} {seconds:.1f}" for step, seconds in monitored.seconds.items()))
-    say("drift:" if drift["found"] else "no drift: the champion answers as its evaluation promised")
+        show("seconds: " + ", ".join(f"{step} {seconds:.1f}" for step, seconds in monitored.seconds.items()))
+    show("drift:" if drift["found"] else "no drift: the champion answers as its evaluation promised")
     for reason in drift["reasons"]:
-        say(f"- {reason}")
+        show(f"- {reason}")
 
 
 def _row(day: Mapping[str, Any], series: Mapping[str, Any] | None) -> tuple[str, ...]:
@@ -69,8 +69,8 @@ def _print_trial(trial: Mapping[str, Any]) -> None:
     ]
     if rows:
         print_table(f"{trial['challenger']} less the champion", TRIAL_HEADER, rows)
-    say(f"{trial['verdict']}: {trial['reason']}")
+    show(f"{trial['verdict']}: {trial['reason']}")
 
 
 def _print_cost(serving: Mapping[str, Any]) -> None:
-    say(cost_sentence(serving))
+    show(cost_sentence(serving))

@@ -1,6 +1,6 @@
 """Tables of `tucano synthesize` and `tucano curate`: prompts by task."""
 
-from flows.runtime.console import print_table, say
+from flows.runtime.console import print_table, show
 from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts import SPLITS
 from schemas.tables.prompts_summary import PromptsSummary
@@ -21,7 +21,7 @@ def print_synthesis(summary: PromptsSummary) -> None:
         ],
     )
     for warning in summary.warnings:
-        say(f"warning: {warning}")
+        show(f"warning: {warning}")
 
 
 def print_curation(summary: DatasetSummary) -> None:

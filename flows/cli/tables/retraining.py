@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from flows.cli.tables.compare import print_report
-from flows.runtime.console import print_table, say
+from flows.runtime.console import print_table, show
 from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.policy.merge import MERGED_FOLDER
 
@@ -24,13 +24,13 @@ def print_retraining(result: "Retraining") -> None:
     )
     print_report(result.report)
     decision = result.decision
-    say(f"{decision['verdict']}: version {decision['version']} of {decision['model']}")
-    say(f"`{decision['alias']}` is " + (f"version {result.champion}" if result.champion else "no version yet"))
-    say(f"report: {result.stages['evaluate'].path / REPORT_PAGE}")
+    show(f"{decision['verdict']}: version {decision['version']} of {decision['model']}")
+    show(f"`{decision['alias']}` is " + (f"version {result.champion}" if result.champion else "no version yet"))
+    show(f"report: {result.stages['evaluate'].path / REPORT_PAGE}")
     if decision["merged"] is not None:
-        say(f"model: {result.stages['promote'].path / MERGED_FOLDER}")
+        show(f"model: {result.stages['promote'].path / MERGED_FOLDER}")
     if result.champion == decision["version"]:
-        say("next: `tucano ask TASK`, `tucano ui`, `tucano monitor LOGS`")
+        show("next: `tucano ask TASK`, `tucano ui`, `tucano monitor LOGS`")
     else:
         number = decision["version"]
-        say(f"next: `tucano ask TASK --version {number}`, `tucano ui`, `tucano promote {number} --force REASON`")
+        show(f"next: `tucano ask TASK --version {number}`, `tucano ui`, `tucano promote {number} --force REASON`")

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from flows.runtime.console import print_table, say
+from flows.runtime.console import print_table, show
 from schemas.config.section import Section
 from schemas.config.train import TrainConfig
 
@@ -47,7 +47,7 @@ def print_trainings(trainings: Sequence[Mapping[str, Any]]) -> None:
 
 def print_recipe(config: TrainConfig) -> None:
     """Print every field of a recipe, as a profile would set it."""
-    say("\n".join(recipe_lines(config)))
+    show("\n".join(recipe_lines(config)))
 
 
 def recipe_lines(config: TrainConfig) -> Iterator[str]:

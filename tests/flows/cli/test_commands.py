@@ -1,18 +1,63 @@
 """The help lists each command as the command describes itself, and imports none of them."""
 
+import os
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from flows.cli import commands
-from flows.cli.commands import COMMANDS, load
+from flows.cli.commands import COMMANDS, EXAMPLES, load
+from flows.cli.tucano import app
 from schemas.errors import Interrupted
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_table_says_what_the_command_says(name: str) -> None:
     assert load(name).help.split("\n\n")[0] == COMMANDS[name]
+
+
+def all_commands() -> Iterator[tuple[str, Any]]:
+    """Yield each command with how it is called, those of a group too."""
+    waiting = [(name, load(name)) for name in COMMANDS]
+    while waiting:
+        path, command = waiting.pop()
+        yield path, command
+        waiting += [(f"{path} {name}", inner) for name, inner in getattr(command, "commands", {}).items()]
+
+
+def test_each_command_has_an_example_whose_options_it_knows() -> None:
+    for path, command in all_commands():
+        words = shlex.split(EXAMPLES[path])
+        assert " ".join(words[: 1 + len(path.split())]) == f"tucano {path}"
+        named = command if not hasattr(command, "commands") else command.commands[words[2]]
+        known = {name for option in named.params for name in option.opts}
+        assert {word for word in words if word.startswith("-")} <= known, path
+
+
+def test_a_flag_is_no_truth_value_in_the_help() -> None:
+    shown = CliRunner().invoke(app, ["retrain", "-h"])
+    assert shown.exit_code == 0
+    assert "--fresh" in shown.output
+    assert "<bool>" not in shown.output
+    assert "Example: tucano retrain" in shown.output
+
+
+def test_a_shell_completes_commands_options_and_profiles() -> None:
+    def completed(words: str, at: int) -> list[str]:
+        asked = {"_TUCANO_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(at)}
+        code = "import sys; sys.argv = ['tucano']; from flows.cli import main; main()"
+        ended = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, **asked}
+        )
+        return ended.stdout.split()
+
+    assert completed("tucano retr", 1) == ["retrain"]
+    assert "l4-next" in completed("tucano retrain --profile l4-n", 3)
 
 
 def test_the_help_imports_no_command() -> None:

@@ -62,7 +62,7 @@ def test_json_is_one_document_and_all_that_is_on_stdout(monkeypatch: pytest.Monk
     document = json.loads(ended.stdout)
     assert (ended.exit_code, document["ready"]) == (2, False)
     assert [finding["verdict"] for finding in document["findings"]] == ["ok", "fault", "ok"]
-    assert document["findings"][1].keys() == {"check", "verdict", "found", "remedy"}
+    assert document["findings"][1].keys() == {"check", "verdict", "found", "remedy", "unused"}
 
 
 def test_torch_is_loaded_only_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

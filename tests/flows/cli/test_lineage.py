@@ -38,12 +38,12 @@ def refuses(ended: Ended, sentence: str) -> None:
 
 
 def test_a_version_is_reported_as_a_tree_within_100_columns_and_as_a_document(world: World) -> None:
-    ended = tucano(world, "1", "--json")
+    ended = tucano(world, "1", "--long", "--json")
     assert ended.returncode == 0, ended.stderr
     assert f"{MODEL}/1\n" in ended.stderr
     assert "train: 3 simulated · validation: 1 simulated · test: 1 simulated" in ended.stderr
     assert "scored by: ana-1 (human)" in ended.stderr
-    assert "led to nothing" in ended.stderr
+    assert "led to" not in ended.stderr
     assert max(map(len, ended.stderr.splitlines())) <= 100
     document = json.loads(ended.stdout)
     assert {node["key"] for node in document["nodes"]} >= {record.sha256 for record in world.made.values()}
@@ -52,7 +52,7 @@ def test_a_version_is_reported_as_a_tree_within_100_columns_and_as_a_document(wo
 
 
 def test_a_row_is_reported_with_whom_it_is_of_and_what_came_of_it(world: World) -> None:
-    ended = tucano(world, "rev1")
+    ended = tucano(world, "rev1", "--long")
     assert ended.returncode == 0, ended.stderr
     before, _, after = ended.stderr.partition("led to")
     assert f"customer {ANA}" in before
@@ -62,8 +62,30 @@ def test_a_row_is_reported_with_whom_it_is_of_and_what_came_of_it(world: World) 
     assert TRAINED.prompt not in ended.stderr
 
 
+def test_a_version_is_answered_in_a_few_lines_that_say_where_the_rest_is(world: World) -> None:
+    lines = tucano(world, "1").stderr.splitlines()
+    assert lines[0] == f"{MODEL}/1"
+    assert any("from policy" in line and "grpo, seed 7, 6 steps" in line for line in lines)
+    assert any("from audit" in line and "ana-1 (human)" in line for line in lines)
+    assert "--long" in lines[-1]
+    assert len(lines) <= 10
+
+
+def test_a_prompt_is_answered_first_by_its_split_and_the_models_that_it_reached(world: World) -> None:
+    lines = tucano(world, TRAINED.prompt_id).stderr.splitlines()
+    assert lines[0] == f"prompt {TRAINED.prompt_id[:12]}: train; model {MODEL}/1"
+    assert any("sampled: " in line and "step 2" in line for line in lines)
+    assert any(f"customer {ANA}" in line for line in lines)
+
+
+def test_a_person_is_answered_by_the_splits_of_all_that_is_theirs(world: World) -> None:
+    lines = tucano(world, ANA).stderr.splitlines()
+    assert lines[0].startswith(f"customer {ANA}: ")
+    assert f"model {MODEL}/1" in lines[0]
+
+
 def test_what_was_reported_before_is_only_named_again(world: World) -> None:
-    reported = tucano(world, "1").stderr
+    reported = tucano(world, "1", "--long").stderr
     policy = f"policy {world.made['train'].sha256[:12]}"
     assert reported.count("grpo, seed 7, 6 steps") == 1
     assert reported.count(policy) > 1

@@ -86,18 +86,18 @@ def test_neither_prefect_nor_torch_is_loaded(tmp_path: Path) -> None:
     [
         (["--count", "0"], "--count 0"),
         (["--count", "9", "--seed", "-1"], "--seed -1"),
-        (["--count", "9", "--source", "kaggle"], "source: Input should be 'simulated' or 'olist'"),
+        (["--count", "9", "--source", "kaggle"], "source: must be 'simulated' or 'olist'"),
         (["--count", "9", "--source", "olist"], "--olist-dir FOLDER"),
         (["--count", "9", "--olist-dir", "."], "--source olist and --olist-dir"),
         (["--count", "9", "--mix", "poems=3"], "--mix: 'poems=3' is not TASK=WEIGHT"),
-        (["--count", "9", "--orders", "3"], "orders: Input should be greater than or equal to 50"),
+        (["--count", "9", "--orders", "3"], "orders: must be greater than or equal to 50"),
         (["--count", "9", "--set", "train.max_steps=1"], "another section"),
         (["--count", "9", "--set", "synthesize.paraphrase.url=sk-1"], "paraphrase.url: must be an http"),
         (["--count", "5", "--set", "synthesize.counts={extraction=2000}"], "use --count and --mix"),
         (["--count", "5", "--set", "synthesize.counts.push=7"], "use --count and --mix"),
         (["--count", "5", "--set", " synthesize.orders=77"], "use --orders"),
         (["--count", "99999999999"], "counts asks for 99999999999 prompts; 10,000,000 is the most"),
-        (["--count", "9", "--orders", "99999999999"], "orders: Input should be less than or equal to 10000000"),
+        (["--count", "9", "--orders", "99999999999"], "orders: must be less than or equal to 10000000"),
     ],
 )
 def test_a_wrong_option_is_named(tmp_path: Path, arguments: list[str], sentence: str) -> None:

@@ -238,7 +238,7 @@ def test_a_dataset_that_is_there_says_how_many_prompts_there_are(tmp_path: Path)
         (["processes=2", 'algorithm="dpo"'], "algorithm 'dpo' trains in one process, and processes is 2"),
         (["processes=2", 'backend="unsloth"'], "backend 'unsloth' trains in one process, and processes is 2"),
         (["processes=2", "vllm.enabled=true"], "vllm.enabled trains in one process, and processes is 2"),
-        (["preemption.snapshot_share=2"], "train.preemption.snapshot_share: Input should be less than or equal to 1"),
+        (["preemption.snapshot_share=2"], "train.preemption.snapshot_share: must be less than or equal to 1"),
         (["epsilon_low=0.3", "epsilon_high=0.2"], "epsilon_high 0.2 is below epsilon_low 0.3"),
         (['baseline="median"', "generations=8"], "baseline 'median' needs an odd number of generations"),
         (['baseline="median"', "generations=9"], "set aggregation='sum_then_normalize'"),
@@ -246,7 +246,7 @@ def test_a_dataset_that_is_there_says_how_many_prompts_there_are(tmp_path: Path)
         (["seeds=[1, 1]"], "seeds [1, 1] must be different"),
         (["entropy.adaptive=true", "entropy.coefficient=0.1"], "coefficient 0.1 is outside of 0.0 to 0.005"),
         (["max_completion_tokens=64", "curriculum=[{until_step=9,max_completion_tokens=99}]"], "curriculum must have"),
-        (["max_steps=0"], "train.max_steps: Input should be greater than or equal to 1"),
+        (["max_steps=0"], "train.max_steps: must be greater than or equal to 1"),
         (["steps=5"], "train.steps: unknown key"),
     ],
 )
@@ -327,7 +327,8 @@ def ran(tmp_path: Path) -> Iterator[dict[str, Any]]:
         "seconds": 3.0,
     }
 
-    def chain(config: Any, opening: str, *, until: str, fresh: bool) -> Any:
+    def chain(config: Any, profile: str, opening: str, *, until: str, fresh: bool, yes: bool) -> Any:
+        assert (profile, yes) == ("local", False)
         assert opening.startswith(f"{until} with profile local, state in ")
         run["asked"] = (config.train.max_steps, until, fresh)
         if "error" in run:

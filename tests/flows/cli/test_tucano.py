@@ -28,6 +28,17 @@ def _says(ended: "subprocess.CompletedProcess[str]", sentence: str) -> None:
     assert sentence in last
 
 
+def test_the_version_and_quiet_are_options_of_the_whole(tmp_path: Path) -> None:
+    assert _tucano("--version").stdout.startswith("tucano ")
+    rollouts = tmp_path / "rollouts.jsonl"
+    completion = '{"polarity": "positive", "score": 5}'
+    row = {"prompt_id": "a" * 64, "task": "sentiment", "prompt": "Oi", "completion": completion, "reference": None}
+    rollouts.write_text(json.dumps(row), encoding="utf-8")
+    said, quiet = (_tucano(*options, "score", str(rollouts)).stderr for options in ((), ("--quiet",)))
+    assert "1 rollouts" in quiet
+    assert set(quiet.splitlines()) <= set(said.splitlines())
+
+
 def test_help_lists_the_commands() -> None:
     assert "retrain" in _tucano("--help").stdout
 
@@ -37,7 +48,7 @@ def test_help_lists_the_commands() -> None:
     [
         (["--profile", "nowhere"], "there is no profile 'nowhere'"),
         (["--set", "train.steps=1"], "train.steps: unknown key"),
-        (["--set", "seed=one"], "seed: Input should be a valid integer"),
+        (["--set", "seed=one"], "seed: must be a whole number (it is 'one')"),
     ],
 )
 def test_a_wrong_configuration_is_named(arguments: list[str], sentence: str) -> None:

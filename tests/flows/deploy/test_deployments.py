@@ -58,6 +58,14 @@ def test_a_slip_is_one_sentence_with_the_deployments_name(
     assert "\n" not in str(caught.value)
 
 
+def test_a_retraining_that_outlasts_its_schedule_is_refused() -> None:
+    long = load_config("l4", ["train.max_steps=20000"])
+    with pytest.raises(InputError, match=r"takes up to \d+ h, .* weekly asks for one every 168 h") as caught:
+        wanted(declared(), long)
+    assert "\n" not in str(caught.value)
+    assert wanted(declared(schedules=[]), long).document["schedules"] == {}
+
+
 def test_a_template_without_variables_takes_none(config: Config) -> None:
     thing = wanted_deployment(declared(work_pool={"name": "cpu"}), config, {"variables": {}})
     assert thing.document["job_variables"] == {}

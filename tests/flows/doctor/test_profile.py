@@ -15,6 +15,7 @@ from flows.doctor.run import judge_clock
 from flows.doctor.stores import check_artifacts, check_mirror
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
+from schemas.store.file_names import FILE_NAMES
 from tests.answering_server import answering
 from tests.storage_server import StorageServer, storage_server
 
@@ -140,7 +141,14 @@ def test_files_that_are_not_there_are_named_with_their_setting(tmp_path: Path) -
     }
     (tmp_path / "olist").mkdir()
     (tmp_path / "l").touch()
+    (finding,) = check_files(gone).findings
+    assert "lacks olist_orders_dataset.csv" in finding.found
+    for name in FILE_NAMES.values():
+        (tmp_path / "olist" / name).write_text("header\n", encoding="utf-8")
     assert verdict(check_files(gone)) == "ok"
+    (tmp_path / "olist" / FILE_NAMES["reviews"]).write_text("", encoding="utf-8")
+    (finding,) = check_files(gone).findings
+    assert (finding.verdict, finding.remedy) == ("fault", "export it again")
 
 
 @pytest.mark.parametrize(("status", "said"), [(200, "ok"), (404, "ok"), (401, "fault"), (403, "fault"), (503, "fault")])

@@ -34,6 +34,28 @@ def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return said
 
 
+def test_captured_lines_are_printed_with_the_block_unless_they_are_dropped(capsys: pytest.CaptureFixture[str]) -> None:
+    with console.captured() as lines:
+        console.say("kept")
+        assert lines == ["kept"]
+    with console.captured() as lines:
+        console.say("dropped")
+        lines.clear()
+    assert capsys.readouterr().err.split() == ["kept"]
+
+
+def test_quiet_leaves_results_and_no_progress(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "_quiet", False)
+    console.be_quiet()
+    console.say("under way")
+    with console.stage_progress("curate") as report:
+        report(1, 2, "rows")
+    console.show("a result")
+    assert capsys.readouterr().err.split("\n") == ["a result", ""]
+
+
 def test_what_takes_under_two_seconds_prints_no_progress(clock: Clock, said: list[str]) -> None:
     with console.stage_progress("curate") as report:
         for done in range(10):

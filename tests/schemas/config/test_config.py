@@ -56,14 +56,14 @@ def test_every_field_says_what_it_is_for() -> None:
     [
         ("train.unknown=1", "train.unknown: unknown key"),
         ("unknown.max_steps=1", "unknown: unknown key"),
-        ("train.max_steps=many", "train.max_steps: Input should be a valid integer"),
+        ("train.max_steps=many", "train.max_steps: must be a whole number"),
         ("train.max_steps=0", "greater than or equal to 1"),
         ("train.max_steps", "not of the form a.b=c"),
         ("seed.x=1", "'seed' is a value, not a section"),
-        ("synthesize.counts.guessing=5", "Input should be 'extraction', 'sql_qa'"),
+        ("synthesize.counts.guessing=5", "must be 'extraction', 'sql_qa'"),
         ("synthesize.counts.push=20", "raise the count or lower curate.test_per_task"),
         ("synthesize.source=olist", "synthesize.olist_dir=FOLDER"),
-        ("synthesize.paraphrase.url=http://127.0.0.1:1/v1", "synthesize.paraphrase.model: Field required"),
+        ("synthesize.paraphrase.url=http://127.0.0.1:1/v1", "synthesize.paraphrase.model: is not set"),
         ("evaluate.margin=1e-9", "greater than or equal to 0.0001"),
         ("promote.alias=latest", "'latest' is what MLflow calls versions by themselves"),
         ("promote.previous_alias=v1", "'v1' is what MLflow calls versions by themselves"),
@@ -208,7 +208,7 @@ def test_the_cards_own_mix_is_the_reports() -> None:
 
 
 def test_an_unknown_profile_names_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"no profile 'locl'; use one of: .*local"):
+    with pytest.raises(InputError, match=r"no profile 'locl', did you mean local\?; use one of: .*local"):
         load_config("locl")
 
 

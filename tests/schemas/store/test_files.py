@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from schemas.errors import InputError
-from schemas.store.files import FILE_NAMES, HIDDEN_TABLES, read_store, read_table, write_store
+from schemas.store.file_names import FILE_NAMES, HIDDEN_TABLES
+from schemas.store.files import read_store, read_table, write_store
 from schemas.store.store import Store
 from tasks.synthesize.simulated import simulate_store
 from tests.schemas.olist_sample import SAMPLE, needs_sample

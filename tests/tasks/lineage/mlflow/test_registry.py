@@ -11,6 +11,7 @@ from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.errors import InputError
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import LONGEST_REASON, Registry, checked_reason
+from tasks.lineage.mlflow.registry_reader import LocalRegistry
 
 pytestmark = pytest.mark.integration
 
@@ -401,3 +402,28 @@ def test_a_reason_is_kept_as_it_was_given() -> None:
 def test_a_reason_that_nobody_could_read_is_refused(reason: str, reported: str) -> None:
     with pytest.raises(InputError, match=reported):
         checked_reason(reason)
+
+
+def test_a_file_is_read_as_mlflow_reads_it(registry: Registry, register: Register, uri: str) -> None:
+    name = "read"
+    first = register(name)
+    second = register(name, evaluation=artifact("evaluation", "5"), verdict="hold", policy=artifact("policy", "6"))
+    registry.promote(name, CHAMPION, PREVIOUS, first, promotion=PROMOTION)
+    reader = LocalRegistry(uri)
+    assert reader.holder(name, CHAMPION) == registry.holder(name, CHAMPION)
+    assert reader.holder(name, PREVIOUS) is None
+    assert reader.versions(name) == registry.versions(name)
+    assert [reader.version(name, None).version, reader.version(name, first).version] == [second, first]
+    assert reader.knows(name, first, POLICY.sha256, EVALUATION.sha256)
+    assert not reader.knows(name, second, POLICY.sha256, EVALUATION.sha256)
+    with pytest.raises(InputError, match="has no version 99"):
+        reader.version(name, "99")
+
+
+def test_a_registry_that_is_not_there_yet_has_no_versions(tmp_path: Path) -> None:
+    reader = LocalRegistry(f"sqlite:///{tmp_path / 'mlflow.db'}")
+    assert reader.holder("model", CHAMPION) is None
+    assert reader.versions("model") == []
+    with pytest.raises(InputError, match="no version of model is registered"):
+        reader.version("model", None)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,93 @@
+"""Explanations of a configuration's faults: what was meant, and what a value must be, in place of pydantic's words."""
+
+import re
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from typing import Any, Final, get_args
+
+from schemas.config.section import Section
+
+_ENDPOINTS: Final = frozenset({"paraphrase", "rivals", "judge"})
+"""Sections that may have a key of an endpoint in the wrong place."""
+_QUOTED: Final = re.compile(r"'([^']*)'")
+_MUST_BE: Final = {
+    "bool": "must be true or false",
+    "int": "must be a whole number",
+    "float": "must be a number",
+    "decimal": "must be a number",
+    "finite": "must be a finite number",
+    "string": "must be a text",
+    "tuple": "must be a list, such as [1, 2]",
+    "list": "must be a list, such as [1, 2]",
+    "dict": "must be a table, such as { name = 1 }",
+    "model": "must be a table, such as { name = 1 }",
+    "path": "must be a path",
+}
+"""What is said of a wrong type, by the first word of pydantic's name of the fault."""
+
+
+def explain(failure: Any, section: type[Section]) -> str:
+    """Explain one of pydantic's failures.
+
+    Args:
+        failure: The failure.
+        section: The section that was validated.
+    """
+    kind, location, value = failure["type"], failure["loc"], failure["input"]
+    if kind == "extra_forbidden":
+        return f"unknown key{_meant_key(section, location)}"
+    message = failure["msg"].removeprefix("Value error, ")
+    if kind == "value_error":
+        return str(message)
+    if kind == "missing":
+        return "is not set, and has no default"
+    message = message.replace("Input should be", "must be")
+    if kind.endswith(("_type", "_parsing", "_number", "_from_float")):
+        message = _MUST_BE.get(kind.partition("_")[0], message)
+    if kind == "literal_error":
+        message += did_you_mean(str(value), _QUOTED.findall(failure["ctx"]["expected"]))
+    # An endpoint's section may have its key in the wrong place.
+    unsaid = isinstance(value, (dict, list)) or _ENDPOINTS.intersection(location)
+    return str(message) if unsaid else f"{message} (it is {value!r})"
+
+
+def did_you_mean(word: str, known: Sequence[str]) -> str:
+    """Return a question for the known word that is nearest; empty where none is near."""
+    near = get_close_matches(word, known, n=1)
+    return f", did you mean {near[0]}?" if near else ""
+
+
+def _meant_key(section: type[Section], location: Sequence[str | int]) -> str:
+    """Return a question for the nearest key: of the same section, or of the same name in another."""
+    *way, wrong = map(str, location)
+    here = _section_at(section, way)
+    question = did_you_mean(wrong, list(here.model_fields)) if here is not None else ""
+    if question:
+        return question
+    elsewhere = [name for name in _dotted_keys(section) if name.rpartition(".")[2] == wrong]
+    return f", did you mean {elsewhere[0]}?" if elsewhere else ""
+
+
+def _section_at(section: type[Section], way: Sequence[str]) -> type[Section] | None:
+    for part in way:
+        field = section.model_fields.get(part)
+        inner = None if field is None else _section_of(field.annotation)
+        if inner is None:
+            return None
+        section = inner
+    return section
+
+
+def _dotted_keys(section: type[Section], way: str = "") -> Iterator[str]:
+    for name, field in section.model_fields.items():
+        yield f"{way}{name}"
+        inner = _section_of(field.annotation)
+        if inner is not None:
+            yield from _dotted_keys(inner, f"{way}{name}.")
+
+
+def _section_of(annotation: Any) -> type[Section] | None:
+    """Return the section that an annotation is of, alone or among others."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _section_of(part)) is not None), None)

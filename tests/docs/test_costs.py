@@ -1,0 +1,15 @@
+"""What each profile costs is in docs/l4.md as `tucano train --dry-run` computes it."""
+
+import pytest
+
+from flows.cli.costs import cost_lines, expected_costs
+from schemas.config.profiles import known_profiles, load_config
+from schemas.source import REPOSITORY
+
+
+@pytest.mark.parametrize("profile", [name for name in known_profiles() if name != "local"])
+def test_the_page_has_the_profiles_costs(profile: str) -> None:
+    page = (REPOSITORY / "docs" / "l4.md").read_text(encoding="utf-8")
+    of_profile = page.partition(f"### `{profile}`")[2].partition("\n### ")[0]
+    for line in cost_lines(expected_costs(load_config(profile))):
+        assert line in of_profile
