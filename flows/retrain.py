@@ -113,7 +113,7 @@ def unchanged(config: Config, until: Until) -> Retraining | None:
 
 
 @dataclass
-class _Made:
+class _ChainResult:
     """What the chain has made so far, as in `Retraining`."""
 
     stages: dict[str, StageResult] = field(default_factory=dict)
@@ -122,10 +122,10 @@ class _Made:
     decision: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _chain(config: Config, run: str, *, fresh: bool, until: Until) -> _Made:
+def _chain(config: Config, run: str, *, fresh: bool, until: Until) -> _ChainResult:
     """Make or reuse every stage in order; `run` is MLflow's run of the chain."""
     stages = dict(_given_to_training(config, run, fresh=fresh, until=until))
-    made, for_rungs = _Made(stages), dict[str, Made]()
+    made, for_rungs = _ChainResult(stages), dict[str, Made]()
     given = {role: stages[name] for role, name in TRAINED_FROM.items()}
     prompts, dataset, base_model, audited = given.values()
     evaluates = until in {"evaluate", "promote"}
@@ -210,7 +210,7 @@ def _train_beside(
     return made.pop("train"), made
 
 
-def _concluded(config: Config, made: _Made, until: Until, started: float) -> Retraining:
+def _concluded(config: Config, made: _ChainResult, until: Until, started: float) -> Retraining:
     """Show the results of a run that came to its end, and return them."""
     holder = read_registry(config).holder(config.promote.model_name, config.promote.alias)
     result = Retraining(

@@ -57,6 +57,8 @@ def show_markdown(*, key: str, markdown: str, description: str, instead_of: UUID
     """Show a text on the run's page, or instead of an earlier one, and return its artifact's id; None without a run."""
     if not is_recorded():
         return None
+    # A page breaks lines at spaces only, and an answer in JSON that a reason quotes would run out of it.
+    markdown = markdown.replace(',"', ', "')
     if instead_of is None:
         return cast("UUID", artifacts.create_markdown_artifact(key=key, markdown=markdown, description=description))
     with get_client(sync_client=True) as client:
