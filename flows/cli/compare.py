@@ -1,12 +1,12 @@
 """Command `tucano compare`: compare two files of scores, and size the next comparison."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
@@ -39,21 +39,12 @@ OR_THE_EVALUATIONS: Final = "If not given, that of the evaluation that the files
 
 @dataclass(frozen=True)
 class _Settings:
-    """How two files are compared; None where that is left to others."""
+    """How two files are compared where neither the command line nor an evaluation says otherwise."""
 
-    margin: float | None = None
-    resamples: int | None = None
-    seed: int | None = None
-    truth_loss: float | None = None
-
-    def or_else(self, others: "_Settings") -> "_Settings":
-        """Return these settings, and others where these say nothing."""
-        return _Settings(
-            *(other if own is None else own for own, other in zip(astuple(self), astuple(others), strict=True))
-        )
-
-
-DEFAULTS: Final = _Settings(margin=0.05, resamples=10_000, seed=0, truth_loss=TRUTH_LOSS)
+    margin: float = 0.05
+    resamples: int = 10_000
+    seed: int = 0
+    truth_loss: float = TRUTH_LOSS
 
 
 def compare(
@@ -99,7 +90,7 @@ def compare(
         raise InputError(f"--effect {effect} is for --plan REPORT.json; leave it out")
 
     with interruptible(UNDONE), spoken(language):
-        comparison = _compare(base, tuned, report, _Settings(margin, resamples, seed))
+        comparison = _compare(base, tuned, report, _known(margin=margin, resamples=resamples, seed=seed))
     document = comparison.report()
     show(f"{comparison.gate.verdict}: {headline(comparison)}")
     print_report(document)
@@ -110,7 +101,7 @@ def compare(
         raise typer.Exit(3)
 
 
-def _compare(base: Path, tuned: Path, report: Path | None, given: _Settings) -> Comparison:
+def _compare(base: Path, tuned: Path, report: Path | None, given: Mapping[str, Any]) -> Comparison:
     """Compare two files as the evaluation did that they are from, if they are from one, unless told otherwise."""
     try:
         same = base.exists() and tuned.exists() and base.samefile(tuned)
@@ -118,7 +109,7 @@ def _compare(base: Path, tuned: Path, report: Path | None, given: _Settings) -> 
         raise InputError(f"{base} or {tuned} cannot be read ({error.strerror}); name two files of scores") from None
     if same:
         raise InputError(f"{base} and {tuned} are the same file; give the scores of two models")
-    settings = given.or_else(_of_the_evaluation(base, tuned)).or_else(DEFAULTS)
+    settings = _Settings(**{**_of_the_evaluation(base, tuned), **given})
     compared = partial(
         compare_scores,
         margin=settings.margin,
@@ -139,21 +130,26 @@ def _compare(base: Path, tuned: Path, report: Path | None, given: _Settings) -> 
     return comparison
 
 
-def _of_the_evaluation(base: Path, tuned: Path) -> _Settings:
+def _known(**settings: float | None) -> dict[str, Any]:
+    """Return the settings that have a value."""
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _of_the_evaluation(base: Path, tuned: Path) -> dict[str, Any]:
     """Return how the evaluation compared whose artifact both files are in; nothing where they are in none."""
     file = base.resolve().parent.parent / RECORD_FILE
     if base.resolve().parent != tuned.resolve().parent or not file.is_file():
-        return _Settings()
+        return {}
     try:
         record = ArtifactRecord.model_validate_json(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return _Settings()
-    config = record.config
-    if record.kind != "evaluation" or config is None:
-        return _Settings()
-    evaluate = config["evaluate"]
-    say(f"as the evaluation {record.sha256[:12]} compared: seed {config['seed']}, margin {evaluate['margin']:g}")
-    return _Settings(evaluate["margin"], evaluate["resamples"], config["seed"], evaluate.get("truth_loss"))
+        return {}
+    if record.kind != "evaluation" or not record.config:
+        return {}
+    evaluate, seed = record.config["evaluate"], record.config["seed"]
+    say(f"as the evaluation {record.sha256[:12]} compared: seed {seed}, margin {evaluate['margin']:g}")
+    compared = {name: evaluate.get(name) for name in ("margin", "resamples", "truth_loss")}
+    return _known(seed=seed, **compared)
 
 
 @contextmanager

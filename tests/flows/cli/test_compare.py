@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tasks.lineage.store.artifacts import ArtifactStore
 from tests.flows.command import Ended, in_a_process, in_this_process
 
 pytestmark = pytest.mark.slow
@@ -423,3 +425,23 @@ def test_a_report_that_is_nothing_but_brackets_is_refused(tmp_path: Path) -> Non
     ended = plan(tmp_path / "report.json")
     assert ended.returncode == 2
     assert "is no report of a comparison" in ended.stderr
+
+
+def test_files_of_an_evaluation_are_compared_as_it_compared_them(tmp_path: Path) -> None:
+    """The same seed, resamples and margin give the same figures; what is asked for on the command line wins."""
+    store = ArtifactStore(tmp_path / "artifacts")
+    evaluate = {"margin": 0.2, "resamples": 2000}
+    with store.draft() as draft:
+        write(draft / "base.scores.jsonl", rows())
+        write(draft / "tuned.scores.jsonl", rows(gain=0.1))
+        record = store.commit(
+            draft, kind="evaluation", stage="evaluate", code_version="c", config_digest="d", inputs={},
+            config={"seed": 42, "evaluate": evaluate},
+        )  # fmt: skip
+    base, tuned = (store.path(record.sha256) / f"{name}.scores.jsonl" for name in ("base", "tuned"))
+    by_record = in_this_process("compare", base, tuned, "--json")
+    said = ("--margin", "0.2", "--resamples", "2000", "--seed", "42")
+    copies = [Path(shutil.copy(file, tmp_path / file.name)) for file in (base, tuned)]
+    assert json.loads(by_record.stdout) == json.loads(in_this_process("compare", *copies, *said, "--json").stdout)
+    assert json.loads(in_this_process("compare", base, tuned, "--margin", "0.3", "--json").stdout)["margin"] == 0.3
+    assert {file.name for file in tmp_path.iterdir()} == {"artifacts", *(copy.name for copy in copies)}

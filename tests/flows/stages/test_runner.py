@@ -1,0 +1,90 @@
+"""A stage without Prefect: reused by the same cache, and where nothing may be made, never begun."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from prefect.filesystems import LocalFileSystem
+from prefect.results import ResultStore
+from prefect.serializers import JSONSerializer
+
+from flows.runtime.stores import open_store
+from flows.stages import runner
+from flows.stages.runner import Stage, WorkDue, begin_work, only_reuse, run_stage
+from schemas.config.config import Config
+from schemas.config.profiles import load_config
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    return load_config("local", [f"state.root={tmp_path}"])
+
+
+@pytest.fixture
+def storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of Prefect's cache, in a process that no server records and that must not open MLflow."""
+
+    def refuse(_: Config) -> Any:
+        raise AssertionError("MLflow was opened")
+
+    folder = tmp_path / "storage"
+    monkeypatch.setattr(runner, "PREFECT_LOCAL_STORAGE_PATH", SimpleNamespace(value=lambda: folder))
+    monkeypatch.setattr(runner, "is_recorded", lambda: False)
+    monkeypatch.setattr(runner, "run_log", lambda: SimpleNamespace(info=lambda _: None))
+    monkeypatch.setattr(runner, "show_table", lambda **_: None)
+    monkeypatch.setattr(runner, "open_recorder", refuse)
+    return folder
+
+
+@pytest.fixture
+def stage() -> Stage:
+    def work(*_: Any) -> None:
+        raise AssertionError("the stage was made")
+
+    return Stage(
+        name="plan", kind="plan", sources=("tasks.evaluate.preregistration",), config_digest="d", inputs={},
+        work=work, summary=lambda _: {},
+    )  # fmt: skip
+
+
+def finish(stage: Stage, config: Config, storage: Path) -> str:
+    """Keep an artifact of a stage as an earlier run of Prefect did."""
+    store = open_store(config)
+    with store.draft() as draft:
+        (draft / "plan.json").write_text("{}", encoding="utf-8")
+        record = store.commit(draft, kind="plan", stage="plan", code_version="c", config_digest="d", inputs={})
+    cache = ResultStore(result_storage=LocalFileSystem(basepath=str(storage)), serializer=JSONSerializer())
+    cache.write({"uri": "file:///gone", "sha256": record.sha256}, key=stage.key)
+    return record.sha256
+
+
+def test_what_an_earlier_run_finished_is_reused_without_prefect_and_mlflow(
+    stage: Stage, config: Config, storage: Path
+) -> None:
+    sha256 = finish(stage, config, storage)
+    with only_reuse():
+        result = run_stage(stage, config, "", fresh=False)
+    assert (result.record.sha256, result.reused) == (sha256, True)
+
+
+def test_a_stage_that_is_not_there_or_damaged_is_work(stage: Stage, config: Config, storage: Path) -> None:
+    with only_reuse(), pytest.raises(WorkDue):
+        run_stage(stage, config, "", fresh=False)
+    file = open_store(config).path(finish(stage, config, storage)) / "plan.json"
+    file.chmod(0o644)
+    file.write_text("{ }", encoding="utf-8")
+    with only_reuse(), pytest.raises(WorkDue):
+        run_stage(stage, config, "", fresh=False)
+
+
+def test_to_make_it_again_is_work(stage: Stage, config: Config, storage: Path) -> None:
+    finish(stage, config, storage)
+    with only_reuse(), pytest.raises(WorkDue):
+        run_stage(stage, config, "", fresh=True)
+
+
+def test_work_is_refused_only_inside_the_block() -> None:
+    with only_reuse(), pytest.raises(WorkDue):
+        begin_work("train")
+    begin_work("train")
