@@ -12,7 +12,6 @@ from schemas.config.policy import PolicyConfig
 from schemas.digests import file_sha256
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
-from tasks.commerce.registry import TASKS
 from tasks.policy import stand_in
 from tasks.policy.generate import as_messages
 from tasks.policy.published import read_weights
@@ -20,21 +19,12 @@ from tasks.policy.stand_in import CARD_FILE
 from tasks.stand_in import training
 from tasks.stand_in.__main__ import main, make
 from tasks.stand_in.lessons import Lesson, lessons
-from tasks.stand_in.model import TURN_END, StandInShape, build_model, build_tokenizer
-from tasks.stand_in.recipe import Recipe
+from tasks.stand_in.model import TURN_END, build_model, build_tokenizer
 from tasks.stand_in.training import demonstrated_rate, rate, train
+from tests.tasks.stand_in.small_command import SmallRecipe
 
-SHAPE = StandInShape(vocabulary_size=600, hidden_size=64, layers=2, heads=4, key_value_heads=2, feed_forward_size=96)
-SMALL = Recipe(
-    steps=20,
-    demonstrated_steps=4,
-    falling_until=24,
-    batch_size=4,
-    warmup_steps=4,
-    orders=120,
-    prompts=dict.fromkeys(TASKS, 12),
-    shape=SHAPE,
-)
+SMALL = SmallRecipe(steps=20, demonstrated_steps=4, falling_until=24, warmup_steps=4)
+SHAPE = SMALL.shape
 SHORT = SMALL.model_copy(update={"steps": 2, "demonstrated_steps": 1})
 
 
@@ -118,7 +108,7 @@ def test_the_command_writes_what_its_recipe_promises(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "tasks.stand_in",
+        "tests.tasks.stand_in.small_command",
         "--steps",
         "1",
         "--demonstrated-steps",
@@ -129,7 +119,7 @@ def test_the_command_writes_what_its_recipe_promises(tmp_path: Path) -> None:
         "by-command",
     ]
     subprocess.run(command, cwd=tmp_path, check=True, env={"PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1"})
-    make(Recipe(steps=1, demonstrated_steps=1), tmp_path / "here", scored=0)
+    make(SmallRecipe(steps=1, demonstrated_steps=1), tmp_path / "here", scored=0)
     assert _promised(tmp_path / "by-command") == _digests(tmp_path / "by-command") == _promised(tmp_path / "here")
 
 
