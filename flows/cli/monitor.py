@@ -37,8 +37,8 @@ def monitor(
     config = configured(profile, overrides, state)
     given = logs_to_monitor(config, logs)
     files = log_files(given)
-    if not open_store(config).records("monitoring"):
-        # Where some were monitored before, no row may mean that nobody is answered any more.
+    # Where some were monitored before, no row may mean that nobody is answered any more.
+    if not files.has_rows and not open_store(config).records("monitoring"):
         require_rows(files)
     count = len(files.files)
     say(f"monitoring {count} file{'' if count == 1 else 's'} of logs, state in {config.state.root}")

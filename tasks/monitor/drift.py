@@ -157,7 +157,8 @@ class Drift:
 
     def _below_floor(self, task: str) -> str:
         below = [each for each in self.floor if each.task == task]
-        last, message = below[-1], "mean {what} {mean} of {answers} answers on {day} is below the floor {floor}"
+        last = below[-1]
+        message = "mean {what} {mean} of {answers} answers on {day} is below the floor {floor}"
         if len(below) > 1:
             message = (
                 "mean {what} {mean} of {answers} answers on {day}, the last of {days} such days, is below the floor "

@@ -47,11 +47,16 @@ def _reward(name: str, daily: pl.DataFrame, series: DriftSeries | None, what: st
         axes = _axes(figure)
         axes.fill_between(days, daily["low"].to_list(), daily["high"].to_list(), color=BLUE, alpha=0.15, linewidth=0)
         axes.plot(days, daily["mean"].to_list(), "o-", color=BLUE, markersize=3.5, linewidth=1.4, label=_mean(what))
-        values = {"name": worded(name), "first": decimal(daily["mean"][0]), "last": decimal(daily["mean"][-1])}
+        values = {
+            "mean": _mean(what).capitalize(),
+            "name": worded(name),
+            "first": decimal(daily["mean"][0]),
+            "last": decimal(daily["mean"][-1]),
+        }
         said = [
-            worded("Mean of {name} by hour, from {first} to {last}", **values)
+            worded("{mean} of {name} by hour, from {first} to {last}", **values)
             if _unit(daily) == "hour"
-            else worded("Mean of {name} by day, from {first} to {last}", **values)
+            else worded("{mean} of {name} by day, from {first} to {last}", **values)
         ]
         if series is not None:
             if _unit(daily) == "hour":

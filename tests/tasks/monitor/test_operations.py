@@ -47,7 +47,7 @@ def test_a_slow_task_is_named_though_all_together_are_fast() -> None:
     rows = [(day(0), "push", 100.0, None)] * 3000 + [(day(0), "insights", 60_000.0, None)] * 60
     schema = {"day": pl.Date, "task": pl.String, "latency_ms": pl.Float64, "cost": pl.Float64}
     (alarm,) = operations_alarms(pl.DataFrame(rows, schema=schema, orient="row"), MonitorConfig(), CostConfig())
-    assert alarm.reason.endswith("took longer than 10,000 ms: insights 100%")
+    assert alarm.reason.endswith("took longer than 10,000 ms: insights 100 %")
 
 
 @pytest.mark.parametrize(

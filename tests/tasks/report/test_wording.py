@@ -69,7 +69,7 @@ def data() -> set[str]:
         *get_args(TrialVerdict),
         *get_args(TrialFinding),
         *("reward", "form", "drift", "floor", "alarm", "as promised", "form as before", "no promise", ALL),
-        *("none", "slight", "strong"),
+        *("none", "slight", "strong", "median", "19 of 20 within"),
         *of_the_lineage(),
     }
 
@@ -87,19 +87,17 @@ def of_the_code() -> Iterator[str]:
         for function in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if not isinstance(function, ast.FunctionDef):
                 continue
-            named = {
-                target.id: node.value
-                for node in ast.walk(function)
-                if isinstance(node, ast.Assign)
-                for target in node.targets
-                if isinstance(target, ast.Name) and isinstance(node.value, ast.Constant | ast.List | ast.IfExp)
-            }
+            named: dict[str, list[ast.expr]] = {}
+            for node in ast.walk(function):
+                if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant | ast.List | ast.IfExp):
+                    for target in (each for each in node.targets if isinstance(each, ast.Name)):
+                        named.setdefault(target.id, []).append(node.value)
             for call in ast.walk(function):
                 if isinstance(call, ast.Call) and (name := _name_of(call.func)) in BY_PLACE:
                     for argument in call.args[BY_PLACE[name]]:
                         yield from strings(argument)
                         names = [each.id for each in ast.walk(argument) if isinstance(each, ast.Name)]
-                        yield from (text for name in names if name in named for text in strings(named[name]))
+                        yield from (text for name in names for value in named.get(name, ()) for text in strings(value))
 
 
 def _name_of(function: ast.expr) -> str:
