@@ -4,7 +4,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal
 
@@ -15,7 +15,7 @@ from flows.runtime.console import captured, say
 from flows.runtime.deployed import deployed, run_name
 from flows.runtime.events import emit_held
 from flows.runtime.links import mlflow_page
-from flows.runtime.prefect_run import run_log, show_markdown
+from flows.runtime.prefect_run import is_recorded, run_log, show_markdown
 from flows.runtime.run_page import add_tags, profile_of_run, run_page
 from flows.runtime.stores import open_recorder, open_store, read_registry
 from flows.stages.answers import try_rivals
@@ -84,9 +84,50 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
     with deployed(config), run_page() as page:
         page.show(0.0, "starting")
         started = time.monotonic()
+        stages: dict[str, StageResult] = {}
+        policies: Mapping[int, StageResult] = {}
+        for_rungs: Mapping[str, Made] = {}
+        report: Mapping[str, Any] = {}
+        decision: Mapping[str, Any] = {}
         with _recorded(config) as run:
-            result = _concluded(config, _chain(config, run, fresh=fresh, until=until), until, started)
-            _compare(config, run, result)
+            stages |= _given_to_training(config, run, fresh=fresh, until=until)
+            given = {role: stages[name] for role, name in TRAINED_FROM.items()}
+            prompts, dataset, base_model, audited = given.values()
+            evaluates = until in {"evaluate", "promote"}
+            pool = pool_of(config) if evaluates else None
+            makers = rung_makers(config, run, prompts, dataset, base_model, pool, fresh=fresh) if evaluates else {}
+            if until != "audit" and config.workers.training is not None:
+                policies = train_remotely(config, run, given, fresh=str(flow_run.root_flow_run_id) if fresh else None)
+            elif pool is not None:
+                policies, for_rungs = _train_beside(config, run, given, makers, pool, fresh=fresh)
+            elif until != "audit":
+                policies = train(config, run, prompts, dataset, base_model, audited, fresh=fresh)
+            stages |= {stage_name(seed, policies): policy for seed, policy in policies.items()}
+            if evaluates:
+                for_rungs = for_rungs or do_all(None, makers)
+                stages |= evaluate(
+                    config, run, prompts, dataset, base_model, audited, policies, for_rungs, pool, fresh=fresh
+                )
+                report = read_report(stages["evaluate"].path)
+            if until == "promote":
+                policy, evaluation = policies[best_seed(policies)], stages["evaluate"]
+                promotion = promote(config, run, policy, evaluation, base_model, dataset, fresh=fresh)
+                stages["promote"] = promotion
+                decision = read_decision(promotion.path)
+                if decision["verdict"] != "promote" and not promotion.reused:
+                    emit_held(decision)
+            holder = read_registry(config).holder(config.promote.model_name, config.promote.alias)
+            result = Retraining(
+                stages=stages,
+                seconds=time.monotonic() - started,
+                policies=policies,
+                report=report,
+                decision=decision,
+                champion=holder.version if holder else None,
+            )
+            _conclude(config, result, until)
+            if is_recorded():
+                _compare(config, run, result)
         page.show(100.0, f"done in {result.seconds:.0f} s")
         return result
 
@@ -99,64 +140,26 @@ def unchanged(config: Config, until: Until) -> Retraining | None:
     Raises:
         TucanoError: The run would fail before it made anything.
     """
-    started = time.monotonic()
-    refuse_unfit(config)
     with captured() as lines:
         try:
             with only_reuse():
-                made = _chain(config, "", fresh=False, until=until)
+                return retrain.fn(config, until=until)
         except WorkDue:
             # The run that follows says all this again.
             lines.clear()
             return None
-        return _concluded(config, made, until, started)
-
-
-@dataclass
-class _ChainResult:
-    """What the chain has made so far, as in `Retraining`."""
-
-    stages: dict[str, StageResult] = field(default_factory=dict)
-    policies: Mapping[int, StageResult] = field(default_factory=dict)
-    report: Mapping[str, Any] = field(default_factory=dict)
-    decision: Mapping[str, Any] = field(default_factory=dict)
-
-
-def _chain(config: Config, run: str, *, fresh: bool, until: Until) -> _ChainResult:
-    """Make or reuse every stage in order; `run` is MLflow's run of the chain."""
-    stages = dict(_given_to_training(config, run, fresh=fresh, until=until))
-    made, for_rungs = _ChainResult(stages), dict[str, Made]()
-    given = {role: stages[name] for role, name in TRAINED_FROM.items()}
-    prompts, dataset, base_model, audited = given.values()
-    evaluates = until in {"evaluate", "promote"}
-    pool = pool_of(config) if evaluates else None
-    makers = rung_makers(config, run, prompts, dataset, base_model, pool, fresh=fresh) if evaluates else {}
-    if until != "audit" and config.workers.training is not None:
-        made.policies = train_remotely(config, run, given, fresh=str(flow_run.root_flow_run_id) if fresh else None)
-    elif pool is not None:
-        made.policies, for_rungs = _train_beside(config, run, given, makers, pool, fresh=fresh)
-    elif until != "audit":
-        made.policies = train(config, run, prompts, dataset, base_model, audited, fresh=fresh)
-    policies = made.policies
-    stages |= {stage_name(seed, policies): policy for seed, policy in policies.items()}
-    if evaluates:
-        for_rungs = for_rungs or do_all(None, makers)
-        stages |= evaluate(config, run, prompts, dataset, base_model, audited, policies, for_rungs, pool, fresh=fresh)
-        made.report = read_report(stages["evaluate"].path)
-    if until == "promote":
-        policy, evaluation = policies[best_seed(policies)], stages["evaluate"]
-        promotion = promote(config, run, policy, evaluation, base_model, dataset, fresh=fresh)
-        stages["promote"] = promotion
-        made.decision = read_decision(promotion.path)
-        if made.decision["verdict"] != "promote" and not promotion.reused:
-            emit_held(made.decision)
-    return made
 
 
 @contextmanager
 def _recorded(config: Config) -> Iterator[str]:
-    """Record a run of the chain in MLflow during the block, and give its id; refuse first what cannot be trained."""
+    """Record a run of the chain in MLflow during the block, and give its id; refuse first what cannot be trained.
+
+    What nothing records makes nothing, and has no id.
+    """
     refuse_unfit(config)
+    if not is_recorded():
+        yield ""
+        return
     recorder = open_recorder(config)
     recorder.end_abandoned()
     open_store(config).clean_drafts()
@@ -202,7 +205,7 @@ def _train_beside(
     pool: ChildPool,
     *,
     fresh: bool,
-) -> tuple[Mapping[int, StageResult], dict[str, Made]]:
+) -> tuple[Mapping[int, StageResult], Mapping[str, Made]]:
     """Train, and make what the evaluation's rungs need meanwhile; a training that fails ends that too."""
     training = partial(train, config, pipeline_run, *given.values(), pool=pool, fresh=fresh)
     works: dict[str, Callable[[], Any]] = {"train": training, **makers}
@@ -210,17 +213,8 @@ def _train_beside(
     return made.pop("train"), made
 
 
-def _concluded(config: Config, made: _ChainResult, until: Until, started: float) -> Retraining:
-    """Show the results of a run that came to its end, and return them."""
-    holder = read_registry(config).holder(config.promote.model_name, config.promote.alias)
-    result = Retraining(
-        stages=made.stages,
-        seconds=time.monotonic() - started,
-        policies=made.policies,
-        report=made.report,
-        decision=made.decision,
-        champion=holder.version if holder else None,
-    )
+def _conclude(config: Config, result: Retraining, until: Until) -> None:
+    """Show the results of a run that came to its end, and release what it kept for a resumed one."""
     parts = [_tasks(result.report), _reasons(result), _stages(config, result.stages)]
     show_markdown(
         key="retraining",
@@ -235,7 +229,6 @@ def _concluded(config: Config, made: _ChainResult, until: Until, started: float)
         say(why)
         run_log().info(why)
     run_log().info("done: %s", result.decision["verdict"] if result.decision else f"until {until}")
-    return result
 
 
 def _compare(config: Config, pipeline_run: str, result: Retraining) -> None:
