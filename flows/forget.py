@@ -46,6 +46,7 @@ def forget(config: Config, identifier: str) -> Forgotten:
     journal = Journal(root, subject)
     state = journal.read()
     if state is None:
+        journal.require_no_other()
         try:
             state = journal.write(plan(config, look(config, identifier), subject))
         except InputError:

@@ -72,7 +72,7 @@ def plan(config: Config, found: FoundPerson, subject: str) -> Forgetting:
     splits: dict[str, int] = {}
     if chain:
         folder = inventory.folder(chain["dataset"])
-        refuse_too_few(folder, found.person)
+        refuse_too_few(folder, found.person, config.train.preflight.min_prompts_per_task)
         splits = {
             split: sum(is_theirs(row, found.person) for row in read_prompts(split_file(folder, split)))
             for split in SPLITS

@@ -75,19 +75,26 @@ def is_theirs(row: PromptRow, person: Person) -> bool:
     return any(getattr(row, name) in columns[name] for name in COLUMNS if name in columns)
 
 
-def refuse_too_few(dataset: Path, person: Person) -> None:
-    """Refuse to forget somebody without whom a split has no row of a task that it has rows of.
+def refuse_too_few(dataset: Path, person: Person, fewest: int) -> None:
+    """Refuse to forget somebody without whom a split has no row of a task, or training fewer than it may start with.
+
+    Args:
+        dataset: Folder of the dataset.
+        person: The person.
+        fewest: Fewest training rows of a task.
 
     Raises:
-        InputError: No row of a task would be left.
+        InputError: Too few rows of a task would be left.
     """
     for split in SPLITS:
         rows = read_prompts(split_file(dataset, split))
-        left = {row.task for row in rows if not is_theirs(row, person)}
-        if gone := sorted({row.task for row in rows} - left):
+        counts = Counter(row.task for row in rows)
+        left = Counter(row.task for row in rows if not is_theirs(row, person))
+        needed = fewest if split == "train" else 1
+        if gone := sorted(task for task in counts if left[task] < min(needed, counts[task])):
             raise InputError(
-                f"without these rows the {split} split has no {' and no '.join(gone)} prompt left, and nothing can be "
-                "trained or told of it; raise synthesize.counts, retrain, and forget then"
+                f"without these rows the {split} split has {' and '.join(f'{left[task]} {task}' for task in gone)} "
+                f"prompts left, and needs {needed} of a task; raise synthesize.counts, retrain, and forget then"
             )
 
 

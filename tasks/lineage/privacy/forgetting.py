@@ -108,6 +108,19 @@ class Journal:
                 f"the journal {self._file} cannot be read; remove it, and forget again what can still be found"
             ) from None
 
+    def require_no_other(self) -> None:
+        """Refuse to begin while somebody else is being forgotten: either would bring the other back.
+
+        Raises:
+            InputError: Another journal has not come to its end.
+        """
+        others = sorted(file.name for file in self._file.parent.glob("*.json") if file != self._file)
+        if others:
+            raise InputError(
+                f"another person's forgetting was interrupted ({self._file.parent / others[0]}); give that person's ID "
+                "again with --apply to end it, and forget this one then"
+            )
+
     def write(self, state: Forgetting) -> Forgetting:
         """Keep how far it is, and return that."""
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

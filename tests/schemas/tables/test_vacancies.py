@@ -13,6 +13,7 @@ from schemas.tables.vacancies import (
     with_vacancies,
     write_vacancies,
 )
+from schemas.tasks import TaskName
 from tests.tasks.curate.prompt_rows import prompt_row
 
 ROWS = [prompt_row("push", "um"), prompt_row("churn", "dois"), prompt_row("push", "três")]
@@ -30,7 +31,8 @@ def test_a_dataset_from_which_nothing_was_taken_has_none(tmp_path: Path) -> None
 
 
 def test_of_some_tasks_the_places_are_counted_among_these(tmp_path: Path) -> None:
-    assert of_tasks(ROWS, VACANCIES, ("push",)) == ([ROWS[0], ROWS[2]], (Vacancy(1, "push"),))
+    tasks: tuple[TaskName, ...] = ("push",)
+    assert of_tasks(ROWS, VACANCIES, tasks) == ([ROWS[0], ROWS[2]], (Vacancy(1, "push"),))
 
 
 @pytest.mark.parametrize("vacancies", [(Vacancy(4, "push"),), (Vacancy(1, "push"), Vacancy(1, "churn"))])

@@ -80,9 +80,15 @@ def test_the_quarantine_and_the_counts_are_without_them(dataset: Path, tmp_path:
     assert "| push | 2 | 1 | 1 |" in (made / "README.md").read_text(encoding="utf-8")
 
 
-def test_everybody_of_a_task_is_refused_before_anything_is_written(dataset: Path) -> None:
+def test_too_few_of_a_task_are_refused_before_anything_is_written(dataset: Path) -> None:
     rows = read_prompts(dataset / TRAIN_FILE)
     everybody = Person(frozenset(), frozenset(), frozenset(), frozenset(row.prompt_id for row in rows))
-    refuse_too_few(dataset, WITH_PROMPTS)
-    with pytest.raises(InputError, match="the train split has no push prompt left"):
-        refuse_too_few(dataset, everybody)
+    refuse_too_few(dataset, WITH_PROMPTS, 2)
+    with pytest.raises(InputError, match="the train split has 2 push prompts left, and needs 3"):
+        refuse_too_few(dataset, WITH_PROMPTS, 3)
+    with pytest.raises(InputError, match="the train split has 0 push prompts left"):
+        refuse_too_few(dataset, everybody, 1)
+
+
+def test_a_split_that_had_too_few_before_is_no_reason(dataset: Path) -> None:
+    refuse_too_few(dataset, Person(frozenset({"bia"}), frozenset(), frozenset(), frozenset()), 100)

@@ -51,6 +51,13 @@ def test_the_journal_goes_on_and_names_nobody(world: World, tmp_path: Path) -> N
     assert not (tmp_path / "forgetting").exists()
 
 
+def test_nobody_is_forgotten_while_another_is(world: World, tmp_path: Path) -> None:
+    Journal(tmp_path, "subject").write(plan(world))
+    Journal(tmp_path, "subject").require_no_other()
+    with pytest.raises(InputError, match="another person's forgetting was interrupted"):
+        Journal(tmp_path, "other").require_no_other()
+
+
 def test_a_damaged_journal_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "forgetting").mkdir()
     (tmp_path / "forgetting" / "subject.json").write_text("{", encoding="utf-8")
