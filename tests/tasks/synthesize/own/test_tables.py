@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from schemas.store.files import FILE_NAMES, TIMESTAMP_FORMAT, read_store, write_store
+from schemas.store.file_names import FILE_NAMES
+from schemas.store.files import TIMESTAMP_FORMAT, read_store, write_store
 from schemas.store.mapped_tables import MAPPED_TABLES, QUANTITY
 from schemas.store.store import Store
 from schemas.store.tables import TABLES
