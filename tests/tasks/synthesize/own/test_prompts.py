@@ -249,7 +249,12 @@ def test_a_file_with_more_rows_than_fit_is_refused(tmp_path: Path, name: str, mo
     monkeypatch.setattr("tasks.synthesize.own.rows._ROWS_AT_ONCE", 1)
     frame = pl.DataFrame({"texto": ["a"] * 3, "cliente": [1.0] * 3, "id": ["1"] * 3, "nota": [5] * 3})
     path = tmp_path / name
-    {".csv": frame.write_csv, ".jsonl": frame.write_ndjson, ".parquet": frame.write_parquet}[path.suffix](path)
+    if path.suffix == ".csv":
+        frame.write_csv(path)
+    elif path.suffix == ".jsonl":
+        frame.write_ndjson(path)
+    else:
+        frame.write_parquet(path)
     with pytest.raises(InputError, match="has more than 2 rows; export a shorter span"):
         list(own_prompts(opened(tmp_path, SENTIMENT.format(name[6:])), "sentiment", 5, random.Random(0), Skipped()))
 
