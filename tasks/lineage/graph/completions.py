@@ -116,7 +116,8 @@ class NewestRun:
         found = self._rollouts((pl.col("step") == step) & of_task)
         if not found:
             logged, of = self._logged(of_task), "" if task is None else f" of {task}"
-            steps = f"steps {logged['step'].min()} to {logged['step'].max()} have" if len(logged) else "no step has"
+            known = logged["step"].to_list() if len(logged) else []
+            steps = f"steps {min(known)} to {max(known)} have" if known else "no step has"
             raise InputError(f"the newest training has no rollouts{of} of step {step}; {steps} some{of}")
         return found
 
@@ -189,7 +190,7 @@ def newest_run(inventory: Inventory, scrub: Scrub) -> NewestRun:
         raise InputError("nothing was trained in this state folder yet; run `tucano retrain` first")
     newest = policies[-1]
     dataset = newest.inputs.get("dataset")
-    if dataset not in inventory.records:
+    if dataset is None or dataset not in inventory.records:
         raise InputError(f"the dataset of policy {short(newest.sha256)} is not here; make it with `tucano retrain`")
     for evaluation in reversed(inventory.of_kind("evaluation")):
         evaluated = [sha256 for role, sha256 in evaluation.inputs.items() if role.startswith(_POLICY)]

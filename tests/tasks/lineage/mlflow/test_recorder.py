@@ -257,7 +257,7 @@ def test_a_model_is_what_one_stage_makes_and_another_reads(recorder: Recorder, c
 
 def test_a_second_recorder_writes_to_the_same_experiment(recorder: Recorder, client: Any, folder: Path) -> None:
     again = Recorder(recorder._uri, folder / "elsewhere", EXPERIMENT)
-    assert again._experiment_id == recorder._experiment_id
+    assert again.experiment_id == recorder.experiment_id
 
 
 def test_a_deleted_experiment_is_reported_with_the_remedy(
