@@ -4,7 +4,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal
 
@@ -15,7 +15,7 @@ from flows.runtime.console import captured, say
 from flows.runtime.deployed import deployed, run_name
 from flows.runtime.events import emit_held
 from flows.runtime.links import mlflow_page
-from flows.runtime.prefect_run import run_log, show_markdown
+from flows.runtime.prefect_run import is_recorded, run_log, show_markdown
 from flows.runtime.stores import open_recorder, open_store, read_registry
 from flows.stages.answers import try_rivals
 from flows.stages.audit import audit
@@ -79,9 +79,47 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
     """
     with deployed(config):
         started = time.monotonic()
+        stages: dict[str, StageResult] = {}
+        policies: Mapping[int, StageResult] = {}
+        for_rungs: Mapping[str, Made] = {}
+        report: Mapping[str, Any] = {}
+        decision: Mapping[str, Any] = {}
         with _recorded(config) as run:
-            made = _chain(config, run, fresh=fresh, until=until)
-        return _concluded(config, made, until, started)
+            stages |= _given_to_training(config, run, fresh=fresh, until=until)
+            given = {role: stages[name] for role, name in TRAINED_FROM.items()}
+            prompts, dataset, base_model, audited = given.values()
+            evaluates = until in {"evaluate", "promote"}
+            pool = pool_of(config) if evaluates else None
+            makers = rung_makers(config, run, prompts, dataset, base_model, pool, fresh=fresh) if evaluates else {}
+            if until != "audit" and config.workers.training is not None:
+                policies = train_remotely(config, run, given, fresh=str(flow_run.root_flow_run_id) if fresh else None)
+            elif pool is not None:
+                policies, for_rungs = _train_beside(config, run, given, makers, pool, fresh=fresh)
+            elif until != "audit":
+                policies = train(config, run, prompts, dataset, base_model, audited, fresh=fresh)
+            stages |= {stage_name(seed, policies): policy for seed, policy in policies.items()}
+            if evaluates:
+                for_rungs = for_rungs or do_all(None, makers)
+                stages |= evaluate(
+                    config, run, prompts, dataset, base_model, audited, policies, for_rungs, pool, fresh=fresh
+                )
+                report = read_report(stages["evaluate"].path)
+            if until == "promote":
+                policy, evaluation = policies[best_seed(policies)], stages["evaluate"]
+                promotion = promote(config, run, policy, evaluation, base_model, dataset, fresh=fresh)
+                stages["promote"] = promotion
+                decision = read_decision(promotion.path)
+                if decision["verdict"] != "promote" and not promotion.reused:
+                    emit_held(decision)
+        champion = _concluded(config, stages, decision, until)
+        return Retraining(
+            stages=stages,
+            seconds=time.monotonic() - started,
+            policies=policies,
+            report=report,
+            decision=decision,
+            champion=champion,
+        )
 
 
 def unchanged(config: Config, until: Until) -> Retraining | None:
@@ -92,64 +130,26 @@ def unchanged(config: Config, until: Until) -> Retraining | None:
     Raises:
         TucanoError: The run would fail before it made anything.
     """
-    started = time.monotonic()
-    refuse_unfit(config)
     with captured() as lines:
         try:
             with only_reuse():
-                made = _chain(config, "", fresh=False, until=until)
+                return retrain.fn(config, until=until)
         except WorkDue:
             # The run that follows says all this again.
             lines.clear()
             return None
-        return _concluded(config, made, until, started)
-
-
-@dataclass
-class _Made:
-    """What the chain has made so far, as in `Retraining`."""
-
-    stages: dict[str, StageResult] = field(default_factory=dict)
-    policies: Mapping[int, StageResult] = field(default_factory=dict)
-    report: Mapping[str, Any] = field(default_factory=dict)
-    decision: Mapping[str, Any] = field(default_factory=dict)
-
-
-def _chain(config: Config, run: str, *, fresh: bool, until: Until) -> _Made:
-    """Make or reuse every stage in order; `run` is MLflow's run of the chain."""
-    stages = dict(_given_to_training(config, run, fresh=fresh, until=until))
-    made, for_rungs = _Made(stages), dict[str, Made]()
-    given = {role: stages[name] for role, name in TRAINED_FROM.items()}
-    prompts, dataset, base_model, audited = given.values()
-    evaluates = until in {"evaluate", "promote"}
-    pool = pool_of(config) if evaluates else None
-    makers = rung_makers(config, run, prompts, dataset, base_model, pool, fresh=fresh) if evaluates else {}
-    if until != "audit" and config.workers.training is not None:
-        made.policies = train_remotely(config, run, given, fresh=str(flow_run.root_flow_run_id) if fresh else None)
-    elif pool is not None:
-        made.policies, for_rungs = _train_beside(config, run, given, makers, pool, fresh=fresh)
-    elif until != "audit":
-        made.policies = train(config, run, prompts, dataset, base_model, audited, fresh=fresh)
-    policies = made.policies
-    stages |= {stage_name(seed, policies): policy for seed, policy in policies.items()}
-    if evaluates:
-        for_rungs = for_rungs or do_all(None, makers)
-        stages |= evaluate(config, run, prompts, dataset, base_model, audited, policies, for_rungs, pool, fresh=fresh)
-        made.report = read_report(stages["evaluate"].path)
-    if until == "promote":
-        policy, evaluation = policies[best_seed(policies)], stages["evaluate"]
-        promotion = promote(config, run, policy, evaluation, base_model, dataset, fresh=fresh)
-        stages["promote"] = promotion
-        made.decision = read_decision(promotion.path)
-        if made.decision["verdict"] != "promote" and not promotion.reused:
-            emit_held(made.decision)
-    return made
 
 
 @contextmanager
 def _recorded(config: Config) -> Iterator[str]:
-    """Record a run of the chain in MLflow during the block, and give its id; refuse first what cannot be trained."""
+    """Record a run of the chain in MLflow during the block, and give its id; refuse first what cannot be trained.
+
+    What nothing records makes nothing, and has no id.
+    """
     refuse_unfit(config)
+    if not is_recorded():
+        yield ""
+        return
     recorder = open_recorder(config)
     recorder.end_abandoned()
     open_store(config).clean_drafts()
@@ -192,7 +192,7 @@ def _train_beside(
     pool: ChildPool,
     *,
     fresh: bool,
-) -> tuple[Mapping[int, StageResult], dict[str, Made]]:
+) -> tuple[Mapping[int, StageResult], Mapping[str, Made]]:
     """Train, and make what the evaluation's rungs need meanwhile; a training that fails ends that too."""
     training = partial(train, config, pipeline_run, *given.values(), pool=pool, fresh=fresh)
     works: dict[str, Callable[[], Any]] = {"train": training, **makers}
@@ -200,9 +200,10 @@ def _train_beside(
     return made.pop("train"), made
 
 
-def _concluded(config: Config, made: _Made, until: Until, started: float) -> Retraining:
-    """Show the results of a run that came to its end, and return them."""
-    stages, decision = made.stages, made.decision
+def _concluded(
+    config: Config, stages: Mapping[str, StageResult], decision: Mapping[str, Any], until: Until
+) -> str | None:
+    """Show the results of a run that came to its end, and return the version that holds the alias now, if any."""
     holder = read_registry(config).holder(config.promote.model_name, config.promote.alias)
     champion = holder.version if holder else None
     _show(config, stages, decision, champion)
@@ -214,14 +215,7 @@ def _concluded(config: Config, made: _Made, until: Until, started: float) -> Ret
         say(why)
         run_log().info(why)
     run_log().info("done: %s", decision["verdict"] if decision else f"until {until}")
-    return Retraining(
-        stages=stages,
-        seconds=time.monotonic() - started,
-        policies=made.policies,
-        report=made.report,
-        decision=decision,
-        champion=champion,
-    )
+    return champion
 
 
 def _show(config: Config, stages: Mapping[str, StageResult], decision: Mapping[str, Any], champion: str | None) -> None:

@@ -7,8 +7,8 @@ what they would show on a run's page is in MLflow and in the terminal alone.
 import logging
 import os
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from functools import update_wrapper
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from prefect import artifacts, flow, get_run_logger
 from prefect.runtime import flow_run
@@ -27,22 +27,26 @@ def is_recorded() -> bool:
     return flow_run.get_id() is not None or "PREFECT_API_URL" in os.environ or PREFECT_API_URL.value() is not None
 
 
-def stage_flow(name: str) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-    """Make a function of a configuration a flow of its own where that is recorded, and else leave it a function."""
+class StageFlow(Generic[Arguments, Result]):
+    """Function of a configuration that is a flow of its own where that is recorded, and else a function."""
 
-    def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-        recorded: Callable[Arguments, Any] = flow(
+    def __init__(self, name: str, function: Callable[Arguments, Result]) -> None:
+        """Make a flow of a function, whose runs are named by the configuration's seed."""
+        update_wrapper(self, function)
+        self._function = function
+        self._flow: Callable[Arguments, Any] = flow(
             name=name, flow_run_name=f"{name}-seed{{config.seed}}", validate_parameters=False
         )(function)
 
-        @wraps(function)
-        def call(*args: Arguments.args, **named: Arguments.kwargs) -> Result:
-            made: Result = recorded(*args, **named) if is_recorded() else function(*args, **named)
-            return made
+    @property
+    def __call__(self) -> Callable[Arguments, Result]:
+        """Return what is called."""
+        return self._flow if is_recorded() else self._function
 
-        return call
 
-    return decorate
+def stage_flow(name: str) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Return the decorator that makes a function a `StageFlow`."""
+    return lambda function: StageFlow(name, function)
 
 
 def run_log() -> logging.Logger | logging.LoggerAdapter[Any]:

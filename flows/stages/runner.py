@@ -238,32 +238,28 @@ def run_stage(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -
         TucanoError: The stage failed in a way that its user can fix.
     """
     started = time.monotonic()
-    run = _recorded if is_recorded() else _unrecorded
-    reference, reused = run(stage, config, pipeline_run, fresh=fresh)
+    if is_recorded():
+        named = _produce.with_options(name=stage.name, task_run_name=stage.name)
+        # Only if requested: the run's identity costs a request to Prefect's server.
+        made_again = config.state.root / FRESH_FOLDER / str(flow_run.root_flow_run_id) / stage.name if fresh else None
+        again = made_again is not None and not made_again.exists()
+        state = named.with_options(refresh_cache=again)(stage.key, stage, config, pipeline_run, return_state=True)
+        reference: dict[str, str] = state.result()
+        reused = state.name == "Cached"
+        if reused:
+            reused = _is_whole(reference["sha256"], config)
+            if not reused:
+                reference = named.with_options(refresh_cache=True)(stage.key, stage, config, pipeline_run)
+        if made_again is not None:
+            made_again.parent.mkdir(parents=True, exist_ok=True)
+            made_again.touch()
+    else:
+        reference, reused = _unrecorded(stage, config, pipeline_run, fresh=fresh)
     store = open_store(config)
     record = store.record(reference["sha256"])
     result = StageResult(record, store.path(record.sha256), time.monotonic() - started, reused)
     _announce(stage, result, config, pipeline_run)
     return result
-
-
-def _recorded(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -> tuple[dict[str, str], bool]:
-    """Return a reference to the artifact, and whether it was there, by a task run of Prefect."""
-    named = _produce.with_options(name=stage.name, task_run_name=stage.name)
-    # Only if requested: the run's identity costs a request to Prefect's server.
-    made_again = config.state.root / FRESH_FOLDER / str(flow_run.root_flow_run_id) / stage.name if fresh else None
-    again = made_again is not None and not made_again.exists()
-    state = named.with_options(refresh_cache=again)(stage.key, stage, config, pipeline_run, return_state=True)
-    reference: dict[str, str] = state.result()
-    reused = state.name == "Cached"
-    if reused:
-        reused = _is_whole(reference["sha256"], config)
-        if not reused:
-            reference = named.with_options(refresh_cache=True)(stage.key, stage, config, pipeline_run)
-    if made_again is not None:
-        made_again.parent.mkdir(parents=True, exist_ok=True)
-        made_again.touch()
-    return reference, reused
 
 
 def _unrecorded(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -> tuple[dict[str, str], bool]:

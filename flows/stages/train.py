@@ -95,19 +95,16 @@ def train(
     run = run_child if pool is None and len(seeds) == 1 else trainings.run_child
     stages = {seed: _seed_stage(config, seed, given, trainings, run, run_id) for seed in seeds}
     if len(seeds) == 1:
-        return {seeds[0]: _trained(stages[seeds[0]], config, pipeline_run, fresh=fresh)}
-    policies = trainings.map(
-        {stage.name: partial(_trained, stage, config, pipeline_run, fresh=fresh) for stage in stages.values()}
-    )
+        policies = {stage_name(seeds[0], seeds): run_stage(stages[seeds[0]], config, pipeline_run, fresh=fresh)}
+    else:
+        policies = trainings.map(
+            {stage.name: partial(run_stage, stage, config, pipeline_run, fresh=fresh) for stage in stages.values()}
+        )
+    for name, policy in policies.items():
+        # A step's own reward is of a few prompts alone.
+        summary = read_summary(policy.path)
+        say(f"{name}: validation reward {reward_before(summary):.3f} -> {chosen_reward(summary):.3f}")
     return {seed: policies[stage.name] for seed, stage in stages.items()}
-
-
-def _trained(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -> StageResult:
-    """Make or reuse a policy, and say what it gained: a step's own reward is of a few prompts alone."""
-    result = run_stage(stage, config, pipeline_run, fresh=fresh)
-    summary = read_summary(result.path)
-    say(f"{stage.name}: validation reward {reward_before(summary):.3f} -> {chosen_reward(summary):.3f}")
-    return result
 
 
 def _seed_stage(

@@ -138,8 +138,8 @@ def test_an_alarm_is_said_logged_and_shown_with_those_before_it(
         def warning(self, text: str) -> None:
             logged.append(text)
 
-    monkeypatch.setattr(train_page, "get_run_logger", Logger)
-    monkeypatch.setattr(train_page, "create_markdown_artifact", lambda **named: shown.append(named))
+    monkeypatch.setattr(train_page, "run_log", Logger)
+    monkeypatch.setattr(train_page, "show_markdown", lambda **named: shown.append(named))
     with _page(Recording(), NEVER) as page:
         page.alarm("ceiling", 12, "too long; allow more")
         page.alarm("zero_variance", 20, "nothing is learnt")
