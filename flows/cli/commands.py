@@ -25,7 +25,9 @@ COMMANDS: Final[Mapping[str, str]] = {
     "ask": "Ask the champion, on this machine: one prompt, a file of them, or what you type.",
     "serve": "Serve the champion over HTTP: OpenAI's API, and a path for each task; a new one takes over by itself.",
     "export": "Export a version for other programs, proven by reading it back; exit code 3 where it differs.",
-    "monitor": "Score production logs, and say whether the champion keeps its promise; exit code 3 where it does not.",
+    "monitor": (
+        "Score production logs, and say whether the champion answers as at its evaluation; exit code 3 for any alarm."
+    ),
     "lineage": "Walk from a model, a run, an artifact or a row to all that it came from and led to.",
     "show": "Show a prompt's answers and rollouts, or a step's rollouts, of the newest training.",
     "forget": (
@@ -50,6 +52,7 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "retrain": "tucano retrain --profile local --set train.max_steps=20",
     "score": "tucano score ROLLOUTS.jsonl --metrics --out SCORED.jsonl",
     "synthesize": "tucano synthesize --count 5000 --seed 42 --out PROMPTS",
+    "init": "tucano init exports/ --out shop",
     "curate": "tucano curate PROMPTS --out DATASET",
     "train": "tucano train --profile l4 --dry-run",
     "evaluate": "tucano evaluate --profile local",
@@ -60,6 +63,8 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "export": "tucano export champion --format gguf --out EXPORT",
     "monitor": "tucano monitor LOGS --report REPORT",
     "lineage": "tucano lineage champion --long",
+    "show": "tucano show 20 --task push --worst",
+    "forget": "tucano forget CUSTOMER --dry-run",
     "doctor": "tucano doctor --profile l4 --all",
     "ui": "tucano ui --state .tucano",
     "audit": "tucano audit label SHEET.csv --rater ana-1",

@@ -6,14 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from flows.cli.chain import warm_up
-from flows.cli.options import LOOKED, Json, Overrides, Profile, emit
+from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured, emit
 from flows.cli.tables.forget import print_plan, print_report
-from flows.runtime.console import say
+from flows.runtime.console import say, show
 from flows.runtime.session import BYTES_NEEDED, configure_prefect, recorded, session
 from flows.runtime.signals import interruptible
 from flows.runtime.stores import existing_store
 from schemas.config.config import Config
-from schemas.config.profiles import load_config
 from schemas.errors import GateRefused, InputError
 from tasks.lineage.privacy.report import report_of
 from tasks.lineage.privacy.signature import KEY_FILE, Signer, fingerprint, read_signed
@@ -33,6 +32,7 @@ def forget(
     ] = None,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
     as_json: Json = False,
 ) -> None:
     """Take a person out of data, logs and models, and prove it; exit code 3 where something was not reached."""
@@ -40,7 +40,7 @@ def forget(
         raise InputError("give the ID of whom to forget, or --verify with a report")
     if apply and (dry_run or verify is not None):
         raise InputError(f"--apply and {'--dry-run' if dry_run else '--verify'} ask for different things; give one")
-    config = load_config(profile, overrides)
+    config = configured(profile, overrides, state)
     if verify is not None:
         _verify(config, verify, as_json=as_json)
         return
@@ -62,12 +62,12 @@ def _apply(config: Config, identifier: str, *, as_json: bool) -> None:
 
         done = forget_person(config, identifier)
     if done.done_before:
-        say(f"this was done before, and nothing is left to do; the report is {done.report}")
+        show(f"this was done before, and nothing is left to do; the report is {done.report}")
         document: dict[str, Any] = read_signed(done.report)
     else:
         document = done.document
         print_report(document)
-        say(f"report: {done.report}")
+        show(f"report: {done.report}")
     emit({**document, "report": str(done.report)}, as_json=as_json)
     if document["not_reached"]:
         raise GateRefused(
@@ -87,7 +87,7 @@ def _plan(config: Config, identifier: str, *, as_json: bool) -> None:
         earlier = report_of(config.state.root, Signer(config.state.root).subject(identifier)) if key.exists() else None
         if earlier is None:
             raise
-        say(f"this was done before, and nothing is left to do; the report is {earlier}")
+        show(f"this was done before, and nothing is left to do; the report is {earlier}")
         document = {"report": str(earlier)}
     else:
         print_plan(document)
@@ -100,5 +100,5 @@ def _verify(config: Config, report: Path, *, as_json: bool) -> None:
     own = has_key and Signer(config.state.root).is_own(document)
     root = config.state.root
     whose = f"the key of {root}" if own else f"a key that is not that of {root}: compare its fingerprint"
-    say(f"{report} is as it was signed, by {whose} ({fingerprint(document)})")
+    show(f"{report} is as it was signed, by {whose} ({fingerprint(document)})")
     emit({"whole": True, "own_key": own, "fingerprint": fingerprint(document)}, as_json=as_json)

@@ -8,7 +8,7 @@ import typer
 
 from flows.cli.options import UNDONE, Json, emit
 from flows.cli.tables.init import print_files, print_tasks
-from flows.runtime.console import say, stage_progress
+from flows.runtime.console import show, stage_progress
 from flows.runtime.signals import interruptible
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
@@ -50,9 +50,9 @@ def init(
     print_files(recognized)
     print_tasks(planned)
     _check(recognized, column_map)
-    say(f"column map: {column_map}; read it, and remove the `#` of what you confirm")
-    say(f"profile: {profile}")
-    say(_next(recognized, profile) if planned.trained else _NOTHING_YET)
+    show(f"column map: {column_map}; read it, and remove the `#` of what you confirm")
+    show(f"profile: {profile}")
+    show(_next(recognized, profile) if planned.trained else _NOTHING_YET)
     emit(
         {
             "column_map": str(column_map),

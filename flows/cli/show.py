@@ -5,10 +5,9 @@ from typing import Annotated, cast, get_args
 import typer
 
 from flows.cli.lineage_store import open_inventory
-from flows.cli.options import LOOKED, Json, Overrides, Profile, emit
+from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured, emit
 from flows.cli.tables.show import print_prompt, print_step
 from flows.runtime.signals import interruptible
-from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.tasks import TaskName
 from tasks.lineage.graph.completions import FEWEST_CHARACTERS, STEP_DIGITS, newest_run
@@ -26,6 +25,7 @@ def show(
     worst: Annotated[bool, typer.Option("--worst", help="Only the rollouts of the lowest reward.")] = False,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
     as_json: Json = False,
 ) -> None:
     """Show a prompt's answers and rollouts, or a step's rollouts, of the newest training."""
@@ -36,7 +36,7 @@ def show(
         raise InputError(f"{what!r} is no step, and too short for a prompt's id; give {FEWEST_CHARACTERS} characters")
     if not is_step and task is not None:
         raise InputError("--task goes with a step; a prompt is of one task")
-    config = load_config(profile, overrides)
+    config = configured(profile, overrides, state)
     with interruptible(LOOKED):
         from tasks.curate.scrub import scrub  # noqa: PLC0415 - half a second, which a refusal need not wait for
 

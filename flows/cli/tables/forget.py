@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from flows.runtime.console import print_table, say
+from flows.runtime.console import print_table, show
 from tasks.lineage.privacy.forgetting import Retraced
 
 
@@ -11,21 +11,21 @@ def print_plan(document: Mapping[str, Any]) -> None:
     """Print what a forgetting would do."""
     rows = document["rows_by_split"]
     in_splits = ", ".join(f"{count} in {split}" for split, count in rows.items())
-    say(
+    show(
         f"{document['prompts']} prompts of theirs ({in_splits or 'none in the dataset of this profile'}); "
         f"{document['artifacts']} artifacts hold their rows, and {document['learned']} learned from a row or from such "
         "weights"
     )
     if document["made_again"]:
-        say("prompts and dataset are made again without them, and the models from there")
+        show("prompts and dataset are made again without them, and the models from there")
         print_trainings([Retraced.model_validate(each) for each in document["trainings"]])
     else:
-        say("nothing of this profile's chain is made again: what holds them is removed, and what learned from them")
+        show("nothing of this profile's chain is made again: what holds them is removed, and what learned from them")
     if document["versions"]:
-        say(f"versions that are removed: {', '.join(document['versions'])}")
+        show(f"versions that are removed: {', '.join(document['versions'])}")
     say_each("not reached", document["not_reached"])
     say_each("to do", document["to_do"])
-    say("nothing was changed; run it with --apply to do this")
+    show("nothing was changed; run it with --apply to do this")
 
 
 def print_trainings(trainings: Collection[Retraced]) -> None:
@@ -46,16 +46,16 @@ def print_report(document: Mapping[str, Any]) -> None:
     removed = document["removed"]
     made_again = sum(each["replaced_by"] is not None for each in removed)
     lines = sum(document["log_lines"].values())
-    say(
+    show(
         f"{len(removed)} artifacts removed, {made_again} of them replaced; {lines} log lines and "
         f"{len(document['trainings_removed'])} trainings' checkpoints removed"
     )
     if document["versions_removed"]:
-        say(f"versions removed: {', '.join(document['versions_removed'])}")
+        show(f"versions removed: {', '.join(document['versions_removed'])}")
     if document["trained_again"]:
         print_trainings([Retraced.model_validate(each) for each in document["trained_again"]])
     if document["verdict"]:
-        say(f"the gate says {document['verdict']} of the new model")
+        show(f"the gate says {document['verdict']} of the new model")
     say_each("not reached", document["not_reached"])
     say_each("to do", document["to_do"])
 
@@ -63,4 +63,4 @@ def print_report(document: Mapping[str, Any]) -> None:
 def say_each(what: str, sentences: Collection[str]) -> None:
     """Print some sentences after what they are."""
     for sentence in sentences:
-        say(f"{what}: {sentence}")
+        show(f"{what}: {sentence}")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from flows.runtime.console import print_table, say
+from flows.runtime.console import print_table, show
 from schemas.shown_text import as_shown
 from tasks.synthesize.columns.choices import ColumnChoice
 from tasks.synthesize.columns.profile import ShopPlan
@@ -18,26 +18,26 @@ def print_files(recognized: Recognized) -> None:
     """Print for each file what was recognised, what is to be confirmed, and what is left out."""
     for file in recognized.files:
         sections = [section for section in recognized.sections if section.file is file]
-        say(f"{file.path}: {file.cells.height:,} rows, {file.cells.width} columns")
+        show(f"{file.path}: {file.cells.height:,} rows, {file.cells.width} columns")
         for section in sections:
             kind = "table" if section.is_table else "prompts of"
             by = f", as {section.shipped} exports it" if section.shipped else ""
             sure = [as_shown(_pair(choice)) for choice in section.choices if choice.sure]
-            say(f"  {kind} {section.name}{by}: {', '.join(sure) or 'nothing is sure'}")
+            show(f"  {kind} {section.name}{by}: {', '.join(sure) or 'nothing is sure'}")
             for line, why in (
                 *((_pair(choice), choice.why) for choice in section.choices if not choice.sure),
                 *undecided(section),
             ):
-                say(as_shown(f"  - to confirm: {line}: {why}"))
+                show(as_shown(f"  - to confirm: {line}: {why}"))
         if not sections:
-            say("  nothing was recognised")
+            show("  nothing was recognised")
         for what, columns in (
             ("not recognised", recognized.unused(file)),
             ("a person's own, and left out", recognized.personal(file)),
             ("objects, and left out", file.nested),
         ):
             if columns:
-                say(as_shown(f"  {what}: {_some(columns)}"))
+                show(as_shown(f"  {what}: {_some(columns)}"))
 
 
 def print_tasks(planned: ShopPlan) -> None:

@@ -6,7 +6,7 @@ from itertools import groupby
 from statistics import fmean
 from typing import Final
 
-from flows.runtime.console import print_table, say
+from flows.runtime.console import print_table, show
 from schemas.shown_text import as_shown
 from tasks.lineage.graph.completions import PromptHistory, ShownAnswer, ShownRollout
 
@@ -39,23 +39,23 @@ def print_step(step: int, rollouts: Sequence[ShownRollout], *, worst: bool) -> N
         ],
     )
     _print_extremes(by_reward, worst=worst)
-    say("next: `tucano show PROMPT` with an id of these, or open the completions of the evaluation's report")
+    show("next: `tucano show PROMPT` with an id of these, or open the completions of the evaluation's report")
 
 
 def print_prompt(history: PromptHistory, *, worst: bool) -> None:
     """Print a prompt, its reference, each model's answer, and its rollouts over time."""
-    say(f"{history.task} prompt {history.prompt_id}, of the {history.split} split")
-    say("")
+    show(f"{history.task} prompt {history.prompt_id}, of the {history.split} split")
+    show("")
     _print_text(history.prompt)
     if history.reference is not None:
-        say(f"reference: {as_shown(json.dumps(history.reference, ensure_ascii=False))}")
+        show(f"reference: {as_shown(json.dumps(history.reference, ensure_ascii=False))}")
     if not worst:
         _print_answers(history.answers)
     if history.rollouts:
         _print_steps(history.rollouts)
         _print_extremes(sorted(history.rollouts, key=lambda each: each.reward), worst=worst)
     elif not history.answers:
-        say("no model answered it, and no rollouts of it were sampled")
+        show("no model answered it, and no rollouts of it were sampled")
 
 
 def _print_answers(answers: Iterable[ShownAnswer]) -> None:
@@ -68,8 +68,8 @@ def _print_answers(answers: Iterable[ShownAnswer]) -> None:
         scored = next((each for each in given if each.reward is not None), given[0])
         reward = "" if scored.reward is None else f": reward {scored.reward:.3f}"
         truth = "" if scored.truth is None else f", ground truth {scored.truth:.3f}"
-        say("")
-        say(f"{models}{reward}{truth}")
+        show("")
+        show(f"{models}{reward}{truth}")
         _print_text(text)
 
 
@@ -144,6 +144,6 @@ def _print_text(text: str) -> None:
     """Print a text, indented, so that no line of it passes for one of ours."""
     shown = as_shown(text)
     for line in shown[:LONGEST_TEXT].split("\n"):
-        say(f"  {line}")
+        show(f"  {line}")
     if len(shown) > LONGEST_TEXT:
-        say(f"  … and {len(shown) - LONGEST_TEXT} more characters")
+        show(f"  … and {len(shown) - LONGEST_TEXT} more characters")

@@ -14,7 +14,7 @@ from tests.flows.command import in_this_process
 def shop(tmp_path: Path) -> Path:
     rows = [f"{n};ana{n}@exemplo.com;Produto {n} chegou antes do prazo, adorei;{n % 5 + 1}" for n in range(80)]
     file = tmp_path / "avaliações.csv"
-    file.write_bytes("\r\n".join(["Código;E-mail;Comentário;Nota", *rows]).encode("cp1252"))
+    file.write_bytes("\r\n".join(["Canal;E-mail;Comentário;Nota", *rows]).encode("cp1252"))
     return file
 
 
@@ -28,7 +28,7 @@ def test_a_map_and_a_profile_are_written_and_the_next_command_is_told(shop: Path
     profile = tmp_path / "loja" / "shop.toml"
     assert load_config(str(profile)).synthesize.files == tmp_path / "loja" / "columns.toml"
     assert f"then: tucano retrain --profile {profile}" in ended.stderr
-    assert "not recognised: Código" in ended.stderr
+    assert "not recognised: Canal" in ended.stderr
     assert "ana1@" not in ended.stderr + ended.stdout
     document = json.loads(ended.stdout)
     assert document["tasks"]["sentiment"] == {"rows": 80, "count": 80, "missing": None}

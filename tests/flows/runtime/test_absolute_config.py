@@ -21,6 +21,7 @@ def test_no_path_of_the_configuration_depends_on_where_a_worker_stands(
         "audit.rollouts=rollouts.jsonl",
         "monitor.logs=logs",
         "lineage.openlineage=events.jsonl",
+        "policy.stand_in=false",
         "policy.name=models/base",
     ]
     (tmp_path / "models" / "base").mkdir(parents=True)

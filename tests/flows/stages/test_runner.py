@@ -32,7 +32,7 @@ def storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(runner, "PREFECT_LOCAL_STORAGE_PATH", SimpleNamespace(value=lambda: folder))
     monkeypatch.setattr(runner, "is_recorded", lambda: False)
     monkeypatch.setattr(runner, "run_log", lambda: SimpleNamespace(info=lambda _: None))
-    monkeypatch.setattr(runner, "show_table", lambda **_: None)
+    monkeypatch.setattr("flows.runtime.run_page.is_recorded", lambda: False)
     monkeypatch.setattr(runner, "open_recorder", refuse)
     return folder
 
