@@ -61,6 +61,7 @@ DATASET_TEXT = """\
   "sources": {
     "simulated": 155
   },
+  "without_reference": {},
   "general": {
     "name": "instruções",
     "licence": "CC0-1.0",
@@ -94,6 +95,8 @@ PROMPTS_TEXT = """\
     "push": 3,
     "churn": 0
   },
+  "origins": {},
+  "without_reference": {},
   "paraphrases": {
     "made": {
       "push": 2
