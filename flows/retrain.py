@@ -140,6 +140,9 @@ def unchanged(config: Config, until: Until) -> Retraining | None:
     Raises:
         TucanoError: The run would fail before it made anything.
     """
+    if is_recorded():
+        # Prefect's own files may name a server, too; what goes there is a run.
+        return None
     with captured() as lines:
         try:
             with only_reuse():
@@ -221,7 +224,9 @@ def _conclude(config: Config, result: Retraining, until: Until) -> None:
         markdown="\n".join([_headline(config, result), *(line for part in parts for line in part)]),
         description="What came of this run?",
     )
-    shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
+    if is_recorded():
+        # A run that made nothing must not take the marks of another that waits to be resumed.
+        shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
     if until == "promote":
         release_served_prompts(config)
     if all(stage.reused for stage in result.stages.values()):

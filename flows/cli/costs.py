@@ -7,10 +7,11 @@ from typing import Final
 
 import typer
 
+from flows.cli.options import LOOKED
 from flows.runtime.console import show
 from flows.runtime.stores import open_store
 from schemas.config.config import Config
-from schemas.errors import InputError
+from schemas.errors import InputError, Interrupted
 from tasks.evaluate.stats.sample_size import detectable_effect, prompts_needed
 from tasks.evaluate.stats.variance import MeanVariance
 from tasks.train.sizing.estimate import Estimate, estimate_training, expected_prompts, training_prompts
@@ -108,7 +109,12 @@ def confirm_costs(config: Config, *, yes: bool) -> None:
         show(line)
     if yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return
-    if not typer.confirm("Spend it?", err=True):
+    try:
+        spends = typer.confirm("Spend it?", err=True)
+    except typer.Abort:
+        # Ctrl-C at the question, which Click takes for itself.
+        raise Interrupted(LOOKED) from None
+    if not spends:
         raise InputError("nothing was started; lower train.max_steps or train.seeds, or answer yes next time")
 
 

@@ -20,7 +20,6 @@ PERCENT_BETWEEN_UPDATES: Final = 5.0
 PROGRESS_KEY: Final = "progress"
 PROFILE: Final = "profile"
 SEED: Final = "seed"
-VERDICT: Final = "verdict"
 
 
 class RunPage:

@@ -7,7 +7,7 @@ from typing import Any
 
 from flows.runtime.console import say
 from flows.runtime.links import linked_to_mlflow, mlflow_file
-from flows.runtime.prefect_run import show_markdown, stage_flow
+from flows.runtime.prefect_run import is_recorded, show_markdown, stage_flow
 from flows.runtime.session import mlflow_store, work_folder
 from flows.runtime.stores import open_recorder, open_store
 from flows.stages.answers import Answering, answer, answer_rival
@@ -239,6 +239,8 @@ def _show_in_mlflow(config: Config, mlflow_run: StageRun, evaluation: Path) -> N
 
 def _every_completion(result: StageResult, config: Config) -> str:
     """Return a link to the browser of completions, where MLflow has it."""
+    if not is_recorded():
+        return ""
     page = mlflow_file(result.record, PAGE_FILE, open_recorder(config).experiment_id, config)
     return f"\n\n[Every completion]({page}): rollouts by step, answers beside one another." if page else ""
 

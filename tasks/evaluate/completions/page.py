@@ -59,7 +59,6 @@ def render(rows: Mapping[str, Any]) -> str:
     script = "".join((_ROOM / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     said = {message: worded(message) for message in WORDS}
     return page_template(_TEMPLATE).render(
-        worded=_worded,
         rows=rows,
         shown=len(rows["rollouts"]["step"]),
         test_prompts=len(set(rows["answers"]["prompt"])),
@@ -88,8 +87,3 @@ def unpacked(page: str) -> dict[str, Any]:
 
     document: dict[str, Any] = json.loads(zlib.decompress(b64decode(rest.partition("<")[0])))
     return document
-
-
-def _worded(message: str, **values: object) -> str:
-    """Word a message that the template breaks into lines."""
-    return worded(" ".join(message.split()), **values)

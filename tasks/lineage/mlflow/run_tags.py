@@ -1,6 +1,5 @@
 """Tags of runs and experiments that MLflow's own pages show: origin, description, and kind of experiment."""
 
-import getpass
 import json
 import os
 from collections.abc import Mapping
@@ -51,16 +50,8 @@ def origin_tags() -> Mapping[str, str]:
     from mlflow.utils.git_utils import get_git_commit
     from mlflow.utils.mlflow_tags import MLFLOW_GIT_COMMIT, MLFLOW_SOURCE_NAME, MLFLOW_SOURCE_TYPE, MLFLOW_USER
 
-    commit, user = get_git_commit(str(REPOSITORY)), os.environ.get(USER_VARIABLE) or _user()
-    known = {MLFLOW_GIT_COMMIT: commit, MLFLOW_USER: user}
+    # No login name, which is a person's: only who the server is told anyway.
+    known = {MLFLOW_GIT_COMMIT: get_git_commit(str(REPOSITORY)), MLFLOW_USER: os.environ.get(USER_VARIABLE)}
     return {MLFLOW_SOURCE_NAME: "tucano", MLFLOW_SOURCE_TYPE: "LOCAL"} | {
         tag: text for tag, text in known.items() if text is not None
     }
-
-
-def _user() -> str | None:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        # A container's user may have no name.
-        return None

@@ -9,7 +9,7 @@ import pytest
 from flows.cli.costs import SPREAD, confirm_costs, cost_lines, expected_costs
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
-from schemas.errors import InputError
+from schemas.errors import InputError, Interrupted
 
 
 class TypedInput(io.StringIO):
@@ -54,6 +54,9 @@ def test_four_times_the_test_prompts_show_half_the_gain(tmp_path: Path) -> None:
 def test_a_person_is_asked_and_no_starts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     at_a_terminal(monkeypatch, "n\n")
     with pytest.raises(InputError, match="nothing was started"):
+        confirm_costs(l4(tmp_path), yes=False)
+    at_a_terminal(monkeypatch, "")
+    with pytest.raises(Interrupted):
         confirm_costs(l4(tmp_path), yes=False)
     at_a_terminal(monkeypatch, "y\n")
     confirm_costs(l4(tmp_path), yes=False)

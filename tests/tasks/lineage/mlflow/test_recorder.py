@@ -15,7 +15,7 @@ import pytest
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.errors import GateRefused, InputError, Interrupted
 from schemas.source import REPOSITORY
-from tasks.lineage.mlflow.client import open_client
+from tasks.lineage.mlflow.client import USER_VARIABLE, open_client
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.run_tags import WHAT, origin_tags
 
@@ -92,18 +92,16 @@ def test_a_run_says_who_made_it_and_from_which_commit_and_a_stage_what_it_made(r
         stage.log_output(artifact("audit", "8"))
     for run in (client.get_run(pipeline), client.get_run(stage.run_id)):
         assert run.data.tags["mlflow.source.name"] == "tucano"
-        assert run.data.tags["mlflow.user"]
         assert ("mlflow.source.git.commit" in run.data.tags) == (REPOSITORY / ".git").exists()
     assert client.get_run(stage.run_id).data.tags["mlflow.note.content"] == WHAT["audit"]
 
 
-def test_a_machine_without_repository_and_user_name_has_neither_tag(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nobody() -> str:
-        raise KeyError("uid not found")
-
+def test_without_a_repository_and_a_user_of_the_server_a_run_has_neither_tag(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOGNAME", "maria.silva")
     monkeypatch.setattr("mlflow.utils.git_utils.get_git_commit", lambda _: None)
-    monkeypatch.setattr("getpass.getuser", nobody)
     assert set(origin_tags.__wrapped__()) == {"mlflow.source.name", "mlflow.source.type"}
+    monkeypatch.setenv(USER_VARIABLE, "team")
+    assert origin_tags.__wrapped__()["mlflow.user"] == "team"
 
 
 def test_results_are_on_the_pipelines_run_and_said_again_they_are_the_same(recorder: Recorder, client: Any) -> None:
