@@ -21,7 +21,7 @@ Lines = tuple[GivenReference, ...]
 
 
 @dataclass(frozen=True)
-class Question:
+class ReferenceQuestion:
     """A field of a prompt's reference that nobody knows."""
 
     prompt_id: str
@@ -56,11 +56,11 @@ class ReferenceSession:
                 f"no test prompt of {task or ' or '.join(ASKED_FIELDS)} lacks a value that a person can read in it; "
                 "the other tasks are not asked"
             )
-        self._answered: tuple[Question, ...] = ()
+        self._answered: tuple[ReferenceQuestion, ...] = ()
         self._take(_read(file))
 
     @property
-    def current(self) -> Question | None:
+    def current(self) -> ReferenceQuestion | None:
         """Return the question to answer now; None if all are answered."""
         return self._queue[0] if self._queue else None
 
@@ -115,7 +115,9 @@ class ReferenceSession:
         self._answered = tuple(before)
         return True
 
-    def _with_own(self, lines: Lines, question: Question, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Lines:
+    def _with_own(
+        self, lines: Lines, question: ReferenceQuestion, change: Callable[[dict[str, Any]], dict[str, Any]]
+    ) -> Lines:
         """Return the lines with another one of this person's for a prompt, or without it where it has no field left."""
         mine = [line for line in lines if (line.prompt_id, line.rater) == (question.prompt_id, self.rater)]
         values = change({name: value for line in mine for name, value in line.values.items()})
@@ -150,13 +152,13 @@ class ReferenceSession:
         self._queue = [each for each in self._questions if (each.prompt_id, each.field) not in asked]
 
 
-def _questions(prompts: Sequence[PromptRow], only: AskedTask | None) -> Iterator[Question]:
+def _questions(prompts: Sequence[PromptRow], only: AskedTask | None) -> Iterator[ReferenceQuestion]:
     for row in prompts:
         for task, fields in ASKED_FIELDS.items():
             if row.task == task and only in {None, task}:
                 known = values_of(task, row.reference)
                 unknown = (name for name in fields if known.get(name) is None)
-                yield from (Question(row.prompt_id, task, row.prompt, name) for name in unknown)
+                yield from (ReferenceQuestion(row.prompt_id, task, row.prompt, name) for name in unknown)
 
 
 def _asked(lines: Lines) -> set[tuple[str, str]]:

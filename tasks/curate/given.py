@@ -45,7 +45,7 @@ class GivenReferences:
 
 
 @dataclass(frozen=True)
-class Completed:
+class CompletedReferences:
     """Counts of a dataset's references after people's values were joined."""
 
     by_people: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -84,7 +84,7 @@ def read_references(path: Path) -> GivenReferences:
     return GivenReferences(path, by_prompt, scrubbed)
 
 
-def complete_splits(folder: Path, given: GivenReferences) -> Completed:
+def complete_splits(folder: Path, given: GivenReferences) -> CompletedReferences:
     """Complete the references of a written dataset's validation and test split; equal inputs give equal bytes.
 
     Args:
@@ -119,7 +119,7 @@ def complete_splits(folder: Path, given: GivenReferences) -> Completed:
         with open_parquet(split_file(folder, split), COLUMNS) as completed:
             completed.add(table.with_columns(reference=pl.Series(references, dtype=pl.String)))
     _refuse(given.path, faults)
-    return Completed(by_people, now_known, len(given.by_prompt.keys() - found))
+    return CompletedReferences(by_people, now_known, len(given.by_prompt.keys() - found))
 
 
 def _differing(known: Mapping[str, Any], given: Mapping[str, Any]) -> str:

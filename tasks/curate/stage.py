@@ -25,7 +25,7 @@ from tasks.curate.card import data_card
 from tasks.curate.decide import NONE_KNOWN, decide
 from tasks.curate.files import Counts, write_splits
 from tasks.curate.general import write_general
-from tasks.curate.given import COMPLETED_SPLITS, Completed, complete_splits, read_references
+from tasks.curate.given import COMPLETED_SPLITS, CompletedReferences, complete_splits, read_references
 from tasks.curate.incoming import IncomingPrompts, open_prompts
 from tasks.curate.known_prompts import read_known
 from tasks.curate.processes import MapShards
@@ -97,7 +97,7 @@ def run(
     progress(rows, rows, "proof that no split knows another")
     prove(output, config.shard_rows, map_shards)
     # Behind the proof, which takes each id for the content's: a completed reference keeps its prompt's id.
-    completed = Completed() if given is None else complete_splits(output, given)
+    completed = CompletedReferences() if given is None else complete_splits(output, given)
     shutil.rmtree(work)
     scrubbed = sum((result.scrubbed for result in results), Counter() if given is None else given.scrubbed)
     summary = _summary(config, counts, scrubbed, general, completed)
@@ -166,7 +166,7 @@ def _summary(
     counts: Counts,
     scrubbed: Counter[Kind],
     general: GeneralSummary | None,
-    completed: Completed,
+    completed: CompletedReferences,
 ) -> DatasetSummary:
     untold = counts.untold - completed.now_known
     return DatasetSummary(

@@ -14,9 +14,8 @@ from flows.cli.label.note import Note, on_one_line
 from flows.cli.label.pane import Pane
 from flows.cli.label.questions import QUESTIONS, UNKNOWN_KEY, WRITE_KEY
 from flows.cli.label.session import RaterApp
-from flows.cli.label.terminal import RaterTerminal
 from schemas.errors import InputError
-from tasks.audit.references import Question, ReferenceSession
+from tasks.audit.references import ReferenceQuestion, ReferenceSession
 
 KEYS: Final = (("u", "desfaz"), ("espaço ↑ ↓", "rola"), ("q", "sai"))
 KEYS_OF_WRITING: Final = (("Enter", "salva, até 100 caracteres"), ("Esc", "desiste"))
@@ -44,10 +43,9 @@ class ReferencesApp(RaterApp):
 
     def __init__(self, session: ReferenceSession) -> None:
         """Show a person's progress."""
-        super().__init__(driver_class=RaterTerminal, ansi_color=True)
-        self.animation_level = "none"
+        super().__init__()
         self._session = session
-        self._before: Question | None = None
+        self._before: ReferenceQuestion | None = None
         self._message = ""
         self._rests = SequenceRests()
         self._prompt = Pane(id="prompt")
@@ -112,7 +110,7 @@ class ReferencesApp(RaterApp):
             self.failure = error
             self.exit()
 
-    def _act(self, key: str, question: Question | None) -> None:
+    def _act(self, key: str, question: ReferenceQuestion | None) -> None:
         choices = {} if question is None else QUESTIONS[question.field].choices
         if key in choices:
             wording, value = choices[key]

@@ -16,7 +16,6 @@ from flows.cli.label.keys import SequenceRests, hostile_text, key_line, key_name
 from flows.cli.label.note import Note, on_one_line
 from flows.cli.label.pane import Pane
 from flows.cli.label.session import RaterApp
-from flows.cli.label.terminal import RaterTerminal
 from schemas.errors import InputError
 from schemas.shown_text import as_shown
 from tasks.audit.labelling import Labelling, RaterView
@@ -73,8 +72,7 @@ class LabelApp(RaterApp):
 
     def __init__(self, labelling: Labelling) -> None:
         """Show a rater's progress through a sheet."""
-        super().__init__(driver_class=RaterTerminal, ansi_color=True)
-        self.animation_level = "none"
+        super().__init__()
         self._labelling = labelling
         self._before: RaterView | None = None
         self._message = ""

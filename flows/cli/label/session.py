@@ -7,6 +7,7 @@ import sys
 
 from textual.app import App
 
+from flows.cli.label.terminal import RaterTerminal
 from schemas.errors import InputError
 
 
@@ -18,6 +19,14 @@ class RaterApp(App[None], inherit_bindings=False):
     """Whether Ctrl-C or a signal ended it."""
     failure: InputError | None = None
     """Why an answer could not be saved."""
+
+    def __init__(self) -> None:
+        """Draw on the rater's terminal."""
+        if not os.environ.get("NO_COLOR"):
+            # Textual leaves colours out where the variable is empty, too.
+            os.environ.pop("NO_COLOR", None)
+        super().__init__(driver_class=RaterTerminal, ansi_color=True)
+        self.animation_level = "none"
 
     def interrupt(self) -> None:
         """Leave as Ctrl-C does."""
@@ -41,9 +50,6 @@ def refuse_without_terminal(command: str, otherwise: str = "") -> None:
 
 def run_on_terminal(app: RaterApp) -> None:
     """Show a screen until the person leaves; SIGINT and SIGTERM interrupt it."""
-    if not os.environ.get("NO_COLOR"):
-        # Textual leaves colours out where the variable is empty, too.
-        os.environ.pop("NO_COLOR", None)
     asyncio.run(_run(app))
 
 
