@@ -10,7 +10,6 @@ from flows.cli.costs import cost_lines, costs_of
 from flows.cli.options import Fresh, Json, Overrides, Profile, StateFolder, Yes, configured, emit
 from flows.cli.tables.estimate import estimate_document, print_estimate
 from flows.cli.tables.train import print_recipe, print_trainings
-from flows.runtime.console import show
 from flows.runtime.stores import open_store
 from schemas.config.config import Config
 from schemas.config.workers import price_per_hour
@@ -74,10 +73,8 @@ def _print_estimate(config: Config, *, as_json: bool) -> None:
     prompts, source = training_prompts(config, open_store(config))
     estimate = estimate_training(config, prompts)
     print_recipe(config.train)
-    print_estimate(config, estimate, source)
     costs = costs_of(config, estimate)
-    for line in cost_lines(costs):
-        show(line)
+    print_estimate(config, estimate, source, cost_lines(costs))
     document = {
         "recipe": config.train.model_dump(mode="json"),
         "estimate": estimate_document(config, estimate, source),

@@ -145,7 +145,7 @@ def test_one_weight_changes_the_stages_and_the_task_that_depend_on_it(
         ("tasks/evaluate/completions/main.js", {"evaluate"}, set()),
         ("tasks/report/page.html.j2", {"audit", "evaluate", "monitor"}, set()),
         ("tasks/report/report.css", {"audit", "evaluate", "monitor"}, set()),
-        ("data/languages/pt/evaluation.toml", {"audit", "evaluate", "monitor"}, set()),
+        ("data/languages/pt/evaluation.toml", {"audit", "evaluate", "monitor", "plan", "promote"}, set()),
     ],
 )
 def test_data_is_in_the_keys_of_who_reads_it(

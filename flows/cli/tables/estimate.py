@@ -1,9 +1,9 @@
 """Tables of `tucano train --dry-run`: steps and memory of a recipe, hours and dollars of the whole retraining."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from flows.runtime.console import print_table, show
+from flows.runtime.console import console, print_table, show
 from schemas.config.config import Config
 from tasks.train.sizing.estimate import Estimate, PricedStage
 from tasks.train.sizing.fit import memory_limit
@@ -13,13 +13,14 @@ NAMES = {"transformers": "transformers", "unsloth": "Unsloth", "vllm": "vLLM"}
 """Samplers' names, as their projects write them."""
 
 
-def print_estimate(config: Config, estimate: Estimate, source: str) -> None:
+def print_estimate(config: Config, estimate: Estimate, source: str, costs: Iterable[str]) -> None:
     """Print the estimate of a recipe.
 
     Args:
         config: The run's configuration.
         estimate: The estimate.
         source: Source of the number of training prompts.
+        costs: Sentences about what a retraining costs.
     """
     print_table("Estimate", ("what", "how much", "from"), list(_estimate_rows(config, estimate, source)), ("from",))
     if estimate.stages is not None:
@@ -34,6 +35,8 @@ def print_estimate(config: Config, estimate: Estimate, source: str) -> None:
             ],
             ("sampler", "speed from"),
         )
+    for line in costs:
+        console.print(line, markup=False)
     if estimate.too_many_epochs:
         show(
             f"warning: {estimate.epochs:.2f} epochs: on small data the V4.2 report's model was at its best after 1 to "

@@ -116,7 +116,8 @@ class NewestRun:
         found = self._rollouts((pl.col("step") == step) & of_task)
         if not found:
             logged, of = self._logged(of_task), "" if task is None else f" of {task}"
-            steps = f"steps {min(logged['step'])} to {max(logged['step'])} have" if len(logged) else "no step has"
+            known = logged["step"].to_list() if len(logged) else []
+            steps = f"steps {min(known)} to {max(known)} have" if known else "no step has"
             raise InputError(f"the newest training has no rollouts{of} of step {step}; {steps} some{of}")
         return found
 

@@ -34,6 +34,7 @@ _PATTERNS: Final[Mapping[str, str]] = {
     "texts": r"\p{L}{2,}\s+\S*\p{L}{2,}",
 }
 _NAME: Final = r"^\p{L}[\p{L}'.-]*(?: \p{L}[\p{L}'.-]*)+$"
+_CODE: Final = r"^(?:[\w-]*\d[\w-]*|[0-9a-fA-F]{16,})$"
 _IDS: Final = "ids"
 _EXPECTED: Final[Mapping[str, str]] = {
     **dict.fromkeys(("order_id", "customer_id", "customer_unique_id", "review_id", "seller_id"), _IDS),
@@ -80,6 +81,12 @@ def looks_like(cells: pl.Series, kind: str) -> bool:
     # Some reviews are one word.
     needed = ENOUGH if kind != "texts" else 0.6
     return _share(some, _PATTERNS[kind]) >= needed
+
+
+def are_codes(cells: pl.Series) -> bool:
+    """Return whether cells are numbers or codes that a program gave, in contrast to names."""
+    some = _some(cells)
+    return not some.is_empty() and _share(some, _CODE) >= ENOUGH
 
 
 def is_personal(cells: pl.Series) -> bool:

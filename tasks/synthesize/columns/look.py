@@ -13,7 +13,7 @@ from polars.exceptions import PolarsError
 from schemas.errors import InputError
 from schemas.store.column_map import FORMATS
 from schemas.tables.delimited import read_delimited
-from tasks.synthesize.columns.kinds import is_personal
+from tasks.synthesize.columns.kinds import are_codes, is_personal
 from tasks.synthesize.columns.names import folded, read_names
 from tasks.synthesize.own.rows import JSON_LINES, LONGEST_LINE, PARQUET, read_rows
 
@@ -43,7 +43,9 @@ class LookedFile:
         found = [
             column
             for column in self.cells.columns
-            if folded(column) in names.personal or is_personal(self.cells[column])
+            if folded(column) in names.personal
+            or is_personal(self.cells[column])
+            or (folded(column) in names.names_or_codes and not are_codes(self.cells[column]))
         ]
         last = len(names.identities)
         return tuple(sorted(found, key=lambda column: names.identities.get(folded(column), last)))

@@ -33,7 +33,13 @@ class ColumnNames:
     identities: Ranked
     """Of personal columns that may identify a person."""
     personal: frozenset[str]
-    """Of all personal columns."""
+    """Of all columns that are personal whatever is in them."""
+    names_or_codes: frozenset[str]
+    """Of columns that are personal where they hold no codes."""
+    files: Mapping[str, TableName]
+    """Table of a file by its name without the ending."""
+    short: Mapping[TableName, Mapping[str, Ranked]]
+    """By table and column of ours: names that count only in a file named after the table."""
     values: Mapping[str, Mapping[str, str]]
     """By column of ours: our value, by the folded one of a file."""
 
@@ -42,6 +48,14 @@ def folded(name: str) -> str:
     """Return a name in the form in which names are compared: `ID do Pedido`, `id_pedido` and `idPedido` are one."""
     words = _WORDS.findall(fold(_HUMP.sub(" ", name).replace("º", "").replace("ª", "")))
     return " ".join(word for word in words if word not in _FILLERS)
+
+
+def with_short(known: Mapping[str, Ranked], short: Mapping[str, Ranked]) -> Mapping[str, Ranked]:
+    """Return the names of a table's columns with those that count in a file named after it, which come last."""
+    return {
+        ours: {**{name: len(ranks) + rank for name, rank in short.get(ours, {}).items()}, **ranks}
+        for ours, ranks in known.items()
+    }
 
 
 @cache
@@ -55,6 +69,12 @@ def read_names() -> ColumnNames:
         references=_ranked(document["references"], listed),
         identities=_ranks(document["personal"]["identities"]),
         personal=frozenset(map(folded, [*document["personal"]["identities"], *document["personal"]["others"]])),
+        names_or_codes=frozenset(map(folded, document["personal"]["names_or_codes"])),
+        files={folded(name): cast("TableName", table) for table, names in document["files"].items() for name in names},
+        short={
+            cast("TableName", table): {ours: _ranks(words) for ours, words in columns.items()}
+            for table, columns in document["short"].items()
+        },
         values={
             column: {folded(word): ours for ours, words in of_column.items() for word in (ours, *words)}
             for column, of_column in document["values"].items()

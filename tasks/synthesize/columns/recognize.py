@@ -10,7 +10,7 @@ from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
 from tasks.synthesize.columns.choices import ColumnChoice, choose, guessed, identity_of
 from tasks.synthesize.columns.look import LookedFile
-from tasks.synthesize.columns.names import ColumnNames, read_names
+from tasks.synthesize.columns.names import ColumnNames, folded, read_names, with_short
 from tasks.synthesize.columns.shipped import ShippedMap, shipped_map_of
 
 READS_REVIEWS: Final[tuple[TaskName, ...]] = ("extraction", "sentiment")
@@ -120,7 +120,9 @@ def _shipped_sections(file: LookedFile, shipped: ShippedMap) -> Iterator[MapSect
 
 
 def _table_sections(file: LookedFile, names: ColumnNames) -> Iterator[MapSection]:
-    for table, wanted in names.tables.items():
+    named = names.files.get(folded(file.path.stem))
+    for table, known in names.tables.items():
+        wanted = with_short(known, names.short.get(table, {})) if table == named else known
         chosen = choose(file, wanted, names)
         needed = MAPPED_TABLES[table].needed
         missing = [name for name in needed if name not in chosen]
@@ -155,8 +157,9 @@ def _says_more_than_its_key(section: MapSection) -> bool:
     return any(choice.ours not in section.needed for choice in section.columns)
 
 
-def _worth(section: MapSection) -> tuple[int, int]:
-    return sum(choice.sure for choice in section.columns), -len(section.file.cells.columns)
+def _worth(section: MapSection) -> tuple[bool, int, int]:
+    named = read_names().files.get(folded(section.file.path.stem)) == section.name
+    return named, sum(choice.sure for choice in section.columns), -len(section.file.cells.columns)
 
 
 def _with_persons(orders: MapSection, customers: MapSection | None) -> Iterator[MapSection]:
@@ -209,10 +212,11 @@ def _of_task(wanted: Mapping[str, Mapping[str, int]], task: TaskName) -> Mapping
 
 def _identities(file: LookedFile, names: ColumnNames) -> tuple[ColumnChoice, ...]:
     """Return the columns that say of whom and of what a prompt is."""
+    orders, reviews = (with_short(names.tables[table], names.short[table]) for table in ("orders", "reviews"))
     wanted = {
-        "customer_id": names.tables["orders"]["customer_id"],
+        "customer_id": orders["customer_id"],
         "order_id": names.tables["orders"]["order_id"],
-        "review_id": names.tables["reviews"]["review_id"],
+        "review_id": reviews["review_id"],
     }
     chosen = choose(file, wanted, names)
     person = identity_of(file, names)

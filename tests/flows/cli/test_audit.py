@@ -75,7 +75,7 @@ def test_an_earlier_report_is_replaced_and_anything_else_is_not(tmp_path: Path) 
 def test_thresholds_and_raters_are_configuration(tmp_path: Path) -> None:
     ended = check(SHIPPED.sheet, tmp_path / "report", "--set", "audit.require_human=true")
     assert ended.returncode == 3
-    assert "scores are by model and rubric, and audit.require_human asks for people" in ended.stderr
+    assert "scores are by model, rubric, and audit.require_human asks for people" in ended.stderr
     ended = check(SHIPPED.sheet, tmp_path / "report", "--set", 'audit.raters=["rubric-1"]')
     assert ended.returncode == 2
     assert "the rater of row 3; row 5; row 7; row 9; row 11; and 305 more is not among audit.raters" in ended.stderr

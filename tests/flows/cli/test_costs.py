@@ -12,7 +12,7 @@ from schemas.config.profiles import load_config
 from schemas.errors import InputError
 
 
-class Terminal(io.StringIO):
+class TypedInput(io.StringIO):
     """Input or output that a person is at."""
 
     def isatty(self) -> bool:
@@ -24,8 +24,8 @@ def l4(state: Path, *overrides: str) -> Config:
 
 
 def at_a_terminal(monkeypatch: pytest.MonkeyPatch, typed: str) -> None:
-    monkeypatch.setattr(sys, "stdin", Terminal(typed))
-    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(sys, "stdin", TypedInput(typed))
+    monkeypatch.setattr(sys, "stderr", TypedInput())
 
 
 def test_reais_are_dollars_at_the_profiles_rate_and_left_out_without_one(tmp_path: Path) -> None:

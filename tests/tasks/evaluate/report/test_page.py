@@ -8,6 +8,7 @@ import pytest
 
 from schemas.documents import PairedScore
 from tasks.evaluate.compare import Comparison, compare
+from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.gain import GainShares
 from tasks.evaluate.report.background import Background, Looks, OtherModel
 from tasks.evaluate.report.figures import draw
@@ -60,7 +61,8 @@ def test_text_of_a_model_stays_text(page: str) -> None:
     elements = Elements(page)
     assert "script" not in elements.names
     assert "img" not in elements.names
-    assert elements.active == []
+    # Its own link, to the page beside it.
+    assert elements.active == [("href", PAGE_FILE)]
     assert "&lt;script&gt;alert(1)" in page
     assert "{{ 7 * 7 }}" in page
 
