@@ -115,7 +115,7 @@ def references(
     dataset: Annotated[
         str | None,
         typer.Argument(
-            metavar="[DATASET]",
+            metavar="DATASET",
             help="A dataset's folder, or the beginning of its id; the newest of the state folder if not given.",
         ),
     ] = None,

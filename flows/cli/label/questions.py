@@ -23,7 +23,7 @@ class FieldQuestion:
         """Return the keys of the answers with their wording."""
         write = ((WRITE_KEY, "escreve"),) if self.written else ()
         choices = tuple((key, wording) for key, (wording, _) in self.choices.items())
-        return *write, *choices, (UNKNOWN_KEY, "não dá para saber")
+        return *write, *choices, (UNKNOWN_KEY, "não se sabe")
 
 
 _MOODS: Final = {"1": ("negativo", "negative"), "2": ("neutro", "neutral"), "3": ("positivo", "positive")}

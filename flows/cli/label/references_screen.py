@@ -116,7 +116,7 @@ class ReferencesApp(RaterApp):
             wording, value = choices[key]
             self._answer(value, wording)
         elif question is not None and key == UNKNOWN_KEY:
-            self._answer(None, "não dá para saber")
+            self._answer(None, "não se sabe")
         elif question is not None and key == WRITE_KEY and QUESTIONS[question.field].written:
             self._note.value = ""
             self._writing.display = True

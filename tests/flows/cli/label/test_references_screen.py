@@ -72,7 +72,7 @@ def test_a_session_from_the_first_question_to_the_end(file: Path) -> None:
     assert "Veio quebrado" in first
     assert "\x1b" not in first
     assert "Qual é o sentimento do cliente?" in first
-    assert "1 negativo  2 neutro  3 positivo  d não dá para saber" in first
+    assert "1 negativo  2 neutro  3 positivo  d não se sabe" in first
     assert "2 de 3 · sentiment" in answered
     assert "negativo: salvo · u desfaz" in answered
     assert "Que nota o cliente daria" in answered
