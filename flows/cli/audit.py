@@ -10,10 +10,12 @@ from flows.cli.options import UNDONE, Json, Overrides, Profile, ReportLanguage, 
 from flows.cli.output_folder import new_folder
 from flows.cli.tables.audit import print_audit, print_disagreements, print_mutants, print_sample
 from flows.runtime.console import show, stage_progress
-from flows.runtime.session import EXPERIMENT, mlflow_store
+from flows.runtime.session import ARTIFACTS_FOLDER, EXPERIMENT, mlflow_store
 from flows.runtime.signals import interruptible
 from flows.stages.past_audits import past_audits
 from schemas.config.profiles import read_state
+from schemas.errors import InputError
+from schemas.given_references import AskedTask
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.audit import review, stage
 from tasks.audit.mutants import run_mutants
@@ -23,6 +25,7 @@ from tasks.audit.probes.recorded import record as write_record
 from tasks.audit.report import REPORT_PAGE
 from tasks.audit.reward import reward_of
 from tasks.audit.stage import STORE_FOLDER, read_files, shipped_files
+from tasks.lineage.store.inventory import read_inventory
 from tasks.report.language import spoken
 
 app = typer.Typer(
@@ -107,6 +110,29 @@ def label(
 
 
 @app.command()
+def references(
+    rater: Annotated[str, typer.Option(help="Your pseudonym: small letters, digits and hyphens.")],
+    dataset: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATASET",
+            help="A dataset's folder, or the beginning of its id; the newest of the state folder if not given.",
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The file of references, JSON Lines; begun, or added to.")] = Path(
+        "references.jsonl"
+    ),
+    task: Annotated[AskedTask | None, typer.Option(help="Ask about this task only; the others are not asked.")] = None,
+    state: State = Path(".tucano"),
+) -> None:
+    """Give references of test prompts in the terminal: what a person can read in a review and nobody knows yet."""
+    # The other commands draw no screen.
+    from flows.cli.label.references import give_references  # noqa: PLC0415
+
+    give_references(_dataset(dataset, state), out, rater, task)
+
+
+@app.command()
 def publish(sheet: Sheet, state: State = Path(".tucano"), mlflow: Mlflow = None) -> None:
     """Put a sheet into MLflow's review queue, to be scored in the browser."""
     with interruptible(KEPT), stage_progress("publish") as progress:
@@ -165,6 +191,21 @@ def record(
 
 app.command()(attack)
 app.command()(accept)
+
+
+def _dataset(given: str | None, state: Path) -> Path:
+    """Return the folder of a dataset: a folder, one whose id begins so, or the newest."""
+    if given is not None and Path(given).is_dir():
+        return Path(given)
+    artifacts = state / ARTIFACTS_FOLDER
+    inventory = read_inventory(artifacts)
+    found = [record for record in inventory.of_kind("dataset") if record.sha256.startswith(given or "")]
+    if not found or (given is not None and len(found) > 1):
+        raise InputError(
+            f"{'more than one' if found else 'no'} dataset {f'{given} ' if given else ''}is in {artifacts}; give the "
+            "folder of a dataset, or run `tucano curate` or `tucano retrain` first"
+        )
+    return inventory.folder(found[-1].sha256)
 
 
 def _store(rollouts: Path, given: Path | None) -> Path:

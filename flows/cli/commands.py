@@ -71,6 +71,7 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "audit sheet": "tucano audit sheet ROLLOUTS.jsonl --out SHEET.csv",
     "audit check": "tucano audit check SHEET.csv --rollouts ROLLOUTS.jsonl --report REPORT",
     "audit label": "tucano audit label SHEET.csv --rater ana-1",
+    "audit references": "tucano audit references --rater ana-1 --out references.jsonl",
     "audit publish": "tucano audit publish SHEET.csv --state .tucano",
     "audit collect": "tucano audit collect SHEET.csv --state .tucano",
     "audit mutants": "tucano audit mutants",

@@ -80,6 +80,7 @@ def _named_files(config: Config) -> Iterator[tuple[str, Path]]:
         "synthesize.files": config.synthesize.files,
         "curate.general.path": general.path if general is not None else None,
         "curate.known_to_base": config.curate.known_to_base,
+        "curate.references": config.curate.references,
         "audit.sheet": config.audit.sheet,
         "audit.rollouts": config.audit.rollouts,
         "audit.store": config.audit.store,

@@ -57,11 +57,13 @@ def dataset_stage(config: Config, prompts: StageResult, otherwise: Work | None =
 
 
 def _key_inputs(config: Config) -> dict[str, Any]:
-    """Return the settings that decide the dataset: general instructions by content; workers not at all."""
+    """Return the settings that decide the dataset: files by content; workers not at all."""
     workers = {"runner", "workers", "dask_address", "shard_rows"}
-    values = config.curate.model_dump(mode="json", exclude={*workers, "general", "known_to_base"})
+    values = config.curate.model_dump(mode="json", exclude={*workers, "general", "known_to_base", "references"})
     if config.curate.known_to_base is not None:
         values["known_to_base"] = file_digests([config.curate.known_to_base])
+    if config.curate.references is not None:
+        values["references"] = file_digests([config.curate.references])
     if config.curate.general is not None:
         values["general"] = config.curate.general.model_dump(mode="json", exclude={"path"})
         values["general_file"] = file_digests([config.curate.general.file])
@@ -85,4 +87,5 @@ def _figures(folder: Path) -> Mapping[str, Any]:
     figures = {**summary.rows, "quarantined": summary.quarantined}
     for reason, tasks in summary.reasons.items():
         figures |= {f"{reason}: {task}": count for task, count in tasks.items()}
+    figures |= {f"references by people: {task}": by["test"] for task, by in summary.references_by_people.items()}
     return figures | {f"replaced: {kind}": count for kind, count in summary.scrubbed.items() if count}

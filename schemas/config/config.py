@@ -177,6 +177,9 @@ class CurateConfig(Section):
     known_to_base: Path | None = None
     """Prompts that the base was trained on, which no test or validation prompt may repeat: JSON Lines of `{"prompt"}`,
     or a parquet file of hashes. The stand-in's own are known without it."""
+    references: Path | None = None
+    """References that people gave for validation and test prompts with `tucano audit references`, as JSON Lines: they
+    complete what is unknown, and a contradiction to what is known is refused."""
     runner: Literal["processes", "dask"] = "processes"
     """Runner of the shards: processes of this machine, or Prefect's Dask task runner."""
     workers: int = Field(default=2, ge=1, le=256)

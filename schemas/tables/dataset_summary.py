@@ -52,6 +52,11 @@ class DatasetSummary(Summary):
     """Rows in the splits, by source."""
     without_reference: dict[TaskName, dict[str, int]] = Field(default_factory=dict)
     """Rows of each split of which nothing of the right answer is known, by task; tasks without such are left out."""
+    references_by_people: dict[TaskName, dict[str, int]] = Field(default_factory=dict)
+    """Rows of validation and test whose reference people gave or completed, by task; tasks without such are left
+    out."""
+    references_left_out: int = 0
+    """Prompts that people gave references for, and that are neither in validation nor in test."""
     general: GeneralSummary | None
     """None without general instructions."""
 
@@ -62,10 +67,16 @@ class DatasetSummary(Summary):
 
     @property
     def warnings(self) -> list[str]:
-        """Return what is to be known of rows without a reference."""
-        return [
+        """Return what is to be known of references: those that are missing, and people's that name no prompt."""
+        warnings = [
             f"{task} has rows without a reference: {', '.join(f'{split} {count}' for split, count in splits.items())}; "
             "in training and validation they are scored by form alone, and in the test split they count for nothing "
             "until people give them a reference"
             for task, splits in self.without_reference.items()
         ]
+        if self.references_left_out:
+            warnings.append(
+                f"curate.references names {self.references_left_out} prompts that are neither in validation nor in "
+                "test of this dataset; what people gave for them was left out"
+            )
+        return warnings

@@ -62,12 +62,7 @@ class Labelling:
             InputError: The sheet cannot be read or has none of the task, or the pseudonym is invalid or is not a
                 person's.
         """
-        if not PSEUDONYM.fullmatch(rater):
-            # The input may be the name or address that must not be stored anywhere.
-            raise InputError(
-                "--rater takes a pseudonym, no name or e-mail: up to 31 lower-case letters without accents, digits and "
-                "hyphens, such as rater-1"
-            )
+        check_pseudonym(rater)
         self.sheet: Final = sheet
         self.rater: Final = rater
         self._task = task
@@ -207,6 +202,20 @@ class Labelling:
                 f"sheet {self.sheet}: rater {self.rater} is a {' and a '.join(sorted(kinds))} there, and a person "
                 "scores here; choose another pseudonym"
             )
+
+
+def check_pseudonym(rater: str) -> None:
+    """Refuse what may be a name or an address.
+
+    Raises:
+        InputError: It is no pseudonym.
+    """
+    if not PSEUDONYM.fullmatch(rater):
+        # The input may be the name or address that must not be stored anywhere.
+        raise InputError(
+            "--rater takes a pseudonym, no name or e-mail: up to 31 lower-case letters without accents, digits and "
+            "hyphens, such as rater-1"
+        )
 
 
 def _as_shown(row: Row) -> RaterView:

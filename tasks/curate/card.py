@@ -58,6 +58,7 @@ def data_card(summary: DatasetSummary, folder: Path) -> str:
         INTRODUCTION,
         f"## Rows by task\n\n{_rows_by_task(summary)}",
         *(f"{warning[0].upper()}{warning[1:]}." for warning in summary.warnings),
+        *([f"## References given by people\n\n{_by_people(summary)}"] if summary.references_by_people else []),
         f"## Sources and licences\n\n{_sources(summary)}",
         f"## Personal data replaced\n\n{_scrubbed(summary)}",
         f"## Dropped\n\n{_dropped(summary)}",
@@ -69,6 +70,11 @@ def data_card(summary: DatasetSummary, folder: Path) -> str:
 def _rows_by_task(summary: DatasetSummary) -> str:
     rows = [(task, *(sizes[split] for split in SPLITS)) for task, sizes in summary.tasks.items()]
     return _table(("task", *SPLITS), [*rows, ("all", *summary.rows.values())])
+
+
+def _by_people(summary: DatasetSummary) -> str:
+    rows = [(task, splits["validation"], splits["test"]) for task, splits in summary.references_by_people.items()]
+    return f"Rows whose reference people gave or completed.\n\n{_table(('task', 'validation', 'test'), rows)}"
 
 
 def _sources(summary: DatasetSummary) -> str:

@@ -25,12 +25,13 @@ from tasks.curate.card import data_card
 from tasks.curate.decide import NONE_KNOWN, decide
 from tasks.curate.files import Counts, write_splits
 from tasks.curate.general import write_general
+from tasks.curate.given import COMPLETED_SPLITS, CompletedReferences, complete_splits, read_references
 from tasks.curate.incoming import IncomingPrompts, open_prompts
 from tasks.curate.known_prompts import read_known
 from tasks.curate.processes import MapShards
 from tasks.curate.proof import prove
 from tasks.curate.quarantine import REASONS, TOO_LONG
-from tasks.curate.scrub import KINDS
+from tasks.curate.scrub import KINDS, Kind
 from tasks.curate.shards import Shard, ShardResult, curate_shard
 from tasks.curate.words import Hashes
 from tasks.policy.length import PromptLengths
@@ -67,7 +68,8 @@ def run(
         The content of `summary.json`.
 
     Raises:
-        InputError: The prompts cannot be read, or too few of a task are left to split.
+        InputError: The prompts cannot be read, too few of a task are left to split, or people's references cannot be
+            joined.
     """
     lengths = PromptLengths.of(policy)
     # A missing tokenizer is reported once, before any work.
@@ -75,6 +77,7 @@ def run(
     if config.general is not None and not config.general.file.is_file():
         raise InputError(f"curate.general.path {config.general.file} is no file; correct it or leave it out")
     known = _known(config, policy)
+    given = None if config.references is None else read_references(config.references)
     work = output / WORK
     work.mkdir()
     incoming = open_prompts(prompts, work)
@@ -93,8 +96,11 @@ def run(
         )
     progress(rows, rows, "proof that no split knows another")
     prove(output, config.shard_rows, map_shards)
+    # Behind the proof, which takes each id for the content's: a completed reference keeps its prompt's id.
+    completed = CompletedReferences() if given is None else complete_splits(output, given)
     shutil.rmtree(work)
-    summary = _summary(config, counts, results, general)
+    scrubbed = sum((result.scrubbed for result in results), Counter() if given is None else given.scrubbed)
+    summary = _summary(config, counts, scrubbed, general, completed)
     summary.write(output)
     (output / "README.md").write_text(data_card(summary, output), encoding="utf-8")
     return summary
@@ -156,9 +162,13 @@ def _largest(sources: Counter[str]) -> dict[str, int]:
 
 
 def _summary(
-    config: CurateConfig, counts: Counts, results: Sequence[ShardResult], general: GeneralSummary | None
+    config: CurateConfig,
+    counts: Counts,
+    scrubbed: Counter[Kind],
+    general: GeneralSummary | None,
+    completed: CompletedReferences,
 ) -> DatasetSummary:
-    scrubbed = sum((result.scrubbed for result in results), Counter())
+    untold = counts.untold - completed.now_known
     return DatasetSummary(
         split_seed=config.split_seed,
         held_out_share=config.held_out_share,
@@ -174,9 +184,15 @@ def _summary(
         scrubbed={kind: scrubbed[kind] for kind in KINDS},
         sources=_largest(counts.sources),
         without_reference={
-            task: {split: count for split in SPLITS if (count := counts.untold[split, task])}
+            task: {split: count for split in SPLITS if (count := untold[split, task])}
             for task in TASK_NAMES
-            if any(counts.untold[split, task] for split in SPLITS)
+            if any(untold[split, task] for split in SPLITS)
         },
+        references_by_people={
+            task: {split: completed.by_people[split, task] for split in COMPLETED_SPLITS}
+            for task in TASK_NAMES
+            if any(completed.by_people[split, task] for split in COMPLETED_SPLITS)
+        },
+        references_left_out=completed.left_out,
         general=general,
     )

@@ -32,7 +32,7 @@ def with_reference(answers: Sequence[Rollout]) -> list[Rollout]:
     if answers and not told:
         raise InputError(
             "no prompt of the test split has a reference, so that no answer can be judged; have people give references "
-            "(docs/your-data.md), or map them"
+            "(`tucano audit references`), or map them"
         )
     return told
 

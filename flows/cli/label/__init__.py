@@ -1,1 +1,1 @@
-"""Scoring of an audit sheet in the terminal: `tucano audit label`."""
+"""Screens in the terminal: `tucano audit label` and `tucano audit references`."""

@@ -1,21 +1,21 @@
 """Screen of `tucano audit label`, in Portuguese: progress, a completion next to its prompt, and the keys."""
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
 from rich.markdown import Markdown
 from rich.text import Text
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.containers import Container, Horizontal
 from textual.events import Event, Key, Paste, Resize
 from textual.geometry import Size
 from textual.timer import Timer
 from textual.widgets import ProgressBar, Static
 
+from flows.cli.label.keys import SequenceRests, hostile_text, key_line, key_name
 from flows.cli.label.note import Note, on_one_line
 from flows.cli.label.pane import Pane
-from flows.cli.label.terminal import RaterTerminal
+from flows.cli.label.session import RaterApp
 from schemas.errors import InputError
 from schemas.shown_text import as_shown
 from tasks.audit.labelling import Labelling, RaterView
@@ -46,15 +46,11 @@ SECONDS_TO_UNDO_THE_LAST: Final = 15.0
 _COLUMNS_FOR_TWO: Final = 120
 _SHARE_OF_A_LONG_PROMPT: Final = 0.4
 _LINES_ROUND_THE_BODY: Final = 4
-# Textual takes an escape sequence that it does not know, or whose rest is late, for the keys of its characters.
-_BEGINS_A_SEQUENCE: Final = frozenset({"circumflex_accent", "left_square_bracket", "right_square_bracket"})
-_SECONDS_OF_A_SEQUENCE: Final = 0.05
 
 
-class LabelApp(App[None], inherit_bindings=False):
+class LabelApp(RaterApp):
     """The terminal's screen during scoring, and the actions of the keys."""
 
-    ENABLE_COMMAND_PALETTE = False
     CSS = """
     Screen { background: ansi_default; color: ansi_default; }
     #top, #bottom, Static { height: 1; }
@@ -76,13 +72,12 @@ class LabelApp(App[None], inherit_bindings=False):
 
     def __init__(self, labelling: Labelling) -> None:
         """Show a rater's progress through a sheet."""
-        super().__init__(driver_class=RaterTerminal, ansi_color=True)
-        self.animation_level = "none"
+        super().__init__()
         self._labelling = labelling
         self._before: RaterView | None = None
         self._message = ""
         self._warned = False
-        self._sequence_until = 0.0
+        self._rests = SequenceRests()
         self._timer: Timer | None = None
         self._prompt, self._answer, self._rubric = Pane(id="prompt"), Pane(id="answer"), Pane(id="rubric")
         self._chosen = self._answer
@@ -91,10 +86,6 @@ class LabelApp(App[None], inherit_bindings=False):
         self._status.id = "status"
         self._bar = ProgressBar(show_percentage=False, show_eta=False)
         self._label, self._note = Static(" anotação:", id="label"), Note()
-        self.interrupted = False
-        """Whether Ctrl-C or a signal ended it."""
-        self.failure: InputError | None = None
-        """Why the sheet could not be changed."""
 
     def compose(self) -> ComposeResult:
         """Arrange the lines and panes."""
@@ -135,13 +126,8 @@ class LabelApp(App[None], inherit_bindings=False):
                 return
         self._draw()
 
-    def interrupt(self) -> None:
-        """Leave as Ctrl-C does."""
-        self.interrupted = True
-        self.exit()
-
     async def _type(self, event: Key) -> None:
-        match _name(event):
+        match key_name(event):
             case "ctrl+c":
                 self.interrupt()
             case "enter" | "ctrl+j":
@@ -156,11 +142,9 @@ class LabelApp(App[None], inherit_bindings=False):
                 await self._check_bindings(key)
 
     def _press(self, event: Key) -> None:
-        if event.time < self._sequence_until:
+        if self._rests.drops(event):
             return
-        if event.key in _BEGINS_A_SEQUENCE:
-            self._sequence_until = event.time + _SECONDS_OF_A_SEQUENCE
-        key = _name(event)
+        key = key_name(event)
         if key == "ctrl+c":
             self.interrupt()
         elif self._labelling.current is None and key != "u":
@@ -261,11 +245,11 @@ class LabelApp(App[None], inherit_bindings=False):
             if before is None or before.task != shown.task:
                 self._message = f"{message + ' · ' if message else ''}tarefa {shown.task}: ? mostra a rubrica"
             same = before is not None and before.prompt == shown.prompt
-            self._prompt.show("Instrução, a mesma de antes" if same else "Instrução", _hostile(shown.prompt))
+            self._prompt.show("Instrução, a mesma de antes" if same else "Instrução", hostile_text(shown.prompt))
             blank = Text("(resposta vazia)", style="italic bright_black")
             length = graphemes(shown.completion.strip())
             title = f"Resposta, {length} {'caractere' if length == 1 else 'caracteres'}"
-            self._answer.show(title, _hostile(shown.completion) if length else blank)
+            self._answer.show(title, hostile_text(shown.completion) if length else blank)
         self._fit(self.size)
 
     def _fit(self, size: Size) -> None:
@@ -293,14 +277,14 @@ class LabelApp(App[None], inherit_bindings=False):
         self._bar.update(total=labelling.total, progress=labelling.total - labelling.left)
         self._status.update(Text(f" anotação: {note}" if note else f" {self._message}"))
         self._status.set_class(bool(note), "note")
-        self._scale.update(_keys(SCALE if current and not noting else ()))
+        self._scale.update(key_line(SCALE if current and not noting else ()))
         if noting:
             keys: Sequence[tuple[str, str]] = KEYS_OF_A_NOTE
         elif current is None:
             keys = KEYS_AT_THE_END
         else:
             keys = KEYS_OF_THE_RUBRIC if self._rubric.display else KEYS
-        self._keys.update(_keys(keys))
+        self._keys.update(key_line(keys))
 
 
 def farewell(labelling: Labelling) -> str:
@@ -335,22 +319,3 @@ def _progress(labelling: Labelling) -> Text:
     if labelling.skipped:
         parts.append(f"{labelling.skipped} {'pulada' if labelling.skipped == 1 else 'puladas'}")
     return Text(" " + " · ".join(parts))
-
-
-def _keys(keys: Sequence[tuple[str, str]]) -> Text:
-    line = Text()
-    for key, meaning in keys:
-        line.append(f" {key} ", style="bold cyan")
-        line.append(f"{meaning} ")
-    return line
-
-
-def _name(event: Key) -> str:
-    """Return the small letter or other character of a key, or a name in the place of one."""
-    if event.is_printable and event.character is not None and "+" not in event.key:
-        return event.character.lower()
-    return event.key
-
-
-def _hostile(text: str) -> Text:
-    return Text(re.sub(r"\s+\Z", "", as_shown(text)))

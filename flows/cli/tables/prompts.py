@@ -39,6 +39,8 @@ def print_curation(summary: DatasetSummary) -> None:
             if any(sizes.values())
         ],
     )
+    for task, splits in summary.references_by_people.items():
+        show(f"{task}: people gave references of {splits['test']} test and {splits['validation']} validation prompts")
     for warning in summary.warnings:
         show(f"warning: {warning}")
     dropped = [

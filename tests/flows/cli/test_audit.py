@@ -184,3 +184,15 @@ def test_a_changed_reward_is_said_by_completion_and_recorded_again(
     assert "sentiment line 1: polarity" in ended.stderr
     assert "sentiment: 1 of 1 recorded completions earned something else" in ended.stderr
     assert json.loads((tmp_path / "sentiment.jsonl").read_text(encoding="utf-8"))["scores"]["polarity"] == as_it_is
+
+
+def test_references_are_asked_of_a_dataset_and_in_a_terminal_alone(tmp_path: Path) -> None:
+    asked = ("references", "--rater", "ana-1", "--state", tmp_path, "--out", tmp_path / "references.jsonl")
+    ended = tucano(*asked)
+    assert ended.returncode == 2
+    assert "no dataset is in" in ended.stderr
+    assert "run `tucano curate`" in ended.stderr
+    ended = tucano(*asked, str(tmp_path))
+    assert ended.returncode == 2
+    assert "references needs a terminal" in ended.stderr
+    assert not (tmp_path / "references.jsonl").exists()

@@ -46,3 +46,15 @@ def test_the_tokenizer_of_a_folder_counts_by_its_content(tmp_path: Path) -> None
     assert _key_inputs(load_config("local", overrides)) == before
     (tmp_path / "vocab.json").write_text("2")
     assert _key_inputs(load_config("local", overrides)) != before
+
+
+def test_references_of_people_count_by_their_content(tmp_path: Path) -> None:
+    given = tmp_path / "references.jsonl"
+    given.write_text("1")
+    overrides = [f"curate.references={given}"]
+    before = _key_inputs(load_config("local", overrides))
+    assert before != _key_inputs(load_config("local"))
+    given.write_text("2")
+    assert _key_inputs(load_config("local", overrides)) != before
+    given.write_text("1")
+    assert _key_inputs(load_config("local", overrides)) == before

@@ -319,3 +319,32 @@ def test_the_stand_ins_own_prompts_are_known_without_a_setting(tmp_path: Path, m
     monkeypatch.setattr(stage, "shipped", lambda: tmp_path)
     _, summary = curate(tmp_path, rows, "after")
     assert summary.reasons["known to base"] == {"push": 3}
+
+
+def test_people_give_references_and_the_split_stays_the_same(tmp_path: Path) -> None:
+    unknown = {"polarity": None, "score": None}
+    rows = [prompt_row("sentiment", f"avaliação {number}: chegou {number} vezes", unknown) for number in range(60)]
+    before, summary = curate(tmp_path, rows, "before")
+    assert summary.without_reference["sentiment"]["test"] == 3
+    tested = splits_of(before)["test"]
+    given = tmp_path / "references.jsonl"
+    lines = [
+        {"prompt_id": row.prompt_id, "task": "sentiment", "reference": {"score": 2}, "rater": "ana"} for row in tested
+    ]
+    given.write_text("".join(json.dumps({**line}) + "\n" for line in [*lines[:2], {**lines[2], "prompt_id": "0" * 64}]))
+    after, summary = curate(tmp_path, rows, "after", references=given)
+    assert [(row.prompt_id, row.reference["score"]) for row in splits_of(after)["test"]] == [
+        (row.prompt_id, score) for row, score in zip(tested, (2, 2, None), strict=True)
+    ]
+    assert summary.without_reference["sentiment"]["test"] == 1
+    assert summary.references_by_people == {"sentiment": {"validation": 0, "test": 2}}
+    assert summary.references_left_out == 1
+    assert "curate.references names 1 prompts" in summary.warnings[-1]
+    card = (after / "README.md").read_text(encoding="utf-8")
+    assert "## References given by people" in card
+    assert "| sentiment | 0 | 2 |" in card
+    assert {file for file, content in contents(after).items() if contents(before)[file] != content} == {
+        "data/test.parquet",
+        "summary.json",
+        "README.md",
+    }

@@ -1,0 +1,170 @@
+"""Session of a person who gives references: the next unknown field, and every answer saved at once.
+
+The file of references is the only state: it is read again under its lock at each change, and only the person's own line
+is changed. So a killed session loses nothing, and several people may answer at the same time.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from filelock import FileLock
+
+from schemas.disk import write_whole
+from schemas.errors import InputError
+from schemas.given_references import ASKED_FIELDS, AskedTask, GivenReference, read_given, values_of, with_values
+from schemas.tables.prompts import PromptRow, canonical_json
+from tasks.audit.labelling import check_pseudonym
+
+Lines = tuple[GivenReference, ...]
+
+
+@dataclass(frozen=True)
+class ReferenceQuestion:
+    """A field of a prompt's reference that nobody knows."""
+
+    prompt_id: str
+    task: AskedTask
+    prompt: str
+    """The prompt's text, which is hostile."""
+    field: str
+    """The field that is asked for."""
+
+
+class ReferenceSession:
+    """A person's progress through the unknown fields of a dataset's test prompts, in its order."""
+
+    def __init__(self, prompts: Sequence[PromptRow], file: Path, rater: str, task: AskedTask | None = None) -> None:
+        """Begin at the first field that is unknown and that nobody was asked for.
+
+        Args:
+            prompts: The test prompts.
+            file: The references given so far; a new file where there is none.
+            rater: The person's pseudonym.
+            task: The only task to ask about; None for all that can be asked.
+
+        Raises:
+            InputError: The pseudonym is invalid, nothing is unknown, or the file cannot be read.
+        """
+        check_pseudonym(rater)
+        self.file: Final = file
+        self.rater: Final = rater
+        self._questions: Final = tuple(_questions(prompts, task))
+        if not self._questions:
+            raise InputError(
+                f"no test prompt of {task or ' or '.join(ASKED_FIELDS)} lacks a value that a person can read in it; "
+                "the other tasks are not asked"
+            )
+        self._answered: tuple[ReferenceQuestion, ...] = ()
+        self._take(_read(file))
+
+    @property
+    def current(self) -> ReferenceQuestion | None:
+        """Return the question to answer now; None if all are answered."""
+        return self._queue[0] if self._queue else None
+
+    @property
+    def total(self) -> int:
+        """Return the number of unknown fields."""
+        return len(self._questions)
+
+    @property
+    def left(self) -> int:
+        """Return the number of unknown fields that nobody was asked for."""
+        return len(self._queue)
+
+    @property
+    def answered_now(self) -> int:
+        """Return the number of answers in this session."""
+        return len(self._answered)
+
+    def answer(self, value: Any) -> None:
+        """Save a value of the current field, and advance; a value that another person gave meanwhile stays.
+
+        Args:
+            value: The value; None where the person cannot tell.
+
+        Raises:
+            InputError: The file can no longer be read or written.
+        """
+        question = self._queue[0]
+
+        def answered(lines: Lines) -> Lines:
+            if (question.prompt_id, question.field) in _asked(lines):
+                return lines
+            return self._with_own(lines, question, lambda values: {**values, question.field: value})
+
+        self._change(answered)
+        self._answered = (*self._answered, question)
+
+    def undo(self) -> bool:
+        """Take the session's last answer back, and return whether there was one.
+
+        Raises:
+            InputError: The file can no longer be read or written.
+        """
+        if not self._answered:
+            return False
+        *before, last = self._answered
+        self._change(
+            lambda lines: self._with_own(
+                lines, last, lambda values: {name: value for name, value in values.items() if name != last.field}
+            )
+        )
+        self._answered = tuple(before)
+        return True
+
+    def _with_own(
+        self, lines: Lines, question: ReferenceQuestion, change: Callable[[dict[str, Any]], dict[str, Any]]
+    ) -> Lines:
+        """Return the lines with another one of this person's for a prompt, or without it where it has no field left."""
+        mine = [line for line in lines if (line.prompt_id, line.rater) == (question.prompt_id, self.rater)]
+        values = change({name: value for line in mine for name, value in line.values.items()})
+        if not values:
+            return tuple(line for line in lines if line not in mine)
+        new = GivenReference(
+            prompt_id=question.prompt_id,
+            task=question.task,
+            reference=with_values(question.task, {}, values),
+            rater=self.rater,
+        )
+        if not mine:
+            return *lines, new
+        return tuple(new if line is mine[0] else line for line in lines if line is mine[0] or line not in mine)
+
+    def _change(self, change: Callable[[Lines], Lines]) -> None:
+        file = self.file.resolve()
+        try:
+            with FileLock(file.with_name(f".{file.name}.lock")):
+                lines = change(_read(file))
+                write_whole(file, "".join(f"{canonical_json(line.model_dump())}\n" for line in lines))
+        except OSError as error:
+            raise InputError(
+                f"references {self.file} cannot be written ({error.strerror or error}); free space or permissions in "
+                "its folder"
+            ) from error
+        self._take(lines)
+
+    def _take(self, lines: Lines) -> None:
+        """Adopt the file's present lines."""
+        asked = _asked(lines)
+        self._queue = [each for each in self._questions if (each.prompt_id, each.field) not in asked]
+
+
+def _questions(prompts: Sequence[PromptRow], only: AskedTask | None) -> Iterator[ReferenceQuestion]:
+    for row in prompts:
+        for task, fields in ASKED_FIELDS.items():
+            if row.task == task and only in {None, task}:
+                known = values_of(task, row.reference)
+                unknown = (name for name in fields if known.get(name) is None)
+                yield from (ReferenceQuestion(row.prompt_id, task, row.prompt, name) for name in unknown)
+
+
+def _asked(lines: Lines) -> set[tuple[str, str]]:
+    return {(line.prompt_id, name) for line in lines for name in line.values}
+
+
+def _read(file: Path) -> Lines:
+    # The last answer may have been taken back.
+    return read_given(file) if file.exists() and file.stat().st_size else ()
