@@ -118,11 +118,11 @@ def as_flags(cells: ColumnCells) -> pl.Series:
 
 
 def date_order(columns: Iterable[ColumnCells], given: DateOrder | None) -> DateOrder | None:
-    """Return the order of days and months in all dates of a file; None where no date needs one.
+    """Return the order of days and months in all dates of a table; None where no date needs one.
 
     Args:
-        columns: The file's columns of dates.
-        given: The order that the column map says.
+        columns: The columns of dates that the table's section of the column map names.
+        given: The order that the section says.
 
     Raises:
         InputError: Rows contradict each other or what was given, or no row tells.
@@ -141,6 +141,12 @@ def date_order(columns: Iterable[ColumnCells], given: DateOrder | None) -> DateO
         if len(rows):
             undecided = undecided or f"{cells.place}: {cells.row(rows[0])}"
     if given is not None:
+        other: DateOrder = "month-first" if given == "day-first" else "day-first"
+        if other in shown:
+            raise InputError(
+                f'{shown[other]} has the {other.removesuffix("-first")} first, and the column map says dates = '
+                f'"{given}"; correct one of them'
+            )
         return given
     if len(shown) == len(("day-first", "month-first")):
         raise InputError(
