@@ -1,6 +1,7 @@
 """Command `tucano init`: a profile and a column map for one's own files."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -86,7 +87,9 @@ def _write(path: Path, text: str) -> None:
         draft.write_text(text, encoding="utf-8")
         draft.replace(path)
     except OSError as error:
-        draft.unlink(missing_ok=True)
+        # Where its folder could not be made there is no draft, and above a file even looking for it fails.
+        with suppress(OSError):
+            draft.unlink()
         raise InputError(f"{path} cannot be written ({error.strerror}); give a folder that you may write") from None
 
 

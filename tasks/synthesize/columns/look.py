@@ -35,6 +35,8 @@ class LookedFile:
     """Its columns as texts; null where a cell is empty."""
     nested: tuple[str, ...] = ()
     """Keys of a file of JSON Lines that hold objects, which no column map names."""
+    numbers: frozenset[str] = frozenset()
+    """Columns whose cells were all numbers in the file, and no texts."""
 
     @cached_property
     def personal(self) -> tuple[str, ...]:
@@ -81,9 +83,11 @@ def look_at(path: Path) -> LookedFile:
         names, nested = _keys(path)
         if not names:
             raise InputError(f"{path} has no line with a text, a number or a truth value; write one flat object a line")
-        return LookedFile(path, read_rows(path, names), nested)
+        rows = read_rows(path, names)
+        return LookedFile(path, rows.texts, nested, rows.numbers)
     if path.suffix.lower() == PARQUET:
-        return LookedFile(path, read_rows(path, _parquet_names(path)))
+        rows = read_rows(path, _parquet_names(path))
+        return LookedFile(path, rows.texts, numbers=rows.numbers)
     return LookedFile(path, read_delimited(path))
 
 

@@ -24,6 +24,8 @@ def undecided(section: MapSection) -> Iterator[tuple[str, str]]:
 
 
 def _is_readable(section: MapSection, column: str) -> bool:
+    if column in section.file.numbers:
+        return True
     try:
         read_numbers(section.file.cells[column], column)
     except InputError:

@@ -35,8 +35,8 @@ class ColumnCells:
     """The file and column, for messages."""
     lines: bool
     """Whether the file has lines of JSON instead of rows below a header."""
-    typed: bool
-    """Whether numbers were numbers in the file, so that they have a decimal point."""
+    are_numbers: bool
+    """Whether all of them were numbers in the file and no texts, so that they have a decimal point."""
 
     def fault(self, broken: pl.Series, what: str) -> InputError:
         """Return the error of the first broken cell.
@@ -59,29 +59,26 @@ class ColumnCells:
         stripped = self.texts.str.strip_chars().str.to_lowercase()
         known = stripped.is_in([*ours]).fill_null(value=False)
         replaced = stripped.replace_strict(ours, default=None, return_dtype=pl.String)
-        return ColumnCells(replaced.zip_with(known, self.texts), self.place, self.lines, self.typed)
+        return ColumnCells(replaced.zip_with(known, self.texts), self.place, self.lines, self.are_numbers)
 
 
 def as_identifiers(cells: ColumnCells) -> pl.Series:
-    """Return identifiers without spaces around them; a number of a typed file, such as 7.0, is the whole number."""
+    """Return identifiers without spaces around them; of numbers, 7.0 is the whole number."""
     stripped = cells.texts.str.strip_chars()
-    if cells.typed:
+    if cells.are_numbers:
         stripped = stripped.str.replace(r"^(\d+)\.0$", "${1}")
     return stripped.set(stripped == "", None)
 
 
 def as_numbers(cells: ColumnCells, decimals: Decimals | None) -> pl.Series:
-    """Return numbers; a CSV's as Brazilians or programs write them, all of a column in one way.
+    """Return numbers; texts as Brazilians or programs write them, all of a column in one way.
 
     Raises:
         InputError: A cell is no number, or it is not clear which one.
     """
     texts = as_identifiers(cells)
-    if not cells.typed:
-        return read_numbers(texts, cells.place, decimals)
-    if decimals == "comma":
-        with_comma = texts.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
-        texts = with_comma.zip_with(texts.str.contains(",", literal=True).fill_null(value=False), texts)
+    if not cells.are_numbers:
+        return read_numbers(texts, cells.place, decimals, cells.row)
     numbers = texts.cast(pl.Float64, strict=False)
     broken = texts.is_not_null() & ~numbers.is_finite().fill_null(value=False)
     if broken.any():
@@ -118,11 +115,11 @@ def as_flags(cells: ColumnCells) -> pl.Series:
 
 
 def date_order(columns: Iterable[ColumnCells], given: DateOrder | None) -> DateOrder | None:
-    """Return the order of days and months in all dates of a file; None where no date needs one.
+    """Return the order of days and months in all dates of a table; None where no date needs one.
 
     Args:
-        columns: The file's columns of dates.
-        given: The order that the column map says.
+        columns: The columns of dates that the table's section of the column map names.
+        given: The order that the section says.
 
     Raises:
         InputError: Rows contradict each other or what was given, or no row tells.
@@ -141,6 +138,12 @@ def date_order(columns: Iterable[ColumnCells], given: DateOrder | None) -> DateO
         if len(rows):
             undecided = undecided or f"{cells.place}: {cells.row(rows[0])}"
     if given is not None:
+        other: DateOrder = "month-first" if given == "day-first" else "day-first"
+        if other in shown:
+            raise InputError(
+                f"{shown[other]} has the {other.removesuffix('-first')} first, and the column map says dates = "
+                f'"{given}"; correct one of them'
+            )
         return given
     if len(shown) == len(("day-first", "month-first")):
         raise InputError(

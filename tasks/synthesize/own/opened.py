@@ -26,7 +26,7 @@ from schemas.tasks import TaskName
 from tasks.commerce.inputs import TaskInputs
 from tasks.synthesize.own.cells import ColumnCells, as_identifiers
 from tasks.synthesize.own.identities import KINDS, IsPersonal, personal_kinds, replaced
-from tasks.synthesize.own.rows import has_lines, is_typed, read_rows
+from tasks.synthesize.own.rows import FileRows, has_lines, read_rows
 
 FOLLOWING: Final[Mapping[str, Mapping[str, str]]] = {
     "orders": {"customer_id": "order_id"},
@@ -63,7 +63,7 @@ class OwnFiles:
         return [*self.digests.values()]
 
     @cached_property
-    def _tables(self) -> Mapping[Path, pl.DataFrame]:
+    def _tables(self) -> Mapping[Path, FileRows]:
         """Return the mapped columns of every file.
 
         Raises:
@@ -83,7 +83,7 @@ class OwnFiles:
 
     def rows(self, file: MappedFile) -> int:
         """Return the number of rows of a file."""
-        return self._tables[file.path].height
+        return self._tables[file.path].texts.height
 
     def cells(self, file: MappedFile, name: str, ours: str) -> ColumnCells:
         """Return the cells of a column, with our values for the file's.
@@ -94,7 +94,8 @@ class OwnFiles:
             ours: Our column, whose values the map may translate.
         """
         place = f"{file.path}: column {name!r}"
-        cells = ColumnCells(self._tables[file.path][name], place, has_lines(file.path), is_typed(file.path))
+        rows = self._tables[file.path]
+        cells = ColumnCells(rows.texts[name], place, has_lines(file.path), name in rows.numbers)
         return cells.translated(file.values[ours]) if ours in file.values else cells
 
     @cached_property

@@ -122,7 +122,7 @@ def _is_of_task(own: OwnFiles, file: MappedPrompts, task: TaskName) -> pl.Series
 
 
 def _only(cells: ColumnCells, rows: pl.Series) -> ColumnCells:
-    return ColumnCells(cells.texts.set(~rows, None), cells.place, cells.lines, cells.typed)
+    return ColumnCells(cells.texts.set(~rows, None), cells.place, cells.lines, cells.are_numbers)
 
 
 def _model_of_fields(task: TaskName) -> Mapping[str, Any]:

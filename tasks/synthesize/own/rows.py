@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,17 +24,23 @@ _ROWS_AT_ONCE: Final = 20_000
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
+@dataclass(frozen=True)
+class FileRows:
+    """Rows of a file."""
+
+    texts: pl.DataFrame
+    """The cells as texts; null where one is empty."""
+    numbers: frozenset[str] = frozenset()
+    """Columns whose cells were all numbers: a text such as "1.234" may be more than a thousand, and the number is not.
+    """
+
+
 def has_lines(path: Path) -> bool:
     """Return whether a file is JSON Lines, whose rows are counted from 1 and have no header."""
     return path.suffix.lower() in JSON_LINES
 
 
-def is_typed(path: Path) -> bool:
-    """Return whether numbers are numbers in a file of this kind."""
-    return has_lines(path) or path.suffix.lower() == PARQUET
-
-
-def read_rows(path: Path, columns: Collection[str]) -> pl.DataFrame:
+def read_rows(path: Path, columns: Collection[str]) -> FileRows:
     """Read some columns of a file, as texts.
 
     Args:
@@ -52,7 +59,7 @@ def read_rows(path: Path, columns: Collection[str]) -> pl.DataFrame:
     table = read_delimited(path)
     _refuse_absent(path, columns, table.columns)
     _refuse_too_many(path, table.height)
-    return table.select(columns)
+    return FileRows(table.select(columns))
 
 
 def _refuse_what_is_no_file(path: Path) -> None:
@@ -80,19 +87,23 @@ def _refuse_too_many(path: Path, rows: int) -> None:
         raise InputError(f"{path} has more than {MOST_ROWS:,} rows; export a shorter span, or split it by one")
 
 
-def _read_json_lines(path: Path, columns: Collection[str]) -> pl.DataFrame:
+def _read_json_lines(path: Path, columns: Collection[str]) -> FileRows:
     schema = dict.fromkeys(columns, pl.String)
     parts = [pl.DataFrame(schema=schema)]
     waiting: dict[str, list[str | None]] = {name: [] for name in columns}
     seen: dict[str, None] = {}
+    others: set[str] = set()
     number = 0
     for number, document in _documents(path):
         seen |= dict.fromkeys(document)
         for name, values in waiting.items():
             try:
-                values.append(_text(document.get(name)))
+                value = document.get(name)
+                values.append(_text(value))
             except ValueError as error:
                 raise InputError(f"{path}: column {name!r}, line {number} {error}; correct it") from None
+            if values[-1] is not None and not _is_number(value):
+                others.add(name)
         if number % _ROWS_AT_ONCE == 0:
             _refuse_too_many(path, number)
             parts.append(pl.DataFrame(waiting, schema=schema))
@@ -100,7 +111,7 @@ def _read_json_lines(path: Path, columns: Collection[str]) -> pl.DataFrame:
     if not number:
         raise InputError(f"{path} is empty; export it again")
     _refuse_absent(path, columns, seen)
-    return pl.concat([*parts, pl.DataFrame(waiting, schema=schema)])
+    return FileRows(pl.concat([*parts, pl.DataFrame(waiting, schema=schema)]), frozenset(columns) - others)
 
 
 def _documents(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -150,6 +161,11 @@ def _no_number(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
 
 
+def _is_number(value: Any) -> bool:
+    # True and false are whole numbers of Python.
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def _text(value: Any) -> str | None:
     """Return a value of JSON as text.
 
@@ -160,7 +176,7 @@ def _text(value: Any) -> str | None:
         return None
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (int, float)):
+    if _is_number(value):
         return repr(value)
     if isinstance(value, str):
         return _encodable(value)
@@ -177,7 +193,7 @@ def _encodable(text: str) -> str:
     return text
 
 
-def _read_parquet(path: Path, columns: Collection[str]) -> pl.DataFrame:
+def _read_parquet(path: Path, columns: Collection[str]) -> FileRows:
     try:
         scanned = pl.scan_parquet(path, glob=False)
         schema = scanned.collect_schema()
@@ -191,7 +207,8 @@ def _read_parquet(path: Path, columns: Collection[str]) -> pl.DataFrame:
     except (OSError, PolarsError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"{path} cannot be read as Parquet ({reason}); export it again") from None
-    return table.select(pl.all().replace("", None))
+    numbers = frozenset(name for name in columns if schema[name].is_numeric())
+    return FileRows(table.select(pl.all().replace("", None)), numbers)
 
 
 def _as_text(path: Path, name: str, kind: pl.DataType) -> pl.Expr:

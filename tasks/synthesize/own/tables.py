@@ -130,8 +130,9 @@ def _text(ours: str, cells: ColumnCells) -> pl.Series:
     if ours.endswith("_state"):
         return _states(stripped)
     if ours.endswith("_zip_code_prefix"):
-        # The whole code may be that of a single house.
-        return stripped.str.replace_all(r"\D", "").str.slice(0, _CEP_PREFIX)
+        # A spreadsheet strips the zero of São Paulo's codes. The whole code may be that of a single house.
+        digits = stripped.str.replace_all(r"\D", "").str.replace(r"^(\d{4}|\d{7})$", "0${1}")
+        return digits.str.slice(0, _CEP_PREFIX)
     return stripped
 
 

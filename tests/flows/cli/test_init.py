@@ -59,3 +59,13 @@ def test_a_file_that_cannot_be_read_writes_nothing(tmp_path: Path) -> None:
     assert ended.returncode == 2
     assert "line 2 has 1 cells where the header has 2" in ended.stderr
     assert not (tmp_path / "loja").exists()
+
+
+@pytest.mark.parametrize("below", ["", "loja"])
+def test_a_file_in_place_of_the_folder_is_one_sentence(shop: Path, tmp_path: Path, below: str) -> None:
+    (tmp_path / "notes.txt").write_text("à mão", encoding="utf-8")
+    ended = in_this_process("init", shop, "--out", tmp_path / "notes.txt" / below)
+    assert ended.returncode == 2
+    assert "cannot be written" in ended.stderr
+    assert "give a folder that you may write" in ended.stderr
+    assert (tmp_path / "notes.txt").read_text(encoding="utf-8") == "à mão"

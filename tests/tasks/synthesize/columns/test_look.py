@@ -27,6 +27,15 @@ def test_the_same_cells_are_read_from_every_kind_of_file(tmp_path: Path) -> None
     assert look_at(tmp_path / "a.jsonl").nested == ("cliente",)
 
 
+def test_columns_of_numbers_are_told_from_columns_of_texts_that_look_alike(tmp_path: Path) -> None:
+    table = pl.DataFrame({"preco": [1.234, None], "frete": ["1.234", "2.500"]})
+    table.write_parquet(tmp_path / "a.parquet")
+    table.write_ndjson(tmp_path / "a.jsonl")
+    table.write_csv(tmp_path / "a.csv")
+    assert look_at(tmp_path / "a.parquet").numbers == look_at(tmp_path / "a.jsonl").numbers == {"preco"}
+    assert look_at(tmp_path / "a.csv").numbers == frozenset()
+
+
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [

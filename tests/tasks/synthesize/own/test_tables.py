@@ -157,6 +157,14 @@ def test_a_person_is_an_id_with_orders_and_a_state_may_be_a_name(tmp_path: Path)
     assert store.orders["customer_id"].is_in(store.customers["customer_id"].implode()).all()
 
 
+def test_the_zero_that_a_spreadsheet_strips_of_a_postcode_is_put_back(tmp_path: Path) -> None:
+    codes = ["1310100", "1310", "01310-100", "1310-100", "20040002", "20040"]
+    rows = "".join(f"{number};2024-01-05;{number};{code}\n" for number, code in enumerate(codes))
+    customers = CUSTOMERS.replace('customer_state = "uf"', 'customer_zip_code_prefix = "cep"')
+    store = store_of(tmp_path, ORDERS + customers, pedidos_csv=f"numero;data;cliente;cep\n{rows}")
+    assert store.customers["customer_zip_code_prefix"].to_list() == ["01310"] * 4 + ["20040"] * 2
+
+
 def test_personal_ids_are_pseudonyms_that_still_join(tmp_path: Path) -> None:
     path = written(tmp_path, ORDERS + CUSTOMERS, pedidos_csv=PEDIDOS.replace(";7;", ";ana@loja.com.br;"))
     own = opened(path, personal=True)
