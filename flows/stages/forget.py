@@ -85,7 +85,14 @@ def plan(config: Config, found: FoundPerson, subject: str) -> Forgetting:
             "splits": splits,
             "trainings": named,
             "holding": {**state.holding, **dict.fromkeys(monitored, "monitoring")},
-            "unreached": (*state.doubts, *unread, *blind, *_of_logs(inventory), *_elsewhere(config)),
+            "unreached": (
+                *state.doubts,
+                *unread,
+                *blind,
+                *found.traces.unsearched,
+                *_of_logs(inventory),
+                *_elsewhere(config),
+            ),
         }
     )
 
