@@ -14,6 +14,7 @@ from flows.stages.removal import made_again, mark_removed, prove_gone, remove
 from flows.stages.rewind import rewind
 from schemas.config.config import Config
 from schemas.errors import InputError
+from tasks.lineage.privacy.forget import AskedKind
 from tasks.lineage.privacy.forgetting import Forgetting, Journal
 from tasks.lineage.privacy.report import as_report, report_of, versions_removed, write_report
 from tasks.lineage.privacy.signature import Signer
@@ -34,7 +35,7 @@ class Forgotten:
     """Whether nothing was left to do."""
 
 
-def forget(config: Config, identifier: str) -> Forgotten:
+def forget(config: Config, identifier: str, kind: AskedKind | None = None) -> Forgotten:
     """Forget a person: in logs, data, weights, checkpoints and copies; then evaluate and gate the new model.
 
     Raises:
@@ -42,13 +43,13 @@ def forget(config: Config, identifier: str) -> Forgotten:
     """
     root = config.state.root
     signer = Signer(root)
-    subject = signer.subject(identifier.strip())
+    subject = signer.subject(identifier.strip(), kind)
     journal = Journal(root, subject)
     state = journal.read()
     if state is None:
         journal.require_no_other()
         try:
-            state = journal.write(plan(config, look(config, identifier), subject))
+            state = journal.write(plan(config, look(config, identifier, kind), subject))
         except InputError:
             if (earlier := report_of(root, subject)) is not None:
                 return Forgotten(earlier, {}, done_before=True)
@@ -61,7 +62,7 @@ def forget(config: Config, identifier: str) -> Forgotten:
     for name, step in STEPS.items():
         if name not in state.done:
             say(f"forget: {name}")
-            state = step(config, state, identifier)
+            state = step(config, state, identifier, kind)
             state = journal.write(state.model_copy(update={"done": (*state.done, name)}))
     document = as_report(state, to_do(config, versions_removed(state)), datetime.now(UTC))
     file = write_report(root, document, signer)
@@ -69,16 +70,16 @@ def forget(config: Config, identifier: str) -> Forgotten:
     return Forgotten(file, document)
 
 
-def _logs(config: Config, state: Forgetting, identifier: str) -> Forgetting:
-    found = look(config, identifier)
+def _logs(config: Config, state: Forgetting, identifier: str, kind: AskedKind | None) -> Forgetting:
+    found = look(config, identifier, kind)
     lines, unreached = clean_logs(config, found.person, found.traces, bytes.fromhex(state.secret))
     return state.model_copy(update={"log_lines": lines, "unreached": (*state.unreached, *unreached)})
 
 
-def _models(config: Config, state: Forgetting, identifier: str) -> Forgetting:
+def _models(config: Config, state: Forgetting, identifier: str, kind: AskedKind | None) -> Forgetting:
     """Make the chain without them, up to the trained policies."""
     old = old_data(config, state)
-    if not replace_data(config, state, look(config, identifier).person):
+    if not replace_data(config, state, look(config, identifier, kind).person):
         return state
     given = retrain(config, until="audit").stages
     retraced = rewind(config, old, {role: given[name] for role, name in TRAINED_FROM.items()})
@@ -94,16 +95,16 @@ def _models(config: Config, state: Forgetting, identifier: str) -> Forgetting:
     )
 
 
-def _mark(config: Config, state: Forgetting, _: str) -> Forgetting:
+def _mark(config: Config, state: Forgetting, _: str, __: AskedKind | None) -> Forgetting:
     return mark_removed(config, state)
 
 
-def _remove(config: Config, state: Forgetting, identifier: str) -> Forgetting:
+def _remove(config: Config, state: Forgetting, identifier: str, _: AskedKind | None) -> Forgetting:
     state = remove(config, state)
     return state.model_copy(update={"unreached": (*state.unreached, *prove_gone(config, identifier))})
 
 
-def _decide(config: Config, state: Forgetting, _: str) -> Forgetting:
+def _decide(config: Config, state: Forgetting, _: str, __: AskedKind | None) -> Forgetting:
     """Evaluate and gate the new models, unless none was made."""
     if not state.replaced:
         return state
@@ -111,7 +112,7 @@ def _decide(config: Config, state: Forgetting, _: str) -> Forgetting:
     return state.model_copy(update={"verdict": verdict, "removed": made_again(config, state.removed)})
 
 
-STEPS: Final[dict[str, Callable[[Config, Forgetting, str], Forgetting]]] = {
+STEPS: Final[dict[str, Callable[[Config, Forgetting, str, AskedKind | None], Forgetting]]] = {
     "logs": _logs,
     "models": _models,
     "mark": _mark,

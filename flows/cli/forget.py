@@ -14,6 +14,7 @@ from flows.runtime.signals import interruptible
 from flows.runtime.stores import existing_store
 from schemas.config.config import Config
 from schemas.errors import GateRefused, InputError
+from tasks.lineage.privacy.forget import AskedKind
 from tasks.lineage.privacy.report import report_of
 from tasks.lineage.privacy.signature import KEY_FILE, Signer, fingerprint, read_signed
 
@@ -27,6 +28,10 @@ def forget(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, and change nothing: so it is without --apply.")
     ] = False,
+    kind: Annotated[
+        AskedKind | None,
+        typer.Option("--kind", help="What ID is of, where a customer, an order or a review of others has it too."),
+    ] = None,
     verify: Annotated[
         Path | None, typer.Option("--verify", metavar="REPORT", help="Check the signature of a report.")
     ] = None,
@@ -48,19 +53,19 @@ def forget(
     if identifier is None:
         return
     if apply:
-        _apply(config, identifier, as_json=as_json)
+        _apply(config, identifier, kind, as_json=as_json)
     else:
         with interruptible(LOOKED):
-            _plan(config, identifier, as_json=as_json)
+            _plan(config, identifier, kind, as_json=as_json)
 
 
-def _apply(config: Config, identifier: str, *, as_json: bool) -> None:
+def _apply(config: Config, identifier: str, kind: AskedKind | None, *, as_json: bool) -> None:
     say(f"forgetting one person, state in {config.state.root}")
     with session(config, bytes_needed=BYTES_NEEDED), recorded(config, meanwhile=lambda: warm_up(config)):
         # Prefect reads the session's settings when it is imported.
         from flows.forget import forget as forget_person  # noqa: PLC0415
 
-        done = forget_person(config, identifier)
+        done = forget_person(config, identifier, kind)
     if done.done_before:
         show(f"this was done before, and nothing is left to do; the report is {done.report}")
         document: dict[str, Any] = read_signed(done.report)
@@ -75,16 +80,18 @@ def _apply(config: Config, identifier: str, *, as_json: bool) -> None:
         )
 
 
-def _plan(config: Config, identifier: str, *, as_json: bool) -> None:
+def _plan(config: Config, identifier: str, kind: AskedKind | None, *, as_json: bool) -> None:
     # What is imported below reads them.
     configure_prefect(config.state.root)
     from flows.stages.forget import outlook  # noqa: PLC0415
 
     key = config.state.root / KEY_FILE
     try:
-        document = outlook(config, identifier)
+        document = outlook(config, identifier, kind)
     except InputError:
-        earlier = report_of(config.state.root, Signer(config.state.root).subject(identifier)) if key.exists() else None
+        earlier = (
+            report_of(config.state.root, Signer(config.state.root).subject(identifier, kind)) if key.exists() else None
+        )
         if earlier is None:
             raise
         show(f"this was done before, and nothing is left to do; the report is {earlier}")

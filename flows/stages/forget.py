@@ -28,7 +28,7 @@ from tasks.curate.files import split_file
 from tasks.curate.forget import is_theirs, refuse_too_few, vacancies_without
 from tasks.curate.forget import without_person as dataset_without
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.privacy.forget import Reached, reached
+from tasks.lineage.privacy.forget import AskedKind, Reached, reached
 from tasks.lineage.privacy.forgetting import Forgetting, Retraced, planned, to_remove
 from tasks.lineage.privacy.log_lines import Traces, holds_them, traces_of
 from tasks.lineage.store.inventory import Inventory, read_inventory, short
@@ -49,14 +49,14 @@ class FoundPerson:
     traces: Traces
 
 
-def look(config: Config, identifier: str) -> FoundPerson:
+def look(config: Config, identifier: str, kind: AskedKind | None) -> FoundPerson:
     """Find what a person's data reached.
 
     Raises:
-        InputError: Nothing has the identifier.
+        InputError: Nothing has the identifier, or several persons' things have it.
     """
     inventory = read_inventory(artifacts_folder(config))
-    found = find_known(config.state.root, identifier, partial(reached, inventory))
+    found = find_known(config.state.root, identifier, partial(reached, inventory, kind=kind))
     return FoundPerson(found, found.person, traces_of(inventory, found.person))
 
 
@@ -85,18 +85,25 @@ def plan(config: Config, found: FoundPerson, subject: str) -> Forgetting:
             "splits": splits,
             "trainings": named,
             "holding": {**state.holding, **dict.fromkeys(monitored, "monitoring")},
-            "unreached": (*state.doubts, *unread, *blind, *_of_logs(inventory), *_elsewhere(config)),
+            "unreached": (
+                *state.doubts,
+                *unread,
+                *blind,
+                *found.traces.unsearched,
+                *_of_logs(inventory),
+                *_elsewhere(config),
+            ),
         }
     )
 
 
-def outlook(config: Config, identifier: str) -> dict[str, Any]:
+def outlook(config: Config, identifier: str, kind: AskedKind | None) -> dict[str, Any]:
     """Return as a JSON document what a forgetting would do; nothing is changed.
 
     Raises:
         InputError: As of `look` and `plan`.
     """
-    found = look(config, identifier)
+    found = look(config, identifier, kind)
     state = plan(config, found, "")
     inventory = read_inventory(artifacts_folder(config))
     gone = to_remove(inventory, state)

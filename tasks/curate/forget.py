@@ -71,7 +71,7 @@ def vacancies_without(dataset: Path, person: Person) -> list[Vacancy]:
 
 def is_theirs(row: PromptRow, person: Person) -> bool:
     """Return whether a prompt is a person's."""
-    columns = person.columns()
+    columns = person.columns_of_prompts()
     return any(getattr(row, name) in columns[name] for name in COLUMNS if name in columns)
 
 

@@ -11,6 +11,7 @@ def print_plan(document: Mapping[str, Any]) -> None:
     """Print what a forgetting would do."""
     rows = document["rows_by_split"]
     in_splits = ", ".join(f"{count} in {split}" for split, count in rows.items())
+    show(f"the ID is a {' and a '.join(document['kinds'])}")
     show(
         f"{document['prompts']} prompts of theirs ({in_splits or 'none in the dataset of this profile'}); "
         f"{document['artifacts']} artifacts hold their rows, and {document['learned']} learned from a row or from such "

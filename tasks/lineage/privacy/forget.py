@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     import polars as pl
 
 IdentifierKind = Literal["customer_unique_id", "customer_id", "order_id", "review_id"]
+AskedKind = Literal["customer", "order", "review"]
+"""What an identifier may be said to be of, where it stands for several things."""
+
+ASKED_KINDS: Final[Mapping[IdentifierKind, AskedKind]] = {
+    "customer_unique_id": "customer",
+    "customer_id": "customer",
+    "order_id": "order",
+    "review_id": "review",
+}
 
 STORE_FOLDER: Final = "store/"
 STORE_ACTION: Final = "take these rows out of the shop's tables that synthesis reads, and make the prompts again"
@@ -110,9 +119,11 @@ class Reached:
     @property
     def person(self) -> Person:
         """Return the identifiers that find their rows."""
-        own = {self.identifier} if "customer_unique_id" in self.kinds else set()
+        # A shop's prompts without its tables have the person as their customer_id.
+        own = {self.identifier} if {"customer_unique_id", "customer_id"} & set(self.kinds) else set()
         return Person(
-            people=frozenset({*self.customers, *own}),
+            people=frozenset(own),
+            customers=frozenset(self.customers),
             orders=frozenset(self.orders),
             reviews=frozenset(self.reviews),
             prompts=frozenset(self.prompts),
@@ -123,7 +134,7 @@ class Reached:
         return asdict(self)
 
 
-def reached(inventory: Inventory, identifier: str) -> Reached:
+def reached(inventory: Inventory, identifier: str, kind: AskedKind | None = None) -> Reached:
     """Find everything that a customer's, order's or review's data reached.
 
     A person has all their orders, an order its customer_id and its reviews, a review only itself.
@@ -131,23 +142,25 @@ def reached(inventory: Inventory, identifier: str) -> Reached:
     Args:
         inventory: The artifact store, whose tables are all read.
         identifier: A customer_id, customer_unique_id, order_id or review_id.
+        kind: What the identifier is of; None for all that it is.
 
     Raises:
-        InputError: No readable artifact contains the identifier.
+        InputError: No readable artifact contains the identifier, or it stands for several persons' things.
     """
     identifier = identifier.strip()
     records = list(inventory.records.values())
     tables, unread_files = read_identified_tables(inventory)
     doubts = doubts_of(inventory, unread_files)
-    kinds = _kinds(tables, identifier)
+    kinds = tuple(each for each in _kinds(tables, identifier) if kind in {None, ASKED_KINDS[each]})
     if not kinds:
         blind = f"; besides, {len(doubts)} artifacts are lost or cannot be read whole, which `--verify` names"
         raise InputError(
-            f"no table of the {len(records)} artifacts has {identifier!r} as {', '.join(PEOPLE[:-1])} or {PEOPLE[-1]}; "
+            f"no table of the {len(records)} artifacts has {identifier!r} as {_columns(kind)}; "
             "check it, and that the state folder is the one that the models were made in" + (blind if doubts else "")
         )
+    _refuse_several_people(tables, kinds, identifier)
     known = _with_orders_and_reviews(tables, kinds, identifier)
-    of_person = _matches(tables, {column: known[column] for column in PEOPLE})
+    of_person = _matches(tables, known)
     prompts = _with_paraphrases(tables, of_person)
     theirs = _matches(tables, known | dict.fromkeys(PROMPTS, prompts))
     rows = {(table.record.sha256, table.file): found.height for table, found in theirs}
@@ -159,7 +172,7 @@ def reached(inventory: Inventory, identifier: str) -> Reached:
     return Reached(
         identifier=identifier,
         kinds=kinds,
-        customers=tuple(sorted(known["customer_id"] - known["customer_unique_id"])),
+        customers=tuple(sorted(known["customer_id"])),
         orders=tuple(sorted(known["order_id"])),
         reviews=tuple(sorted(known["review_id"])),
         prompts=tuple(sorted(prompts)),
@@ -194,6 +207,35 @@ def _kinds(tables: Sequence[IdentifiedTable], identifier: str) -> tuple[Identifi
     return tuple(kind for kind in get_args(IdentifierKind) if kind in found)
 
 
+def _columns(kind: AskedKind | None) -> str:
+    *others, last = (column for column, of in ASKED_KINDS.items() if kind in {None, of})
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _refuse_several_people(tables: Sequence[IdentifiedTable], kinds: Sequence[IdentifierKind], identifier: str) -> None:
+    """Refuse an identifier that is of one person as one thing, and of another as another: a shop may count from 1."""
+    people = {kind: _people_of(tables, kind, identifier) for kind in kinds}
+    first = people[kinds[0]]
+    if len(kinds) > 1 and (not first or any(each != first for each in people.values())):
+        raise InputError(
+            f"{identifier!r} is {' and '.join(kinds)}, which are not known to be of one person; say which is meant "
+            f"with tucano forget ID --kind {'|'.join(dict.fromkeys(ASKED_KINDS[kind] for kind in kinds))}"
+        )
+
+
+def _people_of(tables: Sequence[IdentifiedTable], kind: IdentifierKind, identifier: str) -> set[str]:
+    """Return the persons whose the identifier is as one thing."""
+    known = _with_orders_and_reviews(tables, (kind,), identifier)
+    if kind == "review_id":
+        orders = _looked_up(tables, "review_id", known["review_id"], "order_id")
+        known["customer_id"] |= _looked_up(tables, "order_id", orders, "customer_id")
+    people = known["customer_unique_id"] | _looked_up(tables, "customer_id", known["customer_id"], "customer_unique_id")
+    for _, rows in _matches(tables, {kind: {identifier}}):
+        if {"prompt_id", "customer_id"} <= set(rows.columns):
+            people |= set(rows["customer_id"].drop_nulls())
+    return people
+
+
 def _with_orders_and_reviews(
     tables: Sequence[IdentifiedTable], kinds: Sequence[IdentifierKind], identifier: str
 ) -> dict[str, set[str]]:
@@ -204,17 +246,26 @@ def _with_orders_and_reviews(
     known["customer_id"] |= _looked_up(tables, "customer_unique_id", known["customer_unique_id"], "customer_id")
     known["order_id"] |= _looked_up(tables, "customer_id", known["customer_id"], "order_id")
     known["review_id"] |= _looked_up(tables, "order_id", known["order_id"], "review_id")
-    # In this column prompts have the person.
-    known["customer_id"] |= known["customer_unique_id"]
+    if "customer_id" in kinds and any(
+        _of_prompts(table) and identifier in table.rows["customer_id"]
+        for table in tables
+        if "customer_id" in table.rows.columns
+    ):
+        # Prompts without the shop's tables, which would name the person.
+        known["customer_unique_id"].add(identifier)
     return known
+
+
+def _of_prompts(table: IdentifiedTable) -> bool:
+    """Return whether a table is of prompts, which have the person where a store's tables have the order's customer."""
+    return "prompt_id" in table.rows.columns
 
 
 def _looked_up(tables: Sequence[IdentifiedTable], column: str, values: set[str], wanted: str) -> set[str]:
     """Return the values of the column `wanted` in store rows whose `column` has one of the values."""
     found: set[str] = set()
     for table in tables:
-        # Prompts have the person where a store's tables have the order's customer.
-        if {column, wanted} <= set(table.rows.columns) and "prompt_id" not in table.rows.columns:
+        if {column, wanted} <= set(table.rows.columns) and not _of_prompts(table):
             found |= set(table.rows.filter(_is_in(column, values))[wanted].drop_nulls())
     return found
 
@@ -227,7 +278,8 @@ def _matches(
 
     found = []
     for table in tables:
-        conditions = [_is_in(column, known[column]) for column in table.rows.columns if known.get(column)]
+        values = {**known, "customer_id": known.get("customer_unique_id", set())} if _of_prompts(table) else known
+        conditions = [_is_in(column, values[column]) for column in table.rows.columns if values.get(column)]
         rows = table.rows.filter(pl.any_horizontal(conditions)) if conditions else table.rows.clear()
         if rows.height:
             found.append((table, rows))

@@ -1,11 +1,13 @@
 """Log lines of a person: no id links them to anybody, so that they are found by what they say.
 
 A line is theirs if its prompt is one of theirs, if it holds the words of one of their reviews, or one of their ids.
-Shorter words than `FEWEST_CHARACTERS` are many people's, and find nobody.
+Shorter words than `FEWEST_CHARACTERS` are many people's, and find nobody; so are ids shorter than
+`FEWEST_ID_CHARACTERS`, which prices, times and digests have in them too.
 """
 
 import json
 import os
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,12 +17,14 @@ from typing import Any, Final
 from schemas.errors import InputError
 from schemas.tables.log_file import FEEDBACK_FOLDER, FEEDBACK_SUFFIX, KINDS
 from schemas.tables.person import Person
-from tasks.lineage.privacy.identified_tables import SUFFIXES
+from tasks.lineage.privacy.identified_tables import PEOPLE, SUFFIXES
 from tasks.lineage.store.inventory import Inventory
 
 FEWEST_CHARACTERS: Final = 20
+FEWEST_ID_CHARACTERS: Final = 8
 WORDS: Final = ("prompt", "review_comment_message")
 """Columns of artifacts with the words of a person's rows."""
+_ESCAPED_SPACE: Final = re.compile(r"\\[nrt]")
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,18 @@ class Traces:
     words: tuple[str, ...]
     """Texts of reviews and prompts, folded; long enough to be one person's."""
     ids: tuple[str, ...]
+    """Ids, folded; long enough to be one person's."""
+    short: tuple[str, ...] = ()
+    """Columns of ids that are too short to be looked for."""
+
+    @property
+    def unsearched(self) -> tuple[str, ...]:
+        """Return a sentence on each column whose ids are not looked for."""
+        return tuple(
+            f"logs and traces were not searched for the {column}, since it is shorter than {FEWEST_ID_CHARACTERS} "
+            "characters; lines with their prompts or words were found all the same"
+            for column in self.short
+        )
 
     def are_in_json(self, text: str) -> bool:
         """Return whether a JSON document has any of theirs."""
@@ -41,7 +57,7 @@ class Traces:
         if prompt is not None and prompt in self.prompts:
             return True
         whole = "\n".join(map(_folded, texts))
-        return any(words in whole for words in (*self.words, *self.ids))
+        return any(words in whole for words in self.words) or any(_has_token(whole, each) for each in self.ids)
 
 
 def traces_of(inventory: Inventory, person: Person) -> Traces:
@@ -67,8 +83,10 @@ def traces_of(inventory: Inventory, person: Person) -> Traces:
             for column in set(WORDS) & set(found.columns):
                 texts.update(found[column].drop_nulls())
     long = {folded for text in texts if len(folded := _folded(text)) >= FEWEST_CHARACTERS}
-    ids = {value for values in (person.people, person.orders, person.reviews, person.prompts) for value in values}
-    return Traces(frozenset(texts), tuple(sorted(long)), tuple(sorted(map(_folded, ids))))
+    ids = person.columns()
+    long_ids = {_folded(each) for values in ids.values() for each in values if len(each) >= FEWEST_ID_CHARACTERS}
+    short = tuple(column for column in PEOPLE if any(len(each) < FEWEST_ID_CHARACTERS for each in ids[column]))
+    return Traces(frozenset(texts), tuple(sorted(long)), tuple(sorted(long_ids)), short)
 
 
 def remove_lines(folder: Path, traces: Traces) -> int:
@@ -108,9 +126,10 @@ def _is_theirs(line: bytes, traces: Traces, requests: set[str]) -> bool:
         document: Any = json.loads(line)
     except ValueError:
         # A line that was cut off, or is none of ours, may hold their words all the same.
-        return traces.are_in([line.decode(errors="replace")], None)
+        document = None
     if not isinstance(document, dict):
-        return traces.are_in([line.decode(errors="replace")], None)
+        # An escaped line break before an id would be a letter before it.
+        return traces.are_in([_ESCAPED_SPACE.sub(" ", line.decode(errors="replace"))], None)
     request, prompt = document.get("request_id"), document.get("prompt")
     theirs = request in requests or traces.are_in(_texts(document), prompt if isinstance(prompt, str) else None)
     if theirs and isinstance(request, str):
@@ -174,6 +193,11 @@ def _replace(file: Path, content: bytes) -> None:
         os.fsync(written.fileno())
     draft.chmod(file.stat().st_mode)
     draft.replace(file)
+
+
+def _has_token(text: str, identifier: str) -> bool:
+    """Return whether an id stands in a text by itself, not within a longer word or number."""
+    return identifier in text and re.search(rf"(?<![\w-]){re.escape(identifier)}(?![\w-])", text) is not None
 
 
 def _folded(text: str) -> str:

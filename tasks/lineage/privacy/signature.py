@@ -37,9 +37,10 @@ class Signer:
         """
         self._secret = _read_or_make(root / KEY_FILE)
 
-    def subject(self, identifier: str) -> str:
+    def subject(self, identifier: str, kind: str | None = None) -> str:
         """Return an id as a keyed hash: the same one again, and to nobody without the key whose it is."""
-        digest = hmac.new(self._secret, b"subject " + identifier.encode(), hashlib.sha256).hexdigest()
+        asked = identifier if kind is None else f"{kind} {identifier}"
+        digest = hmac.new(self._secret, b"subject " + asked.encode(), hashlib.sha256).hexdigest()
         return digest[:SUBJECT_CHARACTERS]
 
     def signed(self, document: Mapping[str, Any]) -> dict[str, Any]:

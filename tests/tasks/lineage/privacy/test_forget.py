@@ -320,3 +320,41 @@ def test_an_unknown_person_is_reported(world: World) -> None:
         reached(world.inventory, "nobody")
     with pytest.raises(InputError, match="has 'p-first' as"):
         reached(world.inventory, "p-first")
+
+
+@pytest.fixture
+def counted(tmp_path: Path) -> Inventory:
+    """A shop that counts from 1: person 1 has order 2 as customer 2, person 2 has order 1 as customer 1."""
+    customers = pl.DataFrame({"customer_id": ["2", "1"], "customer_unique_id": ["1", "2"]})
+    orders = pl.DataFrame({"order_id": ["2", "1"], "customer_id": ["2", "1"]})
+    prompts = pl.DataFrame([("of-1", "1", "2"), ("of-2", "2", "1")], COLUMNS[:3], orient="row")
+    files = {"prompts.parquet": prompts, "store/customers.csv": customers, "store/orders.csv": orders}
+    commit(ArtifactStore(tmp_path), "prompts", files)
+    return read_inventory(tmp_path)
+
+
+def test_an_id_of_two_persons_is_refused_until_its_kind_is_said(counted: Inventory) -> None:
+    with pytest.raises(InputError, match=r"customer_unique_id and order_id.*--kind customer\|order"):
+        reached(counted, "1")
+    of_customer, of_order = reached(counted, "1", "customer"), reached(counted, "1", "order")
+    assert (of_customer.kinds, of_customer.orders, of_customer.prompts) == (("customer_unique_id",), ("2",), ("of-1",))
+    assert (of_order.kinds, of_order.orders, of_order.prompts) == (("order_id",), ("1",), ("of-2",))
+    with pytest.raises(InputError, match="as review_id;"):
+        reached(counted, "1", "review")
+
+
+def test_one_customer_column_finds_no_row_by_the_ids_of_the_other(counted: Inventory) -> None:
+    found = reached(counted, "1", "customer")
+    rows_of = {place.file: place.rows for place in found.places}
+    assert rows_of == {"prompts.parquet": 1, "store/customers.csv": 1, "store/orders.csv": 1}
+    customers = pl.DataFrame({"customer_id": ["2", "1"], "customer_unique_id": ["1", "2"]})
+    assert customers.filter(found.person.theirs(customers.columns)).rows() == [("2", "1")]
+
+
+def test_an_id_that_is_two_things_of_one_person_is_theirs(tmp_path: Path) -> None:
+    files = {
+        "store/customers.csv": pl.DataFrame({"customer_id": ["7"], "customer_unique_id": ["7"]}),
+        "store/orders.csv": pl.DataFrame({"order_id": ["7"], "customer_id": ["7"]}),
+    }
+    commit(ArtifactStore(tmp_path), "prompts", files)
+    assert reached(read_inventory(tmp_path), "7").kinds == ("customer_unique_id", "order_id")

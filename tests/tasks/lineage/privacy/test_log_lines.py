@@ -7,7 +7,9 @@ import polars as pl
 import pytest
 
 from schemas.errors import InputError
-from tasks.lineage.privacy.log_lines import Traces, holds_them, remove_lines
+from schemas.tables.person import Person
+from tasks.lineage.privacy.log_lines import Traces, holds_them, remove_lines, traces_of
+from tasks.lineage.store.inventory import read_inventory
 
 WORDS = "o vendedor sumiu e a caixa veio aberta"
 TRACES = Traces(frozenset({"Classifique: ruim"}), (WORDS,), ("a" * 32,))
@@ -48,6 +50,37 @@ def test_lines_are_found_by_prompt_by_words_by_id_and_where_they_were_cut_off(lo
     assert requests(logs / "feedback" / "2026-11-27.jsonl") == ["2"]
     assert (logs / "2026-11-27.jsonl").stat().st_mode & 0o777 == 0o600
     assert sorted(path.name for path in logs.iterdir()) == ["2026-11-27.jsonl", "feedback"]
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("pedido 10012002.", True),
+        ("pedido\n10012002", True),
+        ("preço 9910012002", False),
+        ("hash a10012002f", False),
+        ("código 10012002-7", False),
+        ("às 7:07", False),
+    ],
+)
+def test_an_id_is_found_as_a_whole_and_not_within_another(said: str, found: bool) -> None:
+    traces = Traces(frozenset(), (), ("10012002",))
+    assert traces.are_in_json(json.dumps({"answer": said})) is found
+    assert traces.are_in([said], None) is found
+
+
+def test_an_id_after_a_line_break_is_found_in_a_line_that_was_cut_off(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"prompt": "pedido\\n10012002 foi\n', encoding="utf-8")
+    assert remove_lines(tmp_path, Traces(frozenset(), (), ("10012002",))) == 1
+
+
+def test_a_short_id_is_not_looked_for_and_its_kind_is_named(tmp_path: Path) -> None:
+    person = Person(frozenset(), frozenset({"7"}), frozenset({"r" * 32}), frozenset())
+    traces = traces_of(read_inventory(tmp_path), person)
+    assert traces.ids == ("r" * 32,)
+    (sentence,) = traces.unsearched
+    assert "not searched for the order_id" in sentence
+    assert "7" not in sentence
 
 
 def test_a_second_time_there_is_nothing_to_take_out(logs: Path) -> None:
