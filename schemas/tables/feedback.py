@@ -1,7 +1,8 @@
 """Feedback: what became known of answers after they were logged, joined to them by their request ids.
 
-The newest line counts, of references and of ratings each: who corrects a reference, or a rating, says so later. So does
-a reference that the log has already: it was known when the answer was given, and the feedback came after it.
+The newest line counts, of references and of ratings each: who corrects a reference, or a rating, says so later. So it
+takes the place of the log's too, except where answers are compared: nobody chose a reference of the log by the answer,
+and people choose what to correct.
 """
 
 import json
@@ -67,12 +68,15 @@ def read_feedback(files: Sequence[LogFile], latest: datetime | None = None) -> p
     return pl.DataFrame(rows, schema=dict(_COLUMNS), orient="row")
 
 
-def with_feedback(answers: pl.DataFrame, feedback: pl.DataFrame) -> tuple[pl.DataFrame, FeedbackCounts]:
+def with_feedback(
+    answers: pl.DataFrame, feedback: pl.DataFrame, *, keep_references: bool = False
+) -> tuple[pl.DataFrame, FeedbackCounts]:
     """Return answers with the references and ratings of feedback in the place of their own.
 
     Args:
         answers: `request_id`, `task`, `reference`, `rating` and other columns; an identity occurs once.
         feedback: As `read_feedback` returns it.
+        keep_references: Whether an answer that has a reference keeps its own.
     """
     if not feedback.height:
         return answers, FeedbackCounts()
@@ -80,6 +84,8 @@ def with_feedback(answers: pl.DataFrame, feedback: pl.DataFrame) -> tuple[pl.Dat
     ordered = feedback.sort("time", maintain_order=True)
     newest = ordered.group_by(on, maintain_order=True).agg(pl.col(*_KNOWN).drop_nulls().last())
     said = answers.select(on).join(newest, on=on, how="left", maintain_order="left")
+    if keep_references:
+        said = said.with_columns(pl.when(answers["reference"].is_null()).then("reference").alias("reference"))
     joined = answers.with_columns(
         pl.when(said[name].is_not_null()).then(said[name]).otherwise(pl.col(name)).alias(name) for name in _KNOWN
     )

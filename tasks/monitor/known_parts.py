@@ -40,6 +40,21 @@ def known_parts(answers: pl.DataFrame) -> dict[TaskName, KnownParts]:
     return found
 
 
+def without_untold(tested: pl.DataFrame, logged: pl.DataFrame) -> pl.DataFrame:
+    """Return the test answers without those that have no reference, in tasks of which every logged answer has one.
+
+    A single one of them would leave nothing that all references know. The evaluation counts none of them either. A task
+    of which no test answer has a reference keeps them all: it is compared by form.
+
+    Args:
+        tested: `task`, `reference` (JSON or null) and any other columns.
+        logged: `task` and `reference`.
+    """
+    is_known = pl.col("reference").is_not_null()
+    told = set(tested.filter(is_known)["task"]) - set(logged.filter(~is_known)["task"])
+    return tested.filter(is_known | ~pl.col("task").is_in(sorted(told)))
+
+
 def with_parts(answers: pl.DataFrame, parts: Mapping[TaskName, Collection[str]]) -> pl.DataFrame:
     """Return answers with references reduced to these parts; null if a task has none of them.
 

@@ -71,7 +71,7 @@ def read_logs(
     A request that occurs twice, equal in all else, was delivered twice, and counts once. Answers from before the
     champion's promotion are not its own. Neither are those that name another model; and if any row names the champion,
     those that name none are excluded too. The answers of challengers are kept apart. Feedback is joined to the answers
-    before any is excluded.
+    before any is excluded; a reference that the log has stays.
 
     Args:
         found: The log files as found.
@@ -110,7 +110,7 @@ def read_logs(
     day = pl.col("time").dt.convert_time_zone(config.time_zone).dt.date()
     known_before = pl.col("reference").is_not_null().alias("known_before")
     table = table.with_columns(day.alias("day"), known_before).drop(_FILE, _ROW)
-    table, joined = with_feedback(table, feedback)
+    table, joined = with_feedback(table, feedback, keep_references=True)
     recent = table.filter(pl.col("day") > pl.col("day").max() - timedelta(days=config.days))
     left_out[TOO_OLD] = table.height - recent.height
     own = recent.filter(_since(promoted_at))

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from schemas.config.evaluate import CostConfig
 from schemas.config.monitor import MonitorConfig
@@ -19,6 +20,12 @@ from tasks.report.wording import worded
 
 LATE_SHARE: Final = 0.05
 """Share of a day's answers that may be later than the limit."""
+SURE: Final = 0.95
+"""Level of the bound that the mean cost has to be above the limit by."""
+SAME: Final = 1e-9
+"""Relative difference of amounts that rounding makes: three costs of 0.1 have a mean above 0.1."""
+LATEST_DAYS: Final = timedelta(days=3)
+"""Days before the newest day of which an alarm still is: an earlier one is how the service was."""
 
 OperationsKind = Literal["latency", "cost", "silence"]
 OPERATIONS: Final[tuple[OperationsKind, ...]] = ("latency", "cost", "silence")
@@ -38,7 +45,7 @@ class OperationsAlarm:
 
 
 def operations_alarms(answers: pl.DataFrame, config: MonitorConfig, prices: CostConfig) -> list[OperationsAlarm]:
-    """Look at the last day with enough answers: an alarm is of how it is, not of how it was.
+    """Look at the last day with enough answers, if it is of late: an alarm is of how it is, not of how it was.
 
     Args:
         answers: The champion's answers: `day`, `task`, `latency_ms` and `cost`.
@@ -49,6 +56,8 @@ def operations_alarms(answers: pl.DataFrame, config: MonitorConfig, prices: Cost
     if not by_day.height:
         return []
     day = by_day.select(pl.col("day").max()).item()
+    if answers.select(pl.col("day").max()).item() - day > LATEST_DAYS:
+        return []
     last = answers.filter(pl.col("day") == day)
     alarms = [_latency(last, day, config), _cost(last, day, config, prices)]
     return [alarm for alarm in alarms if alarm is not None]
@@ -85,7 +94,7 @@ def _latency(last: pl.DataFrame, day: date, config: MonitorConfig) -> Operations
 def _cost(last: pl.DataFrame, day: date, config: MonitorConfig, prices: CostConfig) -> OperationsAlarm | None:
     limit = config.cost_per_analysis or prices.api_price_per_analysis
     logged = last["cost"].drop_nulls().to_numpy()
-    if not limit or len(logged) < config.floor_answers or logged.mean() <= limit:
+    if not limit or len(logged) < config.floor_answers or _lower_bound(logged) <= limit * (1 + SAME):
         return None
     message = (
         "cost: on {day} an analysis cost {mean} on average, more than the limit of {limit}"
@@ -94,6 +103,13 @@ def _cost(last: pl.DataFrame, day: date, config: MonitorConfig, prices: CostConf
     )
     mean = amount(float(logged.mean()))
     return OperationsAlarm("cost", worded(message, day=written_day(day), mean=mean, limit=amount(limit)))
+
+
+def _lower_bound(costs: NDArray[np.float64]) -> float:
+    """Return Student's one-sided bound of a mean of two costs or more: a few dear answers are luck."""
+    from scipy.stats import sem, t
+
+    return float(costs.mean() - t.ppf(SURE, len(costs) - 1) * sem(costs))
 
 
 def silence_alarm(last: datetime, now: datetime, config: MonitorConfig) -> OperationsAlarm | None:

@@ -31,6 +31,7 @@ from tasks.monitor.mean_error import standard_error
 KEY: Final = ("task", "prompt", "completion", "reference")
 """Columns that decide a reward."""
 SQL_TASK: Final = "sql_qa"
+STORE_IS_GONE: Final = "sql_qa, whose queries need the store of the champion's prompts, which is gone"
 PROMPT_IS_UNREAD: Final[Mapping[SpecName, frozenset[str]]] = {
     "grounded": frozenset(task.name for task in TASKS.values() if task.prompt_is_unread),
     "v4.2": frozenset(),
@@ -182,7 +183,7 @@ def kept_where(answers: pl.DataFrame, spec: SpecName, store: Path | None) -> tup
         return answers, {}
     kept = answers.filter(pl.col("task") != SQL_TASK)
     lost = answers.height - kept.height
-    return kept, {"sql_qa, whose queries need the store of the champion's prompts, which is gone": lost} if lost else {}
+    return kept, {STORE_IS_GONE: lost} if lost else {}
 
 
 def baselines_of(tested: pl.DataFrame, measured: str = "reward") -> dict[str, Baseline]:

@@ -27,7 +27,7 @@ from tasks.monitor.daily import daily_figures
 from tasks.monitor.drift import Compared, Drift, Measure, find_drift
 from tasks.monitor.figures import draw
 from tasks.monitor.known_answers import known_answers
-from tasks.monitor.known_parts import KnownParts, known_parts
+from tasks.monitor.known_parts import KnownParts, known_parts, without_untold
 from tasks.monitor.logs import Logs, read_logs
 from tasks.monitor.operations import operations_alarms
 from tasks.monitor.ratings import ratings_of
@@ -240,11 +240,8 @@ class _Clock:
 def _tested(champion: ServingChampion, logged: pl.DataFrame, scrub: Scrub, map_chunks: MapChunks) -> pl.DataFrame:
     """Return the champion's answers to the test split, scrubbed like the logs."""
     tested, _ = kept_where(scrubbed(champion_answers(champion.answers), scrub), champion.spec, champion.store)
-    tested, broken = without_broken_queries(tested, champion.spec, champion.store, map_chunks)
-    if broken and not logged.filter(pl.col("task") == SQL_TASK)["reference"].null_count():
-        # A few answers without a reference would remove the references of all others, here and in the logs.
-        tested = tested.filter((pl.col("task") != SQL_TASK) | pl.col("reference").is_not_null())
-    return tested
+    tested, _ = without_broken_queries(tested, champion.spec, champion.store, map_chunks)
+    return without_untold(tested, logged)
 
 
 def _trials(

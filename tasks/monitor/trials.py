@@ -176,7 +176,7 @@ def _by_number(name: str) -> int:
 
 
 def _said(name: str) -> str:
-    return "all tasks together" if name == ALL else name
+    return worded("all tasks together") if name == ALL else name
 
 
 def _range(series: TrialSeries) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
-from schemas.tables.feedback import FeedbackCounts
+from schemas.tables.feedback import FeedbackCounts, with_feedback
 from schemas.tables.log_file import log_files
 from tasks.monitor.logs import Logs, read_logs
 from tasks.monitor.ratings import ratings_of
@@ -57,13 +57,24 @@ def test_the_newest_line_counts_of_references_and_of_ratings_each(tmp_path: Path
     assert known(logs) == [("new", 3)]
 
 
-def test_a_reference_that_the_log_has_gives_way_and_stays_where_there_is_only_a_rating(tmp_path: Path) -> None:
+def test_a_reference_that_the_log_has_stays_since_people_chose_what_to_correct(tmp_path: Path) -> None:
     answers = [
-        answer(request_id=each, days_ago=days, reference=of("logged"), rating=1)
-        for each, days in ((ONE, 1), (OTHER, 0))
+        answer(request_id=ONE, days_ago=1, reference=of("logged"), rating=1),
+        answer(request_id=OTHER, rating=1),
     ]
-    logs = look(tmp_path, answers, [said(ONE, reference=of("corrected")), said(OTHER, rating=5)])
-    assert known(logs) == [("corrected", 1), ("logged", 5)]
+    logs = look(tmp_path, answers, [said(each, reference=of("corrected"), rating=5) for each in (ONE, OTHER)])
+    assert known(logs) == [("logged", 5), ("corrected", 5)]
+    assert logs.table["known_before"].to_list() == [True, False]
+    assert logs.feedback == FeedbackCounts(lines=2, references=1, ratings=2, unknown=0)
+
+
+def test_elsewhere_a_correction_takes_the_place_of_the_logs_reference() -> None:
+    schema = {"request_id": pl.String, "task": pl.String, "reference": pl.String, "rating": pl.Int64}
+    answers = pl.DataFrame([(ONE, "push", "logged", None)], schema=schema, orient="row")
+    feedback = answers.with_columns(time=pl.lit(NOW), reference=pl.lit("corrected"))
+    joined, counts = with_feedback(answers, feedback)
+    assert joined["reference"].to_list() == ["corrected"]
+    assert counts.references == 1
 
 
 def test_requests_that_the_logs_do_not_have_are_counted_and_those_of_other_days_are_not_unknown(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tasks.monitor.known_parts import KnownParts, known_parts, with_parts
+from tasks.monitor.known_parts import KnownParts, known_parts, with_parts, without_untold
 
 
 def table(*rows: tuple[str, Any]) -> pl.DataFrame:
@@ -72,3 +72,22 @@ def test_what_not_all_know_is_taken_out_and_nothing_else_is_touched() -> None:
         "note": {"rating": 1},
     }
     assert cut["reference"][2:].to_list() == [None, None]
+
+
+SAID = ("push", {"product": "vaso", "offer": None})
+
+
+@pytest.mark.parametrize(
+    ("tested", "logged", "left"),
+    [
+        ([SAID, ("push", None)], [SAID, SAID], [SAID]),
+        # Where the logs are compared by form anyway, and where the test split knows nothing, every answer counts.
+        ([SAID, ("push", None)], [SAID, ("push", None)], [SAID, ("push", None)]),
+        ([("push", None)], [SAID], [("push", None)]),
+        ([SAID, ("push", None)], [SAID, ("churn", None)], [SAID]),
+    ],
+)
+def test_a_test_prompt_without_a_reference_takes_none_from_logs_that_know_all(
+    tested: Any, logged: Any, left: Any
+) -> None:
+    assert without_untold(table(*tested), table(*logged)).equals(table(*left))

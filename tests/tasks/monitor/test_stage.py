@@ -158,6 +158,15 @@ def test_like_is_compared_with_like_with_references_and_without(tmp_path: Path) 
     assert promised["with"] != promised["without"] or promised["with"] == 1.0
 
 
+def test_one_test_prompt_without_a_reference_does_not_make_a_task_one_of_form(tmp_path: Path) -> None:
+    who = champion(tmp_path)
+    first, *lines = (json.loads(line) for line in who.answers.read_text(encoding="utf-8").splitlines())
+    write_log(who.answers, [{**first, "reference": None}, *lines])
+    looked = look(tmp_path, days_of(1, reference=REFERENCE), who)
+    assert looked.found["rewards"]["with_references"] == ["push"]
+    assert looked.found["baselines"]["push"]["prompts"] == len(lines)
+
+
 FIELDS = {
     "sentiment": "positive",
     "sentiment_score": 5,

@@ -12,6 +12,7 @@ from schemas.tasks import TASK_NAMES
 from tasks.monitor.mean_bounds import DailyValues, mean_bounds, values_needed
 from tasks.monitor.paired import differences
 from tasks.monitor.trials import ERROR, ChallengerTrial, find_trials
+from tasks.report.language import spoken
 
 FIRST: Final = date(2026, 3, 1)
 TOLERANCE: Final = 0.02
@@ -72,6 +73,13 @@ def test_one_that_is_worse_must_go_soon() -> None:
     found = trial(shadowed(-0.1, 2))
     assert found.verdict == "must go"
     assert "must go: worse than the champion by more than 0.02: all tasks together by 0.0" in found.reason()
+
+
+def test_in_portuguese_a_verdict_has_no_english_word() -> None:
+    with spoken("pt"):
+        reason = trial(shadowed(-0.1, 2)).reason()
+    assert "por mais de 0,02: todas as tarefas juntas por" in reason
+    assert "together" not in reason
 
 
 def test_one_task_that_is_worse_is_enough_to_go_and_is_named() -> None:

@@ -28,6 +28,7 @@ from tasks.evaluate.stage import BASE, CHAMPION, PUBLISHED, TUNED, TUNED_NF4
 from tasks.evaluate.stats.statistics import Verdict
 from tasks.monitor.drift import ALL, FALLEN
 from tasks.monitor.logs import EARLIER, HALF_WRITTEN, OF_OTHERS, ON_TRIAL, OWN_SHADOW, TOO_OLD, TWICE
+from tasks.monitor.scoring import STORE_IS_GONE
 from tasks.monitor.trials import TrialFinding, TrialVerdict
 from tasks.report.language import spoken
 from tasks.report.wording import DATA_FILES, catalogue, counted, worded
@@ -65,7 +66,7 @@ def data() -> set[str]:
         *(words for words, *_ in STRATA.values()),
         AT_RANDOM,
         *FALLEN.values(),
-        *(TWICE, TOO_OLD, EARLIER, OF_OTHERS, ON_TRIAL, OWN_SHADOW, HALF_WRITTEN),
+        *(TWICE, TOO_OLD, EARLIER, OF_OTHERS, ON_TRIAL, OWN_SHADOW, HALF_WRITTEN, STORE_IS_GONE),
         *get_args(TrialVerdict),
         *get_args(TrialFinding),
         *("reward", "form", "drift", "floor", "alarm", "as promised", "form as before", "no promise", ALL),
