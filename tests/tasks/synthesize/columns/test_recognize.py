@@ -1,5 +1,6 @@
 """A shop's files are recognised by names and cells, and what is not sure waits for a person."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -130,7 +131,11 @@ def test_a_file_named_after_a_table_may_call_its_columns_by_short_names() -> Non
     customers = {"conta": ["71", "72", "73"], "cliente": ["a1", "b2", "b2"], "uf": ["SP", "RJ", "SP"]}
     orders = {**ORDERS, "conta": customers["conta"]}
     del orders["Código do Cliente"]
-    named = {"pedidos.csv": orders, "pagamentos.csv": payments, "clientes.csv": customers}
+    named: dict[str, Mapping[str, Sequence[str | None]]] = {
+        "pedidos.csv": orders,
+        "pagamentos.csv": payments,
+        "clientes.csv": customers,
+    }
     found = recognize([replace(looked(cells), path=Path(name)) for name, cells in named.items()])
     assert mapped(found, "payments") == {"order_id": "pedido", "payment_type": "forma", "payment_value": "valor"}
     assert mapped(found, "customers") == {
@@ -145,6 +150,7 @@ def test_a_file_named_after_a_table_may_call_its_columns_by_short_names() -> Non
 def test_a_column_of_customers_is_personal_where_it_holds_names() -> None:
     cells = {"avaliacao": REVIEWS["Comentário"], "cliente": ["c-1", "c-2", "c-3"]}
     assert mapped(recognize([looked(cells)]), "sentiment")["customer_id"] == "cliente"
-    people = recognize([looked({**cells, "cliente": ["Ana", "Ana Lima", "Zé"]})])
+    names: Mapping[str, Sequence[str | None]] = {**cells, "cliente": ["Ana", "Ana Lima", "Zé"]}
+    people = recognize([looked(names)])
     assert mapped(people, "sentiment") == {"review": "avaliacao"}
     assert people.personal(people.files[0]) == ("cliente",)
