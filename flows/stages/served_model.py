@@ -103,9 +103,10 @@ def find_prompt(dataset: Path, beginning: str) -> PromptRow:
     """
     rows = [row for split in SPLITS for row in read_prompts(dataset / f"data/{split}.parquet")]
     found = [row for row in rows if row.prompt_id.startswith(beginning)]
-    if len(found) != 1:
-        many = f"{len(found)} prompts" if found else "no prompt"
-        raise InputError(f"{many} of the dataset {dataset} begin with the id {beginning!r}; give more of it")
+    if not found:
+        raise InputError(f"no prompt of the dataset has an id that begins with {beginning!r}; `tucano show STEP` has some")
+    if len(found) > 1:
+        raise InputError(f"{len(found)} prompts of the dataset begin with the id {beginning!r}; give more of it")
     return found[0]
 
 

@@ -115,9 +115,11 @@ def _merits(scores: Blocks, claims: Mapping[TaskName, TaskClaim], n_seeds: int, 
         "on every task but {wide}, of whose base's score it is more than half, a loss as large as the margin of "
         "{margin} is excluded by a one-sided 95 % bound"
     )
+    overall = "overall the score rose by {rise}, {interval}"
+    on_those = "on the tasks that count the score rose by {rise}, {interval}"
     merits = [
         worded(
-            "overall the score rose by {rise}, {interval}",
+            on_those if not_learned(claims) else overall,
             rise=decimal(scores.overall.mean_difference),
             interval=_interval(scores.overall),
         ),
