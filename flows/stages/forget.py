@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.progress import Progress
+from schemas.store.column_map import read_column_map
 from schemas.tables.person import Person
 from schemas.tables.prompts import SPLITS, read_prompts
 from schemas.tables.prompts_summary import PromptsSummary
@@ -279,10 +281,10 @@ def to_do(config: Config, versions: Collection[str]) -> tuple[str, ...]:
     if config.synthesize.olist_dir is not None:
         found.append(f"take the rows out of {config.synthesize.olist_dir} too: the next synthesis reads it")
     if config.synthesize.files is not None:
-        found.append(
-            f"take the rows out of the files that {config.synthesize.files} names too, after this has ended: the next "
-            "synthesis reads them"
-        )
+        files = f"the files of {config.synthesize.files}"
+        with suppress(InputError):  # A map that was changed meanwhile hinders nobody from being forgotten.
+            files = ", ".join(map(str, read_column_map(config.synthesize.files).files))
+        found.append(f"take the rows out of {files} too, once this has ended: the next synthesis reads them")
     if versions:
         found.append(f"delete what was exported or downloaded of {', '.join(versions)}, which nothing here knows of")
     return tuple(found)
