@@ -110,9 +110,9 @@ def _mark(config: Config, state: Forgetting, _: str, __: AskedKind | None) -> Fo
     return mark_removed(config, state)
 
 
-def _remove(config: Config, state: Forgetting, identifier: str, _: AskedKind | None) -> Forgetting:
+def _remove(config: Config, state: Forgetting, _: str, __: AskedKind | None) -> Forgetting:
     state = remove(config, state)
-    return state.model_copy(update={"unreached": (*state.unreached, *prove_gone(config, identifier))})
+    return state.model_copy(update={"left": prove_gone(config, state)})
 
 
 def _decide(config: Config, state: Forgetting, _: str, __: AskedKind | None) -> Forgetting:
