@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from flows.retrain import retrain
 from flows.runtime.console import say
-from flows.stages.forget import look, old_data, plan, replace_data, replaced_by, to_do
+from flows.stages.forget import look, old_data, plan, refuse_removal_alone, replace_data, replaced_by, to_do
 from flows.stages.forget_logs import clean_logs
 from flows.stages.removal import made_again, mark_removed, prove_gone, remove
 from flows.stages.rewind import rewind
@@ -35,11 +35,18 @@ class Forgotten:
     """Whether nothing was left to do."""
 
 
-def forget(config: Config, identifier: str, kind: AskedKind | None = None) -> Forgotten:
+def forget(config: Config, identifier: str, kind: AskedKind | None = None, *, remove_only: bool = False) -> Forgotten:
     """Forget a person: in logs, data, weights, checkpoints and copies; then evaluate and gate the new model.
 
+    Args:
+        config: The configuration.
+        identifier: Whom to forget.
+        kind: What the identifier is of; None for all that it is.
+        remove_only: Whether registered versions may be removed with nothing in their place.
+
     Raises:
-        InputError: Nothing has the identifier, or what is under way was begun with another configuration.
+        InputError: Nothing has the identifier, versions would be removed and none made, or what is under way was begun
+            with another configuration.
     """
     root = config.state.root
     signer = Signer(root)
@@ -49,11 +56,15 @@ def forget(config: Config, identifier: str, kind: AskedKind | None = None) -> Fo
     if state is None:
         journal.require_no_other()
         try:
-            state = journal.write(plan(config, look(config, identifier, kind), subject))
+            found = look(config, identifier, kind)
         except InputError:
             if (earlier := report_of(root, subject)) is not None:
                 return Forgotten(earlier, {}, done_before=True)
             raise
+        state = plan(config, found, subject)
+        if not remove_only:
+            refuse_removal_alone(config, state)
+        journal.write(state)
     elif state.config_digest != config.digest():
         raise InputError(
             "this person is being forgotten already, with another configuration; give the profile and the values of "
@@ -99,9 +110,9 @@ def _mark(config: Config, state: Forgetting, _: str, __: AskedKind | None) -> Fo
     return mark_removed(config, state)
 
 
-def _remove(config: Config, state: Forgetting, identifier: str, _: AskedKind | None) -> Forgetting:
+def _remove(config: Config, state: Forgetting, _: str, __: AskedKind | None) -> Forgetting:
     state = remove(config, state)
-    return state.model_copy(update={"unreached": (*state.unreached, *prove_gone(config, identifier))})
+    return state.model_copy(update={"left": prove_gone(config, state)})
 
 
 def _decide(config: Config, state: Forgetting, _: str, __: AskedKind | None) -> Forgetting:

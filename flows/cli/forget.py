@@ -28,6 +28,9 @@ def forget(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, and change nothing: so it is without --apply.")
     ] = False,
+    remove_only: Annotated[
+        bool, typer.Option("--remove-only", help="Remove versions also where nothing can be made in their place.")
+    ] = False,
     kind: Annotated[
         AskedKind | None,
         typer.Option("--kind", help="What ID is of, where a customer, an order or a review of others has it too."),
@@ -53,19 +56,19 @@ def forget(
     if identifier is None:
         return
     if apply:
-        _apply(config, identifier, kind, as_json=as_json)
+        _apply(config, identifier, kind, remove_only=remove_only, as_json=as_json)
     else:
         with interruptible(LOOKED):
             _plan(config, identifier, kind, as_json=as_json)
 
 
-def _apply(config: Config, identifier: str, kind: AskedKind | None, *, as_json: bool) -> None:
+def _apply(config: Config, identifier: str, kind: AskedKind | None, *, remove_only: bool, as_json: bool) -> None:
     say(f"forgetting one person, state in {config.state.root}")
     with session(config, bytes_needed=BYTES_NEEDED), recorded(config, meanwhile=lambda: warm_up(config)):
         # Prefect reads the session's settings when it is imported.
         from flows.forget import forget as forget_person  # noqa: PLC0415
 
-        done = forget_person(config, identifier, kind)
+        done = forget_person(config, identifier, kind, remove_only=remove_only)
     if done.done_before:
         show(f"this was done before, and nothing is left to do; the report is {done.report}")
         document: dict[str, Any] = read_signed(done.report)

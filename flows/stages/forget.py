@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.progress import Progress
+from schemas.store.column_map import read_column_map
 from schemas.tables.person import Person
 from schemas.tables.prompts import SPLITS, read_prompts
 from schemas.tables.prompts_summary import PromptsSummary
@@ -97,6 +99,26 @@ def plan(config: Config, found: FoundPerson, subject: str) -> Forgetting:
     )
 
 
+def refuse_removal_alone(config: Config, state: Forgetting) -> None:
+    """Refuse a forgetting that removes registered versions and makes none in their place.
+
+    Raises:
+        InputError: It would, as where the shop's files were changed before.
+    """
+    versions = versions_gone(to_remove(read_inventory(artifacts_folder(config)), state), state)
+    if versions and not state.data:
+        raise InputError(
+            f"{', '.join(versions)} learned from these rows and would be removed with nothing in their place: this "
+            "profile's chain does not hold the rows, or its files or settings changed since; give the profile and "
+            "files that the models were made with, or --remove-only to remove all the same"
+        )
+
+
+def versions_gone(gone: Collection[str], state: Forgetting) -> list[str]:
+    """Return the registered versions that go with some artifacts."""
+    return sorted({name for sha256, name in state.versions.items() if sha256 in gone})
+
+
 def outlook(config: Config, identifier: str, kind: AskedKind | None) -> dict[str, Any]:
     """Return as a JSON document what a forgetting would do; nothing is changed.
 
@@ -108,7 +130,7 @@ def outlook(config: Config, identifier: str, kind: AskedKind | None) -> dict[str
     inventory = read_inventory(artifacts_folder(config))
     gone = to_remove(inventory, state)
     before = old_data(config, state)
-    versions = sorted({name for sha256, name in state.versions.items() if sha256 in gone})
+    versions = versions_gone(gone, state)
     retraced: tuple[Retraced, ...] = ()
     if before:
         dataset = inventory.folder(before["dataset"].sha256)
@@ -258,6 +280,11 @@ def to_do(config: Config, versions: Collection[str]) -> tuple[str, ...]:
     found = []
     if config.synthesize.olist_dir is not None:
         found.append(f"take the rows out of {config.synthesize.olist_dir} too: the next synthesis reads it")
+    if config.synthesize.files is not None:
+        files = f"the files of {config.synthesize.files}"
+        with suppress(InputError):  # A map that was changed meanwhile hinders nobody from being forgotten.
+            files = ", ".join(map(str, read_column_map(config.synthesize.files).files))
+        found.append(f"take the rows out of {files} too, once this has ended: the next synthesis reads them")
     if versions:
         found.append(f"delete what was exported or downloaded of {', '.join(versions)}, which nothing here knows of")
     return tuple(found)

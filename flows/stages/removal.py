@@ -16,9 +16,9 @@ from tasks.checkpoints.address import open_mirror, trainings
 from tasks.checkpoints.manifest import Manifest
 from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
 from tasks.lineage.mlflow.removal import Removal
-from tasks.lineage.privacy.forget import reached
 from tasks.lineage.privacy.forgetting import Forgetting, to_remove
-from tasks.lineage.store.inventory import Inventory, read_inventory, short
+from tasks.lineage.privacy.identities_left import identities_left
+from tasks.lineage.store.inventory import Inventory, read_inventory
 from tasks.train.resume.rewind import logged_rollouts
 
 
@@ -64,17 +64,10 @@ def remove(config: Config, state: Forgetting) -> Forgetting:
     return state.model_copy(update={"unreached": tuple(dict.fromkeys((*state.unreached, *unreached)))})
 
 
-def prove_gone(config: Config, identifier: str) -> tuple[str, ...]:
-    """Read every table of every artifact again; return a sentence for each that still has the identifier."""
-    try:
-        found = reached(read_inventory(artifacts_folder(config)), identifier)
-    except InputError:
-        return ()
-    return tuple(
-        f"{place.kind} {short(place.sha256)} still has {place.rows} rows in {place.file}"
-        for place in found.places
-        if place.rows
-    )
+def prove_gone(config: Config, state: Forgetting) -> tuple[str, ...]:
+    """Read every table of every artifact again; return a sentence for each that still has an id of theirs."""
+    inventory = read_inventory(artifacts_folder(config))
+    return tuple(identities_left(inventory, state.identities, bytes.fromhex(state.secret)))
 
 
 def made_again(config: Config, removed: Mapping[str, ArtifactKind]) -> dict[str, ArtifactKind]:

@@ -24,6 +24,8 @@ def print_plan(document: Mapping[str, Any]) -> None:
         show("nothing of this profile's chain is made again: what holds them is removed, and what learned from them")
     if document["versions"]:
         show(f"versions that are removed: {', '.join(document['versions'])}")
+        if not document["made_again"]:
+            show("nothing is made in their place, so that --apply needs --remove-only too")
     say_each("not reached", document["not_reached"])
     say_each("to do", document["to_do"])
     show("nothing was changed; run it with --apply to do this")

@@ -15,6 +15,7 @@ from schemas.artifact import ArtifactKind
 from schemas.errors import InputError
 from tasks.lineage.graph.models import read_versions
 from tasks.lineage.privacy.forget import Reached, reached_rows
+from tasks.lineage.privacy.identities_left import hashed_identities
 from tasks.lineage.privacy.reach import spread_of_learning, taught
 from tasks.lineage.store.inventory import Inventory
 
@@ -59,6 +60,8 @@ class Forgetting(BaseModel):
     """Registered versions, NAME/NUMBER, by the sha256 of each promotion."""
     data: dict[str, str] = Field(default_factory=dict)
     """The prompts and the dataset of the chain that are made again, by role; empty where it has none of them."""
+    identities: dict[str, tuple[str, ...]]
+    """All their ids, as hashes with the secret, by the columns that hold them."""
     prompts: int
     """Prompts that were made of them."""
     splits: dict[str, int] = Field(default_factory=dict)
@@ -82,6 +85,8 @@ class Forgetting(BaseModel):
     retraced: tuple[Retraced, ...] = ()
     unreached: tuple[str, ...] = ()
     """Sentences on what could not be reached."""
+    left: tuple[str, ...] = ()
+    """Sentences on what had their ids after the removal, or could not be read again."""
     verdict: str | None = None
     """The gate's word on the new model; None where none was made."""
 
@@ -145,14 +150,16 @@ def planned(inventory: Inventory, found: Reached, subject: str, config_digest: s
     rows = reached_rows(found)
     records = list(inventory.records.values())
     promotions = {record.sha256: version.name for version in read_versions(inventory) for record in version.promotions}
+    secret = secrets.token_hex(SECRET_BYTES)
     return Forgetting(
         subject=subject,
         kinds=found.kinds,
         config_digest=config_digest,
-        secret=secrets.token_hex(SECRET_BYTES),
+        secret=secret,
         holding={sha256: inventory.records[sha256].kind for sha256, _ in rows},
         taught=tuple(dict.fromkeys(taught(records, rows))),
         versions=promotions,
+        identities=hashed_identities(found.person, bytes.fromhex(secret)),
         prompts=len(found.prompts),
         doubts=tuple(found.doubts),
     )

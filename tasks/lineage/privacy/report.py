@@ -15,7 +15,8 @@ REPORTS_FOLDER: Final = "forgotten"
 """Of the state folder."""
 FORMAT: Final = "tucano-forget-1"
 ROWS_PROOF: Final = (
-    "rows: every table of every artifact was read again after the removal, and no identifier was found in any"
+    "rows: every table of every artifact was read again after the removal, and none of the "
+    "ids of customer, orders, reviews and prompts was found in any"
 )
 WEIGHTS_PROOF: Final = (
     "weights: a checkpoint is gone on from only if none of their rows had had its turn in any queue of prompts, every "
@@ -48,8 +49,8 @@ def as_report(state: Forgetting, to_do: Iterable[str], now: datetime) -> dict[st
         "versions_removed": versions_removed(state),
         "trained_again": [each.model_dump() for each in state.retraced],
         "verdict": state.verdict,
-        "proof": [ROWS_PROOF, WEIGHTS_PROOF, STORE_PROOF],
-        "not_reached": list(state.unreached),
+        "proof": [*([] if state.left else [ROWS_PROOF]), WEIGHTS_PROOF, STORE_PROOF],
+        "not_reached": list(dict.fromkeys((*state.unreached, *state.left))),
         "to_do": list(to_do),
     }
 

@@ -43,6 +43,8 @@ def test_what_would_be_done_is_said_and_nothing_changes(world: World) -> None:
     document = json.loads(ended.stdout)
     assert (document["prompts"], document["artifacts"], document["learned"]) == (2, 3, 4)
     assert document["versions"] == [f"{MODEL}/1"]
+    assert "the ID is a customer_unique_id" in ended.stderr
+    assert "--apply needs --remove-only" in ended.stderr
     assert "nothing was changed" in ended.stderr
     assert sorted(world.root.rglob("*")) == before
     assert not (world.root.parent / "forget.key").exists()
@@ -68,6 +70,13 @@ def test_a_state_folder_without_artifacts_knows_nobody(tmp_path: Path) -> None:
 )
 def test_what_does_not_go_together_is_refused(world: World, arguments: tuple[str, ...], sentence: str) -> None:
     refuses(tucano(world.root.parent, *arguments), 2, sentence)
+
+
+def test_versions_are_not_removed_with_nothing_in_their_place_unless_asked(world: World) -> None:
+    before = sorted(world.root.rglob("*"))
+    refuses(tucano(world.root.parent, ANA, "--apply"), 2, f"{MODEL}/1 learned from these rows")
+    assert sorted(world.root.rglob("*")) == before
+    assert not (world.root.parent / "forgetting").exists()
 
 
 def test_during_a_training_it_is_refused(world: World) -> None:
