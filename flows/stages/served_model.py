@@ -104,7 +104,7 @@ def find_prompt(dataset: Path, beginning: str) -> PromptRow:
     rows = [row for split in SPLITS for row in read_prompts(dataset / f"data/{split}.parquet")]
     found = [row for row in rows if row.prompt_id.startswith(beginning)]
     if not found:
-        raise InputError(f"no prompt of the dataset has an id that begins with {beginning!r}; `tucano show STEP` has some")
+        raise InputError(f"no prompt of the dataset has an id like {beginning!r}; `tucano show STEP` lists some")
     if len(found) > 1:
         raise InputError(f"{len(found)} prompts of the dataset begin with the id {beginning!r}; give more of it")
     return found[0]
