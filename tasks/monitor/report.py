@@ -81,9 +81,9 @@ def headline(page: Page) -> str:
 def promise_sentence(drift: Mapping[str, Any]) -> str:
     """State what an absence of drift means, given `drift` of `drift.json`."""
     if not drift["by_form"]:
-        return worded("it answers as well as its evaluation promised")
+        return worded("nothing is shown to be worse than its evaluation promised")
     return worded(
-        "nothing is worse than at its evaluation; of {tasks} only the form is known", tasks=", ".join(drift["by_form"])
+        "nothing is shown to be worse than at its evaluation; of {tasks} only the form is known", tasks=", ".join(drift["by_form"])
     )
 
 

@@ -119,7 +119,7 @@ def test_a_champion_that_answers_as_before_has_no_drift(tmp_path: Path) -> None:
     assert found["logs"]["answers"] == 480
     text = (looked.folder / REPORT_TEXT).read_text(encoding="utf-8")
     # Nothing here was scored with a reference: that the answers are right is not said.
-    assert "nothing is worse than at its evaluation; of push only the form is known" in text
+    assert "nothing is shown to be worse than at its evaluation; of push only the form is known" in text
     assert text.count("wrong answers of the right form are not detected") == 1
     assert "answers as well" not in text
     assert "| push | form as before | form |" in text
