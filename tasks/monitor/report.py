@@ -83,7 +83,8 @@ def promise_sentence(drift: Mapping[str, Any]) -> str:
     if not drift["by_form"]:
         return worded("nothing is shown to be worse than its evaluation promised")
     return worded(
-        "nothing is shown to be worse than at its evaluation; of {tasks} only the form is known", tasks=", ".join(drift["by_form"])
+        "nothing is shown to be worse than at its evaluation; of {tasks} only the form is known",
+        tasks=", ".join(drift["by_form"]),
     )
 
 
