@@ -12,6 +12,7 @@ from flows.runtime.console import say, show
 from flows.runtime.logs_to_monitor import logs_to_monitor
 from flows.runtime.session import BYTES_NEEDED, has_server, session
 from flows.runtime.stores import open_store
+from schemas.config.config import Config
 from schemas.tables.log_file import log_files, require_rows
 
 if TYPE_CHECKING:
@@ -50,18 +51,18 @@ def monitor(
 
         # It schedules nothing, so that it starts no server of its own.
         monitored = (flow if has_server() else flow.fn)(config, given)
-    _show(monitored, report, as_json=as_json)
+    _show(monitored, report, config, as_json=as_json)
     if monitored.reasons:
         raise typer.Exit(3)
 
 
-def _show(monitored: "Monitored", report: Path | None, *, as_json: bool) -> None:
+def _show(monitored: "Monitored", report: Path | None, config: Config, *, as_json: bool) -> None:
     # Its statistics take seconds to import, which the flow has done by now.
     from flows.cli.tables.monitor import print_monitoring  # noqa: PLC0415
     from tasks.monitor.report import REPORT_PAGE  # noqa: PLC0415
     from tasks.monitor.stage import last_days  # noqa: PLC0415
 
-    print_monitoring(monitored, last_days(monitored.stage.path))
+    print_monitoring(monitored, last_days(monitored.stage.path), config)
     folder = monitored.stage.path
     if report is not None:
         _copy(folder, report)
