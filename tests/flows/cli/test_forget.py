@@ -79,6 +79,14 @@ def test_versions_are_not_removed_with_nothing_in_their_place_unless_asked(world
     assert not (world.root.parent / "forgetting").exists()
 
 
+def test_a_running_gateway_is_refused_before_anything_is_begun(world: World) -> None:
+    root = world.root.parent
+    (root / "logs").mkdir(exist_ok=True)
+    with FileLock(root / "logs" / ".lock"):
+        refuses(tucano(root, ANA, "--apply", "--remove-only"), 2, "a gateway writes to the logs")
+    assert not (root / "forgetting").exists()
+
+
 def test_during_a_training_it_is_refused(world: World) -> None:
     with FileLock(world.root.parent / LOCK_FILE):
         refuses(tucano(world.root.parent, ANA, "--apply"), 2, "another tucano is at work in the state folder")
