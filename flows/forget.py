@@ -1,5 +1,6 @@
 """Forgetting of a person: planned as a whole, then done step by step; interrupted, it goes on where it was."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,7 +10,7 @@ from typing import Any, Final
 from flows.retrain import retrain
 from flows.runtime.console import say
 from flows.stages.forget import look, old_data, plan, refuse_removal_alone, replace_data, replaced_by, to_do
-from flows.stages.forget_logs import clean_logs
+from flows.stages.forget_logs import clean_logs, refuse_running_gateway
 from flows.stages.removal import made_again, mark_removed, prove_gone, remove
 from flows.stages.rewind import rewind
 from schemas.config.config import Config
@@ -61,6 +62,7 @@ def forget(config: Config, identifier: str, kind: AskedKind | None = None, *, re
             if (earlier := report_of(root, subject)) is not None:
                 return Forgotten(earlier, {}, done_before=True)
             raise
+        refuse_running_gateway(config)
         state = plan(config, found, subject)
         if not remove_only:
             refuse_removal_alone(config, state)
@@ -74,17 +76,26 @@ def forget(config: Config, identifier: str, kind: AskedKind | None = None, *, re
         if name not in state.done:
             say(f"forget: {name}")
             state = step(config, state, identifier, kind)
-            state = journal.write(state.model_copy(update={"done": (*state.done, name)}))
+            missed = state.missed.get(name, ())
+            state = journal.write(state if missed else state.model_copy(update={"done": (*state.done, name)}))
+            if missed and name == "logs":
+                # What finds their lines is among what the next steps remove.
+                raise InputError(
+                    f"{'; '.join(missed)}: nothing but logs was changed yet; see to it, and give the same command again"
+                )
     document = as_report(state, to_do(config, versions_removed(state)), datetime.now(UTC))
     file = write_report(root, document, signer)
-    journal.end()
+    if not any(state.missed.values()):
+        journal.end()
     return Forgotten(file, document)
 
 
 def _logs(config: Config, state: Forgetting, identifier: str, kind: AskedKind | None) -> Forgetting:
     found = look(config, identifier, kind)
     lines, unreached = clean_logs(config, found.person, found.traces, bytes.fromhex(state.secret))
-    return state.model_copy(update={"log_lines": lines, "unreached": (*state.unreached, *unreached)})
+    counted = Counter(state.log_lines)
+    counted.update(lines)
+    return state.model_copy(update={"log_lines": dict(counted), "missed": {**state.missed, "logs": unreached}})
 
 
 def _models(config: Config, state: Forgetting, identifier: str, kind: AskedKind | None) -> Forgetting:

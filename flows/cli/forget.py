@@ -1,5 +1,6 @@
 """Command `tucano forget`: take a person out of data and models, and prove it."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -70,8 +71,8 @@ def _apply(config: Config, identifier: str, kind: AskedKind | None, *, remove_on
 
         done = forget_person(config, identifier, kind, remove_only=remove_only)
     if done.done_before:
-        show(f"this was done before, and nothing is left to do; the report is {done.report}")
         document: dict[str, Any] = read_signed(done.report)
+        _say_done_before(done.report, document)
     else:
         document = done.document
         print_report(document)
@@ -81,6 +82,13 @@ def _apply(config: Config, identifier: str, kind: AskedKind | None, *, remove_on
         raise GateRefused(
             f"{len(document['not_reached'])} places were not reached, which {done.report} names; see to them by hand"
         )
+
+
+def _say_done_before(report: Path, document: Mapping[str, Any]) -> None:
+    if missed := document["not_reached"]:
+        show(f"this was done before, but for {len(missed)} places that {report} names; --apply tries what can be tried")
+    else:
+        show(f"this was done before, and nothing is left to do; the report is {report}")
 
 
 def _plan(config: Config, identifier: str, kind: AskedKind | None, *, as_json: bool) -> None:
@@ -97,7 +105,7 @@ def _plan(config: Config, identifier: str, kind: AskedKind | None, *, as_json: b
         )
         if earlier is None:
             raise
-        show(f"this was done before, and nothing is left to do; the report is {earlier}")
+        _say_done_before(earlier, read_signed(earlier))
         document = {"report": str(earlier)}
     else:
         print_plan(document)

@@ -36,15 +36,21 @@ def clean_logs(config: Config, person: Person, traces: Traces, secret: bytes) ->
     root = config.state.root
     lines: dict[str, int] = {}
     unreached: list[str] = []
-    for folder in (served_logs(config), root / SERVED_PROMPTS_FOLDER):
-        if folder.is_dir():
-            try:
-                with _alone(folder):
-                    lines[folder.name] = remove_lines(folder, traces)
-            except InputError as error:
-                unreached.append(f"{error}; what it has of this person is still there")
+    for folder in _logs_of(config):
+        try:
+            with _alone(folder):
+                lines[folder.name], unread = remove_lines(folder, traces)
+            unreached += unread
+        except InputError as error:
+            unreached.append(str(error))
     for folder in sorted((root / SCORES_FOLDER).glob("*/")):
-        lines[SCORES_FOLDER] = lines.get(SCORES_FOLDER, 0) + _clean_sheet(files_of(folder), person, traces, secret)
+        try:
+            count, unread = _clean_sheet(files_of(folder), person, traces, secret)
+        except (OSError, InputError) as error:
+            unreached.append(f"the sheet of {folder} could not be cleaned ({error})")
+        else:
+            lines[SCORES_FOLDER] = lines.get(SCORES_FOLDER, 0) + count
+            unreached += unread
     try:
         removal = Removal(*mlflow_store(config.state), EXPERIMENT)
         lines["traces"] = removal.traces(traces.are_in_json)
@@ -53,6 +59,22 @@ def clean_logs(config: Config, person: Person, traces: Traces, secret: bytes) ->
     # What a paraphrasing model answered is asked for again where it is wanted.
     shutil.rmtree(root / ANSWERS_FOLDER, ignore_errors=True)
     return lines, tuple(unreached)
+
+
+def refuse_running_gateway(config: Config) -> None:
+    """Refuse to begin while a gateway writes to the logs.
+
+    Raises:
+        InputError: One does.
+    """
+    for folder in _logs_of(config):
+        with _alone(folder):
+            pass
+
+
+def _logs_of(config: Config) -> list[Path]:
+    folders = (served_logs(config), config.state.root / SERVED_PROMPTS_FOLDER)
+    return [folder for folder in folders if folder.is_dir()]
 
 
 @contextmanager
@@ -72,14 +94,14 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def _clean_sheet(files: AuditFiles, person: Person, traces: Traces, secret: bytes) -> int:
+def _clean_sheet(files: AuditFiles, person: Person, traces: Traces, secret: bytes) -> tuple[int, tuple[str, ...]]:
     if not files.sheet.is_file():
-        return 0
+        return 0, ()
     rows = read_rows(files.sheet)
     kept = [row for row in rows if row["prompt_id"] not in person.prompts]
     if len(kept) < len(rows):
         write_rows(files.sheet, kept)
-    lines = len(rows) - len(kept) + remove_lines(files.rollouts.parent, traces)
+    lines, unread = remove_lines(files.rollouts.parent, traces)
     if files.store.is_dir():
         write_store(anonymous(read_store(files.store), person, secret), files.store)
-    return lines
+    return len(rows) - len(kept) + lines, unread

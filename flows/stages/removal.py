@@ -61,7 +61,15 @@ def remove(config: Config, state: Forgetting) -> Forgetting:
     for record in read_inventory(artifacts_folder(config)).records.values():
         store.relink(record.sha256, state.replaced)
     _empty_work(config)
-    return state.model_copy(update={"unreached": tuple(dict.fromkeys((*state.unreached, *unreached)))})
+    runs = len(state.removed_runs)
+    by_hand = f"{runs} runs are marked as deleted on the MLflow server, whose `mlflow gc` removes their files"
+    on_server = mlflow_store(config.state)[1] is None
+    return state.model_copy(
+        update={
+            "unreached": tuple(dict.fromkeys((*state.unreached, *([by_hand] if on_server else [])))),
+            "missed": {**state.missed, "remove": tuple(unreached)},
+        }
+    )
 
 
 def prove_gone(config: Config, state: Forgetting) -> tuple[str, ...]:
@@ -87,11 +95,6 @@ def _remove_from_mlflow(config: Config, state: Forgetting) -> None:
     removal.versions(name, [version.version for version in registry.versions(name) if version.policy in state.removed])
     removal.models(state.removed)
     removal.runs(state.removed_runs)
-    if folder is None:
-        raise InputError(
-            f"{len(state.removed_runs)} runs are marked as deleted on the MLflow server, whose `mlflow gc` removes "
-            "their files"
-        )
 
 
 def _empty_work(config: Config) -> None:

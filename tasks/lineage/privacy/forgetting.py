@@ -22,6 +22,8 @@ from tasks.lineage.store.inventory import Inventory
 JOURNAL_FOLDER: Final = "forgetting"
 """Of the state folder: what is under way."""
 SECRET_BYTES: Final = 32
+DECIDED: Final = "decide"
+"""Last step."""
 
 
 class Retraced(BaseModel):
@@ -85,6 +87,8 @@ class Forgetting(BaseModel):
     retraced: tuple[Retraced, ...] = ()
     unreached: tuple[str, ...] = ()
     """Sentences on what could not be reached."""
+    missed: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """By step, sentences on what it could not reach now, and tries again."""
     left: tuple[str, ...] = ()
     """Sentences on what had their ids after the removal, or could not be read again."""
     verdict: str | None = None
@@ -119,7 +123,9 @@ class Journal:
         Raises:
             InputError: Another journal has not come to its end.
         """
-        others = sorted(file.name for file in self._file.parent.glob("*.json") if file != self._file)
+        others = sorted(
+            file.name for file in self._file.parent.glob("*.json") if file != self._file and not _is_decided(file)
+        )
         if others:
             raise InputError(
                 f"another person's forgetting was interrupted ({self._file.parent / others[0]}); give that person's ID "
@@ -143,6 +149,14 @@ class Journal:
         self._file.unlink(missing_ok=True)
         with suppress(OSError):  # Others may be under way.
             self._file.parent.rmdir()
+
+
+def _is_decided(journal: Path) -> bool:
+    """Return whether a forgetting came to its end but for places that it tries again: it brings nobody back."""
+    try:
+        return DECIDED in Forgetting.model_validate_json(journal.read_bytes()).done
+    except (OSError, ValidationError):
+        return False
 
 
 def planned(inventory: Inventory, found: Reached, subject: str, config_digest: str) -> Forgetting:

@@ -89,27 +89,28 @@ def traces_of(inventory: Inventory, person: Person) -> Traces:
     return Traces(frozenset(texts), tuple(sorted(long)), tuple(sorted(long_ids)), short)
 
 
-def remove_lines(folder: Path, traces: Traces) -> int:
-    """Take a person's lines, and the feedback on them, out of a folder of logs; return their number.
+def remove_lines(folder: Path, traces: Traces) -> tuple[int, tuple[str, ...]]:
+    """Take a person's lines, and the feedback on them, out of a folder of logs.
 
     Nobody may write there meanwhile. A file is replaced as a whole, or not at all.
 
-    Raises:
-        InputError: A file cannot be read or written.
+    Returns:
+        The number of lines, and a sentence on each file that cannot be read or written; the others are done.
     """
     if not folder.is_dir():
-        return 0
+        return 0, ()
     requests: set[str] = set()
     removed = 0
-    try:
-        for file in sorted(folder.iterdir()):
-            if file.suffix in KINDS and not file.name.startswith("."):
-                removed += _of_parquet(file, traces) if file.suffix == ".parquet" else _of_lines(file, traces, requests)
-        for file in sorted((folder / FEEDBACK_FOLDER).glob(f"[!.]*{FEEDBACK_SUFFIX}")):
-            removed += _of_lines(file, traces, requests)
-    except OSError as error:
-        raise InputError(f"the log {error.filename} cannot be read or written ({error.strerror})") from None
-    return removed
+    unreached: list[str] = []
+    logs = [file for file in sorted(folder.iterdir()) if file.suffix in KINDS and not file.name.startswith(".")]
+    for file in (*logs, *sorted((folder / FEEDBACK_FOLDER).glob(f"[!.]*{FEEDBACK_SUFFIX}"))):
+        try:
+            removed += _of_parquet(file, traces) if file.suffix == ".parquet" else _of_lines(file, traces, requests)
+        except OSError as error:
+            unreached.append(f"the log {file} cannot be read or written ({error.strerror})")
+        except InputError as error:
+            unreached.append(str(error))
+    return removed, tuple(unreached)
 
 
 def _of_lines(file: Path, traces: Traces, requests: set[str]) -> int:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,6 +33,7 @@ STORE_PROOF: Final = (
 
 def as_report(state: Forgetting, to_do: Iterable[str], now: datetime) -> dict[str, Any]:
     """Return the report of a forgetting that came to its end, unsigned."""
+    missed = chain.from_iterable(state.missed.values())
     return {
         "format": FORMAT,
         "subject": state.subject,
@@ -50,7 +52,7 @@ def as_report(state: Forgetting, to_do: Iterable[str], now: datetime) -> dict[st
         "trained_again": [each.model_dump() for each in state.retraced],
         "verdict": state.verdict,
         "proof": [*([] if state.left else [ROWS_PROOF]), WEIGHTS_PROOF, STORE_PROOF],
-        "not_reached": list(dict.fromkeys((*state.unreached, *state.left))),
+        "not_reached": list(dict.fromkeys((*state.unreached, *missed, *state.left))),
         "to_do": list(to_do),
     }
 

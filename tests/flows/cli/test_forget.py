@@ -28,12 +28,15 @@ def refuses(ended: Ended, code: int, sentence: str) -> None:
     assert "Traceback" not in ended.stderr
 
 
-def reported(root: Path, identifier: str) -> Path:
+def reported(root: Path, identifier: str, *not_reached: str) -> Path:
     signer = Signer(root)
-    subject = signer.subject(identifier)
-    return write_report(
-        root, {"format": FORMAT, "subject": subject, "finished_at": "2026-11-27T12:00:00+00:00"}, signer
-    )
+    document = {
+        "format": FORMAT,
+        "subject": signer.subject(identifier),
+        "finished_at": "2026-11-27T12:00:00+00:00",
+        "not_reached": list(not_reached),
+    }
+    return write_report(root, document, signer)
 
 
 def test_what_would_be_done_is_said_and_nothing_changes(world: World) -> None:
@@ -79,6 +82,14 @@ def test_versions_are_not_removed_with_nothing_in_their_place_unless_asked(world
     assert not (world.root.parent / "forgetting").exists()
 
 
+def test_a_running_gateway_is_refused_before_anything_is_begun(world: World) -> None:
+    root = world.root.parent
+    (root / "logs").mkdir(exist_ok=True)
+    with FileLock(root / "logs" / ".lock"):
+        refuses(tucano(root, ANA, "--apply", "--remove-only"), 2, "a gateway writes to the logs")
+    assert not (root / "forgetting").exists()
+
+
 def test_during_a_training_it_is_refused(world: World) -> None:
     with FileLock(world.root.parent / LOCK_FILE):
         refuses(tucano(world.root.parent, ANA, "--apply"), 2, "another tucano is at work in the state folder")
@@ -92,6 +103,15 @@ def test_a_second_time_there_is_nothing_to_do(world: World) -> None:
     assert "nothing is left to do" in ended.stderr
     assert json.loads(ended.stdout) == {"report": str(report)}
     refuses(tucano(root, "nobody"), 2, "no table of the")
+
+
+def test_a_second_time_what_was_not_reached_is_no_nothing(world: World) -> None:
+    root = world.root.parent
+    reported(root, "forgotten in part", "the mirror")
+    ended = tucano(root, "forgotten in part")
+    assert ended.returncode == 0, ended.stderr
+    assert "but for 1 places" in ended.stderr
+    assert "nothing is left" not in ended.stderr
 
 
 def test_a_report_is_verified_and_an_altered_one_refused(world: World, tmp_path: Path) -> None:

@@ -58,6 +58,11 @@ def test_nobody_is_forgotten_while_another_is(world: World, tmp_path: Path) -> N
         Journal(tmp_path, "other").require_no_other()
 
 
+def test_who_is_forgotten_but_for_places_that_are_tried_again_hinders_nobody(world: World, tmp_path: Path) -> None:
+    Journal(tmp_path, "subject").write(plan(world).model_copy(update={"done": ("logs", "decide")}))
+    Journal(tmp_path, "other").require_no_other()
+
+
 def test_a_damaged_journal_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "forgetting").mkdir()
     (tmp_path / "forgetting" / "subject.json").write_text("{", encoding="utf-8")

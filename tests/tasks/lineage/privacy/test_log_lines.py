@@ -6,7 +6,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from schemas.errors import InputError
 from schemas.tables.person import Person
 from tasks.lineage.privacy.log_lines import Traces, holds_them, remove_lines, traces_of
 from tasks.lineage.store.inventory import read_inventory
@@ -45,7 +44,7 @@ def requests(file: Path) -> list[str]:
 
 
 def test_lines_are_found_by_prompt_by_words_by_id_and_where_they_were_cut_off(logs: Path) -> None:
-    assert remove_lines(logs, TRACES) == 7
+    assert remove_lines(logs, TRACES) == (7, ())
     assert requests(logs / "2026-11-27.jsonl") == ["2", "7"]
     assert requests(logs / "feedback" / "2026-11-27.jsonl") == ["2"]
     assert (logs / "2026-11-27.jsonl").stat().st_mode & 0o777 == 0o600
@@ -71,7 +70,7 @@ def test_an_id_is_found_as_a_whole_and_not_within_another(said: str, found: bool
 
 def test_an_id_after_a_line_break_is_found_in_a_line_that_was_cut_off(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"prompt": "pedido\\n10012002 foi\n', encoding="utf-8")
-    assert remove_lines(tmp_path, Traces(frozenset(), (), ("10012002",))) == 1
+    assert remove_lines(tmp_path, Traces(frozenset(), (), ("10012002",))) == (1, ())
 
 
 def test_a_short_id_is_not_looked_for_and_its_kind_is_named(tmp_path: Path) -> None:
@@ -86,7 +85,7 @@ def test_a_short_id_is_not_looked_for_and_its_kind_is_named(tmp_path: Path) -> N
 def test_a_second_time_there_is_nothing_to_take_out(logs: Path) -> None:
     remove_lines(logs, TRACES)
     before = (logs / "2026-11-27.jsonl").read_bytes()
-    assert remove_lines(logs, TRACES) == 0
+    assert remove_lines(logs, TRACES) == (0, ())
     assert (logs / "2026-11-27.jsonl").read_bytes() == before
 
 
@@ -94,16 +93,15 @@ def test_tables_are_searched_too(tmp_path: Path) -> None:
     table = pl.DataFrame({"prompt": ["Classifique: ruim", "Outra"], "completion": ["a", WORDS.upper()]})
     table.vstack(pl.DataFrame({"prompt": ["Boa"], "completion": ["b"]})).write_parquet(tmp_path / "answers.parquet")
     assert holds_them(tmp_path / "answers.parquet", TRACES)
-    assert remove_lines(tmp_path, TRACES) == 2
+    assert remove_lines(tmp_path, TRACES) == (2, ())
     assert pl.read_parquet(tmp_path / "answers.parquet")["prompt"].to_list() == ["Boa"]
     assert not holds_them(tmp_path / "answers.parquet", TRACES)
 
 
-def test_a_log_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_read_is_named_and_the_others_are_cleaned(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"no table")
-    with pytest.raises(InputError, match=r"a\.parquet cannot be read"):
-        remove_lines(tmp_path, TRACES)
-    (tmp_path / "a.parquet").unlink()
-    (tmp_path / "a.jsonl").mkdir()
-    with pytest.raises(InputError, match=r"a\.jsonl cannot be read"):
-        remove_lines(tmp_path, TRACES)
+    (tmp_path / "b.jsonl").mkdir()
+    (tmp_path / "c.jsonl").write_text(LINES[0] + "\n", encoding="utf-8")
+    removed, unreached = remove_lines(tmp_path, TRACES)
+    assert removed == 1
+    assert ["a.parquet cannot be read" in unreached[0], "b.jsonl cannot be read" in unreached[1]] == [True, True]
