@@ -191,7 +191,7 @@ def test_rows_that_cannot_be_compared_are_named(
         (b'{"prompt_id": "' + b"a" * 5_000_000, "line 1: "),
         (b"[" * 100_000, "line 1: "),
         (b"{}\n", "line 1: prompt_id is missing"),
-        (b"prompt_id,score\na,0.5\n", "line 1: "),
+        (b"prompt_id,score\na,0.5\n", "line 1 and 1 more: "),
     ],
 )
 def test_a_file_of_something_else_is_reported_in_a_sentence(tmp_path: Path, content: bytes, sentence: str) -> None:
