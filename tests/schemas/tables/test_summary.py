@@ -62,6 +62,8 @@ DATASET_TEXT = """\
     "simulated": 155
   },
   "without_reference": {},
+  "references_by_people": {},
+  "references_left_out": 0,
   "general": {
     "name": "instruções",
     "licence": "CC0-1.0",
