@@ -19,22 +19,11 @@ from typing import Any, Final
 
 import pytest
 
+from benchmarks.completions.browser import NAMES, OPTIONS
+
 SIZES: Final[Mapping[int, int]] = {1280: 1000, 390: 844}
 """Heights of the windows by their widths, in pixels."""
 _SECONDS: Final = 120
-_NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
-_OPTIONS: Final = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-    "--window-size=1300,1000",
-)
 _AROUND: Final = """<!doctype html>
 <meta charset="utf-8">
 <!-- One above the other, since frames out of the window are not rendered. -->
@@ -125,7 +114,7 @@ class Browser:
             By page and width what is seen.
         """
         asked = {"pages": list(pages), "selectors": list(selectors), "sizes": SIZES}
-        command = [self.program, *_OPTIONS, f"--user-data-dir={self.profile}", "--dump-dom"]
+        command = [self.program, *OPTIONS, f"--user-data-dir={self.profile}", "--dump-dom"]
         with _served(folder, _AROUND.replace("ASKED", json.dumps(asked))) as (address, found):
             subprocess.run([*command, address], check=True, capture_output=True, timeout=_SECONDS)
             measured: list[dict[str, Any]] = found.get_nowait()
@@ -135,9 +124,9 @@ class Browser:
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Browser:
     """Give the machine's Chromium."""
-    program = next(filter(None, map(shutil.which, _NAMES)), None)
+    program = next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:
-        pytest.skip(f"none of {', '.join(_NAMES)} is on PATH")
+        pytest.skip(f"none of {', '.join(NAMES)} is on PATH")
     return Browser(program, tmp_path_factory.mktemp("browser"))
 
 

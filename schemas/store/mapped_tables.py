@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
+from schemas.references import ExtractionFields
 from schemas.tasks import TaskName
 
 TableName = Literal[
@@ -88,21 +89,7 @@ MAPPED_TABLES: Final[Mapping[TableName, MappedTable]] = {
     ),
     "sellers": MappedTable(("seller_id",), ("seller_zip_code_prefix", "seller_city", "seller_state")),
     "category_translation": MappedTable(("product_category_name",), ("product_category_name_english",)),
-    "review_causes": MappedTable(
-        (
-            "review_id",
-            "sentiment",
-            "sentiment_score",
-            "churn_risk",
-            "delivery_issue",
-            "product_issue",
-            "seller_issue",
-            "main_complaint",
-            "complaint_category",
-            "repeat_intent",
-            "would_recommend",
-        )
-    ),
+    "review_causes": MappedTable(("review_id", *ExtractionFields.model_fields)),
     "customer_hazards": MappedTable(("customer_unique_id", "churned"), ("hazard",)),
 }
 """The columns of each table, by its name in `schemas.store.store.Store`."""

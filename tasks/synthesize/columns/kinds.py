@@ -8,6 +8,7 @@ import polars as pl
 from schemas.store.mapped_tables import QUANTITY
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import fold
+from tasks.synthesize.own.identities import FULL_NAME
 
 LOOKED_AT: Final = 2_000
 """Cells of a column that are looked at."""
@@ -33,7 +34,6 @@ _PATTERNS: Final[Mapping[str, str]] = {
     "prefixes of postcodes": r"^\d{4,5}$",
     "texts": r"\p{L}{2,}\s+\S*\p{L}{2,}",
 }
-_NAME: Final = r"^\p{L}[\p{L}'.-]*(?: \p{L}[\p{L}'.-]*)+$"
 _CODE: Final = r"^(?:[\w-]*\d[\w-]*|[0-9a-fA-F]{16,})$"
 _IDS: Final = "ids"
 _EXPECTED: Final[Mapping[str, str]] = {
@@ -77,7 +77,7 @@ def looks_like(cells: pl.Series, kind: str) -> bool:
         return False
     if kind == _IDS:
         # Two people may have one name, and a name is nobody's id.
-        return _share(some, _NAME) < 0.5 and _share(some, _PATTERNS["texts"]) < 0.5
+        return _share(some, FULL_NAME) < 0.5 and _share(some, _PATTERNS["texts"]) < 0.5
     # Some reviews are one word.
     needed = ENOUGH if kind != "texts" else 0.6
     return _share(some, _PATTERNS[kind]) >= needed

@@ -33,7 +33,8 @@ KINDS: Final[Mapping[str, str]] = {
 }
 """Kind of an identity by its column: all columns of a kind are replaced, or none, so that they still join."""
 OF_PEOPLE: Final = ("customer", "seller")
-_NAME: Final = r"^\p{L}[\p{L}'.-]*(?: \p{L}[\p{L}'.-]*)+$"
+FULL_NAME: Final = r"^\p{L}[\p{L}'.-]*(?: \p{L}[\p{L}'.-]*)+$"
+"""Two words or more without digits, as people are called."""
 _HAS_LETTERS: Final = re.compile(r"[^\W\d_]|@")
 _PUNCTUATION: Final = re.compile(r"[\W_]+")
 MOST_NAMES: Final = 0.5
@@ -98,7 +99,7 @@ def personal_kinds(columns: Iterable[tuple[str, str, pl.Series]], is_personal: I
     for name, place, values in columns:
         kind = KINDS[name]
         known = values.drop_nulls().unique(maintain_order=True)
-        if kind == "customer" and known.len() and known.str.contains(_NAME).sum() >= MOST_NAMES * known.len():
+        if kind == "customer" and known.len() and known.str.contains(FULL_NAME).sum() >= MOST_NAMES * known.len():
             raise InputError(
                 f"{place} is mapped to {name} and has names of people or places, and two may have the same; map the "
                 "column of an id, an e-mail or a CPF instead, or none: then each order is of a person of its own"
