@@ -27,19 +27,14 @@ LONGEST_COMPLAINT: Final = 100
 class ReferencesApp(RaterApp):
     """The terminal's screen while a person gives references, and the actions of the keys."""
 
-    CSS = """
-    Screen { background: ansi_default; color: ansi_default; }
-    #top, #writing, Static { height: 1; }
-    Pane > Static { height: auto; }
-    #top Static { width: 1fr; }
-    #top Static, #question { text-style: bold; text-wrap: nowrap; text-overflow: ellipsis; }
-    ProgressBar, Bar { width: 20; }
-    Bar > .bar--bar, Bar > .bar--complete { color: ansi_cyan; background: ansi_bright_black; }
-    #status { color: ansi_green; }
+    CSS = (
+        RaterApp.CSS
+        + """
+    #question { text-style: bold; text-wrap: nowrap; text-overflow: ellipsis; }
     #choices { height: auto; }
     #label { width: 9; color: ansi_magenta; }
-    Note { width: 1fr; background: ansi_default; }
     """
+    )
 
     def __init__(self, session: ReferenceSession) -> None:
         """Show a person's progress."""

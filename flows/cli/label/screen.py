@@ -51,24 +51,19 @@ _LINES_ROUND_THE_BODY: Final = 4
 class LabelApp(RaterApp):
     """The terminal's screen during scoring, and the actions of the keys."""
 
-    CSS = """
-    Screen { background: ansi_default; color: ansi_default; }
-    #top, #bottom, Static { height: 1; }
-    Pane > Static { height: auto; }
-    #top Static { width: 1fr; text-style: bold; }
-    #top Static, #bottom Static { text-wrap: nowrap; text-overflow: ellipsis; }
-    ProgressBar, Bar { width: 20; }
-    Bar > .bar--bar, Bar > .bar--complete { color: ansi_cyan; background: ansi_bright_black; }
+    CSS = (
+        RaterApp.CSS
+        + """
+    #bottom Static { text-wrap: nowrap; text-overflow: ellipsis; }
     #body { height: 1fr; layers: texts over; }
     #body.beside { layout: horizontal; }
     #prompt { height: auto; }
     #body.beside > #prompt { height: 1fr; }
     #rubric { layer: over; display: none; }
-    #status { color: ansi_green; }
     #status.note, #bottom > #label { color: ansi_magenta; }
     #label { width: 11; }
-    Note { width: 1fr; background: ansi_default; }
     """
+    )
 
     def __init__(self, labelling: Labelling) -> None:
         """Show a rater's progress through a sheet."""

@@ -14,6 +14,16 @@ from schemas.errors import InputError
 class RaterApp(App[None], inherit_bindings=False):
     """A screen that says how it ended."""
 
+    CSS = """
+    Screen { background: ansi_default; color: ansi_default; }
+    #top, #bottom, #writing, Static { height: 1; }
+    Pane > Static { height: auto; }
+    #top Static { width: 1fr; text-style: bold; text-wrap: nowrap; text-overflow: ellipsis; }
+    ProgressBar, Bar { width: 20; }
+    Bar > .bar--bar, Bar > .bar--complete { color: ansi_cyan; background: ansi_bright_black; }
+    #status { color: ansi_green; }
+    Note { width: 1fr; background: ansi_default; }
+    """
     ENABLE_COMMAND_PALETTE = False
     interrupted = False
     """Whether Ctrl-C or a signal ended it."""
