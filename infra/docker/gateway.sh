@@ -55,13 +55,10 @@ gateway=$!
 trap 'kill -TERM "$gateway" 2>/dev/null || true' TERM INT
 keep_copying &
 copying=$!
+# A signal ends a wait, and the gateway answers what it was asked before: the last wait gives the gateway's own code.
+while kill -0 "$gateway" 2>/dev/null; do wait "$gateway" || true; done
 code=0
 wait "$gateway" || code=$?
-# A signal ends the first wait, and the gateway answers what it was asked before.
-if kill -0 "$gateway" 2>/dev/null; then
-    code=0
-    wait "$gateway" || code=$?
-fi
 kill "$copying"
 copy || { echo "the last lines of the log could not be copied to $GATEWAY_LOGS, and are lost" >&2; exit 1; }
 exit "$code"

@@ -240,6 +240,24 @@ def test_where_no_disk_lasts_the_log_is_in_the_bucket_before_the_container_ends(
 
 @needs_curl
 @pytest.mark.integration
+def test_a_gateway_that_ends_before_its_container_looks_gives_its_own_code(cloud: Cloud) -> None:
+    """Once the container ended with 143: the code of its wait, which a signal broke off."""
+    variables = with_command(cloud, "tucano", ANSWERS)
+    with storage_server(bucket="serving") as service:
+        variables |= {"GATEWAY_LOGS": "gs://serving/logs", "GATEWAY_STORAGE_URL": service.url}
+        # Bash takes a function of this name for its own command: the gateway has ended when the trap returns.
+        variables["BASH_FUNC_kill%%"] = '() { builtin kill "$@" && sleep 0.5; }'
+        process = start("gateway.sh", variables=variables)
+        log_file = Path(variables["GATEWAY_STATE"]) / "logs" / "2026-11-27.jsonl"
+        while not log_file.exists():
+            assert process.poll() is None, finish(process)
+        process.terminate()
+        code, _, log = finish(process)
+    assert code == 0, log
+
+
+@needs_curl
+@pytest.mark.integration
 def test_a_log_that_cannot_be_copied_is_tried_again_and_in_the_end_said_to_be_lost(cloud: Cloud) -> None:
     variables = with_command(cloud, "tucano", ANSWERS)
     variables |= {"GATEWAY_LOGS": "gs://nowhere/logs", "GATEWAY_SECONDS_BETWEEN_COPIES": "0.1"}
