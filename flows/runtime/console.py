@@ -34,11 +34,11 @@ def captured() -> Iterator[list[str]]:
     finally:
         _CAPTURED.reset(token)
         for line in lines:
-            say(line)
+            _line(line)
 
 
 def be_quiet() -> None:
-    """Print from now on only what `show` and `print_table` are given: results and errors."""
+    """Print from now on only results, errors and warnings: what `show`, `print_table` and `warn` are given."""
     global _quiet  # noqa: PLW0603 - one terminal, set once by the command
     _quiet = True
 
@@ -50,12 +50,25 @@ def show(text: str) -> None:
 
 def say(text: str) -> None:
     """Print one line about what is under way to the terminal."""
-    if _quiet:
-        return
+    if not _quiet:
+        _line(text)
+
+
+def warn(text: str, of: str | None = None) -> None:
+    """Print one line of warning to the terminal, where nothing but results is printed too.
+
+    Args:
+        text: What is amiss, and what follows from it.
+        of: What it is about, such as a stage.
+    """
+    _line(f"warning: {text}" if of is None else f"{of}: warning: {text}")
+
+
+def _line(text: str) -> None:
     if (lines := _CAPTURED.get()) is not None:
         lines.append(text)
-        return
-    show(text)
+    else:
+        show(text)
 
 
 @contextmanager

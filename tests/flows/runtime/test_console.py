@@ -56,6 +56,25 @@ def test_quiet_leaves_results_and_no_progress(
     assert capsys.readouterr().err.split("\n") == ["a result", ""]
 
 
+def test_quiet_leaves_warnings_those_of_a_captured_block_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were progress once, and who asked for less of that never heard that a step of the run was left out."""
+    monkeypatch.setattr(console, "_quiet", True)
+    console.warn("the mirror cannot be read")
+    with console.captured() as lines:
+        console.say("under way")
+        console.warn("it has one task", "curate")
+        assert lines == ["curate: warning: it has one task"]
+    with console.captured() as lines:
+        console.warn("dropped")
+        lines.clear()
+    assert capsys.readouterr().err.splitlines() == [
+        "warning: the mirror cannot be read",
+        "curate: warning: it has one task",
+    ]
+
+
 def test_what_takes_under_two_seconds_prints_no_progress(clock: Clock, said: list[str]) -> None:
     with console.stage_progress("curate") as report:
         for done in range(10):
