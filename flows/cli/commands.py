@@ -7,7 +7,7 @@ from typing import Any, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from flows.cli.options import LOOKED
+from flows.cli.options import LOOKED, Quiet
 from flows.runtime.signals import interruptible
 
 COMMANDS: Final[Mapping[str, str]] = {
@@ -124,12 +124,14 @@ def load(name: str) -> Any:
 
 
 def polish(command: Any, path: str) -> Any:
-    """Give a command and those in it their example, and leave out of its help that a flag is a truth value.
+    """Give a command and those in it --quiet and their example; its help leaves out that a flag is a truth value.
 
     Args:
         command: Typer's command.
         path: How it is called, such as `audit label`.
     """
+    if path != ROOT:
+        command.params.append(_quiet())
     command.epilog = f"Example: {EXAMPLES[path]}" if path in EXAMPLES else None
     for option in (*command.params, command.get_help_option(typer.Context(command, help_option_names=HELP_OPTIONS))):
         if getattr(option, "is_flag", False):
@@ -138,3 +140,14 @@ def polish(command: Any, path: str) -> Any:
         if path != ROOT:
             polish(inner, f"{path} {name}")
     return command
+
+
+def _quiet() -> Any:
+    """Return the option `--quiet`, which a command takes after its name as `tucano` takes it before."""
+    only = typer.Typer(add_completion=False)
+
+    @only.command()
+    def _(quiet: Quiet = False) -> None: ...
+
+    (option,) = typer.main.get_command(only).params
+    return option

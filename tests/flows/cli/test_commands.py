@@ -39,6 +39,11 @@ def test_each_command_has_an_example_whose_options_it_knows() -> None:
         assert {word for word in words if word.startswith("-")} <= known, path
 
 
+def test_each_command_takes_quiet_after_its_name_too() -> None:
+    for path, command in all_commands():
+        assert any("--quiet" in option.opts for option in command.params), path
+
+
 def test_a_flag_is_no_truth_value_in_the_help() -> None:
     shown = CliRunner().invoke(app, ["retrain", "-h"])
     assert shown.exit_code == 0
