@@ -31,7 +31,7 @@ from tasks.commerce.registry import joint_version
 from tasks.curate.scrub import scrub_column
 from tasks.evaluate import stage as evaluate_stage
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
-from tasks.evaluate.compare import REPORT_FILE, read_report
+from tasks.evaluate.compare import BASE, CHAMPION, REPORT_FILE, TUNED, read_report
 from tasks.evaluate.completions.page import PAGE_FILE, unpacked
 from tasks.evaluate.judge.insights import JudgeReport, judge_insights
 from tasks.evaluate.preregistration import EvaluationPlan, count_looks, write_plan
@@ -39,7 +39,7 @@ from tasks.evaluate.report.background import Background, LearningCurve
 from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.evaluate.report.text import REPORT_TEXT
-from tasks.evaluate.stage import BASE, CHAMPION, PUBLISHED, TUNED, TUNED_NF4, ShownModel
+from tasks.evaluate.stage import PUBLISHED, TUNED_NF4, ShownModel
 from tasks.evaluate.stats.statistics import is_wide
 from tasks.lineage.mlflow.judging import Judgement, record_judgements
 from tasks.lineage.mlflow.recorder import StageRun

@@ -15,7 +15,7 @@ from schemas.config.evaluate import EvaluateConfig, PromoteConfig
 from schemas.config.general import GeneralConfig
 from schemas.config.monitor import MonitorConfig
 from schemas.config.policy import PolicyConfig, WarmStartConfig
-from schemas.config.report import Language, ReportConfig
+from schemas.config.report import Language, ReportConfig, language_of
 from schemas.config.section import Section
 from schemas.config.serve import ServeConfig
 from schemas.config.train import TrainConfig
@@ -344,7 +344,7 @@ class Config(Section):
     @property
     def language(self) -> Language:
         """Return the language of the reports."""
-        return self.report.language or ("en" if self.synthesize.source == "simulated" else "pt")
+        return language_of(self.report.language, self.synthesize.source)
 
     @property
     def validation_prompts(self) -> int:
