@@ -84,6 +84,8 @@ def test_no_file_or_folder_is_among_the_settings_that_retrainings_are_compared_b
     """They bear the names of a machine's users, and two machines never have the same."""
     recorder = _Recorded()
     monkeypatch.setattr(chain, "is_recorded", lambda: True)
+    monkeypatch.setattr(chain, "refuse_unfit", lambda _: None)
+    monkeypatch.setattr(chain, "_run_name", lambda: "retrain-1")
     monkeypatch.setattr(chain, "add_tags", lambda **_: None)
     monkeypatch.setattr(chain, "open_recorder", lambda _: recorder)
     home = tmp_path / "maria.silva"
