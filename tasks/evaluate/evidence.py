@@ -39,7 +39,7 @@ class Match(NamedTuple):
         return compare(_of(tasks, self.before), _of(tasks, self.challenger))
 
 
-class Baseline(NamedTuple):
+class ScoredBaseline(NamedTuple):
     """Scores of answers that take no model."""
 
     name: str
@@ -53,7 +53,7 @@ def claims_of(
     base: Evaluated,
     chosen: Evaluated,
     tuned: Sequence[PairedScore],
-    baselines: Sequence[Baseline],
+    baselines: Sequence[ScoredBaseline],
     compare: Compare,
 ) -> dict[TaskName, TaskClaim]:
     """Return what is known of each task beside base and tuned's scores.
@@ -84,7 +84,7 @@ def claims_of(
 
 
 def against_baselines(
-    baselines: Sequence[Baseline], tuned: Sequence[PairedScore], compare: Compare
+    baselines: Sequence[ScoredBaseline], tuned: Sequence[PairedScore], compare: Compare
 ) -> dict[TaskName, dict[str, AgainstBaseline]]:
     """Compare the tuned model with each baseline, by task and name; arguments as of `claims_of`."""
     against: dict[TaskName, dict[str, AgainstBaseline]] = {}

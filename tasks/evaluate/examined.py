@@ -12,7 +12,7 @@ from schemas.tasks import TaskName
 from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim
 from tasks.evaluate.compare import CHAMPION, read_report, scores_file
 from tasks.evaluate.decision import Examined, matched, without_decoding
-from tasks.evaluate.evidence import Baseline, Compare, against_baselines
+from tasks.evaluate.evidence import Compare, ScoredBaseline, against_baselines
 from tasks.evaluate.forgetting import FollowedOfKind, GeneralOutcome
 from tasks.evaluate.ladder import RungStanding
 from tasks.evaluate.stats.pairing import read_scores
@@ -81,7 +81,9 @@ def _claims(
         name: {task: claim["baselines"][name]["says"] for task, claim in known.items() if name in claim["baselines"]}
         for name in BASELINES
     }
-    baselines = [Baseline(name, said, read_scores(folder / scores_file(name))) for name, said in says.items() if said]
+    baselines = [
+        ScoredBaseline(name, said, read_scores(folder / scores_file(name))) for name, said in says.items() if said
+    ]
     against = against_baselines(baselines, tuned, compare)
     return {task: _claim(claim, against.get(task, {})) for task, claim in known.items()}
 

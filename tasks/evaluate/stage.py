@@ -25,7 +25,7 @@ from tasks.evaluate.compare import BASE, CHAMPION, TUNED, Comparison, compare, s
 from tasks.evaluate.completions.page import write_page as write_completions
 from tasks.evaluate.completions.rows import LoggedTraining, Scrub, ShownAnswers, as_document
 from tasks.evaluate.decision import Examined, decide_on, matched, without_decoding
-from tasks.evaluate.evidence import Baseline, Evaluated, claims_of
+from tasks.evaluate.evidence import Evaluated, ScoredBaseline, claims_of
 from tasks.evaluate.forgetting import GeneralOutcome, measure_general
 from tasks.evaluate.gain import shares_of_gain
 from tasks.evaluate.ground_truth import metrics_of, truth_of
@@ -177,7 +177,7 @@ def run(
             shown[BASE],
             chosen,
             all_tuned,
-            [Baseline(each.name, each.says, without_model[each.name].pairs) for each in chosen_baselines],
+            [ScoredBaseline(each.name, each.says, without_model[each.name].pairs) for each in chosen_baselines],
             against,
         ),
         chosen_seed=chosen_seed,
