@@ -1,4 +1,4 @@
-"""What an evaluation examined beside the scores, read back from its files, so that it is examined once more."""
+"""Conditions that an evaluation examined beside the scores, read back from its files to be examined once more."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""What the chain does around its stages: libraries loaded early where something is made, and settings recorded."""
+"""The chain around its stages: libraries load early where something is made, and settings are recorded."""
 
 import json
 from collections.abc import Iterator, Mapping
