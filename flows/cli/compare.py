@@ -93,8 +93,8 @@ def compare(
     with interruptible(UNDONE):
         _refuse_one_file(base, tuned)
         evaluation = evaluation_of(base, tuned)
-        given = {"margin": margin, "resamples": resamples, "seed": seed}
-        settings = _settings(evaluation, {name: value for name, value in given.items() if value is not None})
+        options = {"margin": margin, "resamples": resamples, "seed": seed}
+        settings = _settings(evaluation, {name: value for name, value in options.items() if value is not None})
         with spoken(language or (evaluation.language if evaluation else "en")):
             comparison, examined = _compare(base, tuned, report, evaluation, settings)
     document = comparison.report()
