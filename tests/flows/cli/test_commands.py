@@ -14,6 +14,7 @@ from flows.cli import commands
 from flows.cli.commands import COMMANDS, EXAMPLES, load
 from flows.cli.tucano import app
 from schemas.errors import Interrupted
+from tests.flows.command import in_this_process
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -70,6 +71,26 @@ def test_the_help_imports_no_command() -> None:
         "flows", "flows.cli", "flows.cli.commands", "flows.cli.options", "flows.cli.tucano", "flows.runtime",
         "flows.runtime.signals", "schemas", "schemas.errors", "schemas.garbage",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ("ask", "sql", "Quantos?"),
+            "there is no task 'sql', did you mean 'sql_qa'?; use one of: extraction, sql_qa, ",
+        ),
+        (("audit", "label", "s.csv", "--rater", "a", "--task", "x"), "there is no task 'x'; use one of: extraction"),
+        (("export", "--format", "ggu", "--out", "x"), "there is no format 'ggu', did you mean 'gguf'?; use one of: "),
+        (("ui", "--prefect-port", "0"), "Invalid value for '--prefect-port': it must be greater than or equal to 1"),
+    ],
+)
+def test_a_value_that_an_option_does_not_take_is_one_sentence_of_ours(
+    arguments: tuple[str, ...], sentence: str
+) -> None:
+    ended = in_this_process(*arguments)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith(f"tucano: {sentence}")
 
 
 def test_ctrl_c_while_a_commands_module_is_imported_is_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:

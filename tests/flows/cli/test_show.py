@@ -152,7 +152,7 @@ def test_a_training_that_was_not_evaluated_is_shown_too(tmp_path: Path) -> None:
     [
         (("9",), "the newest training has no rollouts of step 9; steps 1 to 2 have some\n"),
         (("1", "--task", "churn"), "has no rollouts of churn of step 1; steps 2 to 2 have some of churn\n"),
-        (("1", "--task", "fraud"), "--task 'fraud' is no task; give one of extraction, "),
+        (("1", "--task", "fraud"), "there is no task 'fraud'; use one of: extraction, "),
         (("abc",), "'abc' is no step, and too short for a prompt's id; give 4 characters\n"),
         (("zzzz",), "no prompt of the newest training's dataset begins with 'zzzz'; give an id, or the beginning"),
         ((TESTED.prompt_id, "--task", "push"), "--task goes with a step; a prompt is of one task\n"),
