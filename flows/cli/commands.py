@@ -64,7 +64,7 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "compare": "tucano compare BASE.scores.jsonl TUNED.scores.jsonl --report REPORT",
     "promote": 'tucano promote 3 --force "the shop needs it today"',
     "ask": 'tucano ask push product="mala" offer="10% de desconto" segment="novos"',
-    "serve": "tucano serve --profile local",
+    "serve": "tucano serve --port 8081",
     "export": "tucano export champion --format gguf --out EXPORT",
     "monitor": "tucano monitor LOGS --report REPORT",
     "lineage": "tucano lineage champion --long",
