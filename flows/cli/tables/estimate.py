@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from flows.runtime.console import console, print_table, show
+from flows.runtime.console import print_table, show
 from schemas.config.config import Config
 from tasks.train.sizing.estimate import Estimate, PricedStage
 from tasks.train.sizing.fit import memory_limit
@@ -36,7 +36,7 @@ def print_estimate(config: Config, estimate: Estimate, source: str, costs: Itera
             ("sampler", "speed from"),
         )
     for line in costs:
-        console.print(line, markup=False)
+        show(line)
     if estimate.too_many_epochs:
         show(
             f"warning: {estimate.epochs:.2f} epochs: on small data the V4.2 report's model was at its best after 1 to "
