@@ -90,8 +90,8 @@ def _print_answers(answers: Iterable[ShownAnswer]) -> None:
             _print_text(texts[0])
             continue
         show(f"{', '.join(models)}: {len(texts)} answers, {len(set(texts))} distinct")
-        for text, times in Counter(texts).most_common():
-            show(f" ×{times}{_worth([answer for answer in given if answer.completion == text])}")
+        for text, count in Counter(texts).most_common():
+            show(f" ×{count}{_worth([answer for answer in given if answer.completion == text])}")
             _print_text(text)
 
 
