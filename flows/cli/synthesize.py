@@ -136,9 +136,11 @@ def _too_few_to_curate(config: SynthesizeConfig, curate: CurateConfig) -> Iterat
     }
     short = [f"{task} {config.counts[task]}" for task, least in needed.items() if config.counts[task] < least]
     if short:
+        # In the same mix.
+        enough = ceil(sum(config.counts.values()) * max(least / config.counts[task] for task, least in needed.items()))
         yield (
             f"`tucano curate` holds out {curate.held_out_share:.0%} of the customers and takes test and "
             f"validation prompts from them, which asks for some {max(needed.values())} prompts of a task, and this is "
-            f"fewer: {', '.join(short)}; make more, or curate with --set curate.test_per_task=5 --set "
-            "curate.validation_per_task=3"
+            f"fewer: {', '.join(short)}; make {enough:,} in this mix, or curate with the smaller sizes that its "
+            "refusal names"
         )

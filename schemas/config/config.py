@@ -26,8 +26,10 @@ from schemas.tasks import TASK_NAMES, SpecName, TaskName
 AUDIT_FOLDER = REPOSITORY / "data" / "audit"
 MOST_ASKED = 10_000_000
 """Prompts, and orders, beyond which a count must be a mistake."""
-HeldOutRows = Annotated[int, Field(ge=2, strict=True)]
-"""Rows of a task in a split; a single one carries no information."""
+FEWEST_HELD_OUT = 2
+"""Fewest rows of a task in a split: a single one carries no information."""
+HeldOutRows = Annotated[int, Field(ge=FEWEST_HELD_OUT, strict=True)]
+"""Rows of a task in a split."""
 FEWEST_ORDERS = 1_500
 MOST_ORDERS = 100_000
 
