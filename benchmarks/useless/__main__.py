@@ -72,7 +72,7 @@ def _wordings(report: Report, _: Namespace, __: World) -> None:
             before = sum(refuses(text) or not any(map(str.isalnum, text)) for text in texts)
             rows.append((f"{name}, {half}", len(texts), found, before))
     for half in ("seen", "held out"):
-        counts = [(row[1], row[2]) for row in rows if row[0].endswith(half)]
+        counts = [(number, found) for name, number, found, _ in rows if name.endswith(half)]
         asked, found = (sum(column) for column in zip(*counts, strict=True))
         report.limit(found >= LEAST_FOUND * asked, f"{half}: {found} of {asked} wordings are found, limit 90 %")
     columns = {"wordings": "", "number": ",", "found": ",", "by the rewards' refusals alone": ","}

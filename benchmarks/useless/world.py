@@ -184,7 +184,7 @@ def alarms(
             CostConfig(),
             world.champion(folder, was),
             scrub=scrubbed_texts,
-            map_chunks=map,
+            map_chunks=_here,
             now=NOW,
             output=folder / "out",
         )
@@ -204,6 +204,10 @@ def alarms(
         for name, days in found.items()
         if name in (ALL, *TASK_NAMES)
     }
+
+
+def _here(function: Callable[[Any], Any], things: Sequence[Any]) -> Iterator[Any]:
+    return map(function, things)
 
 
 def _write(file: Path, lines: Sequence[Line | str]) -> None:
