@@ -91,7 +91,8 @@ def _precision(report: Report, options: Namespace, _: World) -> None:
             if task != "sql_qa" and counts[0] < options.references // 4:
                 case = case_of(as_prompt_row(example), None)
                 rewritten = [each.apply(case, SEED) for each in ALTERATIONS[task] if each.kind == "rewrite"]
-            for kind, texts in enumerate(([answer], rewritten)):
+            kinds: tuple[list[str | None], list[str | None]] = ([answer], rewritten)
+            for kind, texts in enumerate(kinds):
                 said = [text for text in texts if text is not None]
                 counts[kind] += len(said)
                 wrong[kind] += sum(not is_answer(task, example.prompt, text) for text in said)
