@@ -12,8 +12,8 @@ from typing import Any, Final
 from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.parser import MAX_COMPLETION, parse_object
-from tasks.commerce.text.text_form import REFUSAL_REACH, Phrases, fold, folded_words, refuses
+from tasks.commerce.text.parser import parse_object
+from tasks.commerce.text.text_form import MAX_CHARACTERS, REFUSAL_REACH, Phrases, fold, folded_words, refuses
 
 DATA_FILES: Final = ("data/lexicons/declining.txt", "data/lexicons/non_answers.txt")
 DECLINING: Final = Phrases("declining")
@@ -33,10 +33,10 @@ def is_answer(task: TaskName, prompt: str, completion: str) -> bool:
         prompt: What was asked; its repetition is no answer.
         completion: The completion, however long and hostile.
     """
-    text = _visible(completion[:MAX_COMPLETION])
+    text = _visible(completion)
     if _says_nothing(text) or refuses(text):
         return False
-    if TASKS[task].answers_in_json and (value := parse_object(text).value) is not None:
+    if TASKS[task].answers_in_json and (value := parse_object(completion).value) is not None:
         return _holds_a_value(value)
     folded = fold(text)
     if task == "sql_qa" and folded.lstrip().startswith("select"):
@@ -48,8 +48,8 @@ def is_answer(task: TaskName, prompt: str, completion: str) -> bool:
 
 
 def _visible(text: str) -> str:
-    """Return a text without characters that nobody sees, such as a space of no width."""
-    normal = unicodedata.normalize("NFKC", text)
+    """Return a text's beginning without characters that nobody sees, such as a space of no width."""
+    normal = unicodedata.normalize("NFKC", text.strip()[:MAX_CHARACTERS])
     if normal.isascii():
         return normal
     return "".join(character for character in normal if unicodedata.category(character) != "Cf")
