@@ -133,7 +133,7 @@ def _logs(report: Report, _: Namespace, world: World) -> None:
             alarms(world, lines, was=right)
             report.limit(False, f"{name} is read")
         except InputError as error:
-            refused.append((name, str(error).partition(": ")[2][:80]))
+            refused.append((name, str(error).partition(": ")[2].partition(";")[0][:60]))
     report.table("Logs that are refused whole", ("log", "reason"), refused)
 
 
