@@ -1,0 +1,36 @@
+"""A real disk of a given size, to fill."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+
+@contextmanager
+def mounted_disk(folder: Path, size: int) -> Iterator[Path]:
+    """Mount a disk of `size` bytes in the folder; the test is skipped where none may be mounted."""
+    disk = folder / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)]
+    try:
+        mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        mounted = False
+    if not mounted:
+        pytest.skip("no disk may be mounted here; a full one is also tested where writing is made to fail")
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+def fill(disk: Path, *, leave: int = 0) -> Path:
+    """Fill a disk up to its last bytes, and return the file to remove."""
+    ballast = disk / "ballast"
+    with ballast.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(4096))
+    ballast.open("r+b").truncate(max(0, ballast.stat().st_size - leave))
+    return ballast
