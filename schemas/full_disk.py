@@ -28,16 +28,16 @@ def full_disk_error(folder: Path, error: BaseException | None = None) -> InputEr
 
     Args:
         folder: The folder that was worked in.
-        error: What failed. Where it names a file, or where temporary files have less space, their disk is the full one.
+        error: What failed. Where that folder's disk has space, the full one is that of a file which the error names, or
+            that of temporary files.
     """
     named = [Path(name).parent for cause in causes_of(error) if (name := _file_of(cause))] if error else []
-    existing = [path for path in (folder, *named, Path(tempfile.gettempdir())) if path.is_dir()]
-    # The first folder of each disk: another may name the same disk in words that the user does not know.
-    disks = {path.stat().st_dev: path for path in reversed(existing)}
-    fullest = min(disks.values(), key=_free)
+    nearest = next(path for path in (folder, *folder.parents) if path.is_dir())
+    others = [path for path in (*named, Path(tempfile.gettempdir())) if path.is_dir()]
+    full = next((path for path in (nearest, *others) if _free(path) < BYTES_OF_A_FULL_DISK), nearest)
     return InputError(
-        f"the disk of {fullest} ran full ({_free(fullest) / 1e6:.0f} MB free now); free some space and run the same "
-        "command again: what was finished is kept"
+        f"the disk of {full} ran full ({_free(full) / 1e6:.0f} MB free now); free some space and run the same command "
+        "again: what was finished is kept"
     )
 
 

@@ -26,11 +26,8 @@ def mounted_disk(folder: Path, size: int) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
 
-def fill(disk: Path, *, leave: int = 0) -> Path:
-    """Fill a disk up to its last bytes, and return the file to remove."""
-    ballast = disk / "ballast"
-    with ballast.open("wb", buffering=0) as file, suppress(OSError):
+def fill(disk: Path, name: str = "ballast") -> None:
+    """Fill what is free of a disk with a file."""
+    with (disk / name).open("wb", buffering=0) as file, suppress(OSError):
         while True:
             file.write(bytes(4096))
-    ballast.open("r+b").truncate(max(0, ballast.stat().st_size - leave))
-    return ballast

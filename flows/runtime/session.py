@@ -129,7 +129,7 @@ def state_folder(config: Config, *, bytes_needed: int, patience: float = 0.0) ->
         InputError: It cannot be written, its disk is nearly full, or another run holds it.
     """
     root = config.state.root
-    _prove_writable(root)
+    prove_writable(root)
     prove_space(root, bytes_needed, "the run")
     lock = FileLock(root / LOCK_FILE)
     try:
@@ -140,6 +140,20 @@ def state_folder(config: Config, *, bytes_needed: int, patience: float = 0.0) ->
             "with --set state.root=FOLDER"
         ) from None
     try:
+        with full_disk_told(root):
+            yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def full_disk_told(root: Path) -> Iterator[None]:
+    """Translate what fails in the block on a full disk into one sentence; what has its own sentence keeps it.
+
+    Raises:
+        InputError: A disk is full.
+    """
+    try:
         yield
     except Exception as error:
         if getattr(error, "exit_code", TucanoError.exit_code) != TucanoError.exit_code:
@@ -148,8 +162,6 @@ def state_folder(config: Config, *, bytes_needed: int, patience: float = 0.0) ->
         if is_of_full_disk(error) or shutil.disk_usage(root).free < BYTES_OF_A_FULL_DISK:
             raise full_disk_error(root, error) from None
         raise
-    finally:
-        lock.release()
 
 
 def prove_space(root: Path, bytes_needed: int, what: str) -> None:
@@ -193,7 +205,12 @@ def _own_server() -> Iterator[None]:
             drain()
 
 
-def _prove_writable(root: Path) -> None:
+def prove_writable(root: Path) -> None:
+    """Make a state folder, and try to write in it.
+
+    Raises:
+        InputError: It cannot be written, or its disk is full.
+    """
     probe = root / f".probe-{os.getpid()}"
     try:
         root.mkdir(parents=True, exist_ok=True)

@@ -159,10 +159,15 @@ def run_child(
     Raises:
         TucanoError: The child failed, with its own sentence and exit code, or was killed.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     name = module.rsplit(".", 1)[-1]
     request_file = folder / f"{name}.request.json"
-    request_file.write_text(request.model_dump_json(), encoding="utf-8")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        request_file.write_text(request.model_dump_json(), encoding="utf-8")
+    except OSError as error:
+        if not is_of_full_disk(error):
+            raise
+        raise full_disk_error(folder, error) from error
     log_file = folder / f"{name}.log"
     work = [module, str(request_file)] if processes == 1 else [LAUNCHER, str(processes), module, str(request_file)]
     with log_file.open("ab") as log:

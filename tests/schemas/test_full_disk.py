@@ -56,8 +56,8 @@ def test_of_several_disks_the_full_one_is_named(tmp_path: Path) -> None:
         assert "\n" not in said
 
 
-def test_the_megabytes_that_are_free_are_named_also_of_a_folder_that_is_gone(tmp_path: Path) -> None:
+def test_a_disk_that_has_space_again_is_still_the_one_that_was_worked_on(tmp_path: Path) -> None:
     free = shutil.disk_usage(tmp_path).free / 1e6
-    said = str(full_disk_error(tmp_path / "gone"))
-    assert "ran full" in said
+    said = str(full_disk_error(tmp_path / "gone", OSError(errno.ENOSPC, "No space left on device")))
+    assert said.startswith(f"the disk of {tmp_path} ran full (")
     assert abs(int(said.partition("(")[2].partition(" MB")[0]) - free) < free / 2
