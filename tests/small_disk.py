@@ -1,11 +1,16 @@
 """A real disk of a given size, to fill."""
 
+import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
 import pytest
+
+BALLAST: Final = "ballast"
 
 
 @contextmanager
@@ -26,8 +31,16 @@ def mounted_disk(folder: Path, size: int) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
 
-def fill(disk: Path, name: str = "ballast") -> None:
-    """Fill what is free of a disk with a file."""
-    with (disk / name).open("wb", buffering=0) as file, suppress(OSError):
-        while True:
-            file.write(bytes(4096))
+def fill(disk: Path, leave: int = 0) -> None:
+    """Take what is free of a disk, but for some bytes."""
+    free = shutil.disk_usage(disk).free
+    if free > leave:
+        # Others write meanwhile, and may take the last bytes first.
+        with (disk / f"{BALLAST}-{free}").open("ab") as file, suppress(OSError):
+            os.posix_fallocate(file.fileno(), file.tell(), free - leave)
+
+
+def empty(disk: Path) -> None:
+    """Give free what `fill` took."""
+    for ballast in disk.glob(f"{BALLAST}-*"):
+        ballast.unlink()
