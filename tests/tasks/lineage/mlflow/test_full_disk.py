@@ -16,15 +16,24 @@ from tasks.lineage.mlflow.recorder import Recorder
 pytestmark = pytest.mark.integration
 
 
+class KeptRecords(logging.Handler):
+    """Handler that keeps what is logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
 @pytest.fixture
 def logged() -> Iterator[list[logging.LogRecord]]:
     """What MLflow's stores log."""
-    records: list[logging.LogRecord] = []
-    handler = logging.Handler()
-    handler.emit = records.append  # type: ignore[method-assign]
+    handler = KeptRecords()
     logger = logging.getLogger(LOGGER_OF_STORES)
     logger.addHandler(handler)
-    yield records
+    yield handler.records
     logger.removeHandler(handler)
 
 
