@@ -16,7 +16,16 @@ import typer
 from filelock import FileLock, Timeout
 
 from flows.runtime.console import say
-from flows.runtime.session import EXPERIMENT, UI_FILE, UI_LOCK, Pages, configure_prefect, running_server
+from flows.runtime.session import (
+    EXPERIMENT,
+    UI_FILE,
+    UI_LOCK,
+    Pages,
+    configure_prefect,
+    full_disk_told,
+    prove_writable,
+    running_server,
+)
 from flows.runtime.signals import sigterm_as_ctrl_c
 from schemas.errors import InputError, TucanoError
 from tasks.lineage.mlflow.run_tags import RETRAININGS
@@ -43,12 +52,13 @@ def serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     """Serve both pages until Ctrl-C.
 
     Raises:
-        InputError: There is no state folder yet, or a port is taken.
+        InputError: There is no state folder yet, it cannot be written, or a port is taken.
         TucanoError: A server did not start.
     """
     if not root.is_dir():
         raise InputError(f"there is no state folder {root} yet; run `make retrain` first, or name another with --state")
-    with _alone(root):
+    prove_writable(root)
+    with _alone(root), full_disk_told(root):
         _serve(root, prefect_port, mlflow_port)
 
 

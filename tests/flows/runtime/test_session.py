@@ -47,7 +47,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
 
 def test_a_nearly_full_disk_is_refused_before_work_starts(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="GB free and the run needs"), session(_config(tmp_path), bytes_needed=10**18):
+    with pytest.raises(InputError, match="MB free and the run needs"), session(_config(tmp_path), bytes_needed=10**18):
         pass
     assert not (tmp_path / "prefect").exists()
 
