@@ -1,4 +1,4 @@
-"""MLflow's tables, made once for all tests: its migrations take more than a second for each new database."""
+"""MLflow's tables, made once for the modules whose tests each have a new database: that takes it over a second."""
 
 import os
 import shutil
@@ -11,9 +11,9 @@ from filelock import FileLock
 from tasks.lineage.mlflow import client
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module")
 def mlflow_tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Have each new database begin with a copy of the tables; all else is done as for one without any."""
+    """Have a module's new databases begin with a copy of the tables; not where their making is what is tested."""
     folder = tmp_path_factory.getbasetemp()
     # Several processes of tests share the folder above theirs.
     made = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "mlflow-tables.db"
