@@ -22,6 +22,17 @@ def test_the_readme_shows_real_answers(page: str) -> None:
         assert [float(each.replace(",", ".")) for each in (base, champion)] == rewards
 
 
+@pytest.mark.parametrize("page", ["README.md", "README.pt-BR.md"])
+def test_the_readme_counts_the_right_answers(page: str) -> None:
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    run = read_example()
+    answers = run["answers"]
+    for name in ("published", "base", "tuned"):
+        model = run["models"].index(name)
+        right = sum(truth for truth, of in zip(answers["truth"], answers["model"], strict=True) if of == model) / 10_000
+        assert re.search(rf"\b{right:g}\b", text), name
+
+
 def _answer_of_the_median_gain(task: str) -> tuple[str, float, float]:
     """Return base's answer, its reward and the champion's; of equal gains the prompt of the first id counts."""
     run = read_example()
