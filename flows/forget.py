@@ -106,7 +106,7 @@ def _models(config: Config, state: Forgetting, identifier: str, kind: AskedKind 
     given = retrain(config, until="audit").stages
     retraced = rewind(config, old, {role: given[name] for role, name in TRAINED_FROM.items()})
     for each in retraced:
-        say(f"forget: {each.training} goes on from step {each.from_step} of {each.steps}: {each.why}")
+        say(f"forget: {each.training} resumes from step {each.from_step} of {each.steps}: {each.why}")
     stages = retrain(config, until="train").stages
     return state.model_copy(
         update={

@@ -30,7 +30,7 @@ from tasks.report.language import spoken
 
 app = typer.Typer(
     name="audit",
-    help="Compare the rewards with people's scores, before a GPU-hour is spent on them.",
+    help="Check, before training, that the rewards rank answers as human raters do.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )

@@ -37,7 +37,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     ),
     "doctor": "Say what a run with this profile needs, and what of it is missing here. Nothing is changed.",
     "ui": "Serve Prefect's and MLflow's pages on loopback, until Ctrl-C.",
-    "audit": "Compare the rewards with people's scores, before a GPU-hour is spent on them.",
+    "audit": "Check, before training, that the rewards rank answers as human raters do.",
     "benchmark": (
         "Write a test of the six tasks for any harness, run a model on it, score answers, and keep the scoreboard."
     ),

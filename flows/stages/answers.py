@@ -151,7 +151,7 @@ def answer(
 
 
 def try_rivals(config: Config, dataset: StageResult, *, fresh: bool = False) -> None:
-    """Ask each rival whose answers are not in the store a few prompts, before a GPU-hour is spent.
+    """Ask each rival whose answers are not in the store a few prompts, before anything is trained.
 
     Raises:
         InputError: An endpoint cannot be used, or gives no answers.

@@ -30,11 +30,11 @@ _MOODS: Final = {"1": ("negativo", "negative"), "2": ("neutro", "neutral"), "3":
 _STARS: Final = {str(stars): ("estrela" if stars == 1 else "estrelas", stars) for stars in range(1, 6)}
 _YES_OR_NO: Final = {"s": ("sim", True), "n": ("não", False)}
 _FIFTHS: Final = {
-    "1": ("até 20 %", 0.1),
-    "2": ("20 a 40 %", 0.3),
-    "3": ("40 a 60 %", 0.5),
-    "4": ("60 a 80 %", 0.7),
-    "5": ("mais de 80 %", 0.9),
+    "1": ("até 20%", 0.1),
+    "2": ("20 a 40%", 0.3),
+    "3": ("40 a 60%", 0.5),
+    "4": ("60 a 80%", 0.7),
+    "5": ("mais de 80%", 0.9),
 }
 _CATEGORIES: Final = {
     "1": ("entrega", "delivery"),
@@ -59,7 +59,7 @@ QUESTIONS: Final[Mapping[str, FieldQuestion]] = {
     "main_complaint": FieldQuestion(
         "Qual é a queixa principal, em poucas palavras?", {"0": ("nenhuma queixa", "")}, written=True
     ),
-    "complaint_category": FieldQuestion("De que é a queixa principal?", _CATEGORIES),
+    "complaint_category": FieldQuestion("A que se refere a queixa principal?", _CATEGORIES),
     "repeat_intent": FieldQuestion("O cliente pretende comprar de novo?", _YES_OR_NO),
     "would_recommend": FieldQuestion("O cliente recomendaria a compra?", _YES_OR_NO),
 }

@@ -35,7 +35,7 @@ def print_trainings(trainings: Collection[Retraced]) -> None:
     """Print the steps that are trained again."""
     print_table(
         "Trainings",
-        ("training", "steps", "goes on from", "trained again", "why"),
+        ("training", "steps", "resumes from", "trained again", "why"),
         [
             (each.training, str(each.steps), str(each.from_step), str(each.steps - each.from_step), each.why)
             for each in trainings

@@ -1,4 +1,4 @@
-"""Recipe as TRL arguments; every configuration field is set here, so that no library default decides.
+"""Recipe as TRL arguments; every configuration field is set here, so that none is left to a library's default.
 
 Imports nothing heavy: the L4's arguments can be read, and tested, on any machine.
 """
