@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
 from flows.runtime.stores import open_store
@@ -20,6 +21,11 @@ from tasks.lineage.privacy.forgetting import Forgetting, named_versions, to_remo
 from tasks.lineage.privacy.identities_left import identities_left
 from tasks.lineage.store.inventory import Inventory, read_inventory
 from tasks.train.resume.rewind import logged_rollouts
+
+ON_SERVER: Final = (
+    "the runs and logged models of what was removed are only marked as deleted on the MLflow server, which keeps their "
+    "parameters and files until its operator runs `mlflow gc`"
+)
 
 
 def mark_removed(config: Config, state: Forgetting) -> Forgetting:
@@ -49,18 +55,10 @@ def remove(config: Config, state: Forgetting) -> Forgetting:
         except TucanoError as error:
             unreached.append(f"{what} could not be reached ({error})")
 
-    versions: list[str] = []
-    marked: list[int] = []
-
-    def in_mlflow() -> None:
-        removal = Removal(*mlflow_store(config.state), EXPERIMENT)
-        versions.extend(removal.versions(state.removed))
-        models = removal.models(state.removed)
-        runs = removal.runs(state.removed_runs, state.removed, _runs_that_stay(config, state))
-        marked.append(models + runs)
-        removal.give_up_space()
-
-    reach("MLflow", in_mlflow)
+    versions = set(state.versions_removed)
+    reach("MLflow", partial(_remove_from_mlflow, config, state, versions))
+    if left := sorted(set(named_versions(state)) - versions):
+        unreached.append(f"{', '.join(left)} may still be registered in MLflow; the same command tries again")
     for training in state.trainings:
         reach(f"the checkpoints of {training} in the mirror", partial(_remove_training, config, training))
     if config.state.artifacts is not None:
@@ -72,25 +70,12 @@ def remove(config: Config, state: Forgetting) -> Forgetting:
     for record in read_inventory(artifacts_folder(config)).records.values():
         store.relink(record.sha256, state.replaced)
     _empty_work(config)
-    by_hand = (
-        [
-            f"{marked[0]} runs and logged models are only marked as deleted on the MLflow server, with their parameters "
-            "and files: its operator has to run `mlflow gc`"
-        ]
-        if marked and mlflow_store(config.state)[1] is None
-        else []
-    )
-    named = {*state.versions_removed, *versions}
-    if marked:
-        # The registry was searched: what else promotions named was removed before a kill, or by hand.
-        named |= set(named_versions(state))
-    elif left := sorted(set(named_versions(state)) - named):
-        unreached.append(f"{', '.join(left)} may still be registered in MLflow; the same command tries again")
+    on_server = mlflow_store(config.state)[1] is None
     return state.model_copy(
         update={
-            "unreached": tuple(dict.fromkeys((*state.unreached, *by_hand))),
+            "unreached": tuple(dict.fromkeys((*state.unreached, *([ON_SERVER] if on_server else [])))),
             "missed": {**state.missed, "remove": tuple(unreached)},
-            "versions_removed": tuple(sorted(named)),
+            "versions_removed": tuple(sorted(versions)),
         }
     )
 
@@ -109,6 +94,16 @@ def made_again(config: Config, removed: Mapping[str, ArtifactKind]) -> dict[str,
 
 def _remove_training(config: Config, training: str) -> None:
     open_mirror(mirror_address(config), training).remove()
+
+
+def _remove_from_mlflow(config: Config, state: Forgetting, versions: set[str]) -> None:
+    """Remove what MLflow has of it; add the versions to those that are known to be removed."""
+    removal = Removal(*mlflow_store(config.state), EXPERIMENT)
+    # What a promotion named and no search finds was removed before a kill, or by hand.
+    versions.update(removal.versions(state.removed), named_versions(state))
+    removal.models(state.removed)
+    removal.runs(state.removed_runs, state.removed, _runs_that_stay(config, state))
+    removal.give_up_space()
 
 
 def _runs_that_stay(config: Config, state: Forgetting) -> set[str]:

@@ -97,8 +97,8 @@ def in_one_sentence(tracking_uri: str) -> Iterator[None]:
         # MLflow's own message may quote a row, or an address with a password.
         raise InputError(
             _refusal(tracking_uri, error.get_http_status_code())
-            or f"MLflow at {shown_address(tracking_uri)} did not do as asked ({error.error_code}); see that it runs and "
-            "that you may write there, then run the same command again: it resumes from what is done"
+            or f"MLflow at {shown_address(tracking_uri)} did not do as asked ({error.error_code}); see that it runs "
+            "and that you may write there, then run the same command again: it resumes from what is done"
         ) from None
 
 

@@ -1,8 +1,8 @@
 """Removal from MLflow for good: versions, logged models, runs with copies of reports, and traces with answers' texts.
 
-MLflow itself only marks a run or a logged model as deleted. In a database of one's own its rows are deleted too, and the
-space that they had is given up; on a server only its operator can do so, with `mlflow gc`. Files go before the rows that
-name them, and traces before their run, so that a removal that was killed finds the rest when it is repeated.
+MLflow itself only marks a run or a logged model as deleted. In a database of one's own its rows are deleted too, and
+their space is given up; on a server only its operator can do so, with `mlflow gc`. Files go before the rows that name
+them, and traces before their run, so that a removal that was killed finds the rest when it is repeated.
 """
 
 import shutil
@@ -67,8 +67,8 @@ class Removal:
                     removed.append(f"{version.name}/{version.version}")
         return removed
 
-    def models(self, sha256s: Collection[str]) -> int:
-        """Remove the logged models of artifacts; return their number."""
+    def models(self, sha256s: Collection[str]) -> None:
+        """Remove the logged models of artifacts."""
         with in_one_sentence(self._uri):
             found = [
                 model.model_id
@@ -83,11 +83,10 @@ class Removal:
                 with _gone_already():
                     self._client.delete_logged_model(model_id)
                 if (store := self._own_store) is not None:
-                    store._hard_delete_logged_model(model_id)
-        return len(found)
+                    store._hard_delete_logged_model(model_id)  # noqa: SLF001 - as `mlflow gc` does
 
-    def runs(self, run_ids: Iterable[str], sha256s: Iterable[str], kept: Collection[str]) -> int:
-        """Remove runs with their traces and files; return their number.
+    def runs(self, run_ids: Iterable[str], sha256s: Iterable[str], kept: Collection[str]) -> None:
+        """Remove runs with their traces and files.
 
         Args:
             run_ids: Runs that made the artifacts.
@@ -102,7 +101,6 @@ class Removal:
             for parent in found:
                 for run_id in (*self._searched(f"tags.`{PARENT_TAG}` = '{parent}'"), parent):
                     self._remove_run(run_id)
-        return len(found)
 
     def traces(self, theirs: Callable[[str], bool]) -> int:
         """Remove the traces, of any experiment, whose JSON is somebody's; return their number.
@@ -138,12 +136,12 @@ class Removal:
     @property
     def _own_store(self) -> Any:
         """Return what deletes rows; None on a server."""
-        return None if self._root is None else self._client._tracking_client.store
+        return None if self._root is None else self._client._tracking_client.store  # noqa: SLF001 - as `mlflow gc` does
 
     def _models_only_marked(self, sha256s: Collection[str]) -> Iterator[str]:
         """Yield the logged models of artifacts that were marked as deleted before a kill, or by an earlier version."""
         if (store := self._own_store) is not None:
-            for model_id in store._get_deleted_logged_models():
+            for model_id in store._get_deleted_logged_models():  # noqa: SLF001 - as `mlflow gc` does
                 if store.get_logged_model(model_id, allow_deleted=True).tags.get(ARTIFACT_TAG) in sha256s:
                     yield model_id
 
@@ -179,7 +177,7 @@ class Removal:
             self._client.delete_run(run_id)
         if (store := self._own_store) is not None:
             with _gone_already():
-                store._hard_delete_run(run_id)
+                store._hard_delete_run(run_id)  # noqa: SLF001 - as `mlflow gc` does
 
     def _remove_traces(self, experiment: str, theirs: Callable[[str], bool], run_id: str | None) -> int:
         """Remove the traces of an experiment, or of one run in it, whose JSON is somebody's; return their number."""

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from schemas.errors import InputError
 from schemas.progress import Progress
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, in_one_sentence, milliseconds_now, shown_address
 from tasks.lineage.mlflow.recorder import Recorder

@@ -1,4 +1,4 @@
-"""Removal from MLflow: nothing of it is on the disk after it, a kill at any call is made good, a refusal is a sentence."""
+"""Removal from MLflow: nothing is on the disk after it, a kill at any call is made good, a refusal is a sentence."""
 
 import shutil
 import sqlite3
