@@ -16,6 +16,7 @@ from flows.stages.removal import made_again, mark_removed, prove_gone, remove
 from flows.stages.rewind import rewind
 from schemas.config.config import Config
 from schemas.errors import InputError
+from tasks.audit.forget import remove_given
 from tasks.lineage.mlflow.client import in_one_sentence
 from tasks.lineage.privacy.forget import AskedKind
 from tasks.lineage.privacy.forgetting import Forgetting, Journal
@@ -96,6 +97,12 @@ def forget(config: Config, identifier: str, kind: AskedKind | None = None, *, re
 def _logs(config: Config, state: Forgetting, identifier: str, kind: AskedKind | None) -> Forgetting:
     found = look(config, identifier, kind)
     lines, unreached = clean_logs(config, found.person, found.traces, bytes.fromhex(state.secret))
+    if config.curate.references is not None:
+        # Before the dataset is made without them, whose key is of this file.
+        try:
+            lines["references"] = remove_given(config.curate.references, found.person.prompts)
+        except InputError as error:
+            unreached = (*unreached, str(error))
     counted = Counter(state.log_lines)
     counted.update(lines)
     return state.model_copy(update={"log_lines": dict(counted), "missed": {**state.missed, "logs": unreached}})

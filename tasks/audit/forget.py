@@ -1,4 +1,4 @@
-"""Sheet without a person: their rows leave it, and every other byte stays as the spreadsheet saved it."""
+"""What people gave, without a person: their rows and lines leave it, and every other byte stays as it was."""
 
 import csv
 import io
@@ -9,6 +9,8 @@ from filelock import FileLock
 
 from schemas.disk import replace_whole
 from schemas.errors import InputError
+from schemas.given_references import GivenReference
+from schemas.json_lines import stream_lines
 from schemas.tables.delimited import read_text
 from tasks.audit.sheet import COLUMNS, as_kept, header_of, read_rows
 
@@ -46,6 +48,27 @@ def remove_prompts(sheet: Path, prompts: Collection[str]) -> int:
         raise InputError(
             f"sheet {sheet} cannot be written ({error.strerror or error}); correct its permissions"
         ) from None
+
+
+def remove_given(references: Path, prompts: Collection[str]) -> int:
+    """Take the lines of some prompts out of a file of references, and return their number.
+
+    Raises:
+        InputError: The file cannot be read or written.
+    """
+    file = references.resolve()
+    try:
+        with FileLock(file.with_name(f".{file.name}.lock")):
+            if not file.stat().st_size:
+                return 0
+            lines = list(stream_lines(file, GivenReference, "references"))
+            kept = [line for line, given in lines if given.prompt_id not in prompts]
+            if len(kept) < len(lines):
+                replace_whole(file, b"".join(kept))
+            return len(lines) - len(kept)
+    except OSError as error:
+        why = error.strerror or error
+        raise InputError(f"references {references} cannot be cleaned ({why}); correct its permissions") from None
 
 
 def _records(text: str, delimiter: str) -> Iterator[tuple[str, list[str]]]:
