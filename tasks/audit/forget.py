@@ -1,4 +1,4 @@
-"""What people gave, without a person: their rows and lines leave it, and every other byte stays as it was."""
+"""Sheets and references of people, without a person: their rows leave, and every other byte stays as it was."""
 
 import csv
 import io
