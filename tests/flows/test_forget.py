@@ -73,9 +73,9 @@ def test_references_that_people_gave_leave_with_their_prompts(
     ]
     file.write_text("".join(json.dumps(each) + "\n" for each in given) + "no reference\n", encoding="utf-8")
     config = load_config("local", [f"state.root={tmp_path}", f"curate.references={file}"])
-    look = forgetting.look(config, ANA, None)
-    monkeypatch.setattr(forgetting, "look", lambda *_: FoundPerson(look, look.person, Traces(frozenset(), (), ())))
-    monkeypatch.setattr(forgetting, "plan", lambda _, __, subject: plan(config, look, subject))
+    found = reached(read_inventory(tmp_path / "artifacts"), ANA)
+    monkeypatch.setattr(forgetting, "look", lambda *_: FoundPerson(found, found.person, Traces(frozenset(), (), ())))
+    monkeypatch.setattr(forgetting, "plan", lambda _, __, subject: plan(config, found, subject))
     monkeypatch.setattr(forgetting, "clean_logs", lambda *_: ({}, ()))
     monkeypatch.setattr(forgetting, "STEPS", {"logs": forgetting.STEPS["logs"]})
     with pytest.raises(InputError, match=r"references .*line 3"):
