@@ -47,9 +47,15 @@ def replace_whole(path: Path, content: bytes) -> None:
 def write_whole(path: Path, text: str) -> None:
     """Write a text file by renaming a draft: a reader finds it whole, whenever this process is killed.
 
+    Where the disk is full, no draft is left.
+
     Raises:
         OSError: It cannot be written.
     """
     draft = path.with_suffix(".draft")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise

@@ -8,10 +8,11 @@ from hypothesis import settings
 
 from schemas.garbage import collect_rarely
 from tests.browser import browser
+from tests.mlflow_database import mlflow_tables
 from tests.prefect_server import prefect_home, prefect_server
 from tests.small_pipeline import pipeline
 
-__all__ = ["browser", "pipeline", "prefect_home", "prefect_server"]
+__all__ = ["browser", "mlflow_tables", "pipeline", "prefect_home", "prefect_server"]
 
 # Processes with a thread for each core would wait for one another; children inherit it, and torch reads it on import.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -28,6 +29,15 @@ collect_rarely()
 # A property is no less true on a busy machine.
 settings.register_profile("unhurried", settings.get_profile(settings.get_current_profile_name()), deadline=None)
 settings.load_profile("unhurried")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave the product's sentences whole, so that a test can look for them; pytest's own lines stay as wide."""
+    if config.pluginmanager.has_plugin("terminalreporter"):
+        writer = config.get_terminal_writer()
+        writer.fullwidth = writer.fullwidth
+    os.environ["COLUMNS"] = "1000"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -10,11 +10,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import psutil
 import pytest
 
 from flows.runtime.session import prefect_folder
+from tests.flows.command import in_this_process
+from tests.flows.prefect_state import prefect_state
 from tests.prefect_server import PlaceDatabase
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -33,9 +36,12 @@ class Ended:
     """What `--json` printed, where it printed anything."""
 
 
+def arguments(root: Path, *more: str, stage: str) -> list[str]:
+    return [stage, "--profile", str(PROFILE), "--set", f"state.root={root}", "--json", *more]
+
+
 def command(root: Path, *more: str, stage: str = "retrain", module: str = "flows") -> list[str]:
-    arguments = [stage, "--profile", str(PROFILE), "--set", f"state.root={root}", "--json", *more]
-    return [sys.executable, "-m", module, *arguments]
+    return [sys.executable, "-m", module, *arguments(root, *more, stage=stage)]
 
 
 def retrain(
@@ -46,7 +52,7 @@ def retrain(
     server: str | None = None,
     records: Path | None = None,
 ) -> Ended:
-    """Run a command of the pipeline.
+    """Run a command of the pipeline as a person does, in a process of its own.
 
     Args:
         root: The state folder.
@@ -69,6 +75,22 @@ def retrain(
         text=True,
         check=False,
     )
+    return Ended(ended.returncode, ended.stderr, json.loads(ended.stdout) if ended.stdout else None)
+
+
+def retrain_here(root: Path, *more: str, server: str, stage: str = "retrain") -> Ended:
+    """Run a command of the pipeline where its process is not what is tested.
+
+    A process of its own would load Prefect and MLflow again, and for its children torch, TRL and PEFT: ten seconds.
+
+    Args:
+        root: The state folder.
+        more: Further arguments.
+        server: Address of the Prefect server that records it.
+        stage: The command.
+    """
+    with patch.dict(os.environ, {"PREFECT_API_URL": server}), prefect_state(server, root):
+        ended = in_this_process(*arguments(root, *more, stage=stage))
     return Ended(ended.returncode, ended.stderr, json.loads(ended.stdout) if ended.stdout else None)
 
 

@@ -18,10 +18,11 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 import numpy as np
-from scipy.stats import beta
+from scipy.stats import beta, binom
 from scipy.stats import t as student
 
 from benchmarks.harness import Report, map_in_processes, run_benchmark
+from benchmarks.monitor.beside import OFTEN, Beside, bound, lucky_chance
 from benchmarks.monitor.logs import ASKED, LIMIT, ROWS, measured
 from benchmarks.monitor.months import DAYS, GRID, MEANS, Month, shares
 from benchmarks.monitor.trials import LOOKS, TOLERANCE, Canary
@@ -61,6 +62,9 @@ SHARES: Final = {"a shadow of all": None, "5 % of the requests": 0.05, "half of 
 """Trials, each with the challenger's share."""
 HARMLESS: Final = {"as good": 0.0, "worse by the tolerance": TOLERANCE}
 """True losses at which a trial must not end in "must go"; the second is one at which it must not end in "may grow"."""
+BESIDE_PROMPTS: Final = (60, 17)
+LUCKY_SHARES: Final = (0.99, 0.95, 0.9, 0.85, 0.8, 0.7, 0.5)
+CHANCE_OF_MISS: Final = 0.01
 SHOWN_DAYS: Final = (1, 2, 3, 5)
 SIZES: Final = (5, 10, 30, 170)
 INTERVALS: Final = 20_000
@@ -71,6 +75,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--only", choices=list(PARTS), action="append", help="run this part instead of all")
     parser.add_argument("--months", type=int, default=2_000, help="without drift, of each kind")
     parser.add_argument("--years", type=int, default=3, help="of daily runs, of each kind")
+    parser.add_argument("--beside", type=int, default=105, help="windows of what is beside the reward, of each kind")
     parser.add_argument("--drops", type=int, default=500, help="of each kind")
     parser.add_argument("--trials", type=int, default=500, help="whose findings would be wrong, of each kind")
     parser.add_argument("--found", type=int, default=100, help="trials whose findings would be right, of each kind")
@@ -117,6 +122,42 @@ def _daily_runs(report: Report, options: Namespace) -> None:
         report.limit(alarms <= MAX_FALSE * months, miss)
     columns = ("evaluation", "months", "years with an alarm", "months between two, at least (95 %)", "highest evidence")
     report.table("Years without drift, each day's run over its last 35 days", columns, rows)
+
+
+def _beside(report: Report, options: Namespace) -> None:
+    """Measure false alarms of what is compared beside the reward."""
+    rows: list[tuple[str, ...]] = []
+    for number, prompts in enumerate(BESIDE_PROMPTS):
+        name = f"{prompts} prompts a task"
+        streams = [(SEED, 500 + number, each) for each in range(options.beside)]
+        found = list(map_in_processes(Beside(prompts).highest, streams, options.processes, name, chunk=2))
+        for measure in found[0]:
+            evidence = [each[measure] for each in found]
+            by_default, often = (sum(each >= enough for each in evidence) for enough in (1.0, OFTEN))
+            most = tuple(len(found) * bound(enough) for enough in (1.0, OFTEN))
+            rows.append(
+                (name, measure, f"{len(found):,}", str(by_default), f"{most[0]:.2f}", str(often), f"{most[1]:.1f}")
+            )
+            miss = f"{name}, {measure}: {often} of {len(found)} windows have an alarm, promised at most {most[1]:.1f}"
+            # More than the promise is a miss where chance alone has it in less than one benchmark of a hundred.
+            report.limit(binom.sf(often - 1, len(found), bound(OFTEN)) > CHANCE_OF_MISS, miss)
+    columns = (
+        *("evaluation", "measure", "windows of 35 days", "with an alarm", "promised at most"),
+        *("with an alarm at one in 30 days", "promised at most"),
+    )
+    report.table("Days without drift, what is compared beside the reward", columns, rows)
+    _lucky(report)
+
+
+def _lucky(report: Report) -> None:
+    """Measure how seldom an evaluation is so lucky that production as good as it truly was has an alarm."""
+    rows = []
+    for prompts in (17, 60, 240):
+        chances = [lucky_chance(prompts, share) for share in LUCKY_SHARES]
+        rows.append((f"{prompts} prompts", *(f"{chance:.1e}" for chance in chances)))
+        report.limit(max(chances) <= bound(1.0), f"{prompts} prompts: {max(chances):.1e}, limit {bound(1.0):.1e}")
+    title = f"Chance of an evaluation so lucky that the same true share has an alarm; limit {bound(1.0):.1e}"
+    report.table(title, ("evaluation", *(f"share {share:g}" for share in LUCKY_SHARES)), rows)
 
 
 def _drops(report: Report, options: Namespace) -> None:
@@ -226,6 +267,7 @@ def _time(report: Report, options: Namespace) -> None:
 PARTS: Final[Mapping[str, Callable[[Report, Namespace], None]]] = {
     "false": _false_alarms,
     "runs": _daily_runs,
+    "beside": _beside,
     "drop": _drops,
     "trials": _trials,
     "intervals": _intervals,

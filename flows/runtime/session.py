@@ -1,10 +1,12 @@
 """Session of the pipeline in a state folder: writable, exclusively locked, with Prefect and MLflow."""
 
 import json
+import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -13,11 +15,15 @@ from flows.runtime.prefect_server import reachable, session_server, shown
 from flows.runtime.signals import interruptible
 from schemas.config.config import Config, StateConfig
 from schemas.errors import InputError, TucanoError
+from schemas.full_disk import BYTES_OF_A_FULL_DISK, full_disk_error, is_of_full_disk
 
 BYTES_NEEDED = 1_000_000_000
-BYTES_OF_A_FULL_DISK = 20_000_000
+BYTES_FOR_A_STAGE = 100_000_000
+"""Free disk space below which no stage begins: enough for both databases to record that it was refused."""
 LOCK_FILE = "retrain.lock"
 UI_FILE = "ui.json"
+OWN_SERVER_VARIABLE = "TUCANO_PREFECT_SERVER"
+"""Environment variable with the address of a session's own Prefect server, whose pages `tucano ui` serves later."""
 ARTIFACTS_FOLDER = "artifacts"
 UI_LOCK = "ui.lock"
 EXPERIMENT = "tucano2-commerce"
@@ -73,10 +79,20 @@ def session(config: Config, *, bytes_needed: int) -> Iterator[None]:
     root = config.state.root
     with state_folder(config, bytes_needed=bytes_needed):
         configure_prefect(root)
-        with interruptible(INTERRUPTED):
+        with interruptible(INTERRUPTED), _without_lost_log_lines():
             if has_server():
                 _prove_reachable(os.environ["PREFECT_API_URL"])
             yield
+
+
+@contextmanager
+def _without_lost_log_lines() -> Iterator[None]:
+    """Print nothing of a log line that Prefect's server cannot take: where the disk is full, the run says so itself."""
+    before, logging.raiseExceptions = logging.raiseExceptions, False
+    try:
+        yield
+    finally:
+        logging.raiseExceptions = before
 
 
 def has_server() -> bool:
@@ -97,8 +113,10 @@ def recorded(config: Config, meanwhile: Callable[[], object] | None = None) -> I
         return
     with ExitStack() as stack:
         log_file = config.state.root / "prefect.log"
-        os.environ["PREFECT_API_URL"] = stack.enter_context(session_server(log_file, meanwhile))
-        stack.callback(os.environ.pop, "PREFECT_API_URL")
+        address = stack.enter_context(session_server(log_file, meanwhile))
+        for name in ("PREFECT_API_URL", OWN_SERVER_VARIABLE):
+            os.environ[name] = address
+            stack.callback(os.environ.pop, name)
         stack.enter_context(_own_server())
         yield
 
@@ -116,13 +134,8 @@ def state_folder(config: Config, *, bytes_needed: int, patience: float = 0.0) ->
         InputError: It cannot be written, its disk is nearly full, or another run holds it.
     """
     root = config.state.root
-    _prove_writable(root)
-    free = shutil.disk_usage(root).free
-    if free < bytes_needed:
-        raise InputError(
-            f"the disk of the state folder {root} has {free / 1e9:.1f} GB free and the run needs "
-            f"{bytes_needed / 1e9:.1f}; free some, or use another with --set state.root=FOLDER"
-        )
+    prove_writable(root)
+    prove_space(root, bytes_needed, "the run")
     lock = FileLock(root / LOCK_FILE)
     try:
         lock.acquire(timeout=patience)
@@ -132,19 +145,42 @@ def state_folder(config: Config, *, bytes_needed: int, patience: float = 0.0) ->
             "with --set state.root=FOLDER"
         ) from None
     try:
+        with full_disk_told(root):
+            yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def full_disk_told(root: Path) -> Iterator[None]:
+    """Translate what fails in the block on a full disk into one sentence; what has its own sentence keeps it.
+
+    Raises:
+        InputError: A disk is full.
+    """
+    try:
         yield
     except Exception as error:
         if getattr(error, "exit_code", TucanoError.exit_code) != TucanoError.exit_code:
             raise
-        # A full disk has many faces: torch, SQLite and Prefect's server each fail with an error of their own.
-        if shutil.disk_usage(root).free < BYTES_OF_A_FULL_DISK:
-            raise InputError(
-                f"the disk of the state folder {root} is full; free some space and run the same command again: "
-                "what was finished is kept"
-            ) from None
+        # A full disk has many faces: Prefect's server fails in its own process, and says no more than that it did.
+        if is_of_full_disk(error) or shutil.disk_usage(root).free < BYTES_OF_A_FULL_DISK:
+            raise full_disk_error(root, error) from None
         raise
-    finally:
-        lock.release()
+
+
+def prove_space(root: Path, bytes_needed: int, what: str) -> None:
+    """Refuse work for which the disk of the state folder has too little space.
+
+    Raises:
+        InputError: It has.
+    """
+    free = shutil.disk_usage(root).free
+    if free < bytes_needed:
+        raise InputError(
+            f"the disk of the state folder {root} has {free / 1e6:.0f} MB free and {what} needs "
+            f"{bytes_needed / 1e6:.0f}; free some space and run the same command again: what was finished is kept"
+        )
 
 
 def _prove_reachable(address: str) -> None:
@@ -174,7 +210,12 @@ def _own_server() -> Iterator[None]:
             drain()
 
 
-def _prove_writable(root: Path) -> None:
+def prove_writable(root: Path) -> None:
+    """Make a state folder, and try to write in it.
+
+    Raises:
+        InputError: It cannot be written, or its disk is full.
+    """
     probe = root / f".probe-{os.getpid()}"
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -183,6 +224,8 @@ def _prove_writable(root: Path) -> None:
     except OSError as error:
         with suppress(OSError):
             probe.unlink()
+        if is_of_full_disk(error):
+            raise full_disk_error(root, error) from None
         raise InputError(
             f"the state folder {root} cannot be written ({error.strerror}); free space or permissions, or use another "
             "with --set state.root=FOLDER"
@@ -214,13 +257,27 @@ def configure_prefect(root: Path) -> None:
         os.environ.setdefault(name, value)
 
 
+@dataclass(frozen=True)
+class Pages:
+    """Addresses that a `tucano ui` serves."""
+
+    prefect_api: str
+    mlflow: str
+
+
+def running_pages(root: Path) -> Pages | None:
+    """Return what `tucano ui` serves over this folder, where its Prefect server answers."""
+    try:
+        pages = Pages(**json.loads((root / UI_FILE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    return pages if _is_held(root / UI_LOCK) and reachable(pages.prefect_api) else None
+
+
 def running_server(root: Path) -> str | None:
     """Return the API address of the Prefect server that `tucano ui` serves over this folder, where one answers."""
-    try:
-        address = str(json.loads((root / UI_FILE).read_text(encoding="utf-8"))["prefect_api"])
-    except (OSError, ValueError, KeyError):
-        return None
-    return address if _is_held(root / UI_LOCK) and reachable(address) else None
+    pages = running_pages(root)
+    return None if pages is None else pages.prefect_api
 
 
 def _is_held(lock_file: Path) -> bool:

@@ -19,9 +19,10 @@ from prefect.runtime import flow_run
 from prefect.serializers import JSONSerializer
 from prefect.settings import PREFECT_LOCAL_STORAGE_PATH
 
-from flows.runtime.console import say, stage_progress
+from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.prefect_run import is_recorded, run_log
 from flows.runtime.run_page import run_page
+from flows.runtime.session import BYTES_FOR_A_STAGE, prove_space
 from flows.runtime.stores import open_recorder, open_store
 from schemas.artifact import ArtifactKind, ArtifactRecord, Origin
 from schemas.config.config import Config
@@ -144,6 +145,7 @@ def _key(_: Any, parameters: dict[str, Any]) -> str:
     result_serializer="json",
 )
 def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[str, str]:  # noqa: ARG001 - the cache's key
+    prove_space(config.state.root, BYTES_FOR_A_STAGE, f"the stage {stage.name}")
     store = open_store(config)
     inputs = {**stage.inputs, **stage.order_only_inputs}
     with (
@@ -268,7 +270,7 @@ def _is_whole(sha256: str, config: Config) -> bool:
     try:
         open_store(config).verify(sha256)
     except ArtifactDamaged as error:
-        say(f"{error}; making it again")
+        warn(f"{error}; making it again")
         return False
     return True
 

@@ -19,6 +19,7 @@ from typing import Final
 
 from schemas.disk import synchronize
 from schemas.errors import InputError
+from schemas.full_disk import is_of_full_disk
 from tasks.checkpoints.files import CHUNK, disk_refusal, encoded
 from tasks.checkpoints.manifest import (
     MANIFEST_FILE,
@@ -279,8 +280,7 @@ def _writing(root: Path, what: str) -> Iterator[None]:
         yield
     except Exception as error:
         # safetensors and torch wrap the system's error in one of their own, without an errno.
-        full = os.strerror(errno.ENOSPC)
-        if not isinstance(error, OSError) and full not in str(error):
+        if not isinstance(error, OSError) and not is_of_full_disk(error):
             raise
-        reason = error if isinstance(error, OSError) else full
+        reason = error if isinstance(error, OSError) else os.strerror(errno.ENOSPC)
         raise disk_refusal(f"{what} cannot be written to {root}", reason) from error

@@ -24,26 +24,28 @@ ALL: Final = "all"
 _LOG_MOST: Final = math.log(1e9)
 """Log of the largest evidence shown."""
 
-Measure = Literal["reward", "form", "answered", "valid", "reference", "correction"]
+Measure = Literal["reward", "form", "answered", "valid", "varied", "reference", "correction"]
 """What a series is of.
 
 `reward`: the reward, of answers that all have a reference; `form`: the reward without references, which knows the form
 alone. Of every task one of both. `answered`: answers that are neither empty nor a refusal; `valid`: answers of valid
-form; `reference`: the reward of the answers with a reference, where others have none; `correction`: the same where
-people chose what to correct, so that an answer without a reference counts as right.
+form; `varied`: pairs of answers to different prompts that differ; `reference`: the reward of the answers with a
+reference, where others have none; `correction`: the same where people chose what to correct, so that an answer without
+a reference counts as right.
 """
-MEASURES_BESIDE: Final[tuple[Measure, ...]] = ("answered", "valid", "reference", "correction")
+MEASURES_BESIDE: Final[tuple[Measure, ...]] = ("answered", "valid", "varied", "reference", "correction")
 """What is tested beside the reward."""
 FALLEN: Final[Mapping[Measure, str]] = {
     "reward": "reward {loss} below what the evaluation measured",
     "form": "form {loss} below that of the evaluation's answers",
     "answered": "{points} more of 100 answers are empty or a refusal than at the evaluation",
     "valid": "{points} more of 100 answers have no valid form than at the evaluation",
+    "varied": "answers to different prompts are the same far more often than at the evaluation",
     "reference": "answers with a reference {loss} below what the evaluation measured",
     "correction": "{loss} below what the evaluation measured even if all others are right",
 }
 """Of each measure what fell, in words."""
-_SHARE_OF_REWARD: Final = 0.5
+SHARE_OF_REWARD: Final = 0.5
 """Share of the false alarms that is for the reward; the rest is divided among the others, whether there are any or not,
 so that no answer and no feedback moves another's threshold."""
 _SIGNS: Final = ((1.0, "alarm"), (0.1, "strong"), (0.001, "slight"))
@@ -201,8 +203,8 @@ def find_drift(
         by_form: Tasks whose rewards are of the form alone.
         beside: What else was measured: some of `MEASURES_BESIDE`.
     """
-    series = _of_measure("reward", Compared(rewards, baselines), config, _SHARE_OF_REWARD, frozenset(by_form))
-    each_beside = (1 - _SHARE_OF_REWARD) / len(MEASURES_BESIDE)
+    series = _of_measure("reward", Compared(rewards, baselines), config, SHARE_OF_REWARD, frozenset(by_form))
+    each_beside = (1 - SHARE_OF_REWARD) / len(MEASURES_BESIDE)
     for measure, compared in (beside or {}).items():
         series += _of_measure(measure, compared, config, each_beside, frozenset())
     return Drift(

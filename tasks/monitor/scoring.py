@@ -23,7 +23,7 @@ from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.text.parser import parse_object
-from tasks.commerce.text.text_form import refuses
+from tasks.monitor.answered import is_answer
 from tasks.monitor.baseline import Baseline
 from tasks.monitor.known_parts import with_parts
 from tasks.monitor.mean_error import standard_error
@@ -68,7 +68,7 @@ class Verdict(NamedTuple):
     valid: bool | None
     """Whether its form is right: JSON and nothing else, or a query that runs; None if the task requires no form."""
     answered: bool
-    """Whether it is neither a refusal nor empty, that is, without any letter or digit."""
+    """Whether it is an answer of any kind (`tasks.monitor.answered`)."""
 
 
 def scored(answers: pl.DataFrame, rewards: Rewards, map_chunks: MapChunks, progress: Progress = silent) -> pl.DataFrame:
@@ -120,7 +120,7 @@ def _verdict(
         prompt_id="logged", task=task, prompt=prompt, completion=completion, reference=document
     )
     found = score_rollout(rollout, databases, spec)
-    answered = any(map(str.isalnum, completion)) and not refuses(completion)
+    answered = is_answer(task, prompt, completion)
     if TASKS[task].answers_in_json:
         return Verdict(found.reward, parse_object(completion).cleanliness == 1.0, answered)
     if task == SQL_TASK and databases is not None:

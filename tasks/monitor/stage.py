@@ -46,6 +46,7 @@ from tasks.monitor.scoring import (
 from tasks.monitor.scrubbing import Scrub, scrubbed
 from tasks.monitor.serving_cost import serving_cost
 from tasks.monitor.trials import ChallengerTrial, find_trials
+from tasks.monitor.varied import compared_variety
 from tasks.report.canvas import write_figures
 from tasks.report.number_format import decimal
 from tasks.report.wording import worded
@@ -264,9 +265,9 @@ def _trials(
 
 
 def _shares(answers: pl.DataFrame, tested: pl.DataFrame) -> dict[Measure, Compared]:
-    """Compare the share of answers that are answers, and of those of valid form, with the evaluation's.
+    """Compare the shares of answers that are answers, of valid form, and of different ones, with the evaluation's.
 
-    Unlike the reward, the first of both is high in a task that the champion never learned.
+    Unlike the reward, the first and the last are high in a task that the champion never learned.
     """
     found: dict[Measure, Compared] = {}
     for measure in _SHARES:
@@ -274,6 +275,8 @@ def _shares(answers: pl.DataFrame, tested: pl.DataFrame) -> dict[Measure, Compar
         if there := [task for task in TASK_NAMES if task in set(measured["task"])]:
             baselines = baselines_of(tested.drop_nulls(measure), measure)
             found[measure] = Compared(count_rewards(measured, there, measure), baselines)
+    if variety := compared_variety(answers, tested):
+        found["varied"] = variety
     return found
 
 

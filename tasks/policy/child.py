@@ -7,7 +7,6 @@ its end shows the child that the parent is gone, however the parent died.
 A child may be several processes, one per GPU, started by `tasks.policy.launch`: the first reports for all.
 """
 
-import errno
 import json
 import os
 import signal
@@ -25,6 +24,7 @@ from typing import IO, Any, Final, NoReturn, Protocol
 from pydantic import BaseModel
 
 from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
+from schemas.full_disk import full_disk_error, is_of_full_disk
 from schemas.progress import Progress
 from schemas.source import REPOSITORY
 from tasks.policy.device import machine_device
@@ -159,10 +159,15 @@ def run_child(
     Raises:
         TucanoError: The child failed, with its own sentence and exit code, or was killed.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     name = module.rsplit(".", 1)[-1]
     request_file = folder / f"{name}.request.json"
-    request_file.write_text(request.model_dump_json(), encoding="utf-8")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        request_file.write_text(request.model_dump_json(), encoding="utf-8")
+    except OSError as error:
+        if not is_of_full_disk(error):
+            raise
+        raise full_disk_error(folder, error) from error
     log_file = folder / f"{name}.log"
     work = [module, str(request_file)] if processes == 1 else [LAUNCHER, str(processes), module, str(request_file)]
     with log_file.open("ab") as log:
@@ -312,29 +317,26 @@ def as_child() -> Iterator[tuple[Path, Channel]]:
         channel.failure(str(error), error.exit_code)
         sys.exit(error.exit_code)
     except Exception as error:  # noqa: BLE001 - the last resort of a process, which reports to its parent
-        traceback.print_exc()
-        if sentence := _full_machine(error):
+        # A full disk has no room for the log either.
+        with suppress(OSError):
+            traceback.print_exc()
+        if sentence := _full_machine(error, Path(request_file).parent):
             channel.failure(sentence, InputError.exit_code)
             sys.exit(InputError.exit_code)
         channel.failure(f"unexpected {type(error).__name__}; the traceback is in {_log_beside(request_file)}", 1)
         sys.exit(1)
 
 
-def _full_machine(error: Exception) -> str | None:
+def _full_machine(error: Exception, folder: Path) -> str | None:
     """Return the sentence for a full disk or a full memory; None for any other error."""
-    if _is_full_disk(error):
-        return "the disk is full; free some space and run the same command again"
+    if is_of_full_disk(error):
+        return str(full_disk_error(folder, error))
     if is_of_memory(error):
         return (
             "the memory is full; end what else uses the GPU, or take a machine with more memory, and run the same "
             "command again"
         )
     return None
-
-
-def _is_full_disk(error: Exception) -> bool:
-    """Return whether an error is a full disk, also if a library wraps the system's error."""
-    return getattr(error, "errno", None) in {errno.ENOSPC, errno.EDQUOT} or os.strerror(errno.ENOSPC) in str(error)
 
 
 def _log_beside(request_file: str) -> str:

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from tasks.policy.causes import causes_of
+from schemas.causes import causes_of
 
 SIGNS: Final = re.compile(
     r"CUDA out of memory"

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from schemas.causes import causes_of
 from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
-from tasks.policy.causes import causes_of
 from tasks.policy.generate import Message, as_messages
 from tasks.policy.stand_in import located
 from tasks.policy.thoughts import opens_a_thought

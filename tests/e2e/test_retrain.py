@@ -45,7 +45,7 @@ from tests.docs.test_quickstart import ASK, DOCS, commands
 from tests.flows.command import in_this_process
 from tests.house import free_port
 from tests.serving import SECONDS, serving
-from tests.small_pipeline import PROFILE, VERDICT_CODES, Ended, Pipeline, command, retrain, skipped
+from tests.small_pipeline import PROFILE, VERDICT_CODES, Ended, Pipeline, command, retrain, retrain_here, skipped
 from tests.source_records import outside_key, used_by_children
 
 pytestmark = pytest.mark.e2e
@@ -244,7 +244,9 @@ def _merges_taken_again(pipeline: Pipeline) -> list[str]:
 
 
 def test_train_and_evaluate_alone_find_what_the_whole_run_made(pipeline: Pipeline, prefect_server: str) -> None:
-    trained, evaluated = (retrain(pipeline.root, stage=stage, server=prefect_server) for stage in ("train", "evaluate"))
+    trained, evaluated = (
+        retrain_here(pipeline.root, stage=stage, server=prefect_server) for stage in ("train", "evaluate")
+    )
     assert skipped(trained.said) == STAGES[:5]
     assert trained.exit_code == 0
     (training,) = trained.document["trainings"]
@@ -278,7 +280,7 @@ def test_a_champion_is_served_with_its_own_answers_and_monitored_by_its_log(pipe
     rows = read_prompts(root / "artifacts" / "dataset" / dataset / "content" / TEST_FILE)
     port = free_port()
     with serving(root, port, ["serve", *map(str, state), "--set", f"serve.port={port}"]) as served:
-        assert any("20 golden answers are those of the evaluation" in line for line in served.said)
+        assert any("20 prompts of its evaluation asked again" in line for line in served.said)
         for row in rows:
             messages = [{"role": "system", "content": row.system}, {"role": "user", "content": row.prompt}]
             sent = {"model": f"champion/{row.task}", "messages": messages, "response_format": {"type": "text"}}

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from flows.runtime.prefect_client import drain
+from flows.runtime.session import prefect_folder
 
 
 @contextmanager
@@ -20,7 +21,8 @@ def prefect_state(server: str, root: Path) -> Iterator[None]:
     settings = {
         PREFECT_API_URL: server,
         PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,
-        PREFECT_LOCAL_STORAGE_PATH: root / "prefect",
+        # Where a command of its own process finds what this one has made, and the other way round.
+        PREFECT_LOCAL_STORAGE_PATH: prefect_folder(root) / "storage",
     }
     with temporary_settings(settings):
         yield

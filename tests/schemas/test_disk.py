@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from schemas.disk import replace_whole, synchronize
+from schemas.disk import replace_whole, synchronize, write_whole
+from tests.small_disk import fill, mounted_disk
 
 
 def test_a_file_and_a_folder_are_waited_for_and_nothing_stays_open(
@@ -45,3 +46,13 @@ def test_a_file_is_as_it_was_where_it_could_not_be_replaced(tmp_path: Path, monk
     with pytest.raises(OSError, match="No space"):
         replace_whole(file, b"after")
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"before"]
+
+
+def test_on_a_full_disk_the_earlier_file_stays_and_no_draft(tmp_path: Path) -> None:
+    with mounted_disk(tmp_path, 1 << 20) as disk:
+        write_whole(disk / "plan.json", "earlier")
+        fill(disk)
+        with pytest.raises(OSError, match="No space left"):
+            write_whole(disk / "plan.json", "later" * 10_000)
+        assert (disk / "plan.json").read_text(encoding="utf-8") == "earlier"
+        assert not (disk / "plan.draft").exists()

@@ -1,5 +1,6 @@
 """MLflow client, imported late, since that takes seconds, and without its console output."""
 
+import logging
 import os
 import sqlite3
 import time
@@ -10,6 +11,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from schemas.errors import InputError
+from schemas.full_disk import is_of_full_disk
 
 # Before MLflow's import, which reads most of these.
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
@@ -19,6 +21,7 @@ os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
 # With a server it prints the address of each run that ends, which would corrupt the document that a command prints.
 os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 
+LOGGER_OF_STORES: Final = "mlflow.store.db.utils"
 SQLITE_PREFIX: Final = "sqlite:///"
 ARTIFACT_TAG: Final = "artifact_sha256"
 """Tag of a stage's run and of a logged model: its artifact."""
@@ -47,6 +50,7 @@ def open_client(tracking_uri: str) -> Any:
     if not tracking_uri.startswith(SQLITE_PREFIX):
         _ask(tracking_uri)
         return MlflowClient(tracking_uri, registry_uri=tracking_uri)
+    logging.getLogger(LOGGER_OF_STORES).addFilter(_is_of_interest)
     file = Path(tracking_uri.removeprefix(SQLITE_PREFIX))
     unfinished = file.with_name(f"{file.name}.unfinished")
     _prepare(file, unfinished)
@@ -105,6 +109,12 @@ def in_one_sentence(tracking_uri: str) -> Iterator[None]:
 def milliseconds_now() -> int:
     """Return the time since 1970 in milliseconds, MLflow's unit."""
     return time.time_ns() // 1_000_000
+
+
+def _is_of_interest(record: logging.LogRecord) -> bool:
+    """Return whether to show a log record: MLflow logs the traceback of a full disk, and raises the error too."""
+    error = record.exc_info[1] if record.exc_info else None
+    return error is None or not is_of_full_disk(error)
 
 
 def _ask(tracking_uri: str) -> None:

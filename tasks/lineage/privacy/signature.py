@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.errors import GateRefused, InputError
+from schemas.full_disk import full_disk_error, is_of_full_disk
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -101,6 +102,8 @@ def _read_or_make(file: Path) -> bytes:
             draft.replace(file)
         secret = bytes.fromhex(file.read_text(encoding="ascii").strip())
     except OSError as error:
+        if is_of_full_disk(error):
+            raise full_disk_error(file.parent, error) from error
         raise InputError(f"the key {file} cannot be used ({error.strerror}); correct its permissions") from None
     except ValueError:
         secret = b""

@@ -12,7 +12,6 @@ A draft becomes an artifact by one rename, so an artifact is either complete or 
 import errno
 import hashlib
 import json
-import os
 import platform
 import shutil
 import uuid
@@ -28,7 +27,8 @@ from pydantic import ValidationError
 from schemas.artifact import ArtifactKind, ArtifactRecord, Segments, Worker
 from schemas.digests import file_sha256
 from schemas.disk import synchronize, write_whole
-from schemas.errors import InputError
+from schemas.errors import InputError, TucanoError
+from schemas.full_disk import full_disk_error, is_of_full_disk
 
 CONTENT_FOLDER: Final = "content"
 RECORD_FILE: Final = "record.json"
@@ -38,8 +38,6 @@ RELINKED_FILE: Final = "relinked.json"
 DRAFTS_FOLDER: Final = "drafts"
 WRITTEN_WITH_DIGESTS: Final = frozenset({"columns", "sources"})
 """Fields that records did not have before they had digests."""
-DISK_IS_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
-DISK_IS_FULL_TEXTS: Final = ("No space left on device", "database or disk is full")
 REFUSED: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
 READ_ONLY: Final = 0o444
 
@@ -313,18 +311,22 @@ class ArtifactStore:
         """Translate a full disk or a write-protected store into one sentence."""
         try:
             yield
+        except TucanoError:
+            # It says already what is full or refused, which may be another disk.
+            raise
         except Exception as error:
-            if not (_is_disk_full(error) or self._is_refused(error)):
+            if is_of_full_disk(error):
+                raise full_disk_error(self._root, error) from error
+            if not isinstance(error, OSError) or not self._is_refused(error):
                 raise
-            reason = getattr(error, "strerror", None) or os.strerror(errno.ENOSPC)
             raise InputError(
-                f"the artifact store {self._root} cannot be written ({reason}); free space or permissions there, or "
-                "use another folder with --set state.root=FOLDER"
+                f"the artifact store {self._root} cannot be written ({error.strerror}); mend the permissions "
+                "there, or use another folder with --set state.root=FOLDER"
             ) from error
 
-    def _is_refused(self, error: Exception) -> bool:
+    def _is_refused(self, error: OSError) -> bool:
         """Return whether a write to this store was refused: a stage may be refused its own files elsewhere."""
-        if not isinstance(error, OSError) or error.errno not in REFUSED or not isinstance(error.filename, str | Path):
+        if error.errno not in REFUSED or not isinstance(error.filename, str | Path):
             return False
         path, root = Path(error.filename).absolute(), self._root.absolute()
         return path.is_relative_to(root) or root.is_relative_to(path)
@@ -332,11 +334,6 @@ class ArtifactStore:
 
 def _lock_of(draft: Path) -> Path:
     return draft.with_suffix(".lock")
-
-
-def _is_disk_full(error: Exception) -> bool:
-    # polars and SQLite raise their own errors, without an errno.
-    return getattr(error, "errno", None) in DISK_IS_FULL or any(text in str(error) for text in DISK_IS_FULL_TEXTS)
 
 
 def _names(folder: Path) -> list[str]:

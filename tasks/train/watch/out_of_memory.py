@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from schemas.causes import causes_of
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
-from tasks.policy.causes import causes_of
 from tasks.policy.full_memory import is_of_memory
 from tasks.train.dpo.recipe import pairs_per_pass
 

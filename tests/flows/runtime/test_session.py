@@ -1,5 +1,6 @@
 """A session holds its state folder alone, proves that it can be written, and leaves no server behind."""
 
+import json
 import os
 import signal
 import socket
@@ -46,7 +47,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
 
 def test_a_nearly_full_disk_is_refused_before_work_starts(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="GB free and the run needs"), session(_config(tmp_path), bytes_needed=10**18):
+    with pytest.raises(InputError, match="MB free and the run needs"), session(_config(tmp_path), bytes_needed=10**18):
         pass
     assert not (tmp_path / "prefect").exists()
 
@@ -55,7 +56,8 @@ def test_what_a_killed_ui_left_behind_is_no_server_even_where_another_folders_se
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "reachable", lambda _: True)
-    (tmp_path / UI_FILE).write_text('{"prefect_api": "http://127.0.0.1:4200/api"}', encoding="utf-8")
+    served = {"prefect_api": "http://127.0.0.1:4200/api", "mlflow": "http://127.0.0.1:5000"}
+    (tmp_path / UI_FILE).write_text(json.dumps(served), encoding="utf-8")
     assert running_server(tmp_path) is None
     with FileLock(tmp_path / UI_LOCK):
         assert running_server(tmp_path) == "http://127.0.0.1:4200/api"

@@ -14,7 +14,7 @@ from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_tables")]
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from tasks.lineage.mlflow.pipeline_runs import artifacts_of_run
 from tests.answering_server import answering
 from tests.small_pipeline import PROFILE
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_tables")]
 
 TRAINING = RemoteRun("training", "train", "training/nowhere", "0" * 64, "training resumes from its newest checkpoint")
 

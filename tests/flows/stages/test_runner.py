@@ -14,6 +14,7 @@ from flows.stages import runner
 from flows.stages.runner import Stage, WorkDue, begin_work, only_reuse, run_stage
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
+from schemas.errors import InputError
 
 
 @pytest.fixture
@@ -82,6 +83,17 @@ def test_to_make_it_again_is_work(stage: Stage, config: Config, storage: Path) -
     finish(stage, config, storage)
     with only_reuse(), pytest.raises(WorkDue):
         run_stage(stage, config, "", fresh=True)
+
+
+def test_a_stage_for_which_the_disk_has_no_room_does_not_begin(
+    stage: Stage, config: Config, storage: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "BYTES_FOR_A_STAGE", 10**18)
+    with pytest.raises(InputError, match=r"MB free and the stage plan needs \d+; free some space and run the same"):
+        run_stage(stage, config, "", fresh=False)
+    assert not config.state.root.joinpath("artifacts").exists()
+    sha256 = finish(stage, config, storage)
+    assert run_stage(stage, config, "", fresh=False).record.sha256 == sha256
 
 
 def test_work_is_refused_only_inside_the_block() -> None:

@@ -3,7 +3,6 @@
 import hashlib
 import io
 import os
-import subprocess
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
@@ -24,6 +23,7 @@ from tasks.policy.child import Channel
 from tasks.train.request import TrainRequest
 from tasks.train.resume.lease import CHECKPOINTS_FOLDER, acquire_training
 from tasks.train.resume.preemption import Preemption
+from tests.small_disk import mounted_disk
 from tests.storage_server import StorageServer
 from tests.tasks.checkpoints.checkpoint_folders import BASE, filling
 
@@ -94,18 +94,8 @@ def bucket(service: StorageServer, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of one megabyte, where the tests may mount one."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(disk)]
-    try:
-        mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
-    except FileNotFoundError:
-        mounted = False
-    if not mounted:
-        pytest.skip("no disk may be mounted here; a full one is also tested where writing is made to fail")
-    yield disk
-    subprocess.run(["umount", "--lazy", str(disk)], check=True)
+    with mounted_disk(tmp_path, DISK) as disk:
+        yield disk
 
 
 def refusal(call: Callable[[], object]) -> str:

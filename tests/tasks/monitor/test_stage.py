@@ -490,6 +490,20 @@ def test_what_a_task_always_declined_is_no_alarm(tmp_path: Path) -> None:
     assert measures(looked) == set()
 
 
+@pytest.mark.parametrize(("constant", "found"), [(True, True), (False, False)])
+def test_one_answer_to_every_prompt_is_found_whatever_its_form(tmp_path: Path, constant: bool, found: bool) -> None:
+    offers = [f"{number % 60 + 10}%" for number in range(360)]
+    lines = [
+        answer(
+            days_ago=number / 60,
+            prompt=PUSH_PROMPT.replace("20%", offer),
+            completion=PUSH if constant else PUSH.replace("20%", offer),
+        )
+        for number, offer in enumerate(offers)
+    ]
+    assert ("varied" in measures(look(tmp_path, lines))) is found
+
+
 WRONG_PRODUCT = PUSH.replace("Vaso de cerâmica", "Tapete")
 """Good in form; only a reference can tell."""
 

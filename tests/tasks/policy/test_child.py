@@ -78,7 +78,7 @@ def test_what_nobody_wants_to_hear_does_not_disturb(tmp_path: Path) -> None:
         ("gate", GateRefused, "the gate says no"),
         ("bug", TucanoError, r"unexpected ZeroDivisionError; the traceback is in .*example_child\.log"),
         ("memory", InputError, "the memory is full; end what else uses the GPU, or take a machine with more memory"),
-        ("disk", InputError, "the disk is full; free some space and run the same command again"),
+        ("disk", InputError, r"the disk of \S+ ran full \(\d+ MB free now\); free some space and run"),
         ("killed", Interrupted, "killed by SIGKILL at 0 of 0; run the same command again"),
     ],
 )

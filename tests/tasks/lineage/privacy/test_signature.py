@@ -8,6 +8,7 @@ import pytest
 
 from schemas.errors import GateRefused, InputError
 from tasks.lineage.privacy.signature import KEY_FILE, Signer, fingerprint, read_signed
+from tests.small_disk import empty, fill, mounted_disk
 
 DOCUMENT = {"subject": "1", "log_lines": {"logs": 2}, "text": "não alcançado"}
 
@@ -56,3 +57,13 @@ def test_an_altered_key_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / KEY_FILE).write_text("short", encoding="ascii")
     with pytest.raises(InputError, match="was altered"):
         Signer(tmp_path)
+
+
+def test_a_key_for_which_the_disk_has_no_room_is_made_once_it_has(tmp_path: Path) -> None:
+    with mounted_disk(tmp_path, 1 << 20) as disk:
+        fill(disk)
+        with pytest.raises(InputError, match=r"the disk of \S+/disk ran full \(0 MB free now\); free some space"):
+            Signer(disk).subject("c1", None)
+        empty(disk)
+        subject = Signer(disk).subject("c1", None)
+        assert Signer(disk).subject("c1", None) == subject

@@ -1,4 +1,5 @@
 import errno
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -211,10 +212,17 @@ class PolarsLikeError(Exception):
     ],
 )
 def test_a_full_disk_is_reported_in_one_sentence(store: ArtifactStore, tmp_path: Path, error: Exception) -> None:
-    with pytest.raises(InputError, match=r"artifacts cannot be written \(.*free space") as caught, store.draft():
+    said = r"artifacts ran full \(\d+ MB free now\); free some space"
+    with pytest.raises(InputError, match=said) as caught, store.draft():
         raise error
     assert "\n" not in str(caught.value)
     assert read(tmp_path) == {}
+
+
+def test_another_disk_that_is_full_is_not_taken_for_the_stores_own(store: ArtifactStore) -> None:
+    said = "the mirror /m cannot be written (No space left on device); free space there"
+    with pytest.raises(InputError, match=re.escape(said)), store.draft():
+        raise InputError(said) from OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_a_full_disk_at_the_commit_is_reported(store: ArtifactStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,7 +231,7 @@ def test_a_full_disk_at_the_commit_is_reported(store: ArtifactStore, monkeypatch
 
     with monkeypatch.context() as disk:
         disk.setattr("os.fsync", full)
-        with pytest.raises(InputError, match="cannot be written"):
+        with pytest.raises(InputError, match="artifacts ran full"):
             commit(store)
     store.verify(commit(store).sha256)
 

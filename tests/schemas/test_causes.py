@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tasks.policy.causes import causes_of
+from schemas.causes import causes_of
 
 
 def _explicit() -> None:
