@@ -9,15 +9,18 @@ from typing import Any, Final
 
 from flows.retrain import retrain
 from flows.runtime.console import say
+from flows.runtime.session import mlflow_store
 from flows.stages.forget import look, old_data, plan, refuse_removal_alone, replace_data, replaced_by, to_do
 from flows.stages.forget_logs import clean_logs, refuse_running_gateway
 from flows.stages.removal import made_again, mark_removed, prove_gone, remove
 from flows.stages.rewind import rewind
 from schemas.config.config import Config
 from schemas.errors import InputError
+from tasks.audit.forget import remove_given
+from tasks.lineage.mlflow.client import in_one_sentence
 from tasks.lineage.privacy.forget import AskedKind
 from tasks.lineage.privacy.forgetting import Forgetting, Journal
-from tasks.lineage.privacy.report import as_report, report_of, versions_removed, write_report
+from tasks.lineage.privacy.report import as_report, report_of, write_report
 from tasks.lineage.privacy.signature import Signer
 
 TRAINED_FROM: Final = {"prompts": "synthesize", "dataset": "curate", "base": "base"}
@@ -75,7 +78,8 @@ def forget(config: Config, identifier: str, kind: AskedKind | None = None, *, re
     for name, step in STEPS.items():
         if name not in state.done:
             say(f"forget: {name}")
-            state = step(config, state, identifier, kind)
+            with in_one_sentence(mlflow_store(config.state)[0]):
+                state = step(config, state, identifier, kind)
             missed = state.missed.get(name, ())
             state = journal.write(state if missed else state.model_copy(update={"done": (*state.done, name)}))
             if missed and name == "logs":
@@ -83,7 +87,7 @@ def forget(config: Config, identifier: str, kind: AskedKind | None = None, *, re
                 raise InputError(
                     f"{'; '.join(missed)}: nothing but logs was changed yet; see to it, and give the same command again"
                 )
-    document = as_report(state, to_do(config, versions_removed(state)), datetime.now(UTC))
+    document = as_report(state, to_do(config, state.versions_removed), datetime.now(UTC))
     file = write_report(root, document, signer)
     if not any(state.missed.values()):
         journal.end()
@@ -93,6 +97,12 @@ def forget(config: Config, identifier: str, kind: AskedKind | None = None, *, re
 def _logs(config: Config, state: Forgetting, identifier: str, kind: AskedKind | None) -> Forgetting:
     found = look(config, identifier, kind)
     lines, unreached = clean_logs(config, found.person, found.traces, bytes.fromhex(state.secret))
+    if config.curate.references is not None:
+        # Before the dataset is made without them, whose key is of this file.
+        try:
+            lines["references"] = remove_given(config.curate.references, found.person.prompts)
+        except InputError as error:
+            unreached = (*unreached, str(error))
     counted = Counter(state.log_lines)
     counted.update(lines)
     return state.model_copy(update={"log_lines": dict(counted), "missed": {**state.missed, "logs": unreached}})

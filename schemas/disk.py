@@ -1,6 +1,7 @@
 """Atomic and durable writes: a file is whole or absent, and survives a crash of the machine."""
 
 import os
+import stat
 from pathlib import Path
 
 
@@ -15,6 +16,32 @@ def synchronize(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def replace_whole(path: Path, content: bytes) -> None:
+    """Write a file of people's in place of another: it is the one or the other, whenever this process is killed.
+
+    Its permissions stay, and a symbolic link remains one: both may share the file with others.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    path = path.resolve()
+    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+    try:
+        # Nobody reads the draft who may not read the file.
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode or 0o666), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            draft.chmod(mode)
+        draft.replace(path)
+        synchronize(path.parent)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def write_whole(path: Path, text: str) -> None:

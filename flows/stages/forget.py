@@ -193,7 +193,7 @@ def replace_data(config: Config, state: Forgetting, person: Person) -> Mapping[s
         prompts_without(before["prompts"], person, secret, output)
 
     def dataset_anew(output: Path, _: Progress, __: StageRun) -> None:
-        dataset_without(before["dataset"], person, output)
+        dataset_without(before["dataset"], person, output, config.curate.references)
 
     # A closure, since Prefect keeps the parameters of a flow.
     @flow(name="forget", validate_parameters=False)

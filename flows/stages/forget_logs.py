@@ -13,10 +13,10 @@ from flows.runtime.session import EXPERIMENT, mlflow_store
 from flows.stages.prompts_from_logs import FOLDER as SERVED_PROMPTS_FOLDER
 from schemas.config.config import Config
 from schemas.errors import InputError
-from schemas.store.files import read_store, write_store
+from schemas.store.files import finish_replacement, read_store, replace_store
 from schemas.tables.log_file import FEEDBACK_FOLDER
 from schemas.tables.person import Person
-from tasks.audit.sheet import read_rows, write_rows
+from tasks.audit.forget import remove_prompts
 from tasks.audit.stage import AuditFiles, files_of
 from tasks.lineage.mlflow.removal import Removal
 from tasks.lineage.privacy.log_lines import Traces, remove_lines
@@ -97,11 +97,9 @@ def _alone(folder: Path) -> Iterator[None]:
 def _clean_sheet(files: AuditFiles, person: Person, traces: Traces, secret: bytes) -> tuple[int, tuple[str, ...]]:
     if not files.sheet.is_file():
         return 0, ()
-    rows = read_rows(files.sheet)
-    kept = [row for row in rows if row["prompt_id"] not in person.prompts]
-    if len(kept) < len(rows):
-        write_rows(files.sheet, kept)
+    rows = remove_prompts(files.sheet, person.prompts)
     lines, unread = remove_lines(files.rollouts.parent, traces)
+    finish_replacement(files.store)
     if files.store.is_dir():
-        write_store(anonymous(read_store(files.store), person, secret), files.store)
-    return len(rows) - len(kept) + lines, unread
+        replace_store(anonymous(read_store(files.store), person, secret), files.store)
+    return rows + lines, unread

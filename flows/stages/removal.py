@@ -4,9 +4,10 @@ import shutil
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
-from flows.runtime.stores import open_registry, open_store
+from flows.runtime.stores import open_store
 from flows.stages.remote_run import open_shared
 from schemas.artifact import ArtifactKind
 from schemas.config.config import Config
@@ -16,10 +17,15 @@ from tasks.checkpoints.address import open_mirror, trainings
 from tasks.checkpoints.manifest import Manifest
 from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
 from tasks.lineage.mlflow.removal import Removal
-from tasks.lineage.privacy.forgetting import Forgetting, to_remove
+from tasks.lineage.privacy.forgetting import Forgetting, named_versions, to_remove
 from tasks.lineage.privacy.identities_left import identities_left
 from tasks.lineage.store.inventory import Inventory, read_inventory
 from tasks.train.resume.rewind import logged_rollouts
+
+ON_SERVER: Final = (
+    "the runs and logged models of what was removed are only marked as deleted on the MLflow server, which keeps their "
+    "parameters and files until its operator runs `mlflow gc`"
+)
 
 
 def mark_removed(config: Config, state: Forgetting) -> Forgetting:
@@ -49,7 +55,10 @@ def remove(config: Config, state: Forgetting) -> Forgetting:
         except TucanoError as error:
             unreached.append(f"{what} could not be reached ({error})")
 
-    reach("MLflow", lambda: _remove_from_mlflow(config, state))
+    versions = set(state.versions_removed)
+    reach("MLflow", partial(_remove_from_mlflow, config, state, versions))
+    if left := sorted(set(named_versions(state)) - versions):
+        unreached.append(f"{', '.join(left)} may still be registered in MLflow; the same command tries again")
     for training in state.trainings:
         reach(f"the checkpoints of {training} in the mirror", partial(_remove_training, config, training))
     if config.state.artifacts is not None:
@@ -61,13 +70,12 @@ def remove(config: Config, state: Forgetting) -> Forgetting:
     for record in read_inventory(artifacts_folder(config)).records.values():
         store.relink(record.sha256, state.replaced)
     _empty_work(config)
-    runs = len(state.removed_runs)
-    by_hand = f"{runs} runs are marked as deleted on the MLflow server, whose `mlflow gc` removes their files"
     on_server = mlflow_store(config.state)[1] is None
     return state.model_copy(
         update={
-            "unreached": tuple(dict.fromkeys((*state.unreached, *([by_hand] if on_server else [])))),
+            "unreached": tuple(dict.fromkeys((*state.unreached, *([ON_SERVER] if on_server else [])))),
             "missed": {**state.missed, "remove": tuple(unreached)},
+            "versions_removed": tuple(sorted(versions)),
         }
     )
 
@@ -88,13 +96,20 @@ def _remove_training(config: Config, training: str) -> None:
     open_mirror(mirror_address(config), training).remove()
 
 
-def _remove_from_mlflow(config: Config, state: Forgetting) -> None:
-    address, folder = mlflow_store(config.state)
-    registry, name = open_registry(config), config.promote.model_name
-    removal = Removal(address, folder, EXPERIMENT)
-    removal.versions(name, [version.version for version in registry.versions(name) if version.policy in state.removed])
+def _remove_from_mlflow(config: Config, state: Forgetting, versions: set[str]) -> None:
+    """Remove what MLflow has of it; add the versions to those that are known to be removed."""
+    removal = Removal(*mlflow_store(config.state), EXPERIMENT)
+    # What a promotion named and no search finds was removed before a kill, or by hand.
+    versions.update(removal.versions(state.removed), named_versions(state))
     removal.models(state.removed)
-    removal.runs(state.removed_runs)
+    removal.runs(state.removed_runs, state.removed, _runs_that_stay(config, state))
+    removal.give_up_space()
+
+
+def _runs_that_stay(config: Config, state: Forgetting) -> set[str]:
+    """Return the runs of the artifacts that are not removed."""
+    records = read_inventory(artifacts_folder(config)).records.values()
+    return {record.mlflow_run_id for record in records if record.mlflow_run_id and record.sha256 not in state.removed}
 
 
 def _empty_work(config: Config) -> None:

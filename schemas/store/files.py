@@ -1,5 +1,6 @@
 """Store as a folder of CSV files, with the names and the format of Olist's on Kaggle."""
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -7,6 +8,7 @@ from typing import Final
 import polars as pl
 from polars.exceptions import ComputeError, NoDataError
 
+from schemas.disk import synchronize
 from schemas.errors import InputError
 from schemas.store.faults import FIRST_ROW, first_fault, shown, shown_column
 from schemas.store.file_names import FILE_NAMES, require_tables
@@ -48,6 +50,38 @@ def write_store(store: Store, folder: Path) -> None:
         if frame is not None:
             # Not with polars: its error on a full disk is not an OSError.
             (folder / name).write_bytes(frame.write_csv(datetime_format=TIMESTAMP_FORMAT).encode())
+
+
+def replace_store(store: Store, folder: Path) -> None:
+    """Write a store in place of another, whose other files stay: killed, `finish_replacement` leaves one of the two.
+
+    Its tables go together: ids that are in one and not in the other would break both.
+    """
+    draft = folder.with_name(f".{folder.name}.draft")
+    if draft.exists():
+        shutil.rmtree(draft)
+    shutil.copytree(folder, draft)
+    write_store(store, draft)
+    for path in (*draft.iterdir(), draft):
+        synchronize(path)
+    draft.replace(_whole(folder))
+    finish_replacement(folder)
+
+
+def finish_replacement(folder: Path) -> None:
+    """Put a store in its place that a killed process had written whole, and remove the one before."""
+    old = folder.with_name(f".{folder.name}.old")
+    if _whole(folder).exists():
+        if folder.exists():
+            folder.replace(old)
+        _whole(folder).replace(folder)
+        synchronize(folder.parent)
+    if old.exists():
+        shutil.rmtree(old)
+
+
+def _whole(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.new")
 
 
 def read_table(path: Path, table: str, *, complete: bool = False) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from filelock import FileLock
 
-from schemas.disk import write_whole
+from schemas.disk import replace_whole
 from schemas.errors import InputError
 from schemas.given_references import ASKED_FIELDS, AskedTask, GivenReference, read_given, values_of, with_values
 from schemas.tables.prompts import PromptRow, canonical_json
@@ -138,7 +138,7 @@ class ReferenceSession:
         try:
             with FileLock(file.with_name(f".{file.name}.lock")):
                 lines = change(_read(file))
-                write_whole(file, "".join(f"{canonical_json(line.model_dump())}\n" for line in lines))
+                replace_whole(file, "".join(f"{canonical_json(line.model_dump())}\n" for line in lines).encode())
         except OSError as error:
             raise InputError(
                 f"references {self.file} cannot be written ({error.strerror or error}); free space or permissions in "
@@ -166,5 +166,4 @@ def _asked(lines: Lines) -> set[tuple[str, str]]:
 
 
 def _read(file: Path) -> Lines:
-    # The last answer may have been taken back.
-    return read_given(file) if file.exists() and file.stat().st_size else ()
+    return read_given(file) if file.exists() else ()

@@ -8,9 +8,7 @@ in cp1252: a sheet is read and written back in the dialect that it has.
 import csv
 import hashlib
 import io
-import os
 import re
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from schemas.disk import replace_whole
 from schemas.documents import RaterKind, Rollout, SheetItem, SheetRow
 from schemas.errors import InputError
 from schemas.faults import first_fault, first_few
@@ -143,21 +142,7 @@ def write_rows(path: Path, rows: Iterable[Row], dialect: Dialect = _NEW) -> None
     )
     writer.writeheader()
     writer.writerows({name: row[name] if name in _NUMBERS else _as_cell(row[name]) for name in COLUMNS} for row in rows)
-    content = _encoded(text.getvalue(), dialect.encoding)
-    # A symbolic link must survive the rename below, and the file mode too: both may share the sheet with others.
-    path = path.resolve()
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
-    try:
-        with draft.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            shutil.copymode(path, draft)
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+    replace_whole(path, _encoded(text.getvalue(), dialect.encoding))
 
 
 def read_rows(path: Path) -> tuple[Row, ...]:
@@ -174,7 +159,7 @@ def read_with_dialect(path: Path) -> tuple[tuple[Row, ...], Dialect]:
     """Read a sheet's cells as `read_rows` does, and the dialect in which it is written again; the same errors."""
     source = read_text(path)
     try:
-        delimiter, header = _header(source)
+        delimiter, header = header_of(source)
         _check_columns(path, header)
         cells = [_whole(cells) for _, cells in source.rows(delimiter) if cells][1:]
     except ValueError as error:
@@ -289,7 +274,7 @@ def _encoded(text: str, encoding: str) -> bytes:
     return text.encode("utf-8-sig")
 
 
-def _header(source: DelimitedText) -> tuple[str, tuple[str, ...]]:
+def header_of(source: DelimitedText) -> tuple[str, tuple[str, ...]]:
     """Return the delimiter under which the header has most of the sheet's columns, and the header.
 
     Raises:

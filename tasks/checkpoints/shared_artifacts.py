@@ -130,6 +130,8 @@ class SharedArtifacts:
     def remove(self, sha256s: Collection[str]) -> int:
         """Remove artifacts, and the bytes that no other record names; return the number of removed records.
 
+        Bytes go before the record that names them: killed between, the same call finds what is left.
+
         Raises:
             InputError: The store cannot be read or written.
         """
@@ -138,11 +140,10 @@ class SharedArtifacts:
         if not gone:
             return 0
         bytes_of = self._named_by(gone) - self._named_by(stored for stored in records if stored not in gone)
-        removed = sum(self._store.delete(stored) for stored in gone)
         for stored in self._store.list(f"{self._prefix}{BLOBS}"):
             if stored.key in bytes_of:
                 self._store.delete(stored)
-        return removed
+        return sum(self._store.delete(stored) for stored in gone)
 
     def prune(self) -> PrunedArtifacts:
         """Remove objects older than `KEPT_FOR`, by the store's clock.

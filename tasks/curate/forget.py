@@ -1,5 +1,6 @@
 """Dataset without a person: their rows leave every table, and leave their places among the training rows empty."""
 
+import json
 import shutil
 from collections import Counter
 from collections.abc import Mapping
@@ -9,6 +10,8 @@ from typing import Final
 import polars as pl
 
 from schemas.errors import InputError
+from schemas.given_references import read_given
+from schemas.references import knows_anything
 from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.instructions import GENERAL_FILE
 from schemas.tables.parquet import open_parquet
@@ -17,11 +20,12 @@ from schemas.tables.prompts import COLUMNS, SPLITS, TRAIN_FILE, PromptRow, read_
 from schemas.tables.vacancies import Vacancy, read_vacancies, with_vacancies, write_vacancies
 from tasks.curate.card import data_card
 from tasks.curate.files import QUARANTINE_COLUMNS, QUARANTINE_FILE, UNKNOWN_TASK, split_file
+from tasks.curate.given import COMPLETED_SPLITS
 
 CARD_FILE: Final = "README.md"
 
 
-def without_person(dataset: Path, person: Person, output: Path) -> None:
+def without_person(dataset: Path, person: Person, output: Path, references: Path | None = None) -> None:
     """Write a dataset without a person's rows into an empty folder; equal inputs give equal bytes.
 
     What was dropped as a copy of one of them stays dropped.
@@ -30,17 +34,24 @@ def without_person(dataset: Path, person: Person, output: Path) -> None:
         dataset: Folder of the dataset.
         person: The person.
         output: The empty folder.
+        references: References that people gave, without the person's; None without any.
 
     Raises:
-        InputError: The dataset cannot be read.
+        InputError: The dataset or the references cannot be read.
     """
     (output / "data").mkdir()
     removed: Counter[tuple[str, str]] = Counter()
+    untold: Counter[tuple[str, str]] = Counter()
     sources: Counter[str] = Counter()
     for split in SPLITS:
         table = read_prompt_table(split_file(dataset, split))
         theirs = table.filter(person.theirs(table.columns))
         removed.update((split, task) for task in theirs["task"])
+        untold.update(
+            (split, task)
+            for task, reference in theirs.select("task", "reference").iter_rows()
+            if not knows_anything(json.loads(reference))
+        )
         sources.update(theirs["source"])
         _write(split_file(output, split), COLUMNS, table.filter(~person.theirs(table.columns)))
     quarantine = pl.read_parquet(dataset / QUARANTINE_FILE, glob=False)
@@ -51,6 +62,7 @@ def without_person(dataset: Path, person: Person, output: Path) -> None:
     write_vacancies(output, vacancies_without(dataset, person))
     dropped = Counter((reason, task) for reason, task in quarantine.filter(mine).select("reason", "task").iter_rows())
     summary = _summary_without(DatasetSummary.read(dataset), removed, sources, dropped)
+    summary = _references_without(summary, untold, output, references)
     summary.write(output)
     (output / CARD_FILE).write_text(data_card(summary, output), encoding="utf-8")
 
@@ -128,5 +140,34 @@ def _summary_without(
             "sources": {
                 source: left for source, count in summary.sources.items() if (left := count - sources.get(source, 0))
             },
+        }
+    )
+
+
+def _references_without(
+    summary: DatasetSummary, untold: Mapping[tuple[str, str], int], output: Path, references: Path | None
+) -> DatasetSummary:
+    """Return a summary whose counts of missing and of given references are those of the written splits.
+
+    A person's value that was known before counts for nothing, which the written splits do not tell: so no count grows.
+    """
+    without = {
+        task: {split: left for split, count in by_split.items() if (left := count - untold.get((split, task), 0))}
+        for task, by_split in summary.without_reference.items()
+    }
+    lines = () if references is None else read_given(references)
+    told = {line.prompt_id for line in lines if any(value is not None for value in line.values.values())}
+    rows = {split: read_prompts(split_file(output, split)) for split in COMPLETED_SPLITS}
+    given = Counter((split, row.task) for split in rows for row in rows[split] if row.prompt_id in told)
+    by_people = {
+        task: {split: min(count, given[split, task]) for split, count in by_split.items()}
+        for task, by_split in summary.references_by_people.items()
+    }
+    known = {row.prompt_id for split in rows for row in rows[split]}
+    return summary.model_copy(
+        update={
+            "without_reference": {task: by_split for task, by_split in without.items() if by_split},
+            "references_by_people": {task: by_split for task, by_split in by_people.items() if any(by_split.values())},
+            "references_left_out": len({line.prompt_id for line in lines} - known),
         }
     )

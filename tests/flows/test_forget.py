@@ -1,5 +1,6 @@
 """Steps of a forgetting: what could not be reached is tried again, and what comes after logs waits for them."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,12 +8,16 @@ from typing import Any
 import pytest
 
 from flows import forget as forgetting
+from flows.stages.forget import FoundPerson
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
-from tasks.lineage.privacy.forget import reached
+from schemas.given_references import read_given
+from tasks.lineage.privacy.forget import Reached, reached
 from tasks.lineage.privacy.forgetting import Forgetting, planned
-from tests.tasks.lineage.small_world import ANA, make_world
+from tasks.lineage.privacy.log_lines import Traces
+from tasks.lineage.store.inventory import read_inventory
+from tests.tasks.lineage.small_world import ANA, HELD_OUT, TRAINED, make_world
 
 Step = Callable[..., Forgetting]
 
@@ -23,10 +28,12 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     inventory = make_world(tmp_path / "artifacts").inventory
     config = load_config("local", [f"state.root={tmp_path}"])
     monkeypatch.setattr(forgetting, "look", lambda *_: reached(inventory, ANA))
-    monkeypatch.setattr(
-        forgetting, "plan", lambda _, found, subject: planned(inventory, found, subject, config.digest())
-    )
+    monkeypatch.setattr(forgetting, "plan", plan)
     return config
+
+
+def plan(config: Config, found: Reached, subject: str) -> Forgetting:
+    return planned(read_inventory(config.state.root / "artifacts"), found, subject, config.digest())
 
 
 def steps(monkeypatch: pytest.MonkeyPatch, missing: str) -> list[str]:
@@ -53,6 +60,49 @@ def test_nothing_is_removed_before_all_logs_were_searched(config: Config, monkey
     assert forgetting.forget(config, ANA).document["not_reached"] == []
     assert ran == ["logs", "logs", "remove", "decide"]
     assert not (config.state.root / "forgetting").exists()
+
+
+def test_references_that_people_gave_leave_with_their_prompts(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a faulty file, nothing after the logs is begun."""
+    file = tmp_path / "references.jsonl"
+    given = [
+        {"prompt_id": prompt, "task": "sentiment", "reference": {"score": 2}, "rater": "bia"}
+        for prompt in (TRAINED.prompt_id, HELD_OUT.prompt_id)
+    ]
+    file.write_text("".join(json.dumps(each) + "\n" for each in given) + "no reference\n", encoding="utf-8")
+    config = load_config("local", [f"state.root={tmp_path}", f"curate.references={file}"])
+    found = reached(read_inventory(tmp_path / "artifacts"), ANA)
+    monkeypatch.setattr(forgetting, "look", lambda *_: FoundPerson(found, found.person, Traces(frozenset(), (), ())))
+    monkeypatch.setattr(forgetting, "plan", lambda _, __, subject: plan(config, found, subject))
+    monkeypatch.setattr(forgetting, "clean_logs", lambda *_: ({}, ()))
+    monkeypatch.setattr(forgetting, "STEPS", {"logs": forgetting.STEPS["logs"]})
+    with pytest.raises(InputError, match=r"references .*line 3"):
+        forgetting.forget(config, ANA, remove_only=True)
+    file.write_text("".join(json.dumps(each) + "\n" for each in given), encoding="utf-8")
+    assert forgetting.forget(config, ANA).document["log_lines"] == {"references": 1}
+    assert [line.prompt_id for line in read_given(file)] == [HELD_OUT.prompt_id]
+
+
+def test_what_mlflow_refuses_in_a_step_is_one_sentence_and_the_step_is_repeated(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mlflow.exceptions import MlflowException
+
+    ran: list[int] = []
+
+    def refused_once(_: Config, state: Forgetting, *__: Any) -> Forgetting:
+        ran.append(1)
+        if len(ran) == 1:
+            raise MlflowException("a row of somebody")
+        return state
+
+    monkeypatch.setattr(forgetting, "STEPS", {"models": refused_once})
+    with pytest.raises(InputError, match=r"did not do as asked \(INTERNAL_ERROR\)"):
+        forgetting.forget(config, ANA, remove_only=True)
+    assert forgetting.forget(config, ANA).document["not_reached"] == []
+    assert len(ran) == 2
 
 
 def test_what_the_removal_did_not_reach_is_tried_again(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.disk import synchronize, write_whole
+from schemas.disk import replace_whole, synchronize, write_whole
 from tests.small_disk import fill, mounted_disk
 
 
@@ -24,6 +24,28 @@ def test_a_file_and_a_folder_are_waited_for_and_nothing_stays_open(
 def test_what_is_not_there_cannot_be_waited_for(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         synchronize(tmp_path / "nothing")
+
+
+def test_what_replaces_a_file_has_its_permissions_and_is_behind_its_link(tmp_path: Path) -> None:
+    file, link = tmp_path / "file", tmp_path / "link"
+    file.write_bytes(b"before")
+    file.chmod(0o640)
+    link.symlink_to(file)
+    replace_whole(link, b"after")
+    assert (file.read_bytes(), file.stat().st_mode & 0o777, link.is_symlink()) == (b"after", 0o640, True)
+
+
+def test_a_file_is_as_it_was_where_it_could_not_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"before")
+
+    def die(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", die)
+    with pytest.raises(OSError, match="No space"):
+        replace_whole(file, b"after")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"before"]
 
 
 def test_on_a_full_disk_the_earlier_file_stays_and_no_draft(tmp_path: Path) -> None:

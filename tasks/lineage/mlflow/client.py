@@ -86,6 +86,26 @@ def answered(tracking_uri: str) -> Iterator[None]:
         raise InputError(refusal) from None
 
 
+@contextmanager
+def in_one_sentence(tracking_uri: str) -> Iterator[None]:
+    """Translate whatever MLflow refuses in the block into one sentence, for a command that goes on when run again.
+
+    Raises:
+        InputError: MLflow refused something, or its server no longer answers.
+    """
+    from mlflow.exceptions import MlflowException
+
+    try:
+        yield
+    except MlflowException as error:
+        # MLflow's own message may quote a row, or an address with a password.
+        raise InputError(
+            _refusal(tracking_uri, error.get_http_status_code())
+            or f"MLflow at {shown_address(tracking_uri)} did not do as asked ({error.error_code}); see that it runs "
+            "and that you may write there, then run the same command again: it resumes from what is done"
+        ) from None
+
+
 def milliseconds_now() -> int:
     """Return the time since 1970 in milliseconds, MLflow's unit."""
     return time.time_ns() // 1_000_000

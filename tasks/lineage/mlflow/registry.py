@@ -31,7 +31,8 @@ trained and tested.
 """Description of the registered model."""
 LONGEST_REASON: Final = 300
 """Maximum characters of a reason."""
-_POLICY: Final = "policy_sha256"
+POLICY_TAG: Final = "policy_sha256"
+"""Tag of a version: its policy."""
 _EVALUATION: Final = "evaluation_sha256"
 _VERDICT: Final = "verdict"
 _BASE_MODEL: Final = "base_model"
@@ -131,7 +132,7 @@ class Registry:
             load_in_4bit: Whether it was trained beside a 4-bit base.
         """
         self._make_registered_model(name)
-        origin = {_POLICY: policy.sha256, _EVALUATION: evaluation.sha256}
+        origin = {POLICY_TAG: policy.sha256, _EVALUATION: evaluation.sha256}
         for known in self._listed(name):
             if origin.items() <= known.tags.items():
                 return as_policy_version(known)
@@ -325,12 +326,12 @@ def chosen_version(listed: Sequence[Any], name: str, number: str | None, uri: st
 
 def is_ours(version: Any) -> bool:
     """Return whether this pipeline registered a version of MLflow's."""
-    return _POLICY in version.tags
+    return POLICY_TAG in version.tags
 
 
 def is_of(version: Any, number: str, policy: str, evaluation: str) -> bool:
     """Return whether a version of MLflow's has this number, and is of this policy and evaluation (their sha256)."""
-    origin = {_POLICY: policy, _EVALUATION: evaluation}
+    origin = {POLICY_TAG: policy, _EVALUATION: evaluation}
     return str(version.version) == number and origin.items() <= version.tags.items()
 
 
@@ -344,7 +345,7 @@ def as_policy_version(version: Any) -> PolicyVersion:
     try:
         return PolicyVersion(
             version=str(version.version),
-            policy=tags[_POLICY],
+            policy=tags[POLICY_TAG],
             evaluation=tags[_EVALUATION],
             verdict=tags[_VERDICT],
             base_model=tags.get(_BASE_MODEL),

@@ -1,18 +1,36 @@
-"""Removal from MLflow: versions, logged models, runs with copies of reports, and completions that people score."""
+"""Removal from MLflow for good: versions, logged models, runs with copies of reports, and traces with answers' texts.
+
+MLflow itself only marks a run or a logged model as deleted. In a database of one's own its rows are deleted too, and
+their space is given up; on a server only its operator can do so, with `mlflow gc`. Files go before the rows that name
+them, and traces before their run, so that a removal that was killed finds the rest when it is repeated.
+"""
 
 import shutil
-from collections.abc import Callable, Iterable
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from tasks.lineage.mlflow.client import ARTIFACT_TAG, open_client
+from schemas.errors import InputError
+from tasks.lineage.mlflow.client import ARTIFACT_TAG, SQLITE_PREFIX, in_one_sentence, open_client
+from tasks.lineage.mlflow.recorder import DIGEST_CHARACTERS
+from tasks.lineage.mlflow.registry import POLICY_TAG
 
 TRACES_A_PAGE: Final = 100
 """The most that MLflow removes at once."""
+PARENT_TAG: Final = "mlflow.parentRunId"
+SECONDS_FOR_THE_DATABASE: Final = 30
+"""Wait for another process that reads it."""
+_GONE: Final = frozenset({"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "INVALID_STATE"})
+"""What MLflow says of a run or a model that was removed before a kill."""
 
 
 class Removal:
-    """Removes what artifacts left in MLflow; what is gone stays gone."""
+    """Removes what artifacts left in MLflow; what is gone stays gone.
+
+    Every method raises an InputError of one sentence where MLflow refuses or no longer answers.
+    """
 
     def __init__(self, tracking_uri: str, artifact_root: Path | None, experiment: str) -> None:
         """Open MLflow's store.
@@ -25,46 +43,64 @@ class Removal:
         Raises:
             InputError: The store cannot be opened.
         """
+        self._uri = tracking_uri
         self._client = open_client(tracking_uri)
         self._root = artifact_root
-        self._experiment = experiment
+        with in_one_sentence(tracking_uri):
+            found = self._client.get_experiment_by_name(experiment)
+        self._experiments = [] if found is None else [str(found.experiment_id)]
 
-    def versions(self, name: str, numbers: Iterable[str]) -> None:
-        """Remove registered versions of a model, with the aliases that name them."""
-        wanted = set(numbers)
-        for version in self._client.search_model_versions(f"name = '{name}'"):
-            if str(version.version) not in wanted:
-                continue
-            aliases = self._client.get_registered_model(name).aliases
-            for alias in [alias for alias, number in aliases.items() if str(number) == str(version.version)]:
-                self._client.delete_registered_model_alias(name, alias)
-            self._client.delete_model_version(name, version.version)
+    def versions(self, policies: Iterable[str]) -> list[str]:
+        """Remove the registered versions of policies (their sha256), under whatever name, with their aliases.
 
-    def models(self, sha256s: Iterable[str]) -> None:
+        Returns:
+            Their names, as NAME/NUMBER.
+        """
+        removed: list[str] = []
+        with in_one_sentence(self._uri):
+            for policy in policies:
+                for version in self._client.search_model_versions(f"tags.{POLICY_TAG} = '{policy}'"):
+                    aliases = self._client.get_registered_model(version.name).aliases
+                    for alias in [each for each, number in aliases.items() if str(number) == str(version.version)]:
+                        self._client.delete_registered_model_alias(version.name, alias)
+                    self._client.delete_model_version(version.name, version.version)
+                    removed.append(f"{version.name}/{version.version}")
+        return removed
+
+    def models(self, sha256s: Collection[str]) -> None:
         """Remove the logged models of artifacts."""
-        experiment = self._client.get_experiment_by_name(self._experiment)
-        if experiment is None:
-            return
-        for sha256 in sha256s:
-            found: list[Any] = self._client.search_logged_models(
-                [experiment.experiment_id], filter_string=f"tags.{ARTIFACT_TAG} = '{sha256}'"
-            )
-            for model in found:
-                self._client.delete_logged_model(model.model_id)
-                self._remove_files("models", model.model_id)
+        with in_one_sentence(self._uri):
+            found = [
+                model.model_id
+                for sha256 in sha256s
+                for model in self._client.search_logged_models(
+                    self._experiments, filter_string=f"tags.{ARTIFACT_TAG} = '{sha256}'"
+                )
+                if self._experiments
+            ]
+            for model_id in (*found, *self._models_only_marked(sha256s)):
+                self._remove_files("models", model_id)
+                with _gone_already():
+                    self._client.delete_logged_model(model_id)
+                if (store := self._own_store) is not None:
+                    store._hard_delete_logged_model(model_id)  # noqa: SLF001 - as `mlflow gc` does
 
-    def runs(self, run_ids: Iterable[str]) -> None:
-        """Remove runs with their files."""
-        from mlflow.exceptions import MlflowException
+    def runs(self, run_ids: Iterable[str], sha256s: Iterable[str], kept: Collection[str]) -> None:
+        """Remove runs with their traces and files.
 
-        for run_id in run_ids:
-            try:
-                self._client.delete_run(run_id)
-            except MlflowException as error:
-                # It was removed before a kill.
-                if error.error_code not in {"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "INVALID_STATE"}:
-                    raise
-            self._remove_files(run_id)
+        Args:
+            run_ids: Runs that made the artifacts.
+            sha256s: The artifacts, of which other runs may tell too: one that made the same again, one that failed
+                after it had read them, and one below such a run, as the judge's.
+            kept: Runs that stay.
+        """
+        with in_one_sentence(self._uri):
+            named = [run for sha256 in sha256s for run in self._runs_on(sha256)]
+            found = [run for run in dict.fromkeys((*run_ids, *named)) if run not in kept]
+            # The one above comes last, since it finds the others.
+            for parent in found:
+                for run_id in (*self._searched(f"tags.`{PARENT_TAG}` = '{parent}'"), parent):
+                    self._remove_run(run_id)
 
     def traces(self, theirs: Callable[[str], bool]) -> int:
         """Remove the traces, of any experiment, whose JSON is somebody's; return their number.
@@ -72,24 +108,121 @@ class Removal:
         Args:
             theirs: Whether the JSON of a trace is.
         """
-        removed = 0
-        for experiment in self._client.search_experiments():
-            gone: list[str] = []
-            token: str | None = None
-            while True:
-                page = self._client.search_traces(
-                    locations=[experiment.experiment_id], max_results=TRACES_A_PAGE, page_token=token
-                )
-                gone += [trace.info.trace_id for trace in page if theirs(trace.to_json())]
-                token = page.token
-                if not token:
-                    break
-            for start in range(0, len(gone), TRACES_A_PAGE):
-                removed += self._client.delete_traces(
-                    experiment.experiment_id, trace_ids=gone[start : start + TRACES_A_PAGE]
-                )
-        return removed
+        with in_one_sentence(self._uri):
+            return sum(
+                self._remove_traces(experiment.experiment_id, theirs, None)
+                for experiment in self._client.search_experiments()
+            )
+
+    def give_up_space(self) -> None:
+        """Rewrite a database of one's own, whose free pages keep what its deleted rows said.
+
+        Raises:
+            InputError: Another process uses it, or the disk is full.
+        """
+        if self._own_store is None:
+            return
+        file = self._uri.removeprefix(SQLITE_PREFIX)
+        try:
+            with closing(sqlite3.connect(file, timeout=SECONDS_FOR_THE_DATABASE)) as database:
+                database.execute("VACUUM")
+                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.Error as error:
+            raise InputError(
+                f"MLflow's store {file} still has the bytes of deleted rows ({error}); end what uses it, as `tucano "
+                "ui`, see that its disk has room, and run the same command again"
+            ) from None
+
+    @property
+    def _own_store(self) -> Any:
+        """Return what deletes rows; None on a server."""
+        return None if self._root is None else self._client._tracking_client.store  # noqa: SLF001 - as `mlflow gc` does
+
+    def _models_only_marked(self, sha256s: Collection[str]) -> Iterator[str]:
+        """Yield the logged models of artifacts that were marked as deleted before a kill, or by an earlier version."""
+        if (store := self._own_store) is not None:
+            for model_id in store._get_deleted_logged_models():  # noqa: SLF001 - as `mlflow gc` does
+                if store.get_logged_model(model_id, allow_deleted=True).tags.get(ARTIFACT_TAG) in sha256s:
+                    yield model_id
+
+    def _runs_on(self, sha256: str) -> Iterator[str]:
+        yield from self._searched(f"tags.{ARTIFACT_TAG} = '{sha256}'")
+        for run in self._search(f"dataset.digest = '{sha256[:DIGEST_CHARACTERS]}'"):
+            if ARTIFACT_TAG not in run.data.tags:
+                yield str(run.info.run_id)
+
+    def _searched(self, filter_string: str) -> list[str]:
+        return [str(run.info.run_id) for run in self._search(filter_string)]
+
+    def _search(self, filter_string: str) -> list[Any]:
+        """Return the runs, those that are only marked as deleted too."""
+        from mlflow.entities import ViewType
+
+        found: list[Any] = []
+        token: str | None = None
+        while self._experiments:
+            page = self._client.search_runs(self._experiments, filter_string, ViewType.ALL, page_token=token)
+            found += page
+            token = page.token
+            if not token:
+                break
+        return found
+
+    def _remove_run(self, run_id: str) -> None:
+        with _gone_already():
+            for experiment in self._experiments:
+                self._remove_traces(experiment, lambda _: True, run_id)
+        self._remove_files(run_id)
+        with _gone_already():
+            self._client.delete_run(run_id)
+        if (store := self._own_store) is not None:
+            with _gone_already():
+                store._hard_delete_run(run_id)  # noqa: SLF001 - as `mlflow gc` does
+
+    def _remove_traces(self, experiment: str, theirs: Callable[[str], bool], run_id: str | None) -> int:
+        """Remove the traces of an experiment, or of one run in it, whose JSON is somebody's; return their number."""
+        gone: list[str] = []
+        token: str | None = None
+        while True:
+            page = self._client.search_traces(
+                locations=[experiment],
+                max_results=TRACES_A_PAGE,
+                page_token=token,
+                run_id=run_id,
+                include_spans=run_id is None,
+            )
+            gone += [trace.info.trace_id for trace in page if theirs(trace.to_json())]
+            token = page.token
+            if not token:
+                break
+        for trace_id in gone:
+            self._remove_files("traces", trace_id)
+        return sum(
+            self._client.delete_traces(experiment, trace_ids=gone[start : start + TRACES_A_PAGE])
+            for start in range(0, len(gone), TRACES_A_PAGE)
+        )
 
     def _remove_files(self, *names: str) -> None:
-        if self._root is not None:
-            shutil.rmtree(self._root.joinpath(*names), ignore_errors=True)
+        if self._root is None:
+            return
+        folder = self._root.joinpath(*names)
+        try:
+            shutil.rmtree(folder)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise InputError(
+                f"MLflow's files in {folder} cannot be removed ({error.strerror}); correct its permissions"
+            ) from None
+
+
+@contextmanager
+def _gone_already() -> Iterator[None]:
+    """Pass over what was removed before a kill."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        yield
+    except MlflowException as error:
+        if error.error_code not in _GONE:
+            raise

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from schemas.errors import InputError
 from schemas.progress import Progress
-from tasks.lineage.mlflow.client import SQLITE_PREFIX, milliseconds_now, shown_address
+from tasks.lineage.mlflow.client import SQLITE_PREFIX, in_one_sentence, milliseconds_now, shown_address
 from tasks.lineage.mlflow.recorder import Recorder
 
 # MLflow tries for minutes to reach a server that is not there.
@@ -103,16 +102,8 @@ def review_store(tracking_uri: str, artifact_root: Path | None, experiment: str)
     Raises:
         InputError: The store cannot be opened, or MLflow refused something in the block.
     """
-    from mlflow.exceptions import MlflowException
-
-    try:
+    with in_one_sentence(tracking_uri):
         yield ReviewStore(tracking_uri, artifact_root, experiment)
-    except MlflowException as error:
-        # MLflow's own message may quote a row.
-        raise InputError(
-            f"MLflow at {shown_address(tracking_uri)} did not do as asked ({error.error_code}); see that it runs and "
-            "that you may write there, then run the same command again: it resumes from what is done"
-        ) from error
 
 
 class ReviewStore:

@@ -74,6 +74,8 @@ class Forgetting(BaseModel):
     """Steps that were finished."""
     log_lines: dict[str, int] = Field(default_factory=dict)
     """Lines taken out of each kind of log."""
+    versions_removed: tuple[str, ...] = ()
+    """Registered versions that were removed, of any name."""
     replaced: dict[str, str] = Field(default_factory=dict)
     """The sha256 of each new artifact, by that of the one in whose place it is."""
     kept: tuple[str, ...] = ()
@@ -163,7 +165,12 @@ def planned(inventory: Inventory, found: Reached, subject: str, config_digest: s
     """Return what a forgetting has to do, from what a person's data reached."""
     rows = reached_rows(found)
     records = list(inventory.records.values())
-    promotions = {record.sha256: version.name for version in read_versions(inventory) for record in version.promotions}
+    promotions = {
+        record.sha256: version.name
+        for version in read_versions(inventory)
+        if not version.earlier
+        for record in version.promotions
+    }
     secret = secrets.token_hex(SECRET_BYTES)
     return Forgetting(
         subject=subject,
@@ -177,6 +184,11 @@ def planned(inventory: Inventory, found: Reached, subject: str, config_digest: s
         prompts=len(found.prompts),
         doubts=tuple(found.doubts),
     )
+
+
+def named_versions(state: Forgetting) -> tuple[str, ...]:
+    """Return the registered versions that removed promotions name."""
+    return tuple(sorted({name for promotion, name in state.versions.items() if promotion in state.removed}))
 
 
 def to_remove(inventory: Inventory, state: Forgetting) -> dict[str, ArtifactKind]:

@@ -5,8 +5,8 @@ Shorter words than `FEWEST_CHARACTERS` are many people's, and find nobody; so ar
 `FEWEST_ID_CHARACTERS`, which prices, times and digests have in them too.
 """
 
+import io
 import json
-import os
 import re
 from collections.abc import Iterable
 from contextlib import suppress
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from schemas.disk import replace_whole
 from schemas.errors import InputError
 from schemas.tables.log_file import FEEDBACK_FOLDER, FEEDBACK_SUFFIX, KINDS
 from schemas.tables.person import Person
@@ -99,11 +100,12 @@ def remove_lines(folder: Path, traces: Traces) -> tuple[int, tuple[str, ...]]:
     """
     if not folder.is_dir():
         return 0, ()
-    requests: set[str] = set()
     removed = 0
     unreached: list[str] = []
     logs = [file for file in sorted(folder.iterdir()) if file.suffix in KINDS and not file.name.startswith(".")]
-    for file in (*logs, *sorted((folder / FEEDBACK_FOLDER).glob(f"[!.]*{FEEDBACK_SUFFIX}"))):
+    requests = _requests(logs, traces)
+    # Feedback first: a kill between would leave it without the line that finds it.
+    for file in (*sorted((folder / FEEDBACK_FOLDER).glob(f"[!.]*{FEEDBACK_SUFFIX}")), *logs):
         try:
             removed += _of_parquet(file, traces) if file.suffix == ".parquet" else _of_lines(file, traces, requests)
         except OSError as error:
@@ -113,11 +115,22 @@ def remove_lines(folder: Path, traces: Traces) -> tuple[int, tuple[str, ...]]:
     return removed, tuple(unreached)
 
 
+def _requests(logs: Iterable[Path], traces: Traces) -> set[str]:
+    """Return the requests whose lines are theirs; logs that cannot be read are passed over."""
+    requests: set[str] = set()
+    for file in logs:
+        if file.suffix != ".parquet":
+            with suppress(OSError):
+                for line in file.read_bytes().splitlines(keepends=True):
+                    _is_theirs(line, traces, requests)
+    return requests
+
+
 def _of_lines(file: Path, traces: Traces, requests: set[str]) -> int:
     lines = file.read_bytes().splitlines(keepends=True)
     kept = [line for line in lines if not _is_theirs(line, traces, requests)]
     if len(kept) < len(lines):
-        _replace(file, b"".join(kept))
+        replace_whole(file, b"".join(kept))
     return len(lines) - len(kept)
 
 
@@ -163,10 +176,9 @@ def _of_parquet(file: Path, traces: Traces) -> int:
         raise InputError(f"the log {file} cannot be read as parquet; repair or remove it") from None
     theirs = [traces.are_in(_texts(row), row.get("prompt")) for row in table.to_dicts()]
     if any(theirs):
-        draft = file.with_name(f".{file.name}")
-        table.filter(~pl.Series(theirs)).write_parquet(draft)
-        draft.chmod(file.stat().st_mode)
-        draft.replace(file)
+        content = io.BytesIO()
+        table.filter(~pl.Series(theirs)).write_parquet(content)
+        replace_whole(file, content.getvalue())
     return sum(theirs)
 
 
@@ -184,16 +196,6 @@ def holds_them(answers: Path, traces: Traces) -> bool:
     except (OSError, PolarsError):
         raise InputError(f"{answers} cannot be read as parquet") from None
     return any(traces.are_in(_texts(row), row.get("prompt")) for row in table.to_dicts())
-
-
-def _replace(file: Path, content: bytes) -> None:
-    draft = file.with_name(f".{file.name}.draft")
-    with draft.open("wb") as written:
-        written.write(content)
-        written.flush()
-        os.fsync(written.fileno())
-    draft.chmod(file.stat().st_mode)
-    draft.replace(file)
 
 
 def _has_token(text: str, identifier: str) -> bool:

@@ -48,18 +48,13 @@ def as_report(state: Forgetting, to_do: Iterable[str], now: datetime) -> dict[st
         ],
         "kept_unchanged": sorted(set(state.taught) & set(state.kept)),
         "trainings_removed": list(state.trainings),
-        "versions_removed": versions_removed(state),
+        "versions_removed": list(state.versions_removed),
         "trained_again": [each.model_dump() for each in state.retraced],
         "verdict": state.verdict,
         "proof": [*([] if state.left else [ROWS_PROOF]), WEIGHTS_PROOF, STORE_PROOF],
         "not_reached": list(dict.fromkeys((*state.unreached, *missed, *state.left))),
         "to_do": list(to_do),
     }
-
-
-def versions_removed(state: Forgetting) -> list[str]:
-    """Return the registered versions that were removed."""
-    return sorted({name for promotion, name in state.versions.items() if promotion in state.removed})
 
 
 def write_report(root: Path, document: Mapping[str, Any], signer: Signer) -> Path:

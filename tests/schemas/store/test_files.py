@@ -1,15 +1,19 @@
+import contextlib
 import csv
 import io
+import os
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from schemas.errors import InputError
 from schemas.store.file_names import FILE_NAMES, HIDDEN_TABLES
-from schemas.store.files import read_store, read_table, write_store
+from schemas.store.files import finish_replacement, read_store, read_table, replace_store, write_store
 from schemas.store.store import Store
 from tasks.synthesize.simulated import simulate_store
 from tests.schemas.olist_sample import SAMPLE, needs_sample
@@ -270,3 +274,55 @@ def test_the_real_sample_is_a_store(tmp_path: Path) -> None:
     assert store.reviews["review_comment_message"].drop_nulls().str.contains("\n").any()
     write_store(store, tmp_path)
     assert same(store, read_store(tmp_path))
+
+
+def test_a_store_whose_replacement_is_killed_at_any_call_is_the_one_or_the_other(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = simulate_store(40, random.Random("another"))
+    ended = set()
+    for call in range(100):
+        folder = tmp_path / str(call) / "store"
+        write_store(store, folder)
+        (folder / "notes.txt").write_text("ours", encoding="utf-8")
+        with monkeypatch.context() as patch:
+            killed = dying(patch, call)
+            with contextlib.suppress(KeyboardInterrupt):
+                replace_store(other, folder)
+        finish_replacement(folder)
+        found = read_store(folder)
+        assert same(found, store) or same(found, other)
+        ended.add(same(found, other))
+        assert (folder / "notes.txt").read_text(encoding="utf-8") == "ours"
+        replace_store(other, folder)
+        assert same(read_store(folder), other)
+        assert [path.name for path in folder.parent.iterdir()] == ["store"]
+        if not killed:
+            break
+    assert call > 20
+    assert ended == {True, False}
+
+
+def dying(patch: pytest.MonkeyPatch, calls_left: int) -> list[str]:
+    """Let the process be killed once it has changed the disk so often; return what it was killed at."""
+    killed: list[str] = []
+    left = calls_left
+    for owner, name in (
+        (Path, "write_bytes"),
+        (Path, "replace"),
+        (shutil, "copytree"),
+        (shutil, "rmtree"),
+        (os, "fsync"),
+    ):
+        work = getattr(owner, name)
+
+        def dies(*arguments: Any, work: Callable[..., Any] = work, name: str = name) -> Any:
+            nonlocal left
+            if left == 0:
+                killed.append(name)
+                raise KeyboardInterrupt
+            left -= 1
+            return work(*arguments)
+
+        patch.setattr(owner, name, dies)
+    return killed

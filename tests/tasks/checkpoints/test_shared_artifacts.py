@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from schemas.artifact import ArtifactRecord
 from tasks.checkpoints.shared_artifacts import NotShared, SharedArtifacts
 from tasks.lineage.store.artifacts import ArtifactStore
+from tests.tasks.checkpoints.dying_store import DyingError, DyingStore
 from tests.tasks.lineage.made import commit
 
 names = st.sampled_from(["a.bin", "b.json", "sub/a.bin", "sub/deeper/ção.pt"])
@@ -124,6 +125,27 @@ def age(place: Path, days: int) -> None:
 def _folder(path: Path) -> Path:
     path.mkdir()
     return path
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_removal_killed_at_any_call_leaves_no_bytes_once_it_is_repeated(tmp_path: Path, after: bool) -> None:
+    for call in range(1, 100):
+        place = tmp_path / str(call)
+        shared = SharedArtifacts(str(place))
+        gone, content = made(tmp_path / f"made-{call}", {"a.bin": b"theirs", "b.json": b"own"})
+        shared.push(gone, content)
+        whole = shared._store
+        shared._store = DyingStore(whole, call, after=after)
+        try:
+            shared.remove([gone.sha256])
+        except DyingError:
+            shared._store = whole
+            shared.remove([gone.sha256])
+            assert blobs(place) == []
+            assert not [path for path in place.rglob("*.json") if path.is_file()]
+        else:
+            break
+    assert call > 5
 
 
 def test_what_is_removed_takes_no_bytes_that_another_has(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Dataset without a person: no row of theirs in any table, and every other training row keeps its place."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +12,10 @@ from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.person import Person
 from schemas.tables.prompts import TRAIN_FILE, read_prompts
 from schemas.tables.vacancies import read_vacancies, with_vacancies
+from tasks.audit.forget import remove_given
 from tasks.curate.files import QUARANTINE_COLUMNS, QUARANTINE_FILE
 from tasks.curate.forget import refuse_too_few, without_person
+from tasks.curate.given import read_references
 from tests.prompt_tables import prompt_table, write_prompts
 from tests.summaries import DATASET_SUMMARY
 from tests.tasks.curate.prompt_rows import prompt_row
@@ -78,6 +81,40 @@ def test_the_quarantine_and_the_counts_are_without_them(dataset: Path, tmp_path:
     assert summary.reasons == {"schema": {"push": 1}}
     assert summary.sources == {"simulated": 4}
     assert "| push | 2 | 1 | 1 |" in (made / "README.md").read_text(encoding="utf-8")
+
+
+def test_what_people_gave_and_what_nobody_knows_is_counted_without_them(dataset: Path, tmp_path: Path) -> None:
+    nothing = {"polarity": None, "score": None}
+    rows = [
+        prompt_row("sentiment", "de ana, dita", {"polarity": "positive", "score": None}, customer_id="ana"),
+        prompt_row("sentiment", "de ana, calada", nothing, customer_id="ana"),
+        prompt_row("sentiment", "de outra, dita", {"polarity": None, "score": 5}),
+        prompt_row("sentiment", "de outra, calada", nothing),
+    ]
+    write_prompts(rows, dataset / "data" / "test.parquet")
+    said = [{"prompt_id": row.prompt_id, "task": "sentiment", "rater": "bia"} for row in (rows[0], rows[2], TRAIN[0])]
+    references = [{"polarity": "positive"}, {"score": 5}, {"score": 1}]
+    lines = [json.dumps(each | {"reference": given}) + "\n" for each, given in zip(said, references, strict=True)]
+    file = tmp_path / "references.jsonl"
+    file.write_text("".join(lines), encoding="utf-8")
+    DatasetSummary.read(dataset).model_copy(
+        update={
+            "without_reference": {"sentiment": {"test": 2}},
+            "references_by_people": {"sentiment": {"validation": 0, "test": 2}},
+            "references_left_out": 1,
+        }
+    ).write(dataset)
+    assert remove_given(file, {rows[0].prompt_id, rows[1].prompt_id}) == 1
+    assert file.read_text(encoding="utf-8") == "".join(lines[1:])
+    (tmp_path / "made").mkdir()
+    without_person(dataset, WITH_PROMPTS, tmp_path / "made", file)
+    summary = DatasetSummary.read(tmp_path / "made")
+    assert summary.without_reference == {"sentiment": {"test": 1}}
+    assert summary.references_by_people == {"sentiment": {"validation": 0, "test": 1}}
+    assert summary.references_left_out == 1
+    assert remove_given(file, {rows[2].prompt_id, TRAIN[0].prompt_id}) == 2
+    assert (remove_given(file, {rows[2].prompt_id}), file.read_bytes()) == (0, b"")
+    assert read_references(file).by_prompt == {}
 
 
 def test_too_few_of_a_task_are_refused_before_anything_is_written(dataset: Path) -> None:

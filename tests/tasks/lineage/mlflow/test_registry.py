@@ -12,7 +12,6 @@ from schemas.errors import InputError
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import LONGEST_REASON, Registry, checked_reason
 from tasks.lineage.mlflow.registry_reader import LocalRegistry
-from tasks.lineage.mlflow.removal import Removal
 
 pytestmark = pytest.mark.integration
 
@@ -428,26 +427,3 @@ def test_a_registry_that_is_not_there_yet_has_no_versions(tmp_path: Path) -> Non
     with pytest.raises(InputError, match="no version of model is registered"):
         reader.version("model", None)
     assert not list(tmp_path.iterdir())
-
-
-def test_what_is_removed_is_served_by_no_alias_and_leaves_no_file(
-    client: Any, recorder: Recorder, registry: Registry, register: Register, folder: Path, uri: str
-) -> None:
-    gone, stays = several(register, "removed", 2)
-    for version in (stays, gone):
-        move(registry, "removed", version)
-    policy = artifact("policy", "7")
-    with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "train", {}, {}) as stage:
-        stage.log_output(policy)
-    assert (folder / "artifacts" / stage.run_id).is_dir()
-    removal = Removal(uri, folder / "artifacts", "tucano2-commerce")
-    for _ in range(2):
-        removal.versions("removed", [gone])
-        removal.models([policy.sha256])
-        removal.runs([stage.run_id])
-        assert [version.version for version in registry.versions("removed")] == [stays]
-        assert aliases(client, "removed") == {PREVIOUS: stays}
-        assert not (folder / "artifacts" / stage.run_id).exists()
-        assert client.get_run(stage.run_id).info.lifecycle_stage == "deleted"
-        named = f"tags.artifact_sha256 = '{policy.sha256}'"
-        assert client.search_logged_models([client.get_run(stage.run_id).info.experiment_id], named) == []

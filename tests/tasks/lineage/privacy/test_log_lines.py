@@ -1,12 +1,15 @@
 """Log lines of a person: found by what they say, taken out with their feedback, and nobody else's with them."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from schemas.disk import replace_whole
 from schemas.tables.person import Person
+from tasks.lineage.privacy import log_lines
 from tasks.lineage.privacy.log_lines import Traces, holds_them, remove_lines, traces_of
 from tasks.lineage.store.inventory import read_inventory
 
@@ -87,6 +90,27 @@ def test_a_second_time_there_is_nothing_to_take_out(logs: Path) -> None:
     before = (logs / "2026-11-27.jsonl").read_bytes()
     assert remove_lines(logs, TRACES) == (0, ())
     assert (logs / "2026-11-27.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize("files_left", range(3))
+def test_feedback_is_found_after_a_kill_between_any_two_files(
+    logs: Path, monkeypatch: pytest.MonkeyPatch, files_left: int
+) -> None:
+    left = files_left
+
+    def killed_at_last(file: Path, content: bytes) -> None:
+        nonlocal left
+        if left == 0:
+            raise KeyboardInterrupt
+        left -= 1
+        replace_whole(file, content)
+
+    with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
+        patch.setattr(log_lines, "replace_whole", killed_at_last)
+        remove_lines(logs, TRACES)
+    remove_lines(logs, TRACES)
+    assert requests(logs / "2026-11-27.jsonl") == ["2", "7"]
+    assert requests(logs / "feedback" / "2026-11-27.jsonl") == ["2"]
 
 
 def test_tables_are_searched_too(tmp_path: Path) -> None:

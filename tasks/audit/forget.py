@@ -1,0 +1,85 @@
+"""Sheets and references of people, without a person: their rows leave, and every other byte stays as it was."""
+
+import csv
+import io
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from filelock import FileLock
+
+from schemas.disk import replace_whole
+from schemas.errors import InputError
+from schemas.given_references import GivenReference
+from schemas.json_lines import stream_lines
+from schemas.tables.delimited import read_text
+from tasks.audit.sheet import COLUMNS, as_kept, header_of, read_rows
+
+_PROMPT = COLUMNS.index("prompt_id")
+
+
+def remove_prompts(sheet: Path, prompts: Collection[str]) -> int:
+    """Take the rows of some prompts out of a sheet that people score, and return their number.
+
+    The file is replaced as a whole or not at all.
+
+    Raises:
+        InputError: The sheet cannot be read or written.
+    """
+    try:
+        with FileLock(sheet.with_name(f".{sheet.name}.lock")):
+            for left in sheet.parent.glob(f".{sheet.name}.*.draft"):
+                # Of a process that was killed while it wrote the sheet as it was.
+                left.unlink()
+            source = read_text(sheet)
+            delimiter, _ = header_of(source)
+            header, *rows = _records(source.text, delimiter)
+            kept = [text for text, cells in rows if len(cells) <= _PROMPT or as_kept(cells[_PROMPT]) not in prompts]
+            if any(cells for _, cells in rows):
+                # A faulty sheet may have a person's rows where nobody looks for them.
+                read_rows(sheet)
+            if len(kept) < len(rows):
+                # Above the text may be a line that names the delimiter, as Excel's `sep=;`.
+                above = sheet.read_bytes().decode(source.encoding).removesuffix(source.text)
+                replace_whole(sheet, "".join((above, header[0], *kept)).encode(source.encoding))
+            return len(rows) - len(kept)
+    except (ValueError, csv.Error) as error:
+        raise InputError(f"sheet {sheet}: {error}; correct it, or save it as CSV again") from None
+    except OSError as error:
+        raise InputError(
+            f"sheet {sheet} cannot be written ({error.strerror or error}); correct its permissions"
+        ) from None
+
+
+def remove_given(references: Path, prompts: Collection[str]) -> int:
+    """Take the lines of some prompts out of a file of references, and return their number.
+
+    Raises:
+        InputError: The file cannot be read or written.
+    """
+    file = references.resolve()
+    try:
+        with FileLock(file.with_name(f".{file.name}.lock")):
+            if not file.stat().st_size:
+                return 0
+            lines = list(stream_lines(file, GivenReference, "references"))
+            kept = [line for line, given in lines if given.prompt_id not in prompts]
+            if len(kept) < len(lines):
+                replace_whole(file, b"".join(kept))
+            return len(lines) - len(kept)
+    except OSError as error:
+        why = error.strerror or error
+        raise InputError(f"references {references} cannot be cleaned ({why}); correct its permissions") from None
+
+
+def _records(text: str, delimiter: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the text of each row, line ends included, and its cells."""
+    taken: list[str] = []
+
+    def lines() -> Iterator[str]:
+        for line in io.StringIO(text, newline=""):
+            taken.append(line)
+            yield line
+
+    for cells in csv.reader(lines(), delimiter=delimiter):
+        yield "".join(taken), cells
+        taken.clear()

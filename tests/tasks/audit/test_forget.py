@@ -1,0 +1,66 @@
+"""A person's rows leave a sheet; whatever dialect a spreadsheet saved, every other byte stays."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from schemas.errors import InputError
+from tasks.audit.forget import remove_prompts
+from tasks.audit.sheet import COLUMNS
+
+THEIRS, OTHERS = "a" * 64, "b" * 64
+
+
+def row(prompt: str, completion: str, delimiter: str, score: str = "4,0") -> str:
+    cells = {"audit_id": f"a{completion[:3]}", "task": "push", "prompt_id": prompt, "stratum": "random"}
+    cells |= {"prompt": "Escreva", "completion": f'"{completion}"', "human_score": f'"{score}"', "rater": "ana-1"}
+    return delimiter.join(cells.get(name, "") for name in COLUMNS)
+
+
+@pytest.mark.parametrize("above", ["", "sep={delimiter}{end}"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("delimiter", [";", ",", "\t"])
+def test_the_other_rows_stay_as_they_were_saved(
+    tmp_path: Path, delimiter: str, end: str, encoding: str, above: str
+) -> None:
+    header = delimiter.join(f'"{name}"' for name in COLUMNS)
+    kept = [row(OTHERS, "é de aqui; não{end}é, “não”", delimiter), row(OTHERS, "açaí", delimiter, "5")]
+    named = above.format(delimiter=delimiter, end=end)
+    sheet = tmp_path / "sheet.csv"
+    gone = row(THEIRS, f"minha{end}vida", delimiter)
+    sheet.write_bytes((named + end.join([header, kept[0], gone, kept[1], gone, ""])).encode(encoding))
+    sheet.chmod(0o640)
+    assert remove_prompts(sheet, {THEIRS}) == 2
+    assert sheet.read_bytes() == (named + end.join([header, *kept, ""])).encode(encoding)
+    assert sheet.stat().st_mode & 0o777 == 0o640
+    assert remove_prompts(sheet, {THEIRS}) == 0
+
+
+def test_a_sheet_of_theirs_alone_is_its_header_and_is_cleaned_again(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text("\n".join([";".join(COLUMNS), row(THEIRS, "sim", ";")]), encoding="utf-8")
+    assert remove_prompts(sheet, {THEIRS}) == 1
+    assert sheet.read_text(encoding="utf-8") == ";".join(COLUMNS) + "\n"
+    assert remove_prompts(sheet, {THEIRS}) == 0
+
+
+def test_a_faulty_sheet_is_refused_and_a_kill_leaves_it_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text("\n".join([";".join(COLUMNS), row(THEIRS, "sim", ";"), "só;isto"]), encoding="utf-8")
+    before = sheet.read_bytes()
+    with pytest.raises(InputError, match="row 3: it has fewer cells"):
+        remove_prompts(sheet, {THEIRS})
+    assert sheet.read_bytes() == before
+    sheet.write_bytes(before.removesuffix("só;isto".encode()))
+
+    def killed(_: int) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / ".sheet.csv.12345.draft").write_text(THEIRS, encoding="utf-8")
+    monkeypatch.setattr(os, "fsync", killed)
+    with pytest.raises(KeyboardInterrupt):
+        remove_prompts(sheet, {THEIRS})
+    assert THEIRS in sheet.read_text(encoding="utf-8")
+    assert not list(tmp_path.glob("*.draft"))

@@ -1,0 +1,242 @@
+"""Removal from MLflow: nothing is on the disk after it, a kill at any call is made good, a refusal is a sentence."""
+
+import shutil
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.errors import InputError
+from tasks.lineage.mlflow.client import open_client
+from tasks.lineage.mlflow.recorder import Recorder
+from tasks.lineage.mlflow.registry import Registry
+from tasks.lineage.mlflow.removal import Removal
+from tasks.lineage.mlflow.traces import TracedAnswer, record_traces
+
+pytestmark = pytest.mark.integration
+
+EXPERIMENT = "tucano2-commerce"
+SAID = "o vendedor sumiu com o meu dinheiro"
+"""Words of an answer, which only a trace has."""
+SETTING = "o valor de um parâmetro"
+INTERNAL_ERROR = 1
+"""MLflow's number of it."""
+
+
+def artifact(kind: ArtifactKind, letter: str) -> ArtifactRecord:
+    return ArtifactRecord(
+        kind=kind,
+        sha256=letter * 64,
+        files={"a.txt": "f" * 64},
+        stage="stage",
+        code_version="c",
+        config_digest="d",
+        inputs={},
+        created_at=datetime(2026, 1, 2, tzinfo=UTC),
+        machine="laptop",
+    )
+
+
+POLICY, OTHER, EVALUATION = artifact("policy", "3"), artifact("policy", "5"), artifact("evaluation", "4")
+GONE = (POLICY.sha256, EVALUATION.sha256)
+ANSWER = TracedAnswer("tuned", "push", "9" * 64, "Escreva um push.", SAID, None, {"reward": 0.5})
+
+
+class Store:
+    """A store with a policy, its evaluation with an answer's text and a judge's, and another policy."""
+
+    def __init__(self, folder: Path, runs: Sequence[str]) -> None:
+        self.uri, self.files = f"sqlite:///{folder / 'mlflow.db'}", folder / "artifacts"
+        self.database, (self.of_policy, self.of_other, *self.others) = folder / "mlflow.db", runs
+        self.client: Any = open_client(self.uri)
+
+    def remove(self, client: Any = None) -> list[str]:
+        """Remove the policy and its evaluation, by the store's client or another."""
+        removal = Removal(self.uri, self.files, EXPERIMENT)
+        removal._client = client or removal._client
+        versions = removal.versions(GONE)
+        removal.models(GONE)
+        removal.runs([self.of_policy], GONE, [self.of_other])
+        removal.give_up_space()
+        return sorted(versions)
+
+    def require_gone(self) -> None:
+        """Check that nothing of it is left, and the other policy is whole."""
+        with closing(sqlite3.connect(self.database)) as database:
+            runs = {run for (run,) in database.execute("SELECT run_uuid FROM runs")}
+            models = {sha256 for (sha256,) in database.execute("SELECT tag_value FROM logged_model_tags")}
+            assert list(database.execute("SELECT * FROM trace_info")) == []
+        assert runs.isdisjoint({self.of_policy, *self.others})
+        assert self.of_other in runs
+        assert models == {OTHER.sha256}
+        kept = [path for path in self.database.parent.rglob("*") if path.is_file()]
+        for text in (SAID, SETTING):
+            assert not [path for path in kept if text.encode() in path.read_bytes()]
+        records = [path.read_text(encoding="utf-8") for path in self.files.rglob("record.json")]
+        assert records
+        assert not [text for text in records if POLICY.sha256 in text or EVALUATION.sha256 in text]
+        left = {f"{version.name}/{version.version}" for version in self.client.search_model_versions()}
+        assert left == {"loja/2"}
+        assert self.client.get_registered_model("loja").aliases == {}
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """The folder of a store, and its runs: of the policy, of the other, and those that go with the policy."""
+    folder = tmp_path_factory.mktemp("mlflow")
+    uri, files = f"sqlite:///{folder / 'mlflow.db'}", folder / "artifacts"
+    recorder, registry = Recorder(uri, files, EXPERIMENT), Registry(uri)
+    with recorder.pipeline("p", {}) as pipeline:
+        with recorder.stage(pipeline, "train", {}, {}) as first:
+            first.log_output(POLICY)
+        with recorder.stage(pipeline, "train", {}, {}) as other:
+            other.log_output(OTHER)
+        for policy, run, name in ((POLICY, first, "loja"), (OTHER, other, "loja"), (POLICY, first, "outra-loja")):
+            register(registry, name, policy, run.run_id)
+        with recorder.stage(pipeline, "evaluate", {"policy": POLICY}, {}) as evaluate:
+            evaluate.log_output(EVALUATION)
+            record_traces(uri, evaluate.run_id, "rewards", [ANSWER])
+        with recorder.stage(evaluate.run_id, "judge", {}, {}) as judge:
+            record_traces(uri, judge.run_id, "judge", [ANSWER])
+        with pytest.raises(InputError), recorder.stage(pipeline, "evaluate", {"policy": POLICY}, {}) as failed:
+            record_traces(uri, failed.run_id, "rewards", [ANSWER])
+            raise InputError("the disk is full")
+        with recorder.stage(pipeline, "train", {}, {}) as again:
+            again.log_output(POLICY)
+    client: Any = open_client(uri)
+    client.log_param(first.run_id, "setting", SETTING)
+    registry.promote("loja", "champion", "previous", "1", promotion="9" * 64)
+    experiment = client.get_experiment_by_name(EXPERIMENT).experiment_id
+    trace = client.search_traces(locations=[experiment])[0].info.trace_id
+    (files / "traces" / trace).mkdir(parents=True)
+    (files / "traces" / trace / "spans.json").write_text(SAID, encoding="utf-8")
+    runs = [run.run_id for run in (first, other, evaluate, judge, failed, again)]
+    return folder, runs
+
+
+def register(registry: Registry, name: str, policy: ArtifactRecord, run_id: str) -> None:
+    registry.register(
+        run_id,
+        name,
+        policy=policy,
+        evaluation=EVALUATION,
+        verdict="promote",
+        metrics={"mean_tuned": 0.75},
+        base_model=None,
+        load_in_4bit=False,
+    )
+
+
+Copy = Callable[[str], Store]
+
+
+@pytest.fixture
+def copy(filled: tuple[Path, list[str]], tmp_path: Path) -> Copy:
+    """Make a copy of the store, by a name."""
+    folder, runs = filled
+    return lambda name: Store(Path(shutil.copytree(folder, tmp_path / name)), runs)
+
+
+def test_what_is_removed_is_on_the_disk_no_more_under_whatever_name(copy: Copy) -> None:
+    store = copy("store")
+    assert SAID.encode() in store.database.read_bytes()
+    assert store.remove() == ["loja/1", "outra-loja/1"]
+    store.require_gone()
+    assert store.remove() == []
+    store.require_gone()
+
+
+def test_what_was_only_marked_as_deleted_before_is_deleted(copy: Copy) -> None:
+    store = copy("store")
+    store.client.delete_run(store.of_policy)
+    (model,) = store.client.search_logged_models(
+        [store.client.get_run(store.of_policy).info.experiment_id], f"tags.artifact_sha256 = '{POLICY.sha256}'"
+    )
+    store.client.delete_logged_model(model.model_id)
+    store.remove()
+    store.require_gone()
+
+
+class KilledError(BaseException):
+    """The process ends here."""
+
+
+class DyingClient:
+    """A client whose process dies at its n-th deletion, before it has its effect or after it."""
+
+    def __init__(self, client: Any, deletion: int, *, after: bool) -> None:
+        self._client, self._left, self._after = client, deletion, after
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._client, name)
+        if not name.startswith("delete_"):
+            return method
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            self._left -= 1
+            if self._left == 0 and not self._after:
+                raise KilledError
+            result = method(*arguments, **options)
+            if self._left == 0:
+                raise KilledError
+            return result
+
+        return call
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_removal_killed_at_any_deletion_is_whole_after_the_next(copy: Copy, after: bool) -> None:
+    for deletion in range(1, 100):
+        store = copy(str(deletion))
+        try:
+            store.remove(DyingClient(store.client, deletion, after=after))
+        except KilledError:
+            store.remove()
+            store.require_gone()
+        else:
+            break
+    # Two versions, an alias, a model, five runs, and the traces of three.
+    assert deletion == 13
+
+
+class RefusingClient:
+    """A client to whose deletions a server answers with an error that quotes what nobody may see."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return self._refuse if name.startswith("delete_") else getattr(self._client, name)
+
+    def _refuse(self, *_: Any, **__: Any) -> None:
+        from mlflow.exceptions import MlflowException
+
+        raise MlflowException(f"cannot delete {SAID}", INTERNAL_ERROR)
+
+
+def test_a_refused_deletion_is_one_sentence_without_the_servers_words_and_can_be_repeated(copy: Copy) -> None:
+    store = copy("store")
+    with pytest.raises(InputError, match=r"did not do as asked \(INTERNAL_ERROR\).*resumes") as refused:
+        store.remove(RefusingClient(store.client))
+    assert SAID not in str(refused.value)
+    removal = Removal(store.uri, store.files, EXPERIMENT)
+    removal._client = RefusingClient(store.client)
+    with pytest.raises(InputError, match="did not do as asked"):
+        removal.traces(lambda _: True)
+    store.remove()
+    store.require_gone()
+
+
+def test_a_database_that_another_process_holds_is_one_sentence(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = copy("store")
+    monkeypatch.setattr("tasks.lineage.mlflow.removal.SECONDS_FOR_THE_DATABASE", 0)
+    removal = Removal(store.uri, store.files, EXPERIMENT)
+    with closing(sqlite3.connect(store.database)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(InputError, match="still has the bytes of deleted rows"):
+            removal.give_up_space()
