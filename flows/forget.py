@@ -10,7 +10,7 @@ from typing import Any, Final
 from flows.retrain import retrain
 from flows.runtime.console import say
 from flows.stages.forget import look, old_data, plan, refuse_removal_alone, replace_data, replaced_by, to_do
-from flows.stages.forget_logs import clean_logs, refuse_running_gateway
+from flows.stages.forget_logs import clean_logs, require_logs
 from flows.stages.removal import made_again, mark_removed, prove_gone, remove
 from flows.stages.rewind import rewind
 from schemas.config.config import Config
@@ -62,7 +62,7 @@ def forget(config: Config, identifier: str, kind: AskedKind | None = None, *, re
             if (earlier := report_of(root, subject)) is not None:
                 return Forgotten(earlier, {}, done_before=True)
             raise
-        refuse_running_gateway(config)
+        require_logs(config)
         state = plan(config, found, subject)
         if not remove_only:
             refuse_removal_alone(config, state)
@@ -92,10 +92,17 @@ def forget(config: Config, identifier: str, kind: AskedKind | None = None, *, re
 
 def _logs(config: Config, state: Forgetting, identifier: str, kind: AskedKind | None) -> Forgetting:
     found = look(config, identifier, kind)
-    lines, unreached = clean_logs(config, found.person, found.traces, bytes.fromhex(state.secret))
+    cleaned = clean_logs(config, found.person, found.traces, bytes.fromhex(state.secret))
     counted = Counter(state.log_lines)
-    counted.update(lines)
-    return state.model_copy(update={"log_lines": dict(counted), "missed": {**state.missed, "logs": unreached}})
+    counted.update(cleaned.lines)
+    return state.model_copy(
+        update={
+            "log_lines": dict(counted),
+            "lines_by_text": state.lines_by_text + cleaned.by_text,
+            "lines_in_doubt": {**state.lines_in_doubt, **cleaned.doubtful},
+            "missed": {**state.missed, "logs": cleaned.unreached},
+        }
+    )
 
 
 def _models(config: Config, state: Forgetting, identifier: str, kind: AskedKind | None) -> Forgetting:

@@ -53,6 +53,8 @@ def print_report(document: Mapping[str, Any]) -> None:
         f"{len(removed)} artifacts removed, {made_again} of them replaced; {lines} log lines and "
         f"{len(document['trainings_removed'])} trainings' checkpoints removed"
     )
+    if document["lines_by_text"]:
+        show(f"{document['lines_by_text']} of these lines were found by their text alone, which had no id of theirs")
     if document["versions_removed"]:
         show(f"versions removed: {', '.join(document['versions_removed'])}")
     if document["trained_again"]:

@@ -74,6 +74,10 @@ class Forgetting(BaseModel):
     """Steps that were finished."""
     log_lines: dict[str, int] = Field(default_factory=dict)
     """Lines taken out of each kind of log."""
+    lines_by_text: int = 0
+    """Those of them that their text alone found."""
+    lines_in_doubt: dict[str, int] = Field(default_factory=dict)
+    """Lines that stay, as they may be somebody else's, by file."""
     replaced: dict[str, str] = Field(default_factory=dict)
     """The sha256 of each new artifact, by that of the one in whose place it is."""
     kept: tuple[str, ...] = ()
