@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from schemas.config.config import Config
+from schemas.store.column_map import reference_fields
 from schemas.store.mapped_tables import NEEDED_BY_TASK
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.synthesize.columns.recognize import READS_REVIEWS, MapSection, Recognized, required_inputs
@@ -17,6 +18,8 @@ _TRAINED: Final = 0.5
 _TESTED: Final = 0.1
 _VALIDATED: Final = 0.04
 """Shares of the rows that validation and test take: of the quarter that is held out, less what the quarantine takes."""
+
+_UNKNOWN: Final = "no right answers to learn from; map one or more of"
 
 
 @dataclass(frozen=True)
@@ -62,14 +65,18 @@ def plan(recognized: Recognized, local: Config) -> ShopPlan:
 
     Args:
         recognized: What was found.
-        local: The profile that is extended: its counts are the most.
+        local: The profile that is extended: its counts are the most, those of tasks that cannot be trained going to
+            the others in equal parts.
     """
-    tasks = tuple(_of_task(task, recognized, local.synthesize.counts.get(task, 0)) for task in TASK_NAMES)
+    counts = local.synthesize.counts
+    trained = sum(_of_task(task, recognized, counts.get(task, 0)).count > 0 for task in TASK_NAMES)
+    times = len(TASK_NAMES) / max(trained, 1)
+    tasks = tuple(_of_task(task, recognized, int(times * counts.get(task, 0))) for task in TASK_NAMES)
     fewest = min((each.count for each in tasks if each.count), default=FEWEST)
     return ShopPlan(
         tasks,
-        validation=_held_out(tasks, _VALIDATED, local.curate.validation_rows),
-        test=_held_out(tasks, _TESTED, local.curate.test_rows),
+        validation=_held_out(tasks, _VALIDATED, lambda task: int(times * local.curate.validation_rows(task))),
+        test=_held_out(tasks, _TESTED, lambda task: int(times * local.curate.test_rows(task))),
         fewest_trained=min(int(_TRAINED * fewest), local.train.preflight.min_prompts_per_task),
     )
 
@@ -129,8 +136,11 @@ def _explained(each: TaskPlan) -> Iterator[str]:
 
 
 def _of_task(task: TaskName, recognized: Recognized, most: int) -> TaskPlan:
-    rows = [_different(section) for section in recognized.prompts(task)]
+    sections = recognized.prompts(task)
+    rows = [_different(section) for section in sections if _knows_an_answer(section)]
     missing = _missing(task, recognized)
+    if sections and not rows and missing is not None:
+        return TaskPlan(task, sum(map(_different, sections)), 0, f"{_UNKNOWN} {', '.join(reference_fields(task))}")
     if task in READS_REVIEWS and missing is None:
         section = recognized.table("reviews")
         rows += [_texts(section, "review_comment_message")] if section else []
@@ -143,6 +153,11 @@ def _of_task(task: TaskName, recognized: Recognized, most: int) -> TaskPlan:
         known = _texts(hazards, "customer_unique_id")
         return TaskPlan(task, known, min(known, most), None)
     return TaskPlan(task, None, 0 if missing else most, missing)
+
+
+def _knows_an_answer(section: MapSection) -> bool:
+    """Return whether training can compare answers with a right one: a push is compared with its own inputs."""
+    return section.name == "push" or any(choice.sure for choice in section.reference)
 
 
 def _different(section: MapSection) -> int:

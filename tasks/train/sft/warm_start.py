@@ -253,8 +253,8 @@ def _demonstrations_for(request: WarmStartRequest) -> tuple[list[dict[str, Any]]
     places = _places(request.dataset)
     if all(isinstance(each, Vacancy) for each in places):
         raise InputError(
-            f"{request.dataset} has no training prompts with references; make some with `tucano synthesize`, or set "
-            "warm_start.steps=0"
+            "no training prompt has a reference for the warm start to show; map the right answers of your files "
+            "([prompts.reference] of the column map), simulate prompts (synthesize.simulate), or set warm_start.steps=0"
         )
     general = _read_general(request.dataset)
     shown = list(_with_general(places, general, request.warm_start, request.seed))

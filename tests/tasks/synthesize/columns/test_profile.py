@@ -34,7 +34,7 @@ def test_the_profile_loads_and_its_splits_fit(tmp_path: Path, rows: int) -> None
     assert config.synthesize.source == "files"
     assert config.synthesize.files == Path('lo"ja/columns.toml')
     assert {task: count for task, count in config.synthesize.counts.items() if count} == counts(planned)
-    assert counts(planned) == {"extraction": min(rows, 440), "sentiment": min(rows, 310)}
+    assert counts(planned) == {"extraction": min(rows, 3 * 440), "sentiment": min(rows, 3 * 310)}
     held_out = config.curate.test_rows("sentiment") + config.curate.validation_rows("sentiment")
     # Of the quarter of the customers that is held out, a third may be copies or leave for other reasons.
     assert held_out <= 0.25 * 0.67 * config.synthesize.counts["sentiment"]
@@ -43,21 +43,44 @@ def test_the_profile_loads_and_its_splits_fit(tmp_path: Path, rows: int) -> None
 
 def test_equal_rows_count_once_and_too_few_train_nothing() -> None:
     assert counts(plan(reviews(59), LOCAL)) == {}
-    same = recognize([looked({"comentario": texts(1) * 500})])
+    same = recognize([looked({"comentario": texts(1) * 500, "nota": ["5"] * 500})])
     (missing,) = {each.missing for each in plan(same, LOCAL).tasks if each.task in {"extraction", "sentiment"}}
     assert missing == "only 1 different texts, and 60 are the least"
 
 
+def test_rows_without_a_right_answer_train_nothing() -> None:
+    """Once they were counted, and the retraining ended a minute later, for its warm start had nothing to show."""
+    without = plan(recognize([looked({"comentario": texts(500)})]), LOCAL)
+    assert counts(without) == {}
+    sentiment = next(each for each in without.tasks if each.task == "sentiment")
+    assert (sentiment.rows, sentiment.missing) == (
+        500,
+        "no right answers to learn from; map one or more of polarity, score",
+    )
+    labels = {"comentario": texts(500), "Rótulo": ["positivo", "negativo"] * 250}
+    assert counts(plan(recognize([looked(labels)]), LOCAL)) == {"sentiment": 500}
+    # A push is compared with its own product and offer.
+    push = {"produto": texts(500), "oferta": ["10% de desconto"] * 500, "segmento": ["novos clientes"] * 500}
+    assert counts(plan(recognize([looked(push)]), LOCAL)) == {"push": 500}
+
+
+def test_one_task_gets_the_prompts_of_those_that_the_files_cannot_train() -> None:
+    labels = {"comentario": texts(5_000), "sentimento": ["positivo", "negativo"] * 2_500}
+    planned = plan(recognize([looked(labels)]), LOCAL)
+    assert counts(planned) == {"sentiment": 6 * 310}
+    assert planned.test["sentiment"] == 186
+
+
 def test_tables_give_prompts_as_many_as_are_asked_for_and_say_what_they_lack() -> None:
     planned = plan(recognize([looked(ORDERS), looked(ITEMS)]), LOCAL)
-    assert counts(planned) == {"sql_qa": 540, "insights": 540}
+    assert counts(planned) == {"sql_qa": 3 * 540, "insights": 3 * 540}
     missing = {each.task: each.missing for each in planned.tasks}
     assert missing["push"] == "needs table products (product_category_name); or rows with product, offer, segment"
     assert missing["sentiment"] == "needs table reviews (review_score, review_comment_message); or rows with review"
 
 
 def test_counts_of_what_is_to_be_confirmed_are_a_comment() -> None:
-    found = recognize([looked({"xpto": texts(100)})])
+    found = recognize([looked({"xpto": texts(100), "nota": ["5"] * 100})])
     planned = plan(found, LOCAL)
     assert planned.trained == ()
     assert {each.missing for each in planned.tasks if each.task == "sentiment"} == {"confirm review"}

@@ -244,5 +244,5 @@ def test_a_training_split_without_a_reference_is_refused(
     published: Path, tmp_path: Path, rows: list[PromptRow]
 ) -> None:
     write_dataset(tmp_path, rows, [])
-    with pytest.raises(InputError, match="has no training prompts"):
+    with pytest.raises(InputError, match="no training prompt has a reference"):
         make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=1))
