@@ -135,6 +135,17 @@ def test_a_running_gateway_is_refused_before_anything_is_begun(world: World) -> 
     assert not (root / "forgetting").exists()
 
 
+def test_feedback_that_cannot_be_read_is_refused_before_anything_is_begun(world: World) -> None:
+    root = world.root.parent
+    feedback = root / "logs" / "feedback" / "2026-11-27.jsonl"
+    feedback.mkdir(parents=True)
+    try:
+        refuses(tucano(root, ANA, "--apply", "--remove-only"), 2, "2026-11-27.jsonl cannot be read")
+    finally:
+        feedback.rmdir()
+    assert not (root / "forgetting").exists()
+
+
 def test_during_a_training_it_is_refused(world: World) -> None:
     with FileLock(world.root.parent / LOCK_FILE):
         refuses(tucano(world.root.parent, ANA, "--apply"), 2, "another tucano is at work in the state folder")
