@@ -137,7 +137,7 @@ def traces_of(inventory: Inventory, person: Person, asked: str, forms: Forms) ->
 
 
 @dataclass(frozen=True)
-class _Texts:
+class _KnownTexts:
     """Texts in artifacts."""
 
     prompts: frozenset[str]
@@ -148,7 +148,7 @@ class _Texts:
     """Prompts and reviews of others."""
 
 
-def _texts_in(inventory: Inventory, person: Person) -> _Texts:
+def _texts_in(inventory: Inventory, person: Person) -> _KnownTexts:
     import polars as pl
     from polars.exceptions import PolarsError
 
@@ -178,7 +178,7 @@ def _texts_in(inventory: Inventory, person: Person) -> _Texts:
             for column in set(WORDS) & set(present):
                 own[column].update(theirs[column].drop_nulls())
                 others.update(of_others[column].drop_nulls())
-    return _Texts(frozenset(own[prompts]), frozenset(own[reviews]), frozenset(others))
+    return _KnownTexts(frozenset(own[prompts]), frozenset(own[reviews]), frozenset(others))
 
 
 def _folded_others(others: Iterable[str], scrubbed: Iterable[str], scrub: Callable[[str], str]) -> set[str]:
