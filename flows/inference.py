@@ -8,7 +8,7 @@ from prefect import flow
 from prefect.runtime import flow_run
 from pydantic import RootModel
 
-from flows.runtime.console import say
+from flows.runtime.console import say, warn
 from flows.runtime.deployed import deployed, run_name
 from flows.runtime.session import work_folder
 from flows.runtime.stores import open_store
@@ -101,7 +101,7 @@ def _is_left_again(child: RemoteChild, shared: SharedArtifacts, store: ArtifactS
     try:
         fetch(answer.sha256, shared, store)
     except (NotShared, ArtifactDamaged) as error:
-        say(f"{child.stage}: {error}; it is made again")
+        warn(f"{error}; it is made again", child.stage)
         return False
     _leave(child, answer, shared, store)
     return True

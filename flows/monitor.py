@@ -7,7 +7,7 @@ from typing import Final
 from prefect import flow
 from prefect.runtime import flow_run
 
-from flows.runtime.console import say
+from flows.runtime.console import say, warn
 from flows.runtime.events import DRIFT_EVENT, OPERATIONS_EVENT, send_alarms
 from flows.runtime.logs_to_monitor import logs_to_monitor
 from flows.runtime.prefect_run import is_recorded
@@ -96,22 +96,24 @@ def _send(
             say(f"{what}: these alarms were sent before; no event is sent")
         return
     if not is_recorded():
-        say(
-            f"{what}: this run goes to no Prefect server, so that no event {event} is sent and {effect}; {by_hand}set "
-            "PREFECT_API_URL to the server with the automation, and the next run sends the event there"
+        warn(
+            f"this run goes to no Prefect server, so that no event {event} is sent and {effect}; {by_hand}set "
+            "PREFECT_API_URL to the server with the automation, and the next run sends the event there",
+            what,
         )
         return
     champion = monitored.champion
     try:
         waiting = send_alarms(event, champion.model, champion.version, new, reasons, monitored.stage.record.sha256)
     except InputError as error:
-        say(f"{what}: the event {event} could not be sent: {error}; the next run sends it again")
+        warn(f"the event {event} could not be sent: {error}; the next run sends it again", what)
         return
     if not waiting:
-        say(
-            f"{what}: no automation of this run's Prefect server waits for the event {event}, so that {effect}; "
+        warn(
+            f"no automation of this run's Prefect server waits for the event {event}, so that {effect}; "
             f"{by_hand}put the automation on a server that stays with `tucano infra apply`, and the next run there "
-            "sends the event again"
+            "sends the event again",
+            what,
         )
         return
     sent.keep(new)

@@ -176,7 +176,10 @@ def _recorded(config: Config) -> Iterator[str]:
     }
     if (profile := profile_of_run()) is not None:
         tags["profile"] = profile
-    with recorder.pipeline(_run_name(), tags, config=config.model_dump(mode="json", exclude={"state"})) as run:
+    known = config.without_paths()
+    # The rest of it are addresses of this machine's stores.
+    del known["state"]
+    with recorder.pipeline(_run_name(), tags, config=known) as run:
         yield run
 
 

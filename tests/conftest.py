@@ -30,6 +30,15 @@ settings.register_profile("unhurried", settings.get_profile(settings.get_current
 settings.load_profile("unhurried")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave the product's sentences whole, so that a test can look for them; pytest's own lines stay as wide."""
+    if config.pluginmanager.has_plugin("terminalreporter"):
+        writer = config.get_terminal_writer()
+        writer.fullwidth = writer.fullwidth
+    os.environ["COLUMNS"] = "1000"
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files of slow tests, so that no process is left with one while the others have ended."""
     slow = {item.path for item in items if any(map(item.get_closest_marker, ("e2e", "integration", "slow")))}

@@ -32,7 +32,7 @@ from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate.answers.baselines import baselines
 from tasks.evaluate.claims import judged, learned_tasks
 from tasks.evaluate.compare import Comparison, compare
-from tasks.evaluate.evidence import Evaluated, Match, claims_of, decide_by
+from tasks.evaluate.evidence import Evaluated, Match, ScoredBaseline, claims_of, decide_by
 from tasks.evaluate.ground_truth import metrics_of, truth_of
 from tasks.evaluate.ladder import RungStanding, with_rungs
 from tasks.synthesize.prompt_rows import as_prompt_row
@@ -137,7 +137,7 @@ def evaluate(job: tuple[Planted, int]) -> Outcome:
             first, second, margin=config.margin, resamples=RESAMPLES, seed=seed, truth_loss=config.truth_loss
         )
 
-    measured = [(each, _evaluated(each.rollouts, seed).pairs) for each in found]
+    measured = [ScoredBaseline(each.name, each.says, _evaluated(each.rollouts, seed).pairs) for each in found]
     claims = claims_of(config, before, tuned, tuned.pairs, measured, against)
     comparison = against(before.pairs, tuned.pairs)
     match = Match(before.pairs, tuned.pairs, comparison)

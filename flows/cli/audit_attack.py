@@ -10,6 +10,7 @@ from flows.cli.options import Json, Overrides, Profile, configured, emit
 from flows.cli.tables.attack import print_attack
 from flows.runtime.console import show, stage_progress
 from flows.runtime.signals import interruptible
+from schemas.did_you_mean import did_you_mean
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.json_lines import read_json_lines
@@ -97,7 +98,8 @@ def accept(
 
 def _tasks(given: list[str]) -> list[TaskName]:
     if unknown := [name for name in given if name not in TASK_NAMES]:
-        raise InputError(f"--task {unknown[0]} is no task; give one of {', '.join(TASK_NAMES)}")
+        meant = did_you_mean(unknown[0], TASK_NAMES)
+        raise InputError(f"there is no task {unknown[0]!r}{meant}; use one of: {', '.join(TASK_NAMES)}")
     return [name for name in TASK_NAMES if name in given or not given]
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from rich.filesize import decimal
 
-from flows.cli.options import LOOKED, Json, emit
+from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured, emit
 from flows.cli.output_folder import new_folder
 from flows.cli.tables.checkpoints import print_checkpoints, print_pruned, print_verified
 from flows.runtime.console import show, stage_progress
@@ -53,6 +54,10 @@ class Pin(StrEnum):
 
 
 Address = Annotated[str, typer.Argument(metavar="MIRROR", help="A folder, or gs://bucket/prefix.")]
+Known = Annotated[
+    str | None,
+    typer.Argument(metavar="[MIRROR]", help="A folder, or gs://bucket/prefix; the profile's if not given."),
+]
 Training = Annotated[
     str | None, typer.Option(help="Only this training: its name as `list` shows it, or how the name begins.")
 ]
@@ -60,8 +65,16 @@ Step = Annotated[int | None, typer.Option(min=0, help="Only the checkpoint of th
 
 
 @app.command("list")
-def list_checkpoints(mirror: Address, training: Training = None, as_json: Json = False) -> None:
+def list_checkpoints(
+    mirror: Known = None,
+    training: Training = None,
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
+    as_json: Json = False,
+) -> None:
     """List the checkpoints of each training, which machines made them, and who works on it now."""
+    mirror = mirror or _configured_mirror(profile, overrides, state)
     with interruptible(LOOKED):
         trainings = [_as_document(opened) for opened in _open(mirror, training)]
     print_checkpoints(mirror, trainings)
@@ -69,8 +82,17 @@ def list_checkpoints(mirror: Address, training: Training = None, as_json: Json =
 
 
 @app.command()
-def verify(mirror: Address, training: Training = None, step: Step = None, as_json: Json = False) -> None:
+def verify(
+    mirror: Known = None,
+    training: Training = None,
+    step: Step = None,
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
+    as_json: Json = False,
+) -> None:
     """Read and hash every file of every checkpoint; exit code 3 where one is not whole."""
+    mirror = mirror or _configured_mirror(profile, overrides, state)
     with interruptible(LOOKED), stage_progress("verify") as progress:
         checked = verify_checkpoints(_open(mirror, training), step, progress)
     rows = [row for rows in checked.values() for row in rows]
@@ -88,16 +110,20 @@ def verify(mirror: Address, training: Training = None, step: Step = None, as_jso
 
 @app.command()
 def pull(
-    mirror: Address,
     out: Annotated[Path, typer.Option(help="The folder to write: new or empty.")],
+    mirror: Known = None,
     training: Training = None,
     step: Step = None,
     pin: Annotated[Pin | None, typer.Option(help="The checkpoint that is kept under this name.")] = None,
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
     as_json: Json = False,
 ) -> None:
     """Copy one checkpoint to a folder: the newest whole one, that of a step, or a pinned one."""
     if step is not None and pin is not None:
         raise InputError(f"--step {step} and --pin {pin} name two checkpoints; give one of them")
+    mirror = mirror or _configured_mirror(profile, overrides, state)
     with new_folder(out) as draft:
         manifest = _restore(_open_one(mirror, training), step, pin, draft)
         restored = draft / manifest.name
@@ -163,6 +189,12 @@ def prune(
             )
     print_pruned(mirror, removed)
     emit({"mirror": mirror, "trainings": removed}, as_json=as_json)
+
+
+def _configured_mirror(profile: str, overrides: Sequence[str], state: Path | None) -> str:
+    from flows.runtime.session import mirror_address  # noqa: PLC0415 - not for a mirror that is named
+
+    return mirror_address(configured(profile, overrides, state))
 
 
 def _open(address: str, training: str | None) -> list[Mirror]:

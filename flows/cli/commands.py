@@ -1,5 +1,6 @@
 """Table of the commands, by which `tucano --help` imports none of them."""
 
+import re
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Final
@@ -7,8 +8,9 @@ from typing import Any, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from flows.cli.options import LOOKED
+from flows.cli.options import LOOKED, Quiet
 from flows.runtime.signals import interruptible
+from schemas.errors import InputError
 
 COMMANDS: Final[Mapping[str, str]] = {
     "retrain": "Retrain, end to end. Run again, it resumes: finished stages are skipped.",
@@ -46,6 +48,9 @@ COMMANDS: Final[Mapping[str, str]] = {
 
 
 ROOT: Final = "tucano"
+NO_CHOICE: Final = " is not one of "
+"""Typer's words for a value between the value and those that there are."""
+QUOTED: Final = re.compile(r"'([^']*)'")
 HELP_OPTIONS: Final = ["-h", "--help"]
 EXAMPLES: Final[Mapping[str, str]] = {
     ROOT: "tucano retrain --profile local",
@@ -59,7 +64,7 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "compare": "tucano compare BASE.scores.jsonl TUNED.scores.jsonl --report REPORT",
     "promote": 'tucano promote 3 --force "the shop needs it today"',
     "ask": 'tucano ask push product="mala" offer="10% de desconto" segment="novos"',
-    "serve": "tucano serve --profile local",
+    "serve": "tucano serve --port 8081",
     "export": "tucano export champion --format gguf --out EXPORT",
     "monitor": "tucano monitor LOGS --report REPORT",
     "lineage": "tucano lineage champion --long",
@@ -84,10 +89,10 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "benchmark score": "tucano benchmark score TEST ANSWERS.jsonl --entry ENTRY.json --name ours",
     "benchmark scoreboard": "tucano benchmark scoreboard --out SCOREBOARD.md",
     "benchmark wheel": "tucano benchmark wheel --out WHEEL",
-    "checkpoints": "tucano checkpoints list .tucano/mirror",
-    "checkpoints list": "tucano checkpoints list .tucano/mirror",
+    "checkpoints": "tucano checkpoints list",
+    "checkpoints list": "tucano checkpoints list --profile local",
     "checkpoints verify": "tucano checkpoints verify gs://bucket/prefix",
-    "checkpoints pull": "tucano checkpoints pull .tucano/mirror --pin best --out CHECKPOINT",
+    "checkpoints pull": "tucano checkpoints pull --pin best --out CHECKPOINT",
     "checkpoints push": "tucano checkpoints push CHECKPOINT gs://bucket/prefix",
     "checkpoints prune": "tucano checkpoints prune gs://bucket/prefix --keep 3",
     "infra": "tucano infra check --profile l4",
@@ -105,10 +110,36 @@ class LazyCommands(TyperGroup):
         super().__init__(**named)
         self.commands = {name: TyperCommand(name, help=line) for name, line in COMMANDS.items()}
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; a value that an option does not take becomes a sentence like all others.
+
+        Raises:
+            InputError: Names the option, the value, and where one is near, the value that was meant.
+        """
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            if not error.message:
+                # A missing argument, of which Typer prints the usage too.
+                raise
+            raise InputError(_refused(error)) from None
+
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Return the command that is run, whole."""
         name, command, others = super().resolve_command(ctx, args)
         return name, load(name) if name is not None and name in COMMANDS else command, others
+
+
+def _refused(error: typer.BadParameter) -> str:
+    """Return what is wrong with a value in our words, not in pydantic's."""
+    from schemas.did_you_mean import did_you_mean  # noqa: PLC0415 - `tucano --help` needs no more than Typer
+
+    wrong, is_choice, choices = error.message.removeprefix("Value error, ").partition(NO_CHOICE)
+    if not is_choice or error.param is None:
+        return error.format_message().replace("Input should be", "it must be")
+    known = QUOTED.findall(choices)
+    meant = did_you_mean(wrong.strip("'"), known)
+    return f"there is no {error.param.opts[0].lstrip('-')} {wrong}{meant}; use one of: {', '.join(known)}"
 
 
 def load(name: str) -> Any:
@@ -124,12 +155,14 @@ def load(name: str) -> Any:
 
 
 def polish(command: Any, path: str) -> Any:
-    """Give a command and those in it their example, and leave out of its help that a flag is a truth value.
+    """Give a command and those in it --quiet and their example; its help leaves out that a flag is a truth value.
 
     Args:
         command: Typer's command.
         path: How it is called, such as `audit label`.
     """
+    if path != ROOT:
+        command.params.append(_quiet())
     command.epilog = f"Example: {EXAMPLES[path]}" if path in EXAMPLES else None
     for option in (*command.params, command.get_help_option(typer.Context(command, help_option_names=HELP_OPTIONS))):
         if getattr(option, "is_flag", False):
@@ -138,3 +171,14 @@ def polish(command: Any, path: str) -> Any:
         if path != ROOT:
             polish(inner, f"{path} {name}")
     return command
+
+
+def _quiet() -> Any:
+    """Return the option `--quiet`, which a command takes after its name as `tucano` takes it before."""
+    only = typer.Typer(add_completion=False)
+
+    @only.command()
+    def _(quiet: Quiet = False) -> None: ...
+
+    (option,) = typer.main.get_command(only).params
+    return option

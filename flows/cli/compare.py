@@ -10,11 +10,11 @@ from typing import Annotated, Any, Final, Literal
 
 import typer
 
+from flows.cli.compare_evaluation import Evaluation, decided, evaluation_of
 from flows.cli.options import UNDONE, Json, emit
 from flows.cli.tables.compare import print_plan, print_report
-from flows.runtime.console import say, show
+from flows.runtime.console import show
 from flows.runtime.signals import interruptible
-from schemas.artifact import ArtifactRecord
 from schemas.config.evaluate import TRUTH_LOSS
 from schemas.digests import file_sha256
 from schemas.errors import InputError
@@ -28,7 +28,7 @@ from tasks.evaluate.report.sentences import headline
 from tasks.evaluate.report.text import REPORT_TEXT, markdown
 from tasks.evaluate.stats.pairing import read_scores
 from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, plan, read_comparison
-from tasks.lineage.store.artifacts import RECORD_FILE
+from tasks.lineage.store.inventory import short
 from tasks.report.language import spoken
 
 OF_A_COMPARISON: Final = {"base": "BASE", "tuned": "TUNED"} | {
@@ -72,8 +72,9 @@ def compare(
         float | None, typer.Option(help="With --plan: the true difference to find; the report's margin if not given.")
     ] = None,
     language: Annotated[
-        Literal["en", "pt"], typer.Option(help="Language of the report: English or Portuguese.")
-    ] = "en",
+        Literal["en", "pt"] | None,
+        typer.Option(help=f"Language of the report: English or Portuguese. {OR_THE_EVALUATIONS} English."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Compare two models' scores, and say whether the second may be promoted; exit code 3 where it is held."""
@@ -89,11 +90,17 @@ def compare(
     if effect is not None:
         raise InputError(f"--effect {effect} is for --plan REPORT.json; leave it out")
 
-    with interruptible(UNDONE), spoken(language):
-        comparison = _compare(base, tuned, report, _known(margin=margin, resamples=resamples, seed=seed))
+    with interruptible(UNDONE):
+        _refuse_one_file(base, tuned)
+        evaluation = evaluation_of(base, tuned)
+        options = {"margin": margin, "resamples": resamples, "seed": seed}
+        settings = _settings(evaluation, {name: value for name, value in options.items() if value is not None})
+        with spoken(language or (evaluation.language if evaluation else "en")):
+            comparison, examined = _compare(base, tuned, report, evaluation, settings)
     document = comparison.report()
     show(f"{comparison.gate.verdict}: {headline(comparison)}")
     print_report(document)
+    show(examined)
     if report is not None:
         show(f"report: {report / REPORT_PAGE}")
     emit(document, as_json=as_json)
@@ -101,55 +108,48 @@ def compare(
         raise typer.Exit(3)
 
 
-def _compare(base: Path, tuned: Path, report: Path | None, given: Mapping[str, Any]) -> Comparison:
-    """Compare two files as the evaluation did that they are from, if they are from one, unless told otherwise."""
+def _refuse_one_file(base: Path, tuned: Path) -> None:
     try:
         same = base.exists() and tuned.exists() and base.samefile(tuned)
     except OSError as error:
         raise InputError(f"{base} or {tuned} cannot be read ({error.strerror}); name two files of scores") from None
     if same:
         raise InputError(f"{base} and {tuned} are the same file; give the scores of two models")
-    settings = _Settings(**{**_of_the_evaluation(base, tuned), **given})
-    compared = partial(
-        compare_scores,
-        margin=settings.margin,
-        resamples=settings.resamples,
-        seed=settings.seed,
-        truth_loss=settings.truth_loss,
+
+
+def _settings(evaluation: Evaluation | None, given: Mapping[str, Any]) -> _Settings:
+    """Return how to compare: as asked, else as the evaluation did; and say so where there is one."""
+    if evaluation is None:
+        return _Settings(**given)
+    settings = _Settings(**{**evaluation.settings, **given})
+    show(
+        f"evaluation {short(evaluation.record.sha256)} of {evaluation.record.created_at:%Y-%m-%d %H:%M}, compared by "
+        f"seed {settings.seed}, margin {settings.margin:g}, {settings.resamples} resamples"
+        + (f" ({', '.join(given)} as given)" if given else "")
     )
+    return settings
+
+
+def _compare(
+    base: Path, tuned: Path, report: Path | None, evaluation: Evaluation | None, settings: _Settings
+) -> tuple[Comparison, str]:
+    """Compare two files, and write the report; return with the comparison what was examined beside the scores."""
+
+    def compared() -> tuple[Comparison, str]:
+        by_settings = partial(compare_scores, **asdict(settings))
+        return decided(evaluation, read_scores(base), read_scores(tuned), settings.margin, by_settings)
+
     if report is None:
-        return compared(read_scores(base), read_scores(tuned))
+        return compared()
     with _report_folder(report, (REPORT_PAGE, REPORT_TEXT, REPORT_FILE)) as draft:
-        comparison = compared(read_scores(base), read_scores(tuned))
+        comparison, examined = compared()
         # A pipe can be read only once.
         files = {"base scores": base, "tuned scores": tuned}
         background = Background(identities={name: file_sha256(path) for name, path in files.items() if path.is_file()})
         write_report(comparison.report(), draft)
         write_page(comparison, background, draft, draw(comparison, background))
         (draft / REPORT_TEXT).write_text(markdown(comparison, background), encoding="utf-8")
-    return comparison
-
-
-def _known(**settings: float | None) -> dict[str, Any]:
-    """Return the settings that have a value."""
-    return {name: value for name, value in settings.items() if value is not None}
-
-
-def _of_the_evaluation(base: Path, tuned: Path) -> dict[str, Any]:
-    """Return how the evaluation compared whose artifact both files are in; nothing where they are in none."""
-    file = base.resolve().parent.parent / RECORD_FILE
-    if base.resolve().parent != tuned.resolve().parent or not file.is_file():
-        return {}
-    try:
-        record = ArtifactRecord.model_validate_json(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    if record.kind != "evaluation" or not record.config:
-        return {}
-    evaluate, seed = record.config["evaluate"], record.config["seed"]
-    say(f"as the evaluation {record.sha256[:12]} compared: seed {seed}, margin {evaluate['margin']:g}")
-    compared = {name: evaluate.get(name) for name in ("margin", "resamples", "truth_loss")}
-    return _known(seed=seed, **compared)
+    return comparison, examined
 
 
 @contextmanager

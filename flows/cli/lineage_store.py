@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from flows.runtime.console import say
+from flows.runtime.console import warn
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
 from flows.runtime.stores import existing_store, read_registry
 from schemas.artifact import TrainingSegment
@@ -82,7 +82,7 @@ def _trainings(config: Config) -> tuple[MirroredTraining, ...]:
     try:
         return read_trainings(address)
     except InputError as error:
-        say(f"warning: {error}; the checkpoints and machines of trainings are not shown")
+        warn(f"{error}; the checkpoints and machines of trainings are not shown")
         return ()
 
 

@@ -17,6 +17,25 @@ ReportLanguage = Annotated[
     Literal["en", "pt"] | None,
     typer.Option("--language", help="Language of the report: English or Portuguese; report.language if not given."),
 ]
+
+
+def _be_quiet(asked: bool) -> None:
+    if asked:
+        from flows.runtime.console import be_quiet  # noqa: PLC0415 - `tucano --help` needs no more than Typer
+
+        be_quiet()
+
+
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        callback=_be_quiet,
+        expose_value=False,
+        help="Print only results, warnings and errors, no progress.",
+    ),
+]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Make every stage again, and train from the start.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")]
 StateFolder = Annotated[

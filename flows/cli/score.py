@@ -8,7 +8,7 @@ import typer
 from flows.cli.options import UNDONE, Json, emit
 from flows.cli.score_store import store_of
 from flows.cli.tables.score import print_scores
-from flows.runtime.console import say, show, stage_progress
+from flows.runtime.console import show, stage_progress
 from flows.runtime.session import ARTIFACTS_FOLDER
 from flows.runtime.signals import interruptible
 from schemas.tasks import SpecName
@@ -40,7 +40,7 @@ def score(
         if store is None and rollouts.is_file():
             store = store_of(rollouts, state / ARTIFACTS_FOLDER)
             if store is not None:
-                say(f"store, by lineage: {store}")
+                show(f"store, by lineage: {store}")
         result = score_file(rollouts, spec, store, out, progress, metrics=metrics)
     emit(result, as_json=as_json)
     if not as_json:

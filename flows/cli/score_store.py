@@ -4,11 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from flows.runtime.console import warn
 from schemas.artifact import ArtifactRecord
 from schemas.documents import Rollout
+from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
 from schemas.tables.prompts import read_prompt_table
-from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
+from tasks.lineage.store.artifacts import RECORD_FILE, ArtifactDamaged, ArtifactStore
+from tasks.lineage.store.inventory import Inventory, read_inventory, short
 
 PROMPTS_FILE: Final = "prompts.parquet"
 STORE_FOLDER: Final = "store"
@@ -24,18 +27,32 @@ def store_of(rollouts: Path, artifacts: Path) -> Path | None:
         artifacts: The artifact store in which the questions of another file are searched.
 
     Raises:
-        InputError: The file cannot be read, or a line is no rollout.
+        InputError: The file cannot be read, a line is no rollout, or its questions are about several stores, on which
+            a query may return different rows.
     """
     home = rollouts.resolve().parent.parent
-    inside = ArtifactStore(home.parent.parent)
-    try:
-        prompts = _prompts_before(inside, inside.record(home.name))
-    except ArtifactDamaged:
-        prompts = None
-    if prompts is not None:
-        return inside.path(prompts.sha256) / STORE_FOLDER
+    if (home / RECORD_FILE).is_file():
+        inside = ArtifactStore(home.parent.parent)
+        try:
+            prompts = _prompts_before(inside, inside.record(home.name))
+        except ArtifactDamaged as error:
+            warn(f"{error}; the store is searched by the questions")
+        else:
+            if prompts is not None:
+                return inside.path(prompts.sha256) / STORE_FOLDER
     asked = {row.prompt_id for row in stream_json_lines(rollouts, Rollout, "rollouts") if row.task == ASKS}
-    return next(_stores_with(asked, ArtifactStore(artifacts)), None) if asked else None
+    if not asked:
+        return None
+    inventory = read_inventory(artifacts)
+    found = list(_prompts_with(asked, inventory))
+    if len({_tables(record) for record in found}) > 1:
+        listed = ", ".join(f"{short(each.sha256)} of {each.created_at:%Y-%m-%d %H:%M}" for each in found)
+        raise InputError(
+            f"rollouts {rollouts}: the questions are in prompts of different stores, {listed}, and a query may return "
+            f"other rows on each; name the one that was asked about with --store, such as "
+            f"{inventory.folder(found[-1].sha256) / STORE_FOLDER}"
+        )
+    return inventory.folder(found[-1].sha256) / STORE_FOLDER if found else None
 
 
 def _prompts_before(store: ArtifactStore, record: ArtifactRecord) -> ArtifactRecord | None:
@@ -51,9 +68,21 @@ def _prompts_before(store: ArtifactStore, record: ArtifactRecord) -> ArtifactRec
     return None
 
 
-def _stores_with(asked: set[str], store: ArtifactStore) -> Iterator[Path]:
-    """Yield the stores of the prompts that have all of the questions, the newest first."""
-    for record in store.records("prompts"):
-        folder = store.path(record.sha256)
-        if asked <= set(read_prompt_table(folder / PROMPTS_FILE)["prompt_id"]):
-            yield folder / STORE_FOLDER
+def _prompts_with(asked: set[str], inventory: Inventory) -> Iterator[ArtifactRecord]:
+    """Yield the prompts that have all of the questions, the oldest first; what cannot be read is passed over."""
+    for kind, reason in inventory.unreadable.values():
+        if kind == "prompts":
+            warn(f"{reason}; its store is passed over")
+    for record in inventory.of_kind("prompts"):
+        try:
+            known = read_prompt_table(inventory.folder(record.sha256) / PROMPTS_FILE)["prompt_id"]
+        except InputError as error:
+            warn(f"{error}; its store is passed over")
+            continue
+        if asked <= set(known):
+            yield record
+
+
+def _tables(record: ArtifactRecord) -> frozenset[tuple[str, str]]:
+    """Return the files of the store of some prompts, each with its sha256."""
+    return frozenset(file for file in record.files.items() if file[0].startswith(f"{STORE_FOLDER}/"))

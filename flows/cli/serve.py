@@ -1,5 +1,6 @@
 """Command `tucano serve`: the champion behind HTTP, started again where it is killed."""
 
+import json
 import os
 import signal
 import socket
@@ -25,12 +26,20 @@ def serve(
     version: Annotated[
         str | None, typer.Option(metavar="N", help="Serve this version and no other; the champion if not given.")
     ] = None,
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="The port to listen on; serve.port if not given.")
+    ] = None,
+    host: Annotated[
+        str | None, typer.Option(help="The address to listen on; serve.host, which is this machine, if not given.")
+    ] = None,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     state: StateFolder = None,
 ) -> None:
     """Serve the champion over HTTP: OpenAI's API, and a path for each task; a new one takes over by itself."""
-    config = configured(profile, overrides, state)
+    named = {"serve.port": port, "serve.host": host}
+    chosen = [f"{key}={json.dumps(value)}" for key, value in named.items() if value is not None]
+    config = configured(profile, [*overrides, *chosen], state)
     with _listen(config.serve) as listening:
         if not _keep_running():
             # Torch, transformers and MLflow take seconds to import, and the process that watches needs none of them.
@@ -53,7 +62,7 @@ def _listen(config: ServeConfig) -> socket.socket:
         listening.close()
         raise InputError(
             f"port {config.port} of {config.host} cannot be used ({error.strerror}); end what uses it, or choose "
-            "another with --set serve.port=PORT"
+            "another with --port PORT"
         ) from None
     listening.listen(BACKLOG)
     listening.set_inheritable(True)

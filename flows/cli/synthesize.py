@@ -11,7 +11,7 @@ import typer
 from flows.cli.options import Json, emit
 from flows.cli.output_folder import new_folder
 from flows.cli.tables.prompts import print_synthesis
-from flows.runtime.console import say, show, stage_progress
+from flows.runtime.console import say, show, stage_progress, warn
 from flows.runtime.own_files import own_files
 from schemas.config.config import Config, CurateConfig, SynthesizeConfig
 from schemas.config.profiles import load_config, synthesize_config
@@ -85,7 +85,7 @@ def synthesize(
     store = simulated if config.source == "simulated" else str(config.olist_dir or config.files)
     say(f"making {sum(config.counts.values())} prompts from {store}, seed {seed}")
     for line in _too_few_to_curate(config, curated):
-        show(line)
+        warn(line)
     started = time.monotonic()
     own = own_files(config, state)
     with new_folder(out) as draft, stage_progress("synthesize") as progress:
@@ -136,9 +136,11 @@ def _too_few_to_curate(config: SynthesizeConfig, curate: CurateConfig) -> Iterat
     }
     short = [f"{task} {config.counts[task]}" for task, least in needed.items() if config.counts[task] < least]
     if short:
+        # In the same mix.
+        enough = ceil(sum(config.counts.values()) * max(least / config.counts[task] for task, least in needed.items()))
         yield (
-            f"warning: `tucano curate` holds out {curate.held_out_share:.0%} of the customers and takes test and "
+            f"`tucano curate` holds out {curate.held_out_share:.0%} of the customers and takes test and "
             f"validation prompts from them, which asks for some {max(needed.values())} prompts of a task, and this is "
-            f"fewer: {', '.join(short)}; make more, or curate with --set curate.test_per_task=5 --set "
-            "curate.validation_per_task=3"
+            f"fewer: {', '.join(short)}; make {enough:,} in this mix, or curate with the smaller sizes that its "
+            "refusal names"
         )

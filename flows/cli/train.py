@@ -8,11 +8,13 @@ import typer
 from flows.cli.chain import run_chain
 from flows.cli.costs import cost_lines, costs_of
 from flows.cli.options import Fresh, Json, Overrides, Profile, StateFolder, Yes, configured, emit
-from flows.cli.tables.estimate import estimate_document, print_estimate
+from flows.cli.tables.estimate import estimate_document, print_answer, print_details, print_stages
 from flows.cli.tables.train import print_recipe, print_trainings
+from flows.runtime.console import show
 from flows.runtime.stores import open_store
 from schemas.config.config import Config
 from schemas.config.workers import price_per_hour
+from schemas.errors import InputError
 from tasks.train.sizing.estimate import cost_usd, estimate_training, training_prompts
 from tasks.train.sizing.fit import refuse_unfit
 from tasks.train.summaries import read_summary, rewards_by_task
@@ -30,8 +32,11 @@ def train(
         bool,
         typer.Option(
             "--dry-run",
-            help="Only print the recipe, what it would take, and whether it fits; nothing is written.",
+            help="Only print what it would take, and whether it fits; nothing is written.",
         ),
+    ] = False,
+    long: Annotated[
+        bool, typer.Option("--long", help="With --dry-run, print the whole recipe and where each figure is from, too.")
     ] = False,
     yes: Yes = False,
     as_json: Json = False,
@@ -39,8 +44,10 @@ def train(
     """Train, and make before it what is not there yet. Run again, it resumes from its newest checkpoint."""
     config = configured(profile, overrides, state)
     if dry_run:
-        _print_estimate(config, as_json=as_json)
+        _print_estimate(config, long=long, as_json=as_json)
         return
+    if long:
+        raise InputError("--long goes with --dry-run; give both, or neither")
     opening = f"train with profile {profile}, state in {config.state.root}"
     result = run_chain(config, profile, opening, until="train", fresh=fresh, yes=yes)
     trainings = [_as_document(policy, config) for policy in result.policies.values()]
@@ -69,12 +76,17 @@ def _as_document(policy: "StageResult", config: Config) -> dict[str, Any]:
     }
 
 
-def _print_estimate(config: Config, *, as_json: bool) -> None:
+def _print_estimate(config: Config, *, long: bool, as_json: bool) -> None:
     prompts, source = training_prompts(config, open_store(config))
     estimate = estimate_training(config, prompts)
-    print_recipe(config.train)
     costs = costs_of(config, estimate)
-    print_estimate(config, estimate, source, cost_lines(costs))
+    print_answer(config, estimate, cost_lines(costs))
+    print_stages(estimate, sources=long)
+    if long:
+        print_details(config, estimate, source)
+        print_recipe(config.train)
+    else:
+        show("the recipe, and where each figure is from: --long")
     document = {
         "recipe": config.train.model_dump(mode="json"),
         "estimate": estimate_document(config, estimate, source),

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from flows.cli.commands import HELP_OPTIONS, LazyCommands, polish
+from flows.cli.options import Quiet
 from schemas.errors import InputError, TucanoError
 from schemas.garbage import collect_rarely
 
@@ -31,17 +32,12 @@ def _print_version(asked: bool) -> None:
 
 @app.callback()
 def root(
-    version: Annotated[  # noqa: ARG001 - its callback prints it and ends the command
+    version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only results and errors, no progress.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Apply the options of every command."""
-    if quiet:
-        # `tucano --help` needs no more than Typer.
-        from flows.runtime.console import be_quiet  # noqa: PLC0415
-
-        be_quiet()
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,7 @@ import typer
 from filelock import FileLock, Timeout
 
 from flows.runtime.console import say
-from flows.runtime.session import EXPERIMENT, UI_FILE, UI_LOCK, configure_prefect, running_server
+from flows.runtime.session import EXPERIMENT, UI_FILE, UI_LOCK, Pages, configure_prefect, running_server
 from flows.runtime.signals import sigterm_as_ctrl_c
 from schemas.errors import InputError, TucanoError
 from tasks.lineage.mlflow.run_tags import RETRAININGS
@@ -89,10 +90,11 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     try:
         for name, command in commands.items():
             servers.append(_start(command, root / f"{name}.log", address))
-        file.write_text(json.dumps({"prefect_api": address}), encoding="utf-8")
+        pages = Pages(prefect_api=address, mlflow=f"http://{HOST}:{mlflow_port}")
+        file.write_text(json.dumps(asdict(pages)), encoding="utf-8")
         _wait_for(servers, (prefect_port, mlflow_port), root)
         say(f"Prefect: http://{HOST}:{prefect_port}")
-        say(f"MLflow:  http://{HOST}:{mlflow_port}/{RETRAININGS}")
+        say(f"MLflow:  {pages.mlflow}/{RETRAININGS}")
         say("Ctrl-C ends both; a `tucano retrain` started meanwhile is shown live")
         while all(server.poll() is None for server in servers):
             time.sleep(0.5)

@@ -1,6 +1,8 @@
-"""Terminal output: progress with an estimate on a terminal, plain lines elsewhere."""
+"""Terminal output within its columns: progress with an estimate on a terminal, plain lines elsewhere."""
 
+import os
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -21,7 +23,10 @@ SECONDS_BETWEEN_LINES = 10.0
 _quiet = False
 _CAPTURED: Final[ContextVar[list[str] | None]] = ContextVar("captured", default=None)
 
-console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else 100)
+COLUMNS: Final = 100
+"""Width of what is printed to no terminal, and most columns of a table there."""
+
+console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else COLUMNS)
 
 
 @contextmanager
@@ -34,28 +39,66 @@ def captured() -> Iterator[list[str]]:
     finally:
         _CAPTURED.reset(token)
         for line in lines:
-            say(line)
+            _line(line)
 
 
 def be_quiet() -> None:
-    """Print from now on only what `show` and `print_table` are given: results and errors."""
+    """Print from now on only results, errors and warnings: what `show`, `print_table` and `warn` are given."""
     global _quiet  # noqa: PLW0603 - one terminal, set once by the command
     _quiet = True
 
 
 def show(text: str) -> None:
-    """Print one line of a result, or an error, to the terminal."""
-    console.print(text, markup=False, soft_wrap=True)
+    """Print a sentence of a result, or an error, in lines of the terminal's width.
+
+    A word that is longer than a line, such as a path, stays whole, so that it can be copied.
+    """
+    console.print("\n".join(map(_wrapped, text.split("\n"))), markup=False, soft_wrap=True)
+
+
+def _wrapped(line: str) -> str:
+    indent = line[: len(line) - len(line.lstrip())]
+    wrapped = textwrap.wrap(
+        line,
+        _columns(),
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+        expand_tabs=False,
+    )
+    return "\n".join(wrapped)
+
+
+def _columns() -> int:
+    """Return the columns of a terminal; elsewhere those of the variable COLUMNS, by which a script has whole lines."""
+    if console.is_terminal:
+        return console.width
+    given = os.environ.get("COLUMNS", "")
+    return int(given) if given.isdecimal() and int(given) else COLUMNS
 
 
 def say(text: str) -> None:
     """Print one line about what is under way to the terminal."""
-    if _quiet:
-        return
+    if not _quiet:
+        _line(text)
+
+
+def warn(text: str, of: str | None = None) -> None:
+    """Print one line of warning to the terminal, where nothing but results is printed too.
+
+    Args:
+        text: What is amiss, and what follows from it.
+        of: What it is about, such as a stage.
+    """
+    _line(f"warning: {text}" if of is None else f"{of}: warning: {text}")
+
+
+def _line(text: str) -> None:
     if (lines := _CAPTURED.get()) is not None:
         lines.append(text)
-        return
-    show(text)
+    else:
+        show(text)
 
 
 @contextmanager
@@ -137,7 +180,7 @@ def _lines(stage: str) -> Report:
 def print_table(
     title: str, header: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[str] = (), *, lines: bool = False
 ) -> None:
-    """Print a table within 100 columns; the first column and those named in `texts` are left-aligned.
+    """Print a table within the columns; the first column and those named in `texts` are left-aligned.
 
     Args:
         title: Title of the table.
@@ -155,4 +198,4 @@ def print_table(
         )
     for row in rows:
         table.add_row(*map(Text, row))
-    console.print(table)
+    console.print(table, width=min(_columns(), console.width))

@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -18,6 +19,8 @@ BYTES_NEEDED = 1_000_000_000
 BYTES_OF_A_FULL_DISK = 20_000_000
 LOCK_FILE = "retrain.lock"
 UI_FILE = "ui.json"
+OWN_SERVER_VARIABLE = "TUCANO_PREFECT_SERVER"
+"""Environment variable with the address of a session's own Prefect server, whose pages `tucano ui` serves later."""
 ARTIFACTS_FOLDER = "artifacts"
 UI_LOCK = "ui.lock"
 EXPERIMENT = "tucano2-commerce"
@@ -97,8 +100,10 @@ def recorded(config: Config, meanwhile: Callable[[], object] | None = None) -> I
         return
     with ExitStack() as stack:
         log_file = config.state.root / "prefect.log"
-        os.environ["PREFECT_API_URL"] = stack.enter_context(session_server(log_file, meanwhile))
-        stack.callback(os.environ.pop, "PREFECT_API_URL")
+        address = stack.enter_context(session_server(log_file, meanwhile))
+        for name in ("PREFECT_API_URL", OWN_SERVER_VARIABLE):
+            os.environ[name] = address
+            stack.callback(os.environ.pop, name)
         stack.enter_context(_own_server())
         yield
 
@@ -214,13 +219,27 @@ def configure_prefect(root: Path) -> None:
         os.environ.setdefault(name, value)
 
 
+@dataclass(frozen=True)
+class Pages:
+    """Addresses that a `tucano ui` serves."""
+
+    prefect_api: str
+    mlflow: str
+
+
+def running_pages(root: Path) -> Pages | None:
+    """Return what `tucano ui` serves over this folder, where its Prefect server answers."""
+    try:
+        pages = Pages(**json.loads((root / UI_FILE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    return pages if _is_held(root / UI_LOCK) and reachable(pages.prefect_api) else None
+
+
 def running_server(root: Path) -> str | None:
     """Return the API address of the Prefect server that `tucano ui` serves over this folder, where one answers."""
-    try:
-        address = str(json.loads((root / UI_FILE).read_text(encoding="utf-8"))["prefect_api"])
-    except (OSError, ValueError, KeyError):
-        return None
-    return address if _is_held(root / UI_LOCK) and reachable(address) else None
+    pages = running_pages(root)
+    return None if pages is None else pages.prefect_api
 
 
 def _is_held(lock_file: Path) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from flows.runtime.console import say
+from flows.runtime.console import warn
 from flows.runtime.prefect_run import stage_flow
 from flows.runtime.session import work_folder
 from flows.runtime.stores import open_store
@@ -93,7 +93,7 @@ def _make(
 
     def work(output: Path, progress: Progress, mlflow_run: StageRun) -> Origin:
         if name == "base" and not config.warm_start.steps and (dataset.path / GENERAL_FILE).exists():
-            say("base: warning: warm_start.steps is 0, so the general instructions are not used")
+            warn("warm_start.steps is 0, so the general instructions are not used", "base")
         request = WarmStartRequest(
             policy=config.policy,
             base=None if further is None else open_store(config).path(further.sha256),

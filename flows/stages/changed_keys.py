@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from flows.runtime.console import say
+from flows.runtime.console import warn
 from flows.runtime.stores import open_store
 from schemas.artifact import ArtifactKind
 from schemas.config.config import Config
@@ -32,7 +32,7 @@ def warn_of_changed_keys(config: Config) -> None:
     store = open_store(config)
     old = [kind for kind in MADE_AGAIN if any(_is_of_files(record.sources) for record in store.records(kind)[:1])]
     if old:
-        say(
+        warn(
             f"keys have changed: what is in {config.state.root} was made under those of an earlier version, so that "
             f"{', '.join(old)} are made again, once, where a run needs them; every artifact, and what people scored, "
             "is kept"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from flows.runtime.console import say
+from flows.runtime.console import warn
 from flows.runtime.prefect_run import stage_flow
 from flows.stages.runner import Stage, StageResult, Work, config_digest, run_stage
 from flows.stages.shard_runners import map_shards
@@ -28,7 +28,7 @@ def curate(config: Config, pipeline_run: str, prompts: StageResult, *, fresh: bo
     """Make the dataset out of the prompts."""
     result = run_stage(dataset_stage(config, prompts), config, pipeline_run, fresh=fresh)
     for warning in DatasetSummary.read(result.path).warnings:
-        say(f"curate: warning: {warning}")
+        warn(warning, "curate")
     return result
 
 

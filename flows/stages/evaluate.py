@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from flows.runtime.console import say
+from flows.runtime.console import say, warn
 from flows.runtime.links import linked_to_mlflow, mlflow_file
 from flows.runtime.prefect_run import is_recorded, show_markdown, stage_flow
 from flows.runtime.session import mlflow_store, work_folder
@@ -31,7 +31,7 @@ from tasks.commerce.registry import joint_version
 from tasks.curate.scrub import scrub_column
 from tasks.evaluate import stage as evaluate_stage
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
-from tasks.evaluate.compare import REPORT_FILE, read_report
+from tasks.evaluate.compare import BASE, CHAMPION, REPORT_FILE, TUNED, read_report
 from tasks.evaluate.completions.page import PAGE_FILE, unpacked
 from tasks.evaluate.judge.insights import JudgeReport, judge_insights
 from tasks.evaluate.preregistration import EvaluationPlan, count_looks, write_plan
@@ -39,7 +39,7 @@ from tasks.evaluate.report.background import Background, LearningCurve
 from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.evaluate.report.text import REPORT_TEXT
-from tasks.evaluate.stage import BASE, CHAMPION, PUBLISHED, TUNED, TUNED_NF4, ShownModel
+from tasks.evaluate.stage import PUBLISHED, TUNED_NF4, ShownModel
 from tasks.evaluate.stats.statistics import is_wide
 from tasks.lineage.mlflow.judging import Judgement, record_judgements
 from tasks.lineage.mlflow.recorder import StageRun
@@ -125,7 +125,7 @@ def evaluate(
             answers[f"rival-{rival.name}"] = answer_rival(config, pipeline_run, dataset, plan, rival, fresh=fresh)
         except EndpointError as error:
             # It decides nothing, so its failure stops nothing; its answers so far are kept for the next run.
-            say(f"evaluate: warning: {error}; the evaluation continues without it")
+            warn(f"{error}; the evaluation continues without it", STAGE)
     challenger = next(who for who in answering if who.name == names[chosen])
     rungs = answer_rungs(config, pipeline_run, dataset, plan, base, challenger, for_rungs, pool, fresh=fresh)
     answers |= {each.name: each.result for each in rungs.answered.values()}
@@ -255,7 +255,7 @@ def _plan(
 ) -> StageResult:
     """Write the plan of the evaluation before any test answer is drawn; an equal plan keeps its time."""
     for warning in wide_margins(config.evaluate.margin, read_summary(policies[best_seed(policies)].path)):
-        say(f"evaluate: warning: {warning}")
+        warn(warning, STAGE)
     plan = EvaluationPlan(
         margin=config.evaluate.margin,
         truth_loss=config.evaluate.truth_loss,
@@ -334,7 +334,7 @@ def _judge(
     try:
         return judge_insights(judge, answers, audit.path, config.seed, work=folder, record=record, progress=progress)
     except EndpointError as error:
-        say(f"evaluate: warning: {error}; the report goes without it, until the evaluation is made again with --fresh")
+        warn(f"{error}; the report goes without it, until the evaluation is made again with --fresh", STAGE)
         return None
 
 

@@ -189,7 +189,10 @@ async def _check(config: Config, deployment: DeployedVersion, dataset: Path) -> 
     golden = await asyncio.to_thread(_golden, config, deployment.model, dataset)
     check = await check_golden(deployment, golden, tolerance=serve.golden_tolerance)
     if check is not None:
-        say(f"{deployment.model.version_name}: {check}")
+        say(
+            f"{deployment.model.version_name}: {check}; other words do not matter while the mean reward is at most "
+            f"{serve.golden_tolerance:g} lower (serve.golden_tolerance)"
+        )
 
 
 def _golden(config: Config, model: ServedModel, dataset: Path) -> list[GoldenPrompt]:

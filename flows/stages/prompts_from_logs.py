@@ -10,7 +10,7 @@ from typing import Final
 
 from prefect.runtime import flow_run
 
-from flows.runtime.console import say
+from flows.runtime.console import warn
 from flows.stages.runner import config_digest
 from schemas.config.config import Config
 from tasks.synthesize.served_prompts import write_served_prompts
@@ -41,7 +41,7 @@ def served_prompts(config: Config, *, fresh: bool) -> Path | None:
         table.touch()
         return table
     if not synthesize.logs.exists():
-        say(f"synthesize: nothing is logged in {synthesize.logs} yet")
+        warn(f"nothing is logged in {synthesize.logs} yet", "synthesize")
     table.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = table.with_suffix(".draft")
     write_served_prompts(synthesize.logs, synthesize.counts, draft)

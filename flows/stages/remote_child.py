@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, cast
 from prefect.runtime import flow_run
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from flows.runtime.console import say
+from flows.runtime.console import say, warn
 from flows.runtime.stores import open_store
 from flows.stages.remote_run import RemoteRun, open_shared, run_remotely
 from flows.stages.runner import Stage
@@ -148,7 +148,7 @@ def read_answer(child: RemoteChild, shared: SharedArtifacts) -> ChildAnswer | No
     try:
         return ChildAnswer.model_validate_json(note)
     except ValidationError:
-        say(f"{child.stage}: what was left of the inference {child.name[:12]} cannot be read; it is made again")
+        warn(f"what was left of the inference {child.name[:12]} cannot be read; it is made again", child.stage)
         return None
 
 
@@ -164,7 +164,7 @@ def _fetch_answer(child: RemoteChild, shared: SharedArtifacts, folder: Path, out
     try:
         shared.pull(answer.sha256, fetched)
     except NotShared as error:
-        say(f"{child.stage}: {error}; it is made again")
+        warn(f"{error}; it is made again", child.stage)
         return None
     shutil.copytree(fetched, output, copy_function=os.replace, dirs_exist_ok=True)
     shutil.rmtree(fetched)

@@ -22,7 +22,7 @@ from prefect.runtime import flow_run
 from prefect.states import Cancelling
 
 from flows.runtime.absolute_config import absolute_address, absolute_config
-from flows.runtime.console import say
+from flows.runtime.console import say, warn
 from flows.runtime.prefect_client import has_worker
 from flows.runtime.session import mirror_address, mlflow_store
 from flows.stages.runner import StageResult
@@ -196,5 +196,5 @@ def _warn_of_no_worker(run: RemoteRun) -> None:
     if pool.is_paused or not is_served:
         why = "is paused" if pool.is_paused else "has no worker online"
         warning = f"the work pool {pool_name} {why}; the {run.what} waits until a worker serves it"
-        say(f"{run.stage}: {warning}")
+        warn(warning, run.stage)
         get_run_logger().warning(warning)

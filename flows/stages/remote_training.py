@@ -12,7 +12,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from flows.runtime.console import say
+from flows.runtime.console import say, warn
 from flows.runtime.stores import open_recorder, open_store
 from flows.stages.remote_run import RemoteRun, fetch, open_shared, run_remotely
 from flows.stages.runner import StageResult
@@ -118,9 +118,9 @@ def fetch_answer(
     try:
         return {seed: fetch(sha256, shared, store) for seed, sha256 in _ANSWER.validate_json(note).items()}
     except (NotShared, ArtifactDamaged) as error:
-        say(f"{error}; training again")
+        warn(f"{error}; training again", "train")
     except ValidationError:
-        say(f"what was left of the training {given.name[:12]} cannot be read; training again")
+        warn(f"what was left of the training {given.name[:12]} cannot be read; training again", "train")
     return None
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
-from flows.runtime.console import say
+from flows.runtime.console import warn
 from flows.stages.answers import Answering, answer
 from flows.stages.base import tuned_on_references
 from flows.stages.child_pool import ChildPool, do_all
@@ -144,7 +144,7 @@ def answer_rungs(
         if isinstance(outcome, RungAnswers):
             rungs.answered |= dict.fromkeys(names, outcome)
             continue
-        say(f"evaluate: warning: {outcome}; the evaluation continues without {', '.join(names)}")
+        warn(f"{outcome}; the evaluation continues without {', '.join(names)}", "evaluate")
         # No path of this machine stands in an artifact.
         reason = str(outcome).replace(str(config.state.root.resolve()), "the state folder")
         rungs.left_out.update(dict.fromkeys(names, reason))

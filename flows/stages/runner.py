@@ -19,7 +19,7 @@ from prefect.runtime import flow_run
 from prefect.serializers import JSONSerializer
 from prefect.settings import PREFECT_LOCAL_STORAGE_PATH
 
-from flows.runtime.console import say, stage_progress
+from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.prefect_run import is_recorded, run_log
 from flows.runtime.run_page import run_page
 from flows.runtime.stores import open_recorder, open_store
@@ -268,7 +268,7 @@ def _is_whole(sha256: str, config: Config) -> bool:
     try:
         open_store(config).verify(sha256)
     except ArtifactDamaged as error:
-        say(f"{error}; making it again")
+        warn(f"{error}; making it again")
         return False
     return True
 

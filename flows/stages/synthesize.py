@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from flows.runtime.console import say
+from flows.runtime.console import warn
 from flows.runtime.own_files import own_files
 from flows.runtime.prefect_run import stage_flow
 from flows.stages.prompts_from_logs import served_prompts
@@ -26,7 +26,7 @@ def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> Sta
     stage = prompts_stage(config, served_prompts(config, fresh=fresh), own_files(config.synthesize, config.state.root))
     result = run_stage(stage, config, pipeline_run, fresh=fresh)
     for warning in PromptsSummary.read(result.path).warnings:
-        say(f"synthesize: warning: {warning}")
+        warn(warning, "synthesize")
     return result
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from prefect.runtime import flow_run
 
-from flows.runtime.console import say
+from flows.runtime.console import say, warn
 from flows.runtime.prefect_run import stage_flow
 from flows.runtime.session import mirror_address, work_folder
 from flows.stages.child_pool import ChildPool
@@ -304,7 +304,7 @@ def _child_folder(
         try:
             _show(folder, page, suffix, config.train.algorithm, mlflow_run)
         except Exception as error:  # noqa: BLE001 - the caller must see the error that ended the training
-            say(f"train: what the training said of itself could not be kept: {error}")
+            warn(f"what the training said of itself could not be kept: {error}", "train")
         raise
     _show(folder, page, suffix, config.train.algorithm, mlflow_run)
     shutil.rmtree(folder)

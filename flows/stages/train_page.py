@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Final, Self
 from uuid import UUID
 
-from flows.runtime.console import say
+from flows.runtime.console import warn
 from flows.runtime.prefect_run import run_log, show_markdown
 from flows.runtime.run_page import run_page
 from tasks.lineage.mlflow.recorder import StageRun
@@ -106,8 +106,9 @@ class TrainingPage:
         with self._lock:
             self._alarms.append((name, step, text))
             alarms = list(self._alarms)
-        line = f"{self._training}: alarm {name} at step {step}: {text}"
-        say(line)
+        found = f"alarm {name} at step {step}: {text}"
+        warn(found, self._training)
+        line = f"{self._training}: {found}"
         run_log().warning(line)
         with run_page() as page:
             page.log(line)
@@ -124,7 +125,7 @@ class TrainingPage:
                 self._write()
             except Exception as error:  # noqa: BLE001 - tried again, and raised by the last write
                 if not warned:
-                    say(f"{self._training}: MLflow cannot record metrics now ({error}); they are kept and tried again")
+                    warn(f"MLflow cannot record metrics now ({error}); they are kept and tried again", self._training)
                 warned = True
 
     def _write(self) -> None:

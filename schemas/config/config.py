@@ -15,7 +15,7 @@ from schemas.config.evaluate import EvaluateConfig, PromoteConfig
 from schemas.config.general import GeneralConfig
 from schemas.config.monitor import MonitorConfig
 from schemas.config.policy import PolicyConfig, WarmStartConfig
-from schemas.config.report import Language, ReportConfig
+from schemas.config.report import Language, ReportConfig, language_of
 from schemas.config.section import Section
 from schemas.config.serve import ServeConfig
 from schemas.config.train import TrainConfig
@@ -26,8 +26,10 @@ from schemas.tasks import TASK_NAMES, SpecName, TaskName
 AUDIT_FOLDER = REPOSITORY / "data" / "audit"
 MOST_ASKED = 10_000_000
 """Prompts, and orders, beyond which a count must be a mistake."""
-HeldOutRows = Annotated[int, Field(ge=2, strict=True)]
-"""Rows of a task in a split; a single one carries no information."""
+FEWEST_HELD_OUT = 2
+"""Fewest rows of a task in a split: a single one carries no information."""
+HeldOutRows = Annotated[int, Field(ge=FEWEST_HELD_OUT, strict=True)]
+"""Rows of a task in a split."""
 FEWEST_ORDERS = 1_500
 MOST_ORDERS = 100_000
 
@@ -344,7 +346,7 @@ class Config(Section):
     @property
     def language(self) -> Language:
         """Return the language of the reports."""
-        return self.report.language or ("en" if self.synthesize.source == "simulated" else "pt")
+        return language_of(self.report.language, self.synthesize.source)
 
     @property
     def validation_prompts(self) -> int:

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from typing import Any, Final, get_args
 
 from schemas.config.section import Section
+from schemas.did_you_mean import did_you_mean
 
 _ENDPOINTS: Final = frozenset({"paraphrase", "rivals", "judge"})
 """Sections that may have a key of an endpoint in the wrong place."""
@@ -51,21 +51,15 @@ def explain(failure: Any, section: type[Section]) -> str:
     return str(message) if unsaid else f"{message} (it is {value!r})"
 
 
-def did_you_mean(word: str, known: Sequence[str]) -> str:
-    """Return a question for the known word that is nearest; empty where none is near."""
-    near = get_close_matches(word, known, n=1)
-    return f", did you mean {near[0]}?" if near else ""
-
-
 def _meant_key(section: type[Section], location: Sequence[str | int]) -> str:
     """Return a question for the nearest key: of the same section, or of the same name in another."""
     *way, wrong = map(str, location)
     here = _section_at(section, way)
-    question = did_you_mean(wrong, list(here.model_fields)) if here is not None else ""
+    question = did_you_mean(wrong, here.model_fields) if here is not None else ""
     if question:
         return question
     elsewhere = [name for name in _dotted_keys(section) if name.rpartition(".")[2] == wrong]
-    return f", did you mean {elsewhere[0]}?" if elsewhere else ""
+    return did_you_mean(elsewhere[0], elsewhere[:1]) if elsewhere else ""
 
 
 def _section_at(section: type[Section], way: Sequence[str]) -> type[Section] | None:

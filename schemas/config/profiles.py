@@ -8,8 +8,9 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from schemas.config.config import Config, StateConfig, SynthesizeConfig
-from schemas.config.explanations import did_you_mean, explain
+from schemas.config.explanations import explain
 from schemas.config.section import Section
+from schemas.did_you_mean import did_you_mean
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
 

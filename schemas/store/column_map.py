@@ -6,12 +6,12 @@ of a task's inputs are those of `tasks.commerce.inputs`, and checked by who make
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from schemas.did_you_mean import did_you_mean
 from schemas.errors import InputError
 from schemas.references import REFERENCES, ExtractionFields, ExtractionReference
 from schemas.store.mapped_tables import MAPPED_TABLES, TABLE_NAMES, TableName
@@ -193,12 +193,6 @@ def refuse_answers_in_prompts(columns: Columns, reference: Columns) -> None:
     _refuse_twice(reference)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a question after the nearest known name, with a space before it; empty where none is near."""
-    near = get_close_matches(name, list(known), n=1)
-    return f" - did you mean {near[0]!r}?" if near else ""
-
-
 def _beside(column_map: ColumnMap, folder: Path) -> ColumnMap:
     return column_map.model_copy(
         update={
@@ -237,6 +231,6 @@ def _first_fault(error: ValidationError) -> str:
         return f"{place} is missing"
     if kind == "literal_error":
         choices = {"task": TASK_NAMES, "table": TABLE_NAMES}.get(str(fault["loc"][-1]), ())
-        near = did_you_mean(str(found), choices)
-        return f"{place} is {found!r}; {near.removeprefix(' - ') or fault['msg']}"
+        near = did_you_mean(str(found), choices) or f"; {fault['msg']}"
+        return f"{place} is {found!r}{near}"
     return f"{place}: {fault['msg'].removeprefix('Value error, ')}"

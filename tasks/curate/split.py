@@ -8,17 +8,19 @@ dataset: if they were trained on, growing data would turn training rows into tes
 """
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NoReturn
 
 import polars as pl
 
-from schemas.config.config import CurateConfig
+from schemas.config.config import FEWEST_HELD_OUT, CurateConfig
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, TaskName
 
 TRAIN: Final = "train"
 DRAWN: Final = ("test", "validation")
+_Needs = Mapping[str, Counter[TaskName]]
+"""Prompts of each task that a split needs, by the split."""
 
 
 def assign(index: pl.DataFrame, config: CurateConfig) -> pl.Series:
@@ -32,23 +34,52 @@ def assign(index: pl.DataFrame, config: CurateConfig) -> pl.Series:
         InputError: Too few prompts of a task are held out for test and validation, or none is left to train on.
     """
     present = [task for task in TASK_NAMES if task in set(index["task"].unique())]
-    needs = {
-        "test": Counter({task: config.test_rows(task) for task in present}),
-        "validation": Counter({task: config.validation_rows(task) for task in present}),
-    }
+    order = _in_order(index)
+    drawn, missing = _draw(
+        order,
+        {
+            "test": Counter({task: config.test_rows(task) for task in present}),
+            "validation": Counter({task: config.validation_rows(task) for task in present}),
+        },
+    )
     splits: list[str | None] = [None if held_out else TRAIN for held_out in index["held_out"]]
-    sides: dict[int, str] = {}
-    whole = {side: Counter(need) for side, need in needs.items()}
-    for row, task, kin in _in_order(index):
-        options = (sides[kin],) if kin in sides else DRAWN
-        side = max(options, key=lambda side: needs[side][task] / whole[side][task])
-        if needs[side][task]:
-            sides[kin] = side
-            needs[side][task] -= 1
-            splits[row] = side
+    for row, side in drawn.items():
+        splits[row] = side
     result = pl.Series("split", splits, pl.String)
-    _refuse_short(index, result, needs, config)
+    if missing:
+        _refuse_short(index, missing, _fitting(order, present, config), config)
+    _refuse_untrained(index, result, config)
     return result
+
+
+def _draw(order: Iterable[tuple[int, TaskName, int]], needs: _Needs) -> tuple[dict[int, str], Counter[TaskName]]:
+    """Return the split of each drawn row, and how many prompts of a task are missing."""
+    needed = {side: Counter(need) for side, need in needs.items()}
+    sides: dict[int, str] = {}
+    drawn: dict[int, str] = {}
+    for row, task, kin in order:
+        options = (sides[kin],) if kin in sides else DRAWN
+        side = max(options, key=lambda side: needed[side][task] / needs[side][task])
+        if needed[side][task]:
+            sides[kin] = side
+            needed[side][task] -= 1
+            drawn[row] = side
+    return drawn, +sum(needed.values(), Counter[TaskName]())
+
+
+def _fitting(
+    order: Sequence[tuple[int, TaskName, int]], present: Sequence[TaskName], config: CurateConfig
+) -> tuple[int, int] | None:
+    """Return the largest test and validation sizes, in the configured proportion, that every task has prompts for."""
+    held_out = Counter(task for _, task, _ in order)
+    test = max(config.test_rows(task) for task in present)
+    validation = max(config.validation_rows(task) for task in present)
+    for size in range(min(test - 1, *(held_out[task] for task in present)), FEWEST_HELD_OUT - 1, -1):
+        fewer = max(FEWEST_HELD_OUT, size * validation // test)
+        sizes = {"test": size, "validation": fewer}
+        if not _draw(order, {side: Counter(dict.fromkeys(present, count)) for side, count in sizes.items()})[1]:
+            return size, fewer
+    return None
 
 
 def _in_order(index: pl.DataFrame) -> list[tuple[int, TaskName, int]]:
@@ -60,25 +91,29 @@ def _in_order(index: pl.DataFrame) -> list[tuple[int, TaskName, int]]:
 
 
 def _refuse_short(
-    index: pl.DataFrame, splits: pl.Series, needs: Mapping[str, Counter[TaskName]], config: CurateConfig
-) -> None:
+    index: pl.DataFrame, missing: Iterable[TaskName], fitting: tuple[int, int] | None, config: CurateConfig
+) -> NoReturn:
     tasks = index["task"].cast(pl.String)
-    short = {task: sum(need[task] for need in needs.values()) for task in TASK_NAMES}
     held_out = Counter(tasks.filter(index["held_out"]))
     kin = Counter(
         task for task, _ in index.filter("held_out").select(pl.col("task").cast(pl.String), "kin").unique().rows()
     )
-    lacking = [
+    lacking = ", ".join(
         f"{task} (needs {config.test_rows(task) + config.validation_rows(task)}, {held_out[task]} of "
         f"{(tasks == task).sum()} are held out, of {kin[task]} customers or other sources)"
-        for task, missing in short.items()
-        if missing
-    ]
-    if lacking:
-        raise InputError(
-            f"too few prompts are held out for test and validation: {', '.join(lacking)}; bring more prompts of more "
-            f"customers, raise curate.held_out_share (now {config.held_out_share:g}), or lower curate.test_per_task"
-        )
+        for task in missing
+    )
+    remedy = f"raise curate.held_out_share (now {config.held_out_share:g})"
+    if fitting is not None:
+        remedy = "curate with --set curate.test_per_task={} --set curate.validation_per_task={}".format(*fitting)
+    raise InputError(
+        f"too few prompts are held out for test and validation: {lacking}; bring more prompts of more customers, or "
+        f"{remedy}"
+    )
+
+
+def _refuse_untrained(index: pl.DataFrame, splits: pl.Series, config: CurateConfig) -> None:
+    tasks = index["task"].cast(pl.String)
     untrained = [task for task in Counter(tasks) if task not in set(tasks.filter(splits == TRAIN))]
     if untrained:
         raise InputError(

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from tasks.evaluate.stats.statistics import Blocks, PairedStats, correct, measur
 from tasks.evaluate.stats.variance import Components, Numbers, components
 
 REPORT_FILE = "report.json"
+BASE: Final = "base"
+TUNED: Final = "tuned"
+CHAMPION: Final = "champion"
 RESAMPLES = 1_000, 1_000_000
 """The fewest with which a p value near .05 and an interval's ends are stable, and the most that memory holds."""
 EDGE = 1e-9
@@ -176,6 +179,11 @@ def compare(
         margin=margin,
         n_samples=cells.n_samples,
     )
+
+
+def scores_file(name: str) -> str:
+    """Return the file name of one model's paired scores, which `tucano compare` reads."""
+    return f"{name}.scores.jsonl"
 
 
 def write_report(document: Mapping[str, Any], folder: Path) -> Path:

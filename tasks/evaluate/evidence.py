@@ -8,7 +8,6 @@ from schemas.config.evaluate import EvaluateConfig
 from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.tasks import TaskName
 from tasks.commerce.variety import variety_of
-from tasks.evaluate.answers.baselines import BaselineAnswers
 from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, learned_tasks
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.gate import PromotionGate, decide, hold_where_nothing_is_learned, hold_where_worse
@@ -40,12 +39,21 @@ class Match(NamedTuple):
         return compare(_of(tasks, self.before), _of(tasks, self.challenger))
 
 
+class ScoredBaseline(NamedTuple):
+    """Scores of answers that take no model."""
+
+    name: str
+    says: Mapping[TaskName, str]
+    """By task, its text, or the lines that it reads."""
+    pairs: Sequence[PairedScore]
+
+
 def claims_of(
     config: EvaluateConfig,
     base: Evaluated,
     chosen: Evaluated,
     tuned: Sequence[PairedScore],
-    baselines: Sequence[tuple[BaselineAnswers, Sequence[PairedScore]]],
+    baselines: Sequence[ScoredBaseline],
     compare: Compare,
 ) -> dict[TaskName, TaskClaim]:
     """Return what is known of each task beside base and tuned's scores.
@@ -58,15 +66,7 @@ def claims_of(
         baselines: The baselines with their scores.
         compare: Compares the second scores with the first.
     """
-    against: dict[TaskName, dict[str, AgainstBaseline]] = {}
-    for baseline, pairs in baselines:
-        # Of a baseline's ground truth the mean is enough.
-        found = compare(_without_truth(pairs), _without_truth(_of(baseline.says, tuned)))
-        for task, block in found.tasks.items():
-            truths = [pair.truth for pair in pairs if pair.task == task and pair.truth is not None]
-            against.setdefault(task, {})[baseline.name] = AgainstBaseline(
-                baseline.says[task], block, fmean(truths) if truths else None
-            )
+    against = against_baselines(baselines, tuned, compare)
     return {
         task: TaskClaim(
             baselines=against.get(task, {}),
@@ -81,6 +81,22 @@ def claims_of(
         )
         for task in chosen.metrics
     }
+
+
+def against_baselines(
+    baselines: Sequence[ScoredBaseline], tuned: Sequence[PairedScore], compare: Compare
+) -> dict[TaskName, dict[str, AgainstBaseline]]:
+    """Compare the tuned model with each baseline, by task and name; arguments as of `claims_of`."""
+    against: dict[TaskName, dict[str, AgainstBaseline]] = {}
+    for baseline in baselines:
+        # Of a baseline's ground truth the mean is enough.
+        found = compare(_without_truth(baseline.pairs), _without_truth(_of(baseline.says, tuned)))
+        for task, block in found.tasks.items():
+            truths = [pair.truth for pair in baseline.pairs if pair.task == task and pair.truth is not None]
+            against.setdefault(task, {})[baseline.name] = AgainstBaseline(
+                baseline.says[task], block, fmean(truths) if truths else None
+            )
+    return against
 
 
 def decide_by(

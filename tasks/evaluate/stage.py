@@ -21,31 +21,28 @@ from tasks.evaluate.answers.baselines import baselines
 from tasks.evaluate.answers.cost import serving
 from tasks.evaluate.answers.draws import choose
 from tasks.evaluate.answers.files import GENERAL_FOLDER, read_answers
-from tasks.evaluate.claims import judged, judged_overall, learned_tasks
-from tasks.evaluate.compare import Comparison, compare, write_report
+from tasks.evaluate.compare import BASE, CHAMPION, TUNED, Comparison, compare, scores_file, write_report
 from tasks.evaluate.completions.page import write_page as write_completions
 from tasks.evaluate.completions.rows import LoggedTraining, Scrub, ShownAnswers, as_document
-from tasks.evaluate.evidence import Evaluated, Match, claims_of, decide_by
-from tasks.evaluate.forgetting import GeneralOutcome, hold_where_general_is_lost, measure_general
+from tasks.evaluate.decision import Examined, decide_on, matched, without_decoding
+from tasks.evaluate.evidence import Evaluated, ScoredBaseline, claims_of
+from tasks.evaluate.forgetting import GeneralOutcome, measure_general
 from tasks.evaluate.gain import shares_of_gain
 from tasks.evaluate.ground_truth import metrics_of, truth_of
 from tasks.evaluate.judge.insights import JudgeReport
-from tasks.evaluate.ladder import RungStanding, best_rung, with_rungs
+from tasks.evaluate.ladder import RungStanding, best_rung
 from tasks.evaluate.report.background import Background, OtherModel, reward_identity, unknown_to_engine
 from tasks.evaluate.report.figures import draw
 from tasks.evaluate.report.page import write_page
 from tasks.evaluate.report.side_by_side import SideBySide, side_by_side
 from tasks.evaluate.report.text import REPORT_TEXT, markdown
-from tasks.evaluate.untold import hold_where_untested, untold_prompts, with_reference
+from tasks.evaluate.untold import untold_prompts, with_reference
 from tasks.report.canvas import write_figures
 from tasks.report.wording import worded
 
 METRICS_FILE: Final = "ground_truth.json"
-BASE: Final = "base"
-TUNED: Final = "tuned"
 TUNED_NF4: Final = "tuned-nf4"
 PUBLISHED: Final = "published"
-CHAMPION: Final = "champion"
 
 Judge = Callable[[Sequence[AnsweredPrompt]], JudgeReport | None]
 
@@ -83,11 +80,6 @@ class _Scorer:
     def reward_of_draw(self, draw: Rollout) -> float:
         scored = self._drawn[draw.prompt_id, draw.completion] = self.score(draw)
         return scored.reward
-
-
-def scores_file(name: str) -> str:
-    """Return the file name of one model's paired scores, which `tucano compare` reads."""
-    return f"{name}.scores.jsonl"
 
 
 def run(
@@ -178,42 +170,38 @@ def run(
     for name, each in everything.items():
         _write_scores(output / scores_file(name), all_tuned if name == TUNED else each.pairs)
 
-    comparison = against(shown[BASE].pairs, all_tuned)
-    against_champion = against(shown[CHAMPION].pairs, chosen.pairs) if champion is not None else None
-    claims = claims_of(
-        config,
-        shown[BASE],
-        chosen,
-        all_tuned,
-        [(each, without_model[each.name].pairs) for each in chosen_baselines],
-        against,
+    base_pairs = shown[BASE].pairs
+    examined = Examined(
+        claims=claims_of(
+            config,
+            shown[BASE],
+            chosen,
+            all_tuned,
+            [ScoredBaseline(each.name, each.says, without_model[each.name].pairs) for each in chosen_baselines],
+            against,
+        ),
+        chosen_seed=chosen_seed,
+        alone=matched(base_pairs, chosen.pairs, against) if len(tuned) > 1 else None,
+        champion=matched(shown[CHAMPION].pairs, chosen.pairs, against) if champion is not None else None,
+        ladder=[
+            RungStanding(
+                name,
+                RUNGS[name],
+                DRAWS_OF[name],
+                matched(without_decoding(each.pairs), without_decoding(all_tuned), against),
+            )
+            for name, each in of_rungs.items()
+        ],
+        over_rungs=over_rungs,
+        general=_general(config, base, tuned[chosen_seed], seed),
+        untold=untold_prompts(read_answers(base)),
     )
-    base_pairs, must_not_be_worse = shown[BASE].pairs, {}
-    if len(tuned) > 1:
-        alone = Match(base_pairs, chosen.pairs, against(base_pairs, chosen.pairs))
-        must_not_be_worse[worded("with seed {seed} alone (it would be promoted)", seed=chosen_seed)] = alone
-    if against_champion is not None:
-        must_not_be_worse[worded("against the champion")] = Match(shown[CHAMPION].pairs, chosen.pairs, against_champion)
-    match = Match(base_pairs, all_tuned, comparison)
-    gate = decide_by(claims, match, must_not_be_worse, config.margin, against)
-    ladder = [
-        RungStanding(name, RUNGS[name], DRAWS_OF[name], Match(pairs, drawn_alike, against(pairs, drawn_alike)))
-        for drawn_alike in [_without_decoding(all_tuned)]
-        for name, each in of_rungs.items()
-        for pairs in [_without_decoding(each.pairs)]
-    ]
-    gate = with_rungs(gate, over_rungs, ladder, match, learned_tasks(claims), against)
-    general = _general(config, base, tuned[chosen_seed], seed)
-    gate = hold_where_general_is_lost(gate, general)
-    gate = hold_where_untested(gate, untold_prompts(read_answers(base)))
-    tasks = judged(comparison.tasks, claims)
-    overall = judged_overall(comparison.overall, tasks)
-    comparison = replace(comparison, gate=gate, overall=overall, tasks=tasks, claims=claims)
+    comparison = decide_on(matched(base_pairs, all_tuned, against), examined, config.margin, against)
     rivals = {other.name: other.rival for other in others if other.rival is not None}
     background = replace(
         known,
         chosen_seed=chosen_seed,
-        answers=_side_by_side(comparison, ladder, everything, seed),
+        answers=_side_by_side(comparison, examined.ladder, everything, seed),
         ground_truth=_by_metric({name: each.metrics for name, each in everything.items()}),
         known_answers=Counter(pair.task for pair in chosen.pairs if pair.truth is not None),
         identities={
@@ -221,7 +209,7 @@ def run(
             "rewards": f"{spec} {registry.joint_version()}",
             **{reward_identity(task): version for task, version in registry.reward_versions(comparison.tasks).items()},
         },
-        champion=against_champion,
+        champion=examined.champion.found if examined.champion else None,
         others=[
             OtherModel(
                 other.name,
@@ -230,9 +218,9 @@ def run(
             )
             for other in others
         ],
-        ladder=ladder,
-        gains=shares_of_gain(comparison, ladder, resamples=config.resamples, seed=seed),
-        general=general,
+        ladder=examined.ladder,
+        gains=shares_of_gain(comparison, examined.ladder, resamples=config.resamples, seed=seed),
+        general=examined.general,
         serving=[
             *(serving(name, folder, config.cost, rivals.get(name), prices=prices) for name, folder in folders.items()),
             *(
@@ -242,7 +230,7 @@ def run(
         ],
         judge=judge(_both_answers(shown[BASE].rollouts, chosen.rollouts)) if judge else None,
     )
-    _write(comparison, background, output)
+    _write(comparison, background, examined, output)
     _write_completions(trainings, training, everything, scrub, output)
     return comparison
 
@@ -280,11 +268,7 @@ def _as_pair(rollout: ScoredRollout, seed: int, databases: Databases) -> PairedS
 
 def _comparable(other: ShownModel, pairs: Sequence[PairedScore]) -> Sequence[PairedScore]:
     """Return a rival's scores without their decoding, which may differ: it has its own tokens and budget."""
-    return pairs if other.rival is None else _without_decoding(pairs)
-
-
-def _without_decoding(pairs: Sequence[PairedScore]) -> list[PairedScore]:
-    return [pair.model_copy(update={"decoding": None}) for pair in pairs]
+    return pairs if other.rival is None else without_decoding(pairs)
 
 
 def _description(other: ShownModel, scored: Evaluated) -> str:
@@ -335,7 +319,7 @@ def _by_metric(
     return turned
 
 
-def _write(comparison: Comparison, background: Background, output: Path) -> None:
+def _write(comparison: Comparison, background: Background, examined: Examined, output: Path) -> None:
     (output / METRICS_FILE).write_text(json.dumps(background.ground_truth, indent=1), encoding="utf-8")
     beside: dict[str, Any] = {
         "serving": [asdict(each) for each in background.serving],
@@ -349,6 +333,8 @@ def _write(comparison: Comparison, background: Background, output: Path) -> None
             rung.name: {"description": rung.what, "draws": rung.draws, **rung.match.found.report()}
             for rung in background.ladder
         },
+        "chosen_seed": examined.chosen_seed,
+        "untold": dict(examined.untold),
         "left_out": dict(background.left_out),
         "known_to_base": dict(background.known_to_base),
         "unknown_to_engine": unknown_to_engine(background),

@@ -45,8 +45,8 @@ class GoldenCheck:
 
     def __str__(self) -> str:
         return (
-            f"{self.equal} of {self.prompts} golden answers are those of the evaluation, with a mean reward of "
-            f"{self.found:.3f} for {self.promised:.3f}"
+            f"{self.prompts} prompts of its evaluation asked again, mean reward {self.found:.3f} after "
+            f"{self.promised:.3f}, {self.equal} answers word for word the same"
         )
 
 

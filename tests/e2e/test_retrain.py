@@ -278,7 +278,7 @@ def test_a_champion_is_served_with_its_own_answers_and_monitored_by_its_log(pipe
     rows = read_prompts(root / "artifacts" / "dataset" / dataset / "content" / TEST_FILE)
     port = free_port()
     with serving(root, port, ["serve", *map(str, state), "--set", f"serve.port={port}"]) as served:
-        assert any("20 golden answers are those of the evaluation" in line for line in served.said)
+        assert any("20 prompts of its evaluation asked again" in line for line in served.said)
         for row in rows:
             messages = [{"role": "system", "content": row.system}, {"role": "user", "content": row.prompt}]
             sent = {"model": f"champion/{row.task}", "messages": messages, "response_format": {"type": "text"}}

@@ -104,7 +104,7 @@ def test_a_training_that_an_alarm_stopped_stops_again_until_it_may_no_longer(
     stopped: Ended, train: Callable[..., Ended], request: pytest.FixtureRequest
 ) -> None:
     assert stopped.exit_code == 3, stopped.said
-    assert "train: alarm ceiling at step 1: " in stopped.said
+    assert "train: warning: alarm ceiling at step 1: " in stopped.said
     sentence = stopped.said.strip().splitlines()[-1]
     assert sentence.startswith("tucano: ")
     assert "raise train.max_completion_tokens" in sentence

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from flows.runtime.console import print_table, show
+from flows.runtime.console import print_table, show, warn
 from schemas.shown_text import as_shown
 from tasks.audit.disagreements import ScoredCompletion, worst_disagreements
 from tasks.audit.mutants import MutantReport
@@ -79,10 +79,10 @@ def print_sample(sample: Sample) -> None:
     """Print how many completions of each task are on a new sheet, and notes about it."""
     print_table("Completions to score", ("task", "completions"), [(task, str(n)) for task, n in sample.drawn.items()])
     if sample.too_long:
-        show(f"warning: {sample.too_long} completions are too long for a spreadsheet's cell, and are not on the sheet")
+        warn(f"{sample.too_long} completions are too long for a spreadsheet's cell, and are not on the sheet")
     if sample.alone:
-        show(
-            f"warning: no prompt of {', '.join(sample.alone)} has two completions on the sheet; give rollouts with "
+        warn(
+            f"no prompt of {', '.join(sample.alone)} has two completions on the sheet; give rollouts with "
             "several completions of each prompt, so that agreement within a prompt can be measured"
         )
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from rich.filesize import decimal
 
 from flows.runtime.console import print_table, show
 from tasks.checkpoints.manifest import REWARD
+
+FENCING: Final = "fencing: which writer made it; a machine that takes a training over has a higher number"
 
 
 def print_checkpoints(mirror: str, trainings: Sequence[Mapping[str, Any]]) -> None:
@@ -27,6 +29,8 @@ def print_checkpoints(mirror: str, trainings: Sequence[Mapping[str, Any]]) -> No
                 f"lease: process {lease['process']} on {lease['machine']}, last heard of at "
                 f"{_utc(lease['heard_at']):%Y-%m-%d %H:%M:%S} UTC; lost after {lease['seconds']:g} s of silence"
             )
+    if any(training["checkpoints"] for training in trainings):
+        show(FENCING)
 
 
 def _print_checkpoints_of(checkpoints: Sequence[Mapping[str, Any]]) -> None:
@@ -75,6 +79,8 @@ def print_verified(mirror: str, trainings: Mapping[str, Sequence[Mapping[str, An
             ],
             texts=("verdict",),
         )
+    if any(trainings.values()):
+        show(FENCING)
 
 
 def print_pruned(mirror: str, trainings: Sequence[Mapping[str, Any]]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from flows.runtime.console import console, print_table, show
+from flows.runtime.console import print_table, show
 from schemas.config.config import Config
 from tasks.train.sizing.estimate import Estimate, PricedStage
 from tasks.train.sizing.fit import memory_limit
@@ -13,18 +13,58 @@ NAMES = {"transformers": "transformers", "unsloth": "Unsloth", "vllm": "vLLM"}
 """Samplers' names, as their projects write them."""
 
 
-def print_estimate(config: Config, estimate: Estimate, source: str, costs: Iterable[str]) -> None:
-    """Print the estimate of a recipe.
+def print_answer(config: Config, estimate: Estimate, costs: Iterable[str]) -> None:
+    """Print what a retraining costs and can decide, whether it fits, and its steps, each in a sentence.
+
+    Args:
+        config: The run's configuration.
+        estimate: The estimate.
+        costs: Sentences about what a retraining costs.
+    """
+    for line in costs:
+        show(line)
+    show(f"memory: {_memory_answer(config, estimate)}")
+    show(
+        f"one training: {config.train.max_steps:,} steps, {estimate.epochs:.2f} epochs of "
+        f"{sum(estimate.prompts.values()):,} prompts, {estimate.completions:,} completions, learning rate "
+        f"{estimate.learning_rate:.2g}"
+    )
+    if estimate.too_many_epochs:
+        show(
+            f"warning: {estimate.epochs:.2f} epochs: on small data the V4.2 report's model was at its best after 1 to "
+            "1.5, and its entropy collapsed afterwards; lower train.max_steps or make more prompts"
+        )
+
+
+def print_stages(estimate: Estimate, *, sources: bool) -> None:
+    """Print time and money of each stage, with what they are known from where that is asked for."""
+    if estimate.stages is None:
+        return
+    rows = [
+        (stage.time.name, stage.time.machine.upper(), _duration(stage.time.seconds), _price(stage.on_demand),
+         _price(stage.spot), f"{stage.time.mark}: {stage.time.source}")
+        for stage in estimate.stages
+    ]  # fmt: skip
+    whole = (_duration(estimate.seconds), _price(estimate.on_demand), _price(estimate.spot))
+    rows.append(("in all", "", *whole, "one after another"))
+    shown = slice(None if sources else -1)
+    print_table(
+        "The whole retraining, answers as long as allowed",
+        ("stage", "on", "time", "$", "$ Spot", "known from")[shown],
+        [row[shown] for row in rows],
+        ("stage", "on", "known from"),
+    )
+
+
+def print_details(config: Config, estimate: Estimate, source: str) -> None:
+    """Print what the estimate is made of, and the same training by other samplers.
 
     Args:
         config: The run's configuration.
         estimate: The estimate.
         source: Source of the number of training prompts.
-        costs: Sentences about what a retraining costs.
     """
     print_table("Estimate", ("what", "how much", "from"), list(_estimate_rows(config, estimate, source)), ("from",))
-    if estimate.stages is not None:
-        _print_stages(estimate)
     if estimate.by_sampler:
         print_table(
             "One training by who samples it, hours",
@@ -34,13 +74,6 @@ def print_estimate(config: Config, estimate: Estimate, source: str, costs: Itera
                 for one in estimate.by_sampler
             ],
             ("sampler", "speed from"),
-        )
-    for line in costs:
-        console.print(line, markup=False)
-    if estimate.too_many_epochs:
-        show(
-            f"warning: {estimate.epochs:.2f} epochs: on small data the V4.2 report's model was at its best after 1 to "
-            "1.5, and its entropy collapsed afterwards; lower train.max_steps or make more prompts"
         )
 
 
@@ -78,28 +111,17 @@ def _stage_document(stage: PricedStage) -> dict[str, Any]:
     return {**vars(stage.time), "cost_usd": stage.on_demand, "spot_usd": stage.spot}
 
 
-def _print_stages(estimate: Estimate) -> None:
-    rows = [
-        (stage.time.name, stage.time.machine.upper(), _duration(stage.time.seconds), _price(stage.on_demand),
-         _price(stage.spot), f"{stage.time.mark}: {stage.time.source}")
-        for stage in estimate.stages or ()
-    ]  # fmt: skip
-    rows.append(
-        (
-            "in all",
-            "",
-            _duration(estimate.seconds),
-            _price(estimate.on_demand),
-            _price(estimate.spot),
-            "one after another",
-        )
-    )
-    print_table(
-        "The whole retraining, answers as long as allowed",
-        ("stage", "on", "time", "$", "$ Spot", "known from"),
-        rows,
-        ("stage", "on", "known from"),
-    )
+def _memory_answer(config: Config, estimate: Estimate) -> str:
+    if estimate.memory is None or estimate.stage_memory is None:
+        return f"unknown, for nothing here says how large {config.policy.name} is until it was fetched once"
+    largest = _size(max(estimate.memory.card, *estimate.stage_memory.values()))
+    if config.train.device_memory_gb is None:
+        return f"{largest} at most; train.device_memory_gb is not set, so that nothing says whether it fits"
+    return f"{largest} at most, of {_size(memory_limit(config))} there are: {_fits(estimate)}"
+
+
+def _fits(estimate: Estimate) -> str:
+    return "all fit" if estimate.fits else "not all fit"
 
 
 def _estimate_rows(config: Config, estimate: Estimate, source: str) -> Iterator[tuple[str, str, str]]:
@@ -126,9 +148,9 @@ def _estimate_rows(config: Config, estimate: Estimate, source: str) -> Iterator[
         if stage != "training":
             yield f"memory of {stage}", _size(size), "weights, what is kept and cached, CUDA, 5 % fragmentation"
     if config.train.device_memory_gb is not None:
-        verdict = "all fit" if estimate.fits else "not all fit"
         share = f"{config.train.preflight.max_memory_share:.0%} of train.device_memory_gb"
-        yield "memory there is", _size(memory_limit(config)), f"{share} {config.train.device_memory_gb:g}: {verdict}"
+        where = f"{share} {config.train.device_memory_gb:g}: {_fits(estimate)}"
+        yield "memory there is", _size(memory_limit(config)), where
 
 
 def _model(config: Config) -> str:

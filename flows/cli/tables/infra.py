@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flows.deploy.plan import Difference, Plan, PlannedChange, Status
-from flows.runtime.console import print_table, show
+from flows.runtime.console import print_table, show, warn
 
 MOST_SHOWN = 60
 """Most characters of a value in the table; `--json` has all of it."""
@@ -67,7 +67,7 @@ def _print_besides(plan: Plan) -> None:
     for kind, name in plan.besides:
         show(f"besides: the {kind} {name} is on the server and in no file; it is left alone")
     for warning in plan.warnings:
-        show(f"warning: {warning}")
+        warn(warning)
 
 
 def _line(difference: Difference) -> str:

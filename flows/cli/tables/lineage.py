@@ -6,7 +6,7 @@ from typing import Any
 from rich.text import Text
 from rich.tree import Tree
 
-from flows.runtime.console import console, print_table, show
+from flows.runtime.console import console, print_table, show, warn
 from tasks.lineage.graph.difference import ChangedValue, Differences
 from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.graph.walk import Lineage
@@ -34,7 +34,7 @@ def print_lineage(lineage: Lineage) -> None:
     for split, ids in lineage.rows.items():
         show(f"{split}: {len(ids)} rows, whose prompt_ids --json lists")
     for warning in lineage.warnings:
-        show(f"warning: {warning}")
+        warn(warning)
 
 
 def print_findings(reference: str, checked: int, findings: Iterable[ArtifactFault]) -> None:

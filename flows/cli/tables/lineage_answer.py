@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from flows.runtime.console import show
+from flows.runtime.console import show, warn
 from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.graph.walk import Lineage
 from tasks.lineage.privacy.forget import Place, Reached
@@ -34,7 +34,7 @@ def print_answer(lineage: Lineage) -> None:
         for line in _of_row(graph, node) if node.kind in ROWS else _of_artifact(graph, node):
             show(line)
     for warning in lineage.warnings:
-        show(f"warning: {warning}")
+        warn(warning)
     show(f"all {len(graph.nodes)} things in it, with digests and reasons: --long; as a page: --html FILE")
 
 

@@ -1,6 +1,6 @@
 """Tables of `tucano synthesize` and `tucano curate`: prompts by task."""
 
-from flows.runtime.console import print_table, show
+from flows.runtime.console import print_table, show, warn
 from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts import SPLITS
 from schemas.tables.prompts_summary import PromptsSummary
@@ -25,7 +25,7 @@ def print_synthesis(summary: PromptsSummary) -> None:
         ],
     )
     for warning in summary.warnings:
-        show(f"warning: {warning}")
+        warn(warning)
 
 
 def print_curation(summary: DatasetSummary) -> None:
@@ -42,7 +42,7 @@ def print_curation(summary: DatasetSummary) -> None:
     for task, splits in summary.references_by_people.items():
         show(f"{task}: people gave references of {splits['test']} test and {splits['validation']} validation prompts")
     for warning in summary.warnings:
-        show(f"warning: {warning}")
+        warn(warning)
     dropped = [
         (reason, str(sum(tasks.values())), "  ".join(f"{task} {count}" for task, count in tasks.items()))
         for reason, tasks in summary.reasons.items()

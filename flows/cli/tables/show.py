@@ -1,10 +1,12 @@
 """Output of `tucano show`: a prompt with all answers, or a step's rollouts by task."""
 
 import json
+import textwrap
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from statistics import fmean
-from typing import Final
+from typing import Any, Final
 
 from flows.runtime.console import print_table, show
 from schemas.shown_text import as_shown
@@ -14,6 +16,7 @@ LISTED: Final = 3
 """Best and worst rollouts that are printed; of the worst alone, three times as many."""
 LONGEST_TEXT: Final = 1_200
 LONGEST_CELL: Final = 200
+LONGEST_LINE: Final = 96
 
 
 def print_step(step: int, rollouts: Sequence[ShownRollout], *, worst: bool) -> None:
@@ -48,36 +51,55 @@ def print_prompt(history: PromptHistory, *, worst: bool) -> None:
     show("")
     _print_text(history.prompt)
     if history.reference is not None:
-        show(f"reference: {as_shown(json.dumps(history.reference, ensure_ascii=False))}")
+        _print_reference(history.reference)
     if not worst:
         _print_answers(history.answers)
     if history.rollouts:
         _print_steps(history.rollouts)
-        _print_extremes(sorted(history.rollouts, key=lambda each: each.reward), worst=worst)
+        by_reward = sorted(history.rollouts, key=lambda each: each.reward)
+        _print_extremes(by_reward, worst=worst, of_one_prompt=True)
     elif not history.answers:
         show("no model answered it, and no rollouts of it were sampled")
 
 
+def _print_reference(reference: Mapping[str, Any]) -> None:
+    """Print each field on a line of its own, those of a field's own object too."""
+    show("reference:")
+    for name, value in reference.items():
+        fields = (
+            {f"{name}.{inner}": each for inner, each in value.items()} if isinstance(value, dict) else {name: value}
+        )
+        for field, each in fields.items():
+            _print_text(f"{field}: {each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)}")
+
+
 def _print_answers(answers: Iterable[ShownAnswer]) -> None:
-    """Print each distinct answer once, with the models that gave it."""
-    by_text: dict[str, list[ShownAnswer]] = {}
+    """Print a block for each model, each distinct answer once; models that answered the same share one."""
+    by_model: dict[str, list[ShownAnswer]] = {}
     for answer in answers:
-        by_text.setdefault(answer.completion, []).append(answer)
-    for text, given in by_text.items():
-        models = ", ".join(f"{model} ×{n}" if n > 1 else model for model, n in _counted(given).items())
-        scored = next((each for each in given if each.reward is not None), given[0])
-        reward = "" if scored.reward is None else f": reward {scored.reward:.3f}"
-        truth = "" if scored.truth is None else f", ground truth {scored.truth:.3f}"
+        by_model.setdefault(answer.model, []).append(answer)
+    by_texts: dict[tuple[str, ...], list[str]] = {}
+    for model, given in by_model.items():
+        by_texts.setdefault(tuple(sorted(answer.completion for answer in given)), []).append(model)
+    for texts, models in by_texts.items():
         show("")
-        show(f"{models}{reward}{truth}")
-        _print_text(text)
+        given = [answer for model in models for answer in by_model[model]]
+        if len(set(texts)) == 1:
+            times = f" ×{len(texts)}" if len(texts) > 1 else ""
+            show(f"{', '.join(models)}{times}{_worth(given)}")
+            _print_text(texts[0])
+            continue
+        show(f"{', '.join(models)}: {len(texts)} answers, {len(set(texts))} distinct")
+        for text, count in Counter(texts).most_common():
+            show(f" ×{count}{_worth([answer for answer in given if answer.completion == text])}")
+            _print_text(text)
 
 
-def _counted(given: Iterable[ShownAnswer]) -> Mapping[str, int]:
-    counts: dict[str, int] = {}
-    for answer in given:
-        counts[answer.model] = counts.get(answer.model, 0) + 1
-    return counts
+def _worth(given: Sequence[ShownAnswer]) -> str:
+    """Return reward and ground truth of equal answers, of which not all need be scored."""
+    scored = next((each for each in given if each.reward is not None), given[0])
+    reward = "" if scored.reward is None else f": reward {scored.reward:.3f}"
+    return reward + ("" if scored.truth is None else f", ground truth {scored.truth:.3f}")
 
 
 def _print_steps(rollouts: Sequence[ShownRollout]) -> None:
@@ -101,28 +123,35 @@ def _print_steps(rollouts: Sequence[ShownRollout]) -> None:
     print_table("Rollouts over time", header, rows, texts=("mean components",))
 
 
-def _print_extremes(by_reward: Sequence[ShownRollout], *, worst: bool) -> None:
+def _print_extremes(by_reward: Sequence[ShownRollout], *, worst: bool, of_one_prompt: bool = False) -> None:
+    """Print distinct rollouts, equal ones once."""
+    groups: dict[tuple[str, int, str, float], list[ShownRollout]] = {}
+    for each in by_reward:
+        groups.setdefault((each.prompt_id, each.step, each.completion, each.reward), []).append(each)
+    distinct = list(groups.values())
     if worst:
-        _print_rollouts("Worst", by_reward[: 3 * LISTED])
-    elif len(by_reward) <= 2 * LISTED:
-        _print_rollouts("All, worst first", by_reward)
+        _print_rollouts("Worst", distinct[: 3 * LISTED], of_one_prompt=of_one_prompt)
+    elif len(distinct) <= 2 * LISTED:
+        _print_rollouts("All, worst first", distinct, of_one_prompt=of_one_prompt)
     else:
-        _print_rollouts("Worst", by_reward[:LISTED])
-        _print_rollouts("Best", by_reward[::-1][:LISTED])
+        _print_rollouts("Worst", distinct[:LISTED], of_one_prompt=of_one_prompt)
+        _print_rollouts("Best", distinct[::-1][:LISTED], of_one_prompt=of_one_prompt)
 
 
-def _print_rollouts(title: str, rollouts: Sequence[ShownRollout]) -> None:
-    header = ("reward", "advantage", "task", "step", "prompt", "completion")
+def _print_rollouts(title: str, groups: Sequence[Sequence[ShownRollout]], *, of_one_prompt: bool) -> None:
+    named = () if of_one_prompt else ("task", "prompt")
+    header = ("reward", "times", "advantage", "step", *named, "completion")
     rows = [
         (
             f"{each.reward:.3f}",
+            f"×{len(group)}",
             "-" if each.advantage is None else f"{each.advantage:+.2f}",
-            each.task,
             str(each.step),
-            each.prompt_id[:8],
+            *(() if of_one_prompt else (each.task, each.prompt_id[:8])),
             _cell(each),
         )
-        for each in rollouts
+        for group in groups
+        for each in group[:1]
     ]
     print_table(title, header, rows, texts=("task", "prompt", "completion"), lines=True)
 
@@ -144,6 +173,8 @@ def _print_text(text: str) -> None:
     """Print a text, indented, so that no line of it passes for one of ours."""
     shown = as_shown(text)
     for line in shown[:LONGEST_TEXT].split("\n"):
-        show(f"  {line}")
+        # A JSON object without blanks is one word.
+        for part in textwrap.wrap(line, LONGEST_LINE, break_on_hyphens=False) or [""]:
+            show(f"  {part}")
     if len(shown) > LONGEST_TEXT:
         show(f"  … and {len(shown) - LONGEST_TEXT} more characters")

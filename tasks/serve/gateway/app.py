@@ -34,7 +34,7 @@ from tasks.serve.gateway.errors import RequestRefused
 from tasks.serve.gateway.limits import API_ICON, API_SCRIPT, API_STYLE, RequestLimits
 from tasks.serve.gateway.metrics import Metrics
 from tasks.serve.gateway.own_time import OwnTime
-from tasks.serve.gateway.requests import ChatCompletionRequest, TaskReply
+from tasks.serve.gateway.requests import ChatCompletionRequest, TaskReply, tasks_by_name
 from tasks.serve.questions import typed_row
 
 DESCRIPTION: Final = """Answers of a shop's own model. Each task has a path that takes what a shop has and returns the
@@ -178,10 +178,12 @@ def _openai(answering: AnswerService, config: ServeConfig, model_name: str) -> A
 
     @router.get("/models", summary="The names that are answered to")
     async def models() -> dict[str, Any]:
-        served = [model_name, *(f"{model_name}/{task}" for task in TASK_NAMES)]
+        # A bare NAME needs a task's own system prompt beside it, which a client that picks from this list has not.
         return {
             "object": "list",
-            "data": [{"id": each, "object": "model", "created": 0, "owned_by": model_name} for each in served],
+            "data": [
+                {"id": each, "object": "model", "created": 0, "owned_by": model_name} for each in tasks_by_name(names)
+            ],
         }
 
     @router.post("/chat/completions", response_model=None, summary="One question, answered whole or as a stream")

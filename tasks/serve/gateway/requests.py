@@ -1,5 +1,6 @@
 """Requests to the gateway and their answers: OpenAI's chat completions, and a task's inputs."""
 
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -88,9 +89,9 @@ class ChatCompletionRequest(_Request):
         )
 
     def _task(self, names: tuple[str, ...], system: str | None) -> TaskName:
-        for task in TASK_NAMES:
-            if self.model in {f"{name}/{task}" for name in names}:
-                return task
+        task = tasks_by_name(names).get(self.model)
+        if task is not None:
+            return task
         if self.model not in names:
             raise InputError(f"the model {self.model[:80]!r} is not served; GET /v1/models lists the served ones")
         for task in TASK_NAMES:
@@ -100,6 +101,15 @@ class ChatCompletionRequest(_Request):
             f"nothing says which of the six tasks is asked; name the model {names[0]}/TASK, or send a task's own "
             "system prompt"
         )
+
+
+def tasks_by_name(names: Iterable[str]) -> Mapping[str, TaskName]:
+    """Return the task that is asked by each NAME/TASK, which any request may name as its model.
+
+    Args:
+        names: Names of the served model.
+    """
+    return {f"{name}/{task}": task for name in names for task in TASK_NAMES}
 
 
 class TaskReply(BaseModel):

@@ -8,6 +8,7 @@ from typing import Final
 
 import polars as pl
 
+from schemas.did_you_mean import did_you_mean
 from schemas.digests import file_sha256
 from schemas.errors import InputError
 from schemas.store.column_map import (
@@ -17,7 +18,6 @@ from schemas.store.column_map import (
     MappedFile,
     MappedPrompts,
     MappedTableFile,
-    did_you_mean,
     read_column_map,
     reference_fields,
     refuse_answers_in_prompts,

@@ -10,10 +10,11 @@ from typing import Any, Final, Literal, get_args, get_origin
 import polars as pl
 from pydantic import ValidationError
 
+from schemas.did_you_mean import did_you_mean
 from schemas.errors import InputError
 from schemas.faults import first_fault
 from schemas.references import REFERENCES, ExtractionFields, check_reference, knows_anything
-from schemas.store.column_map import IDENTITIES, PROMPT, MappedPrompts, did_you_mean, reference_fields
+from schemas.store.column_map import IDENTITIES, PROMPT, MappedPrompts, reference_fields
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.extraction.review_reading import known_by_words

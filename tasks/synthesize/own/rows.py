@@ -9,8 +9,8 @@ from typing import Any, Final
 import polars as pl
 from polars.exceptions import PolarsError
 
+from schemas.did_you_mean import did_you_mean
 from schemas.errors import InputError
-from schemas.store.column_map import did_you_mean
 from schemas.tables.delimited import read_delimited
 
 JSON_LINES: Final = (".jsonl", ".ndjson")

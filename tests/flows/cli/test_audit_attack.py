@@ -65,7 +65,7 @@ def test_a_judge_whose_endpoint_fails_is_said_and_ends_nothing(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (("attack", "--task", "pushes"), "--task pushes is no task; give one of extraction"),
+        (("attack", "--task", "pushes"), "there is no task 'pushes', did you mean 'push'?; use one of: extraction"),
         (("attack", "--rollouts", "none.jsonl"), "rollouts none.jsonl cannot be read"),
         (("attack", "--set", "audit.judge.url=ftp://h", "--set", "audit.judge.model=m"), "http or https address"),
         (("accept", "abc", "--out", "nowhere"), "no find of nowhere is named 'abc'"),

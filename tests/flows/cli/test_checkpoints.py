@@ -114,6 +114,16 @@ def test_list_names_who_works_on_a_training_now(mirror: Path) -> None:
     assert "lease: " not in tucano("list", mirror).stderr
 
 
+def test_without_a_mirror_that_of_the_profile_is_read(mirror: Path, tmp_path: Path) -> None:
+    ended = tucano("list", "--state", tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    assert "training grpo" in ended.stderr
+    assert ended.stderr.count("fencing: which writer made it") == 1
+    assert tucano("verify", "--set", f"state.mirror={mirror}").stderr.count(" whole ") == 3
+    assert tucano("pull", "--state", tmp_path, "--out", tmp_path / "pulled", "--pin", "best").returncode == 0
+    refuses(tucano("list", "--state", tmp_path / "none"), f"there is no folder {tmp_path / 'none' / 'mirror'}")
+
+
 @pytest.mark.parametrize("command", ["list", "verify", "prune"])
 def test_an_empty_mirror_says_so(tmp_path: Path, command: str) -> None:
     ended = tucano(command, tmp_path, "--json")

@@ -34,8 +34,8 @@ def _promote(shop: Promotable, version: str) -> None:
 
 
 def _arguments(shop: Promotable, port: int, *more: str) -> list[str]:
-    settings = [f"state.root={shop.root}", f"serve.port={port}", "serve.golden_prompts=0", "serve.follow_seconds=0.2"]
-    return ["serve", *(part for setting in (*settings, *more) for part in ("--set", setting))]
+    settings = [f"state.root={shop.root}", "serve.golden_prompts=0", "serve.follow_seconds=0.2"]
+    return ["serve", "--port", str(port), *(part for setting in (*settings, *more) for part in ("--set", setting))]
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def test_without_a_champion_or_a_free_port_it_does_not_start(shop: Promotable) -
         taken.bind(("127.0.0.1", 0))
         ended = in_a_process(*_arguments(shop, taken.getsockname()[1]))
     assert ended.returncode == 2
-    assert "--set serve.port=PORT" in ended.stderr
+    assert "choose another with --port PORT" in ended.stderr
 
 
 def test_other_machines_are_not_served_without_tokens(shop: Promotable) -> None:

@@ -124,7 +124,7 @@ def test_a_trained_prompt_is_shown_over_time(state: Path) -> None:
     ended = show(state, TRAINED.prompt_id[:8], "--json")
     assert f"push prompt {TRAINED.prompt_id}, of the train split" in ended.stderr
     assert "  Tênis com 10% de desconto\n" in ended.stderr
-    assert 'reference: {"offer": "10%", "product": "Tênis com 10% de desconto"}' in ended.stderr
+    assert "reference:\n  offer: 10%\n  product: Tênis com 10% de desconto\n" in ended.stderr
     for row in (
         "│ 1    │    7 │        2 │        2 │       0.375 │ style 0.38",
         "│ 2    │    7 │        3 │        3 │",
@@ -141,6 +141,31 @@ def test_a_tested_prompt_is_shown_with_each_models_answer_and_equal_ones_once(st
     assert [(each["model"], each["reward"]) for each in answers] == [("base", 0.25), ("tuned", 0.75), ("sft", None)]
 
 
+def test_equal_answers_are_counted_in_one_block_of_their_model(tmp_path: Path) -> None:
+    store = ArtifactStore(tmp_path / "artifacts")
+    policy, dataset = make_policy(store)
+    drawn = [{"prompt_id": TESTED.prompt_id, "sample": n, "completion": text} for n, text in enumerate(["b", "a", "b"])]
+    wide = [{"prompt_id": TESTED.prompt_id, "sample": 0, "completion": json.dumps({"a": "x" * 300})}]
+    made = {
+        name: commit(store, "answers", {"rollouts.jsonl": lines(*rows)})
+        for name, rows in (("answers-base-draws", drawn), ("answers-tuned", wide))
+    }
+    commit(store, "evaluation", {"base.scores.jsonl": ""}, {"dataset": dataset, "policy-tuned": policy, **made})
+    said = show(tmp_path, TESTED.prompt_id).stderr
+    assert "base-draws: 3 answers, 2 distinct\n ×2\n  b\n ×1\n  a\n" in said
+    assert said.count("base-draws") == 1
+    assert max(map(len, said.splitlines())) <= 100
+
+
+def test_equal_rollouts_are_one_row_with_their_number(tmp_path: Path) -> None:
+    store = ArtifactStore(tmp_path / "artifacts")
+    dataset = commit(store, "dataset", {"data/train.parquet": prompt_table([TRAINED])})
+    logged = pl.DataFrame([rollout(TRAINED, 1, f"Tênis {number // 4}", number // 4) for number in range(5)])
+    commit(store, "policy", {"rollouts/step-000001-000020.parquet": logged}, {"dataset": dataset})
+    said = show(tmp_path, "1").stderr
+    assert (said.count("Tênis 0"), said.count("×4"), said.count("×1")) == (1, 1, 1)
+
+
 def test_a_training_that_was_not_evaluated_is_shown_too(tmp_path: Path) -> None:
     make_policy(ArtifactStore(tmp_path / "artifacts"))
     assert "Step 1: 2 rollouts" in show(tmp_path, "1").stderr
@@ -152,7 +177,7 @@ def test_a_training_that_was_not_evaluated_is_shown_too(tmp_path: Path) -> None:
     [
         (("9",), "the newest training has no rollouts of step 9; steps 1 to 2 have some\n"),
         (("1", "--task", "churn"), "has no rollouts of churn of step 1; steps 2 to 2 have some of churn\n"),
-        (("1", "--task", "fraud"), "--task 'fraud' is no task; give one of extraction, "),
+        (("1", "--task", "fraud"), "there is no task 'fraud'; use one of: extraction, "),
         (("abc",), "'abc' is no step, and too short for a prompt's id; give 4 characters\n"),
         (("zzzz",), "no prompt of the newest training's dataset begins with 'zzzz'; give an id, or the beginning"),
         ((TESTED.prompt_id, "--task", "push"), "--task goes with a step; a prompt is of one task\n"),

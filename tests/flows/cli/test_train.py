@@ -55,7 +55,7 @@ def tucano(*arguments: str | Path) -> Ended:
 
 def dry_run(*settings: str, profile: str = "local") -> Ended:
     options = [part for setting in settings for part in ("--set", setting)]
-    return tucano("train", "--profile", profile, "--dry-run", "--json", *options)
+    return tucano("train", "--profile", profile, "--dry-run", "--long", "--json", *options)
 
 
 def estimate_of(ended: Ended) -> dict[str, Any]:
@@ -90,7 +90,8 @@ def test_the_recipe_that_is_printed_is_the_whole_recipe(config: TrainConfig) -> 
     assert max(map(len, text.splitlines())) <= COLUMNS
 
 
-def test_a_dry_run_prints_recipe_and_estimate_within_the_columns() -> None:
+def test_a_dry_run_prints_recipe_and_estimate_within_the_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
     # Few enough steps for no warning, which is prose.
     ended = dry_run(
         "train.seeds=[1, 2]", "train.vllm.enabled=true", "train.accumulation=16", "train.max_steps=99", profile="l4"
@@ -110,6 +111,22 @@ def test_a_dry_run_prints_recipe_and_estimate_within_the_columns() -> None:
     assert "published: a published sweep of vLLM" in ended.words
     assert "all fit" in ended.words
     assert max(map(len, ended.stderr.splitlines())) <= COLUMNS
+
+
+@pytest.mark.parametrize("profile", ["local", "l4", "l4-next"])
+def test_a_dry_run_answers_on_one_screen_and_first_in_hours_and_money(
+    profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+    lines = tucano("train", "--profile", profile, "--dry-run").stderr.splitlines()
+    assert lines[0].startswith("costs at most: ")
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= COLUMNS
+    assert any(line.startswith("memory: ") for line in lines)
+    assert "[train]" not in lines
+    refused = tucano("train", "--profile", profile, "--long")
+    assert refused.returncode == 2
+    assert refused.last == "tucano: --long goes with --dry-run; give both, or neither"
 
 
 def test_a_dry_run_has_time_cost_and_memory_of_all_stages() -> None:
@@ -173,7 +190,7 @@ def test_too_many_epochs_are_a_warning() -> None:
     assert not estimate_of(few)["too_many_epochs"]
     assert "warning" not in few.stderr
     assert estimate_of(many)["too_many_epochs"]
-    assert "epochs: on small data the V4.2 report's model was at its best after 1 to 1.5" in many.last
+    assert "epochs: on small data the V4.2 report's model was at its best after 1 to 1.5" in many.words
 
 
 def test_a_dry_run_of_dpo_tells_the_pairs_and_that_nobody_measured_its_time() -> None:

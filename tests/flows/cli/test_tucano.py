@@ -34,9 +34,11 @@ def test_the_version_and_quiet_are_options_of_the_whole(tmp_path: Path) -> None:
     completion = '{"polarity": "positive", "score": 5}'
     row = {"prompt_id": "a" * 64, "task": "sentiment", "prompt": "Oi", "completion": completion, "reference": None}
     rollouts.write_text(json.dumps(row), encoding="utf-8")
-    said, quiet = (_tucano(*options, "score", str(rollouts)).stderr for options in ((), ("--quiet",)))
-    assert "1 rollouts" in quiet
-    assert set(quiet.splitlines()) <= set(said.splitlines())
+    score = ("score", str(rollouts))
+    said, before, after = (_tucano(*words).stderr for words in (score, ("--quiet", *score), (*score, "--quiet")))
+    assert "1 rollouts" in before
+    assert set(before.splitlines()) <= set(said.splitlines())
+    assert after == before
 
 
 def test_help_lists_the_commands() -> None:

@@ -56,6 +56,25 @@ def test_quiet_leaves_results_and_no_progress(
     assert capsys.readouterr().err.split("\n") == ["a result", ""]
 
 
+def test_quiet_leaves_warnings_those_of_a_captured_block_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were progress once, and who asked for less of that never heard that a step of the run was left out."""
+    monkeypatch.setattr(console, "_quiet", True)
+    console.warn("the mirror cannot be read")
+    with console.captured() as lines:
+        console.say("under way")
+        console.warn("it has one task", "curate")
+        assert lines == ["curate: warning: it has one task"]
+    with console.captured() as lines:
+        console.warn("dropped")
+        lines.clear()
+    assert capsys.readouterr().err.splitlines() == [
+        "warning: the mirror cannot be read",
+        "curate: warning: it has one task",
+    ]
+
+
 def test_what_takes_under_two_seconds_prints_no_progress(clock: Clock, said: list[str]) -> None:
     with console.stage_progress("curate") as report:
         for done in range(10):
@@ -118,3 +137,28 @@ def test_each_of_two_stages_at_once_has_its_bar_until_it_ends(monkeypatch: pytes
     with console.stage_progress("evaluate") as report:
         report(1, 2, "models")
         wait_for("models")
+
+
+@pytest.mark.parametrize(("columns", "widest"), [("", 100), ("80", 80), ("nonsense", 100)])
+def test_a_sentence_is_wrapped_between_words_and_no_path_is_broken(
+    columns: str, widest: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    path = f"/state/{'a-b/' * 40}report.html"
+    console.show(f"  {'one word after another ' * 10}\nreport: {path}")
+    lines = capsys.readouterr().err.rstrip("\n").split("\n")
+    sentence, (label, whole) = lines[:-2], lines[-2:]
+    assert (label, whole) == ("report:", path)
+    assert len(sentence) > 2
+    assert max(map(len, sentence)) <= widest
+    assert all(line.startswith("  ") for line in sentence)
+    assert " ".join(" ".join(sentence).split()) == " ".join(["one word after another"] * 10)
+
+
+def test_a_table_keeps_within_the_columns_that_are_given(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for columns, widest in (("80", 80), ("1000", 100)):
+        monkeypatch.setenv("COLUMNS", columns)
+        console.print_table("Title", ("name", "words"), [("a", "one word after another " * 10)], texts=("words",))
+        assert max(map(len, capsys.readouterr().err.splitlines())) == widest

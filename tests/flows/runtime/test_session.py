@@ -1,5 +1,6 @@
 """A session holds its state folder alone, proves that it can be written, and leaves no server behind."""
 
+import json
 import os
 import signal
 import socket
@@ -55,7 +56,8 @@ def test_what_a_killed_ui_left_behind_is_no_server_even_where_another_folders_se
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "reachable", lambda _: True)
-    (tmp_path / UI_FILE).write_text('{"prefect_api": "http://127.0.0.1:4200/api"}', encoding="utf-8")
+    served = {"prefect_api": "http://127.0.0.1:4200/api", "mlflow": "http://127.0.0.1:5000"}
+    (tmp_path / UI_FILE).write_text(json.dumps(served), encoding="utf-8")
     assert running_server(tmp_path) is None
     with FileLock(tmp_path / UI_LOCK):
         assert running_server(tmp_path) == "http://127.0.0.1:4200/api"

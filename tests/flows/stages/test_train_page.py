@@ -49,7 +49,7 @@ class Recording:
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     lines: list[str] = []
-    monkeypatch.setattr(train_page, "say", lines.append)
+    monkeypatch.setattr(train_page, "warn", lambda text, of: lines.append(f"{of}: {text}"))
     yield lines
 
 

@@ -208,7 +208,7 @@ def test_the_cards_own_mix_is_the_reports() -> None:
 
 
 def test_an_unknown_profile_names_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"no profile 'locl', did you mean local\?; use one of: .*local"):
+    with pytest.raises(InputError, match=r"no profile 'locl', did you mean 'local'\?; use one of: .*local"):
         load_config("locl")
 
 

@@ -9,12 +9,12 @@ from schemas.errors import InputError
 @pytest.mark.parametrize(
     ("override", "said"),
     [
-        ("train.max_step=5", "train.max_step: unknown key, did you mean max_steps?"),
-        ("max_steps=5", "max_steps: unknown key, did you mean train.max_steps?"),
-        ("train.lora={ranks=4}", "train.lora.ranks: unknown key, did you mean rank?"),
+        ("train.max_step=5", "train.max_step: unknown key, did you mean 'max_steps'?"),
+        ("max_steps=5", "max_steps: unknown key, did you mean 'train.max_steps'?"),
+        ("train.lora={ranks=4}", "train.lora.ranks: unknown key, did you mean 'rank'?"),
         ("train.seeds=1,2", "train.seeds: must be a list, such as [1, 2] (it is '1,2')"),
         ("train.load_in_4bit=perhaps", "train.load_in_4bit: must be true or false (it is 'perhaps')"),
-        ("train.loss=dr_grop", "did you mean dr_grpo? (it is 'dr_grop')"),
+        ("train.loss=dr_grop", "did you mean 'dr_grpo'? (it is 'dr_grop')"),
         ("curate.general=3", "curate.general: must be a table, such as { name = 1 } (it is 3)"),
     ],
 )

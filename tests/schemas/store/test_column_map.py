@@ -38,11 +38,11 @@ def test_paths_are_beside_the_map(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("task =", "taks =", "prompts.1.taks is no key of it - did you mean 'task'?"),
-        ('"sentiment"', '"sentimnt"', "prompts.1.task is 'sentimnt'; did you mean 'sentiment'?"),
-        ('"orders"', '"order"', "tables.1.table is 'order'; did you mean 'orders'?"),
-        ("polarity =", "polaridade =", "no field of the reference of sentiment - did you mean 'polarity'?"),
-        ("order_id =", "orderid =", "'orderid' is no column of orders - did you mean 'order_id'?"),
+        ("task =", "taks =", "prompts.1.taks is no key of it, did you mean 'task'?"),
+        ('"sentiment"', '"sentimnt"', "prompts.1.task is 'sentimnt', did you mean 'sentiment'?"),
+        ('"orders"', '"order"', "tables.1.table is 'order', did you mean 'orders'?"),
+        ("polarity =", "polaridade =", "no field of the reference of sentiment, did you mean 'polarity'?"),
+        ("order_id =", "orderid =", "'orderid' is no column of orders, did you mean 'order_id'?"),
         ('"data"\n', '"data"\norder_approved_at = "data"\n', "is both order_purchase_timestamp and order_approved_at"),
         ('"comentario"', '"sentimento"', "is both review and reference.polarity, so that the answer would"),
         ('order_purchase_timestamp = "data"\n', "", "columns lacks order_purchase_timestamp, without which"),

@@ -1,3 +1,4 @@
+import re
 from collections import Counter
 
 import polars as pl
@@ -86,8 +87,25 @@ def test_the_order_of_rows_decides_nothing() -> None:
 @pytest.mark.parametrize("rows", [8, 3])
 def test_too_few_rows_are_named_with_their_counts(rows: int) -> None:
     everything = [*independent_rows(push=100, churn=rows)]
-    with pytest.raises(InputError, match=rf"churn \(needs 5, \d of {rows} are held out, .*held_out_share \(now 0.3\)"):
+    with pytest.raises(InputError, match=rf"churn \(needs 5, \d of {rows} are held out, of \d customers"):
         split(everything, config())
+
+
+@settings(deadline=None)
+@given(tangled_rows(), st.integers(0, 5))
+def test_the_sizes_that_a_refusal_names_are_curated_without_one(rows: list[PromptRow], seed: int) -> None:
+    try:
+        split(rows, config(test_per_task=9, validation_per_task=4), seed)
+    except InputError as error:
+        named = {name: int(size) for name, size in re.findall(r"--set curate\.(\w+)=(\d+)", str(error))}
+        if not named:
+            assert "held_out_share" in str(error)
+            return
+    else:
+        return
+    table = split(rows, config(**named), seed)
+    assert sizes(table, "test") == dict.fromkeys(set(table["task"]), named["test_per_task"])
+    assert sizes(table, "validation") == dict.fromkeys(set(table["task"]), named["validation_per_task"])
 
 
 def test_a_task_of_which_nothing_is_left_to_train_on_is_named() -> None:

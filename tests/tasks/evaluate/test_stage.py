@@ -21,7 +21,7 @@ from tasks.curate.scrub import scrub_column
 from tasks.evaluate import stage
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.answers.files import GENERAL_FOLDER, Answer, Batch, write_answers
-from tasks.evaluate.compare import Comparison
+from tasks.evaluate.compare import Comparison, scores_file
 from tasks.evaluate.general.instructions import as_rows, instructions
 from tasks.evaluate.judge.insights import JudgeReport
 from tasks.evaluate.report.background import Background, LearningCurve, Looks
@@ -137,7 +137,7 @@ def report(folder: Path) -> Any:
 
 
 def scores(folder: Path, name: str) -> list[dict[str, Any]]:
-    text = (folder / "evaluation" / stage.scores_file(name)).read_text(encoding="utf-8")
+    text = (folder / "evaluation" / scores_file(name)).read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 

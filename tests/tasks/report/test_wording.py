@@ -20,12 +20,13 @@ from tasks.audit.figures import STRATA
 from tasks.audit.gate import AuditVerdict
 from tasks.audit.sampling import AT_RANDOM
 from tasks.commerce.registry import TASKS
+from tasks.evaluate.compare import BASE, CHAMPION, TUNED
 from tasks.evaluate.completions.page import WORDS
 from tasks.evaluate.gain import CONTENT, PARTS
 from tasks.evaluate.general.instructions import instructions
 from tasks.evaluate.report.background import ROLLOUTS
 from tasks.evaluate.report.shop_terms import SAYINGS
-from tasks.evaluate.stage import BASE, CHAMPION, PUBLISHED, TUNED, TUNED_NF4
+from tasks.evaluate.stage import PUBLISHED, TUNED_NF4
 from tasks.evaluate.stats.statistics import Verdict
 from tasks.monitor.drift import ALL, FALLEN
 from tasks.monitor.logs import EARLIER, HALF_WRITTEN, OF_OTHERS, ON_TRIAL, OWN_SHADOW, TOO_OLD, TWICE

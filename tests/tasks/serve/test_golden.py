@@ -50,7 +50,9 @@ def test_the_evaluations_own_answers_pass() -> None:
 
 def test_one_constant_answer_does_not_pass_and_the_sentence_says_how_far_it_is() -> None:
     constant = says('{"polarity": "positive", "score": 5}', "stop")
-    with pytest.raises(GateRefused, match=r"version 1 does not answer as it was evaluated: 4 of 20 golden"):
+    with pytest.raises(
+        GateRefused, match=r"does not answer as it was evaluated: 20 prompts .*, 4 answers word for word"
+    ):
         _check(_golden(20), lambda message, number: constant)
 
 

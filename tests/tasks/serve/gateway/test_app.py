@@ -68,7 +68,14 @@ def test_openai_clients_are_answered_in_their_form(gateway: Gateway) -> None:
         assert answer["choices"][0]["message"] == {"role": "assistant", "content": RIGHT}
         assert answer["usage"] == {"prompt_tokens": 30, "completion_tokens": 9, "total_tokens": 39}
         assert gateway.engine.requests[-1]["messages"] == messages
-    assert "shop/push" in [model["id"] for model in gateway.http.get("/v1/models").json()["data"]]
+
+
+def test_each_listed_model_answers_a_bare_question(gateway: Gateway) -> None:
+    listed = [model["id"] for model in gateway.http.get("/v1/models").json()["data"]]
+    assert {"shop/push", "champion/push"} <= set(listed)
+    for model in listed:
+        sent = {"model": model, "messages": [{"role": "user", "content": "Ruim"}]}
+        assert gateway.http.post("/v1/chat/completions", json=sent).is_success, model
 
 
 def test_an_answer_with_its_own_decoding_is_not_logged_as_the_evaluated_version(gateway: Gateway) -> None:

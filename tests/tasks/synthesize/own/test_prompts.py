@@ -169,7 +169,7 @@ def test_a_column_of_tasks_divides_a_file_and_a_push_is_asked_what_it_must_say(t
 def test_an_unknown_task_in_a_column_is_named(tmp_path: Path) -> None:
     lines = '{"tarefa": "sentimnt", "produto": "a", "oferta": "b", "publico": "c", "texto": "d", "nota": 1}\n'
     message = message_of(tmp_path, PUSH, "push", lines)
-    assert "line 1 is not a task - did you mean 'sentiment'?" in message
+    assert "line 1 is not a task, did you mean 'sentiment'?" in message
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_an_unknown_task_in_a_column_is_named(tmp_path: Path) -> None:
         ("[" * 100_000 + "\n", "line 1 is nested too deeply"),
         ('{"texto": "' + "a" * 1_000_000 + '"}\n', "line 1 is longer than 1 MB"),
         ('{"texto": "a"}\n\n{"texto": "b"}\n', "line 2 is blank"),
-        ('{"Texto": "a"}\n', "has no column 'texto' - did you mean 'Texto'?"),
+        ('{"Texto": "a"}\n', "has no column 'texto', did you mean 'Texto'?"),
         ("\n", "is empty"),
     ],
 )
@@ -210,7 +210,7 @@ def test_a_parquet_with_other_types_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("review = ", "reviw = "), "'reviw' is no input of sentiment - did you mean 'review'?"),
+        (("review = ", "reviw = "), "'reviw' is no input of sentiment, did you mean 'review'?"),
         (('review = "texto"\n', ""), "columns lacks review, from which the prompt is written"),
         (("customer_id = ", "prompt = "), "prompt is the whole text, and review would be no part of it"),
     ],

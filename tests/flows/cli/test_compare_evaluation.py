@@ -1,0 +1,122 @@
+"""`tucano compare` of an evaluation's files says what the evaluation said, and else names what is not examined."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.config.evaluate import EvaluateConfig
+from schemas.config.report import Language
+from tasks.evaluate.compare import REPORT_FILE
+from tasks.lineage.store.artifacts import ArtifactStore
+from tasks.report.language import spoken
+from tests.flows.command import Ended, in_this_process
+from tests.tasks.curate.prompt_rows import prompt_row
+from tests.tasks.evaluate.test_stage import UNLIMITED, follow, run
+
+pytestmark = pytest.mark.slow
+
+TRAINING = [prompt_row("sentiment", f"Avaliação antiga {number}") for number in range(20)]
+STRICT = EvaluateConfig(
+    resamples=1000, margin=0.1, floors={"sentiment": {"macro_f1": 0.2}}, min_variety=0.1, general="require"
+)
+SCENARIOS: Mapping[str, dict[str, Any]] = {
+    "promoted": {"tuned": {1: 12}, "chosen": 1, "champion": 9},
+    "held for the champion": {"tuned": {1: 7}, "chosen": 1, "champion": 12},
+    "held for a constant": {"tuned": {1: 12}, "chosen": 1, "training": TRAINING},
+    "not learned": {
+        "tuned": {1: 7},
+        "chosen": 1,
+        "config": EvaluateConfig(resamples=1000, floors={"sentiment": {"macro_f1": 0.9}}, min_variety=0),
+    },
+    "all that is examined": {
+        "tuned": {42: 9, 123: 12},
+        "chosen": 123,
+        "base": 3,
+        "champion": 7,
+        "config": STRICT,
+        "training": TRAINING,
+        "draws": 6,
+        "over_rungs": "require",
+    },
+}
+
+
+def evaluated(folder: Path, language: Language = "en", **scenario: Any) -> Path:
+    """Evaluate a small model, commit the artifact as the stage does, and return its files."""
+    config = scenario.setdefault("config", UNLIMITED)
+    if config.general != "off":
+        for name in ("base", *(f"tuned-{seed}" for seed in scenario["tuned"])):
+            follow(folder / name, 2 if name == "base" else 3)
+    with spoken(language):
+        run(folder, **scenario)
+    store = ArtifactStore(folder / "artifacts")
+    with store.draft() as draft:
+        shutil.copytree(folder / "evaluation", draft, dirs_exist_ok=True)
+        settings = {
+            "seed": 99,
+            "evaluate": config.model_dump(mode="json"),
+            "promote": {"over_rungs": scenario.get("over_rungs", "report")},
+            "report": {"language": language},
+        }
+        record = store.commit(
+            draft, kind="evaluation", stage="evaluate", code_version="c", config_digest="d", inputs={}, config=settings
+        )
+    return store.path(record.sha256)
+
+
+def compared(folder: Path, *more: str, files: tuple[str, str] = ("base", "tuned")) -> tuple[Ended, Any]:
+    ended = in_this_process("compare", *(folder / f"{name}.scores.jsonl" for name in files), "--json", *more)
+    return ended, json.loads(ended.stdout)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("language", ["en", "pt"])
+def test_an_evaluations_files_get_its_figures_verdicts_and_reasons(
+    scenario: str, language: Language, tmp_path: Path
+) -> None:
+    """Scores alone promoted what the evaluation held for a constant, a floor or the champion."""
+    folder = evaluated(tmp_path, language, **SCENARIOS[scenario])
+    ended, found = compared(folder)
+    report = json.loads((folder / REPORT_FILE).read_text(encoding="utf-8"))
+    assert found == {name: report[name] for name in found}
+    assert ended.returncode == (0 if report["gate"]["verdict"] == "promote" else 3), ended.stderr
+
+
+def test_one_line_says_what_was_examined(tmp_path: Path) -> None:
+    ended, _ = compared(evaluated(tmp_path, **SCENARIOS["all that is examined"]))
+    (line,) = (each for each in ended.stderr.splitlines() if each.startswith("examined"))
+    assert "1 floor; baselines constant, echo; variety; seed 123 alone; champion; rungs base-majority" in line
+    assert line.endswith("general instructions")
+
+
+def test_the_settings_that_are_said_are_those_that_were_used(tmp_path: Path) -> None:
+    ended, found = compared(evaluated(tmp_path, **SCENARIOS["held for a constant"]), "--margin", "0.2")
+    assert "compared by seed 99, margin 0.2, 1000 resamples (margin as given)" in ended.stderr.splitlines()[0]
+    assert (found["margin"], found["tasks"]["sentiment"]["verdict"]) == (0.2, "no better")
+
+
+def test_what_is_not_examined_is_said_of_copies_and_of_other_files_of_an_evaluation(tmp_path: Path) -> None:
+    folder = evaluated(tmp_path, **SCENARIOS["held for the champion"])
+    other, _ = compared(folder, files=("base", "champion"))
+    assert (
+        "not examined, for the evaluation has them for base.scores.jsonl and tuned.scores.jsonl alone" in other.stderr
+    )
+    copies, found = compared(Path(shutil.copytree(folder, tmp_path / "copies")))
+    assert "not examined, for the files are of no evaluation's artifact: floors, baselines" in copies.stderr
+    assert found["claims"] == {}
+
+
+def test_an_evaluation_of_another_version_is_told_and_the_scores_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = evaluated(tmp_path, **SCENARIOS["promoted"])
+    monkeypatch.setattr("tasks.evaluate.examined.read_report", lambda _: {"claims": {}})
+    ended, found = compared(folder)
+    assert ended.returncode == 0
+    assert "warning: " in ended.stderr
+    assert "is of another version of this program" in ended.stderr
+    assert found["gate"]["verdict"] == "promote"
