@@ -11,7 +11,7 @@ from flows.retrain import retrain
 from flows.runtime.console import say
 from flows.runtime.session import mlflow_store
 from flows.stages.forget import look, old_data, plan, refuse_removal_alone, replace_data, replaced_by, to_do
-from flows.stages.forget_logs import clean_logs, refuse_running_gateway
+from flows.stages.forget_logs import clean_logs, require_logs
 from flows.stages.removal import made_again, mark_removed, prove_gone, remove
 from flows.stages.rewind import rewind
 from schemas.config.config import Config
@@ -65,7 +65,7 @@ def forget(config: Config, identifier: str, kind: AskedKind | None = None, *, re
             if (earlier := report_of(root, subject)) is not None:
                 return Forgotten(earlier, {}, done_before=True)
             raise
-        refuse_running_gateway(config)
+        require_logs(config)
         state = plan(config, found, subject)
         if not remove_only:
             refuse_removal_alone(config, state)
@@ -96,7 +96,8 @@ def forget(config: Config, identifier: str, kind: AskedKind | None = None, *, re
 
 def _logs(config: Config, state: Forgetting, identifier: str, kind: AskedKind | None) -> Forgetting:
     found = look(config, identifier, kind)
-    lines, unreached = clean_logs(config, found.person, found.traces, bytes.fromhex(state.secret))
+    cleaned = clean_logs(config, found.person, found.traces, bytes.fromhex(state.secret))
+    lines, unreached = dict(cleaned.lines), cleaned.unreached
     if config.curate.references is not None:
         # Before the dataset is made without them, whose key is of this file.
         try:
@@ -105,7 +106,14 @@ def _logs(config: Config, state: Forgetting, identifier: str, kind: AskedKind | 
             unreached = (*unreached, str(error))
     counted = Counter(state.log_lines)
     counted.update(lines)
-    return state.model_copy(update={"log_lines": dict(counted), "missed": {**state.missed, "logs": unreached}})
+    return state.model_copy(
+        update={
+            "log_lines": dict(counted),
+            "lines_by_text": state.lines_by_text + cleaned.by_text,
+            "lines_in_doubt": {**state.lines_in_doubt, **cleaned.doubtful},
+            "missed": {**state.missed, "logs": unreached},
+        }
+    )
 
 
 def _models(config: Config, state: Forgetting, identifier: str, kind: AskedKind | None) -> Forgetting:

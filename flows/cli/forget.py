@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
 from flows.cli.chain import warm_up
 from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured, emit
-from flows.cli.tables.forget import print_plan, print_report
+from flows.cli.tables.forget import print_begun, print_plan, print_report
 from flows.runtime.console import say, show
 from flows.runtime.session import BYTES_NEEDED, configure_prefect, recorded, session
 from flows.runtime.signals import interruptible
@@ -16,6 +16,7 @@ from flows.runtime.stores import existing_store
 from schemas.config.config import Config
 from schemas.errors import GateRefused, InputError
 from tasks.lineage.privacy.forget import AskedKind
+from tasks.lineage.privacy.forgetting import Forgetting, Journal, unended
 from tasks.lineage.privacy.report import report_of
 from tasks.lineage.privacy.signature import KEY_FILE, Signer, fingerprint, read_signed
 
@@ -92,24 +93,57 @@ def _say_done_before(report: Path, document: Mapping[str, Any]) -> None:
 
 
 def _plan(config: Config, identifier: str, kind: AskedKind | None, *, as_json: bool) -> None:
+    root = config.state.root
+    signer = Signer(root) if (root / KEY_FILE).exists() else None
+    begun = _begun(root, signer, identifier.strip()) if signer else None
+    if begun is not None:
+        emit(_say_begun(config, *begun), as_json=as_json)
+        return
     # What is imported below reads them.
-    configure_prefect(config.state.root)
+    configure_prefect(root)
     from flows.stages.forget import outlook  # noqa: PLC0415
 
-    key = config.state.root / KEY_FILE
     try:
         document = outlook(config, identifier, kind)
     except InputError:
-        earlier = (
-            report_of(config.state.root, Signer(config.state.root).subject(identifier, kind)) if key.exists() else None
-        )
+        earlier = report_of(root, signer.subject(identifier.strip(), kind)) if signer else None
         if earlier is None:
             raise
         _say_done_before(earlier, read_signed(earlier))
         document = {"report": str(earlier)}
     else:
         print_plan(document)
+        if others := unended(root):
+            show(
+                f"another person's forgetting was interrupted ({others[0]}), and has to end before: give that ID again"
+            )
     emit(document, as_json=as_json)
+
+
+def _begun(root: Path, signer: Signer, identifier: str) -> tuple[Forgetting, AskedKind | None] | None:
+    """Return the forgetting of this ID that has not ended, and the kind that it was begun with."""
+    for kind in (None, *get_args(AskedKind)):
+        state = Journal(root, signer.subject(identifier, kind)).read()
+        if state is not None:
+            return state, kind
+    return None
+
+
+def _say_begun(config: Config, state: Forgetting, kind: AskedKind | None) -> dict[str, Any]:
+    configure_prefect(config.state.root)
+    # A second, which only this case needs.
+    from flows.forget import STEPS  # noqa: PLC0415
+
+    document = {
+        "begun": True,
+        "done": list(state.done),
+        "left": [name for name in STEPS if name not in state.done],
+        "not_reached": [sentence for sentences in state.missed.values() for sentence in sentences],
+        "kind": kind,
+        "same_configuration": state.config_digest == config.digest(),
+    }
+    print_begun(document)
+    return document
 
 
 def _verify(config: Config, report: Path, *, as_json: bool) -> None:

@@ -10,7 +10,7 @@ import typer
 from flows.cli.lineage_store import artifact_store, open_inventory, open_walker
 from flows.cli.options import LOOKED, Json, Overrides, Profile, ReportLanguage, StateFolder, configured, emit
 from flows.cli.tables.lineage import print_differences, print_findings, print_lineage, print_reached
-from flows.cli.tables.lineage_answer import print_answer
+from flows.cli.tables.lineage_answer import print_answer, print_reached_answer
 from flows.runtime.console import show, stage_progress
 from flows.runtime.signals import interruptible
 from schemas.config.config import Config
@@ -42,10 +42,12 @@ def lineage(
     ] = False,
     diff: Annotated[str | None, typer.Option("--diff", metavar="OTHER", help="Say why two models differ.")] = None,
     forget: Annotated[
-        bool, typer.Option("--forget", help="List where a customer, order or review is, and what to do about it.")
+        bool, typer.Option("--forget", help="Say what holds a customer, order or review, and what learned from it.")
     ] = False,
     language: ReportLanguage = None,
-    long: Annotated[bool, typer.Option("--long", help="Print the whole tree, with digests and reasons.")] = False,
+    long: Annotated[
+        bool, typer.Option("--long", help="Print the whole tree or list, with digests and reasons.")
+    ] = False,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     state: StateFolder = None,
@@ -64,7 +66,7 @@ def lineage(
         elif diff is not None:
             document = _diff(config, reference, diff)
         elif forget:
-            document = _forget(config, reference)
+            document = _forget(config, reference, long=long)
         else:
             document = _walk(config, reference, html, language or config.language, long=long)
     emit(document, as_json=as_json)
@@ -111,7 +113,9 @@ def _diff(config: Config, one: str, other: str) -> dict[str, Any]:
     return found.document()
 
 
-def _forget(config: Config, identifier: str) -> dict[str, Any]:
+def _forget(config: Config, identifier: str, *, long: bool) -> dict[str, Any]:
     found = find_known(config.state.root, identifier, partial(reached, open_inventory(config)))
-    print_reached(found)
+    print_reached_answer(found, long=long)
+    if long:
+        print_reached(found)
     return found.document()

@@ -12,6 +12,7 @@ from flows.doctor.libraries import needs_gpu
 from flows.runtime.session import BYTES_NEEDED, LOCK_FILE
 from schemas.config.config import Config
 from tasks.checkpoints.permissions import nearest_folder
+from tasks.lineage.privacy.forgetting import unended
 from tasks.train.sizing.decoder_shape import BFLOAT16_BYTES
 from tasks.train.sizing.model_shape import read_shape
 
@@ -88,7 +89,7 @@ def _bytes_of_models(config: Config) -> float:
 
 
 def check_state(config: Config) -> CheckOutcome:
-    """Try to write in the state folder, or in its future parent, and check whether another run holds it."""
+    """Try to write in the state folder, or in its future parent; look for a run or a forgetting under way there."""
     root = config.state.root
     folder = nearest_folder(root)
     try:
@@ -107,6 +108,9 @@ def check_state(config: Config) -> CheckOutcome:
         except Timeout:
             found = f"another tucano is at work in {root}"
             return single("state folder", "warning", found, "wait for its end, or use --set state.root=FOLDER")
+    if begun := unended(root):
+        found = f"the forgetting of a person was begun, and has not ended ({begun[0]})"
+        return single("state folder", "warning", found, "end it: tucano forget ID --apply, with the same ID")
     return single("state folder", "ok", f"{root} can be written, and no run holds it")
 
 

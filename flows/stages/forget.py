@@ -29,13 +29,15 @@ from schemas.tables.prompts_summary import PromptsSummary
 from tasks.curate.files import split_file
 from tasks.curate.forget import is_theirs, refuse_too_few, vacancies_without
 from tasks.curate.forget import without_person as dataset_without
+from tasks.curate.scrub import scrub
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.privacy.forget import AskedKind, Reached, reached
 from tasks.lineage.privacy.forgetting import Forgetting, Retraced, planned, to_remove
-from tasks.lineage.privacy.log_lines import Traces, holds_them, traces_of
+from tasks.lineage.privacy.log_lines import holds_them
+from tasks.lineage.privacy.traces import Forms, Traces, traces_of
 from tasks.lineage.store.inventory import Inventory, read_inventory, short
 from tasks.synthesize.forget import without_person as prompts_without
-from tasks.synthesize.own.identities import find_known
+from tasks.synthesize.own.identities import KEY_FILE, find_known, open_key, pseudonym
 
 DATA_STAGES: Final = {"prompts": "synthesize", "dataset": "curate"}
 """Stages whose artifacts are made again without the person, by role: all others are made from these."""
@@ -58,8 +60,11 @@ def look(config: Config, identifier: str, kind: AskedKind | None) -> FoundPerson
         InputError: Nothing has the identifier, or several persons' things have it.
     """
     inventory = read_inventory(artifacts_folder(config))
-    found = find_known(config.state.root, identifier, partial(reached, inventory, kind=kind))
-    return FoundPerson(found, found.person, traces_of(inventory, found.person))
+    root = config.state.root
+    found = find_known(root, identifier, partial(reached, inventory, kind=kind))
+    known_as = partial(pseudonym, open_key(root)) if (root / KEY_FILE).is_file() else None
+    forms = Forms(lambda text: scrub(text)[0], known_as)
+    return FoundPerson(found, found.person, traces_of(inventory, found.person, identifier.strip(), forms))
 
 
 def plan(config: Config, found: FoundPerson, subject: str) -> Forgetting:

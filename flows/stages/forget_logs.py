@@ -1,8 +1,10 @@
 """Lines of a person in the logs of a served model, and in the sheets that people score."""
 
 import shutil
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +21,8 @@ from schemas.tables.person import Person
 from tasks.audit.forget import remove_prompts
 from tasks.audit.stage import AuditFiles, files_of
 from tasks.lineage.mlflow.removal import Removal
-from tasks.lineage.privacy.log_lines import Traces, remove_lines
+from tasks.lineage.privacy.log_lines import RemovedLines, remove_lines, unreadable
+from tasks.lineage.privacy.traces import Traces
 from tasks.serve.gateway.answer_log import LOCK_FILE
 from tasks.synthesize.forget import anonymous
 from tasks.synthesize.stage import ANSWERS_FOLDER
@@ -27,30 +30,51 @@ from tasks.synthesize.stage import ANSWERS_FOLDER
 SCORES_FOLDER: Final = "scores"
 
 
-def clean_logs(config: Config, person: Person, traces: Traces, secret: bytes) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Take a person's lines out of the logs and of the sheets that people score.
+@dataclass(frozen=True)
+class CleanedLogs:
+    """What left logs and sheets."""
 
-    Returns:
-        The number of lines taken out of each kind, and a sentence on each log that was not reached.
-    """
+    lines: Mapping[str, int]
+    """Number of lines taken out of each kind."""
+    by_text: int
+    """Number of them that their text alone found."""
+    doubtful: Mapping[str, int]
+    """Number of lines that stay, as they may be somebody else's, by file."""
+    unreached: tuple[str, ...]
+    """A sentence on each log that was not reached."""
+
+
+def clean_logs(config: Config, person: Person, traces: Traces, secret: bytes) -> CleanedLogs:
+    """Take a person's lines out of the logs and of the sheets that people score; out of none unless all can be read."""
     root = config.state.root
-    lines: dict[str, int] = {}
+    if faults := _faults(config):
+        return CleanedLogs({}, 0, {}, faults)
+    lines: Counter[str] = Counter()
+    by_text = 0
+    doubtful: dict[str, int] = {}
     unreached: list[str] = []
-    for folder in _logs_of(config):
+
+    def count(name: str, removed: RemovedLines) -> None:
+        nonlocal by_text
+        lines[name] += removed.count
+        by_text += removed.by.get("text", 0)
+        doubtful.update(removed.doubtful)
+        unreached.extend(removed.unreached)
+
+    for place in _logs_of(config):
         try:
-            with _alone(folder):
-                lines[folder.name], unread = remove_lines(folder, traces)
-            unreached += unread
+            with _alone(place):
+                count(place.relative_to(root.resolve()).as_posix(), remove_lines(place, traces))
         except InputError as error:
             unreached.append(str(error))
-    for folder in sorted((root / SCORES_FOLDER).glob("*/")):
+    for folder in _sheets_of(config):
         try:
-            count, unread = _clean_sheet(files_of(folder), person, traces, secret)
+            rows, removed = _clean_sheet(files_of(folder), person, traces, secret)
         except (OSError, InputError) as error:
             unreached.append(f"the sheet of {folder} could not be cleaned ({error})")
         else:
-            lines[SCORES_FOLDER] = lines.get(SCORES_FOLDER, 0) + count
-            unreached += unread
+            lines[SCORES_FOLDER] += rows
+            count(SCORES_FOLDER, removed)
     try:
         removal = Removal(*mlflow_store(config.state), EXPERIMENT)
         lines["traces"] = removal.traces(traces.are_in_json)
@@ -58,48 +82,69 @@ def clean_logs(config: Config, person: Person, traces: Traces, secret: bytes) ->
         unreached.append(f"MLflow's traces could not be reached ({error}), so nobody was looked for in them")
     # What a paraphrasing model answered is asked for again where it is wanted.
     shutil.rmtree(root / ANSWERS_FOLDER, ignore_errors=True)
-    return lines, tuple(unreached)
+    return CleanedLogs(dict(lines), by_text, doubtful, tuple(unreached))
 
 
-def refuse_running_gateway(config: Config) -> None:
-    """Refuse to begin while a gateway writes to the logs.
+def require_logs(config: Config) -> None:
+    """Refuse to begin while a gateway writes to the logs, or where one cannot be read.
 
     Raises:
-        InputError: One does.
+        InputError: So it is.
     """
-    for folder in _logs_of(config):
-        with _alone(folder):
-            pass
+    if faults := _faults(config):
+        raise InputError(f"{'; '.join(faults)}; nothing was removed yet: see to it, and give the same command again")
+
+
+def _faults(config: Config) -> tuple[str, ...]:
+    found: list[str] = []
+    for place in _logs_of(config):
+        try:
+            with _alone(place):
+                found += unreadable(place)
+        except InputError as error:
+            found.append(str(error))
+    for folder in _sheets_of(config):
+        found += unreadable(folder)
+    return tuple(found)
 
 
 def _logs_of(config: Config) -> list[Path]:
-    folders = (served_logs(config), config.state.root / SERVED_PROMPTS_FOLDER)
-    return [folder for folder in folders if folder.is_dir()]
+    """Return the folders and files of logs in the state folder, each once."""
+    root = config.state.root.resolve()
+    named = (served_logs(config), root / SERVED_PROMPTS_FOLDER, config.monitor.logs, config.synthesize.logs)
+    places = dict.fromkeys(place.resolve() for place in named if place is not None and place.exists())
+    return [place for place in places if place.is_relative_to(root) and place.parent not in places]
+
+
+def _sheets_of(config: Config) -> list[Path]:
+    return sorted((config.state.root / SCORES_FOLDER).glob("*/"))
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Hold a folder of logs, to which a gateway would go on writing.
+def _alone(place: Path) -> Iterator[None]:
+    """Hold some logs, to which a gateway would go on writing.
 
     Raises:
         InputError: A gateway writes to it.
     """
     with ExitStack() as stack:
-        for place in (folder, folder / FEEDBACK_FOLDER):
-            if (place / LOCK_FILE).exists():
+        folder = place if place.is_dir() else place.parent
+        for locked in (folder, folder / FEEDBACK_FOLDER):
+            if (locked / LOCK_FILE).exists():
                 try:
-                    stack.enter_context(FileLock(place / LOCK_FILE, timeout=0))
+                    stack.enter_context(FileLock(locked / LOCK_FILE, timeout=0))
                 except Timeout:
                     raise InputError(f"a gateway writes to the logs {folder}: end it, and forget again") from None
         yield
 
 
-def _clean_sheet(files: AuditFiles, person: Person, traces: Traces, secret: bytes) -> tuple[int, tuple[str, ...]]:
+def _clean_sheet(files: AuditFiles, person: Person, traces: Traces, secret: bytes) -> tuple[int, RemovedLines]:
+    """Return how many rows left a sheet, and which lines left the rollouts beside it."""
     if not files.sheet.is_file():
-        return 0, ()
+        return 0, RemovedLines({}, {})
     rows = remove_prompts(files.sheet, person.prompts)
-    lines, unread = remove_lines(files.rollouts.parent, traces)
+    removed = remove_lines(files.rollouts.parent, traces)
     finish_replacement(files.store)
     if files.store.is_dir():
         replace_store(anonymous(read_store(files.store), person, secret), files.store)
-    return rows + lines, unread
+    return rows, removed

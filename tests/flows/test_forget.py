@@ -9,13 +9,14 @@ import pytest
 
 from flows import forget as forgetting
 from flows.stages.forget import FoundPerson
+from flows.stages.forget_logs import CleanedLogs
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.given_references import read_given
 from tasks.lineage.privacy.forget import Reached, reached
 from tasks.lineage.privacy.forgetting import Forgetting, planned
-from tasks.lineage.privacy.log_lines import Traces
+from tasks.lineage.privacy.traces import Traces
 from tasks.lineage.store.inventory import read_inventory
 from tests.tasks.lineage.small_world import ANA, HELD_OUT, TRAINED, make_world
 
@@ -76,7 +77,7 @@ def test_references_that_people_gave_leave_with_their_prompts(
     found = reached(read_inventory(tmp_path / "artifacts"), ANA)
     monkeypatch.setattr(forgetting, "look", lambda *_: FoundPerson(found, found.person, Traces(frozenset(), (), ())))
     monkeypatch.setattr(forgetting, "plan", lambda _, __, subject: plan(config, found, subject))
-    monkeypatch.setattr(forgetting, "clean_logs", lambda *_: ({}, ()))
+    monkeypatch.setattr(forgetting, "clean_logs", lambda *_: CleanedLogs({}, 0, {}, ()))
     monkeypatch.setattr(forgetting, "STEPS", {"logs": forgetting.STEPS["logs"]})
     with pytest.raises(InputError, match=r"references .*line 3"):
         forgetting.forget(config, ANA, remove_only=True)

@@ -17,6 +17,8 @@ def print_plan(document: Mapping[str, Any]) -> None:
         f"{document['artifacts']} artifacts hold their rows, and {document['learned']} learned from a row or from such "
         "weights"
     )
+    if not document["learned"]:
+        show("no model learned from them")
     if document["made_again"]:
         show("prompts and dataset are made again without them, and the models from there")
         print_trainings([Retraced.model_validate(each) for each in document["trainings"]])
@@ -29,6 +31,17 @@ def print_plan(document: Mapping[str, Any]) -> None:
     say_each("not reached", document["not_reached"])
     say_each("to do", document["to_do"])
     show("nothing was changed; run it with --apply to do this")
+
+
+def print_begun(document: Mapping[str, Any]) -> None:
+    """Print how far a forgetting is that was begun and has not ended."""
+    show("a forgetting of this ID was begun, and has not come to its end")
+    show(f"done: {', '.join(document['done']) or 'nothing'}; left: {', '.join(document['left'])}")
+    say_each("not reached", document["not_reached"])
+    if not document["same_configuration"]:
+        show("it was begun with another configuration: give the same profile and values of --set again")
+    kind = f" --kind {document['kind']}" if document["kind"] else ""
+    show(f"nothing was changed now; run it with --apply{kind} to go on from there")
 
 
 def print_trainings(trainings: Collection[Retraced]) -> None:
@@ -53,6 +66,8 @@ def print_report(document: Mapping[str, Any]) -> None:
         f"{len(removed)} artifacts removed, {made_again} of them replaced; {lines} log lines and "
         f"{len(document['trainings_removed'])} trainings' checkpoints removed"
     )
+    if document["lines_by_text"]:
+        show(f"{document['lines_by_text']} of these lines were found by their text alone, which had no id of theirs")
     if document["versions_removed"]:
         show(f"versions removed: {', '.join(document['versions_removed'])}")
     if document["trained_again"]:

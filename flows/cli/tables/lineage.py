@@ -89,11 +89,8 @@ def print_differences(differences: Differences) -> None:
 
 
 def print_reached(reached: Reached) -> None:
-    """Print the places of a person's data, and what to do about each."""
-    show(
-        f"{reached.identifier}: {len(reached.orders)} orders, {len(reached.reviews)} reviews, {len(reached.prompts)} "
-        f"prompts, {len(reached.models)} models, {len(reached.possible_models)} more possibly"
-    )
+    """Print the places of a person's data, and what to do about each by hand."""
+    show("forgetting does all this, or names what it does not reach; by hand it is:")
     print_table(
         "Where it is",
         ("artifact", "file", "rows", "what to do"),
@@ -104,10 +101,6 @@ def print_reached(reached: Reached) -> None:
         texts=("file", "what to do"),
         lines=True,
     )
-    if reached.models:
-        show(f"models: {', '.join(reached.models)}")
-    if reached.possible_models:
-        show(f"models that it possibly reached: {', '.join(reached.possible_models)}")
     for note in reached.notes:
         show(note)
 

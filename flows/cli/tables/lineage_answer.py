@@ -1,12 +1,14 @@
 """Short answer of `tucano lineage`: what is asked about, what it came from and what became of it, in a few lines."""
 
+import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from flows.runtime.console import show, warn
 from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.graph.walk import Lineage
+from tasks.lineage.privacy.forget import Place, Reached
 
 TOLD: Final = {
     "promotion": ("decision",),
@@ -34,6 +36,47 @@ def print_answer(lineage: Lineage) -> None:
     for warning in lineage.warnings:
         warn(warning)
     show(f"all {len(graph.nodes)} things in it, with digests and reasons: --long; as a page: --html FILE")
+
+
+def print_reached_answer(reached: Reached, *, long: bool) -> None:
+    """Print what holds a person's data and what learned from it, and the commands that forget; then where the rest is.
+
+    Args:
+        reached: What a person's data reached.
+        long: Whether the rest follows.
+    """
+    certain = [place for place in reached.places if not place.possibly]
+    holding = {place.sha256 for place in certain if place.file is not None}
+    show(
+        f"{' and '.join(reached.kinds)} {reached.identifier}: {counted(len(reached.prompts), 'prompt')}, "
+        f"{counted(len({place.sha256 for place in certain}), 'artifact')}, {counted(len(reached.models), 'model')}"
+    )
+    show(f"  {counted(len(reached.orders), 'order')}, {counted(len(reached.reviews), 'review')}")
+    show(f"  rows in {_kinds_of(place for place in certain if place.sha256 in holding) or 'no artifact'}")
+    learned = _kinds_of(place for place in certain if place.sha256 not in holding)
+    show(f"  without a row, but learned from one or from such weights: {learned or 'none'}")
+    show(f"  models: {_listed(reached.models) or 'none'}")
+    if reached.possible_models:
+        show(f"  models that it possibly reached: {_listed(reached.possible_models)}")
+    if reached.doubts:
+        show(f"  {counted(len(reached.doubts), 'artifact')} cannot be searched, which --long names")
+    # An e-mail address or a number as its shop writes it may have signs of the shell.
+    asked = shlex.quote(reached.identifier)
+    show(f"what forgetting would do: tucano forget {asked}")
+    show(f"to do it: tucano forget {asked} --apply")
+    if not long:
+        show("each table with its rows, and copies that no artifact tells of: --long")
+
+
+def counted(count: int, what: str) -> str:
+    """Return a number of things in words."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _kinds_of(places: Iterable[Place]) -> str:
+    """Return the kinds of the artifacts of some places, with how many where there are several."""
+    counts = Counter(kind for _, kind in dict.fromkeys((place.sha256, place.kind) for place in places))
+    return ", ".join(f"{kind} ({count})" if count > 1 else kind for kind, count in counts.items())
 
 
 def _of_artifact(graph: Graph, node: Node) -> Iterator[str]:
@@ -81,7 +124,7 @@ def _of_row(graph: Graph, node: Node) -> Iterator[str]:
     )
     if node.kind != "prompt":
         counts = Counter(each.kind for each in (*parts, *prompts))
-        own += [f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in counts.items()]
+        own += [counted(count, kind) for kind, count in counts.items()]
     else:
         own += [each.name for each in parts]
     if own:

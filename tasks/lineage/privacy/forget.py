@@ -26,6 +26,7 @@ ASKED_KINDS: Final[Mapping[IdentifierKind, AskedKind]] = {
     "review_id": "review",
 }
 
+CHECK_IT: Final = "check it, and that the state folder is the one that the models were made in"
 STORE_FOLDER: Final = "store/"
 STORE_ACTION: Final = "take these rows out of the shop's tables that synthesis reads, and make the prompts again"
 ROW_ACTIONS: Final[Mapping[ArtifactKind, str]] = {
@@ -156,7 +157,12 @@ def reached(inventory: Inventory, identifier: str, kind: AskedKind | None = None
         blind = f"; besides, {len(doubts)} artifacts are lost or cannot be read whole, which `--verify` names"
         raise InputError(
             f"no table of the {len(records)} artifacts has {identifier!r} as {_columns(kind)}; "
-            "check it, and that the state folder is the one that the models were made in" + (blind if doubts else "")
+            + (
+                "a name finds nobody, since two people may share one: give an ID"
+                if _is_a_name(identifier)
+                else CHECK_IT
+            )
+            + (blind if doubts else "")
         )
     _refuse_several_people(tables, kinds, identifier)
     known = _with_orders_and_reviews(tables, kinds, identifier)
@@ -205,6 +211,10 @@ def _kinds(tables: Sequence[IdentifiedTable], identifier: str) -> tuple[Identifi
     if "customer_unique_id" in found:
         found.discard("customer_id")
     return tuple(kind for kind in get_args(IdentifierKind) if kind in found)
+
+
+def _is_a_name(identifier: str) -> bool:
+    return " " in identifier and not any(character.isdigit() or character == "@" for character in identifier)
 
 
 def _columns(kind: AskedKind | None) -> str:

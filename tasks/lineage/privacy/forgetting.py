@@ -74,6 +74,10 @@ class Forgetting(BaseModel):
     """Steps that were finished."""
     log_lines: dict[str, int] = Field(default_factory=dict)
     """Lines taken out of each kind of log."""
+    lines_by_text: int = 0
+    """Those of them that their text alone found."""
+    lines_in_doubt: dict[str, int] = Field(default_factory=dict)
+    """Lines that stay, as they may be somebody else's, by file."""
     versions_removed: tuple[str, ...] = ()
     """Registered versions that were removed, of any name."""
     replaced: dict[str, str] = Field(default_factory=dict)
@@ -125,12 +129,10 @@ class Journal:
         Raises:
             InputError: Another journal has not come to its end.
         """
-        others = sorted(
-            file.name for file in self._file.parent.glob("*.json") if file != self._file and not _is_decided(file)
-        )
+        others = [file for file in unended(self._file.parent.parent) if file != self._file]
         if others:
             raise InputError(
-                f"another person's forgetting was interrupted ({self._file.parent / others[0]}); give that person's ID "
+                f"another person's forgetting was interrupted ({others[0]}); give that person's ID "
                 "again with --apply to end it, and forget this one then"
             )
 
@@ -151,6 +153,11 @@ class Journal:
         self._file.unlink(missing_ok=True)
         with suppress(OSError):  # Others may be under way.
             self._file.parent.rmdir()
+
+
+def unended(root: Path) -> list[Path]:
+    """Return the journals in a state folder of forgettings that were begun, and have not come to their end."""
+    return sorted(file for file in (root / JOURNAL_FOLDER).glob("*.json") if not _is_decided(file))
 
 
 def _is_decided(journal: Path) -> bool:

@@ -1,7 +1,7 @@
 """Report of a forgetting: what was done, how it is proven, and what was not reached; nothing in it names anybody."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -42,6 +42,7 @@ def as_report(state: Forgetting, to_do: Iterable[str], now: datetime) -> dict[st
         "prompts": state.prompts,
         "rows_by_split": dict(state.splits),
         "log_lines": dict(state.log_lines),
+        "lines_by_text": state.lines_by_text,
         "removed": [
             {"kind": kind, "sha256": sha256, "replaced_by": state.replaced.get(sha256)}
             for sha256, kind in state.removed.items()
@@ -53,8 +54,16 @@ def as_report(state: Forgetting, to_do: Iterable[str], now: datetime) -> dict[st
         "verdict": state.verdict,
         "proof": [*([] if state.left else [ROWS_PROOF]), WEIGHTS_PROOF, STORE_PROOF],
         "not_reached": list(dict.fromkeys((*state.unreached, *missed, *state.left))),
-        "to_do": list(to_do),
+        "to_do": [*_in_doubt(state), *to_do],
     }
+
+
+def _in_doubt(state: Forgetting) -> Iterator[str]:
+    for file, count in state.lines_in_doubt.items():
+        yield (
+            f"look at {count} lines of {file}, which stay: their text is one of this person's, but so short, or "
+            "somebody else's too, that nothing says whose they are"
+        )
 
 
 def write_report(root: Path, document: Mapping[str, Any], signer: Signer) -> Path:

@@ -5,7 +5,7 @@ best against worst (2305.18290). All else is as in GRPO.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from schemas.config.train import TrainConfig
 from schemas.errors import GateRefused
@@ -17,13 +17,12 @@ from tasks.policy.generate import StopReason, as_answer, as_messages, generate
 from tasks.train.dpo.preferences import PreferencePair, Preferences, RewardedCompletion, pairs
 from tasks.train.dpo.recipe import dpo_arguments, pairs_per_pass
 from tasks.train.prompt_source import PromptSource
+from tasks.train.resume.rewind import PREFERENCES
 from tasks.train.resume.state_files import read_state
 from tasks.train.stage import StartedTraining, TrainingInputs, train
 
 if TYPE_CHECKING:
     from tasks.train.grpo.rewards import ComponentRewards
-
-PREFERENCES: Final = "preferences"
 
 
 def start(inputs: TrainingInputs) -> StartedTraining:

@@ -25,6 +25,8 @@ SAMPLING_FILE: Final = f"{SAMPLING}.json"
 """File of a checkpoint with the position among the prompts."""
 ROLLOUTS: Final = "rollouts"
 """A checkpoint's log of rollouts: a file of those of the newest steps, and a folder of the older ones."""
+PREFERENCES: Final = "preferences"
+"""A DPO checkpoint's file of pairs, whose completions were sampled before its first step."""
 QUERIES: Final = "sql_qa"
 """The one task whose rewards depend on the store."""
 
@@ -88,16 +90,19 @@ def _logged(checkpoint: Path) -> list[tuple[str, str]]:
 
 
 def logged_rollouts(files: Iterable[str], read: Callable[[str], bytes]) -> list[tuple[str, str]]:
-    """Return the prompt_id and the text of every rollout until a checkpoint.
+    """Return the prompt_id and the text of every rollout, or completion of a pair, until a checkpoint.
 
     Args:
-        files: The checkpoint's files; of other algorithms none are logs of rollouts.
+        files: The checkpoint's files.
         read: Reads one of them.
     """
     found: list[tuple[str, str]] = []
     for name in sorted(files):
         if name == f"{ROLLOUTS}.json":
             found += [(str(values[0]), str(values[4])) for values in json.loads(read(name))["rows"]]
+        elif name == f"{PREFERENCES}.json":
+            pairs = json.loads(read(name))["pairs"]
+            found += [(str(pair["prompt_id"]), str(pair[text])) for pair in pairs for text in ("chosen", "rejected")]
         elif name.startswith(f"{ROLLOUTS}/"):
             found += pl.read_parquet(read(name), columns=["prompt_id", "completion"]).rows()
     return found

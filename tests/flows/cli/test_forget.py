@@ -7,10 +7,13 @@ import pytest
 from filelock import FileLock
 
 from flows.runtime.session import LOCK_FILE
+from schemas.config.profiles import load_config
+from tasks.lineage.privacy.forget import reached
+from tasks.lineage.privacy.forgetting import Journal, planned
 from tasks.lineage.privacy.report import FORMAT, write_report
 from tasks.lineage.privacy.signature import Signer
 from tests.flows.command import Ended, in_this_process
-from tests.tasks.lineage.small_world import ANA, MODEL, World, make_world
+from tests.tasks.lineage.small_world import ANA, BIA, MODEL, World, make_world
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +56,51 @@ def test_what_would_be_done_is_said_and_nothing_changes(world: World) -> None:
     assert not (world.root.parent / "forget.key").exists()
 
 
-@pytest.mark.parametrize("identifier", ["Ana Maria", "nobody"])
-def test_whom_nothing_names_is_one_sentence(world: World, identifier: str) -> None:
-    refuses(tucano(world.root.parent, identifier), 2, f"has '{identifier}' as customer_unique_id")
+def begun(world: World, identifier: str, *done: str, asked: str | None = None) -> Journal:
+    """Leave the journal of a forgetting that was interrupted after some steps."""
+    root = world.root.parent
+    subject = Signer(root).subject(identifier, asked)
+    digest = load_config("local", [f"state.root={root}"]).digest()
+    state = planned(world.inventory, reached(world.inventory, identifier), subject, digest)
+    journal = Journal(root, subject)
+    journal.write(state.model_copy(update={"done": done}))
+    return journal
+
+
+@pytest.mark.parametrize("kind", [None, "customer"])
+def test_one_that_was_interrupted_is_told_with_what_is_done_and_left(world: World, kind: str | None) -> None:
+    root = world.root.parent
+    journal = begun(world, ANA, "logs", "models", asked=kind)
+    before = sorted(root.rglob("*"))
+    ended, other = tucano(root, f" {ANA} ", "--json"), tucano(root, BIA)
+    reset = tucano(root, ANA, "--set", "seed=99")
+    assert sorted(root.rglob("*")) == before
+    journal.end()
+    assert ended.returncode == 0, ended.stderr
+    assert "was begun, and has not come to its end" in ended.stderr
+    assert "done: logs, models; left: mark, remove, decide" in ended.stderr
+    assert f"run it with --apply{f' --kind {kind}' if kind else ''} to go on" in ended.stderr
+    assert json.loads(ended.stdout)["left"] == ["mark", "remove", "decide"]
+    assert "another configuration" not in ended.stderr
+    assert "another configuration" in reset.stderr
+    assert "another person's forgetting was interrupted" in other.stderr
+
+
+def test_who_was_only_tested_with_takes_no_model(world: World) -> None:
+    ended = tucano(world.root.parent, BIA, "--json")
+    assert ended.returncode == 0, ended.stderr
+    assert "no model learned from them" in ended.stderr
+    assert (json.loads(ended.stdout)["learned"], json.loads(ended.stdout)["versions"]) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("identifier", "remedy"),
+    [("Ana Maria", "a name finds nobody, since two people may share one"), ("nobody", "check it, and that the state")],
+)
+def test_whom_nothing_names_is_one_sentence(world: World, identifier: str, remedy: str) -> None:
+    ended = tucano(world.root.parent, identifier)
+    refuses(ended, 2, f"has '{identifier}' as customer_unique_id")
+    refuses(ended, 2, remedy)
 
 
 def test_a_state_folder_without_artifacts_knows_nobody(tmp_path: Path) -> None:
@@ -87,6 +132,17 @@ def test_a_running_gateway_is_refused_before_anything_is_begun(world: World) -> 
     (root / "logs").mkdir(exist_ok=True)
     with FileLock(root / "logs" / ".lock"):
         refuses(tucano(root, ANA, "--apply", "--remove-only"), 2, "a gateway writes to the logs")
+    assert not (root / "forgetting").exists()
+
+
+def test_feedback_that_cannot_be_read_is_refused_before_anything_is_begun(world: World) -> None:
+    root = world.root.parent
+    feedback = root / "logs" / "feedback" / "2026-11-27.jsonl"
+    feedback.mkdir(parents=True)
+    try:
+        refuses(tucano(root, ANA, "--apply", "--remove-only"), 2, "2026-11-27.jsonl cannot be read")
+    finally:
+        feedback.rmdir()
     assert not (root / "forgetting").exists()
 
 

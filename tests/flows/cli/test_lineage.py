@@ -12,7 +12,7 @@ from schemas.errors import InputError
 from tasks.lineage.graph.page import render
 from tasks.lineage.store.artifacts import ArtifactStore
 from tests.flows.command import Ended, in_this_process
-from tests.tasks.lineage.small_world import ANA, MODEL, PARAPHRASE, TRAINED, World, make_world
+from tests.tasks.lineage.small_world import ANA, BIA, MODEL, PARAPHRASE, TRAINED, World, make_world
 
 
 @pytest.fixture(scope="module")
@@ -173,14 +173,34 @@ def test_only_models_are_compared(world: World) -> None:
     refuses(tucano(world, "1", "--diff", "rev1"), "names no single model but review rev1")
 
 
-def test_where_a_customer_is_is_listed_with_what_to_do(world: World) -> None:
+def test_what_holds_a_customer_is_answered_first_and_the_commands_that_forget(world: World) -> None:
     ended = tucano(world, ANA, "--forget", "--json")
     assert ended.returncode == 0, ended.stderr
     document = json.loads(ended.stdout)
     assert {TRAINED.prompt_id, PARAPHRASE.prompt_id} <= set(document["prompts"])
     assert world.made["train"].sha256 in {place["sha256"] for place in document["places"]}
-    assert "what to do" in ended.stderr
-    assert max(len(line) for line in ended.stderr.splitlines() if line.startswith("│")) <= 100
+    lines = ended.stderr.splitlines()
+    assert lines[0] == f"customer_unique_id {ANA}: 2 prompts, 7 artifacts, 1 model"
+    assert "  rows in prompts, dataset, policy" in lines
+    assert f"what forgetting would do: tucano forget {ANA}" in lines
+    assert f"to do it: tucano forget {ANA} --apply" in lines
+    assert "--long" in lines[-1]
+    assert (len(lines) <= 10, max(map(len, lines)) <= 100) == (True, True)
+
+
+def test_every_place_of_a_customer_is_listed_with_what_to_do_by_hand_where_asked(world: World) -> None:
+    lines = tucano(world, ANA, "--forget", "--long").stderr.splitlines()
+    assert lines[0] == f"customer_unique_id {ANA}: 2 prompts, 7 artifacts, 1 model"
+    assert any("what to do" in line for line in lines)
+    assert any("data/train.parquet" in line for line in lines)
+    assert any("MLflow keeps copies" in line for line in lines)
+    assert max(len(line) for line in lines if line.startswith("│")) <= 100
+
+
+def test_who_was_only_tested_with_reached_no_model(world: World) -> None:
+    lines = tucano(world, BIA, "--forget").stderr.splitlines()
+    assert lines[0].endswith(" 0 models")
+    assert "  without a row, but learned from one or from such weights: none" in lines
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,16 @@ def test_a_state_folder_that_another_run_holds_is_reported(local: Config) -> Non
     assert only(check_state(local)).verdict == "ok"
 
 
+def test_a_forgetting_that_was_interrupted_is_reported(local: Config) -> None:
+    journal = local.state.root / "forgetting" / "subject.json"
+    journal.parent.mkdir(parents=True)
+    journal.write_text("{", encoding="utf-8")
+    finding = only(check_state(local))
+    assert finding.verdict == "warning"
+    assert str(journal) in finding.found
+    assert "tucano forget ID --apply" in finding.remedy
+
+
 @pytest.mark.skipif(not Path("/proc").exists(), reason="needs a folder that nobody may write")
 def test_a_state_folder_that_cannot_be_made_is_a_fault() -> None:
     finding = only(check_state(load_config("local", ["state.root=/proc/tucano"])))

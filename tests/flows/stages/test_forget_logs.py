@@ -8,14 +8,15 @@ import pytest
 from filelock import FileLock
 
 from flows.stages import forget_logs
-from flows.stages.forget_logs import clean_logs
+from flows.stages.forget_logs import CleanedLogs, clean_logs, require_logs
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
+from schemas.errors import InputError
 from schemas.store.files import read_store, write_store
 from schemas.tables.person import Person
 from tasks.audit.sheet import COLUMNS, read_rows, write_rows
 from tasks.audit.stage import files_of
-from tasks.lineage.privacy.log_lines import Traces
+from tasks.lineage.privacy.traces import Traces
 from tasks.synthesize.simulated import simulate_store
 
 THEIRS, OTHERS = "p" * 64, "q" * 64
@@ -39,23 +40,24 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     return load_config("local", [f"state.root={tmp_path}"])
 
 
-def clean(config: Config, person: Person | None = None) -> tuple[dict[str, int], tuple[str, ...]]:
+def clean(config: Config, person: Person | None = None) -> CleanedLogs:
     nobody = Person(frozenset(), frozenset(), frozenset(), frozenset({THEIRS}))
     return clean_logs(config, person or nobody, TRACES, b"secret")
 
 
 def test_lines_leave_the_log(config: Config) -> None:
-    assert clean(config) == ({"logs": 1, "traces": 0}, ())
+    cleaned = clean(config)
+    assert (cleaned.lines, cleaned.by_text, cleaned.unreached) == ({"logs": 1, "traces": 0}, 1, ())
     assert "meu" not in (config.state.root / "logs" / "a.jsonl").read_text(encoding="utf-8")
-    assert clean(config)[0]["logs"] == 0
+    assert clean(config).lines["logs"] == 0
 
 
 @pytest.mark.parametrize("place", ["logs", "logs/feedback"])
 def test_a_log_that_a_gateway_writes_is_named_and_left(config: Config, place: str) -> None:
     with FileLock(config.state.root / place / ".lock"):
-        lines, unreached = clean(config)
-    assert "logs" not in lines
-    (sentence,) = unreached
+        cleaned = clean(config)
+    assert cleaned.lines == {}
+    (sentence,) = cleaned.unreached
     assert "a gateway writes to the logs" in sentence
     assert "meu" in (config.state.root / "logs" / "a.jsonl").read_text(encoding="utf-8")
 
@@ -73,8 +75,30 @@ def test_the_sheets_that_people_score_are_without_them_and_keep_the_scores_of_ot
     rollouts = [{"prompt_id": THEIRS, "prompt": "o que é meu"}, {"prompt_id": OTHERS, "prompt": "outro"}]
     files.rollouts.write_text("".join(json.dumps(each) + "\n" for each in rollouts), encoding="utf-8")
     order = store.orders["order_id"][0]
-    lines, _ = clean(config, Person(frozenset(), frozenset({order}), frozenset(), frozenset({THEIRS})))
-    assert lines["scores"] == 2
+    cleaned = clean(config, Person(frozenset(), frozenset({order}), frozenset(), frozenset({THEIRS})))
+    assert cleaned.lines["scores"] == 2
     assert [(row["prompt_id"], row["human_score"]) for row in read_rows(files.sheet)] == [(OTHERS, "4")]
     assert THEIRS not in files.rollouts.read_text(encoding="utf-8")
     assert order not in read_store(files.store).orders["order_id"]
+
+
+@pytest.mark.parametrize("setting", ["monitor.logs", "synthesize.logs"])
+@pytest.mark.parametrize("place", ["old/served", "old/served/b.jsonl", "logs"])
+def test_logs_elsewhere_in_the_state_folder_are_searched_once(config: Config, setting: str, place: str) -> None:
+    root = config.state.root
+    (root / "old" / "served").mkdir(parents=True)
+    line = json.dumps({"request_id": "1", "prompt": "o que é meu"})
+    (root / "old" / "served" / "b.jsonl").write_text(line + "\n", encoding="utf-8")
+    cleaned = clean(load_config("local", [f"state.root={root}", f"{setting}={root / place}"]))
+    elsewhere = {} if place == "logs" else {place: 1}
+    assert cleaned.lines == {"logs": 1, **elsewhere, "traces": 0}
+
+
+def test_where_one_log_cannot_be_read_nothing_leaves_another(config: Config) -> None:
+    root = config.state.root
+    (root / "logs" / "feedback" / "a.jsonl").mkdir()
+    cleaned = clean(config)
+    assert (cleaned.lines, len(cleaned.unreached)) == ({}, 1)
+    assert "meu" in (root / "logs" / "a.jsonl").read_text(encoding="utf-8")
+    with pytest.raises(InputError, match=r"feedback/a\.jsonl cannot be read.*nothing was removed yet"):
+        require_logs(config)

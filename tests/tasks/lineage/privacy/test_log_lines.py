@@ -8,13 +8,12 @@ import polars as pl
 import pytest
 
 from schemas.disk import replace_whole
-from schemas.tables.person import Person
 from tasks.lineage.privacy import log_lines
-from tasks.lineage.privacy.log_lines import Traces, holds_them, remove_lines, traces_of
-from tasks.lineage.store.inventory import read_inventory
+from tasks.lineage.privacy.log_lines import holds_them, remove_lines, unreadable
+from tasks.lineage.privacy.traces import Traces
 
 WORDS = "o vendedor sumiu e a caixa veio aberta"
-TRACES = Traces(frozenset({"Classifique: ruim"}), (WORDS,), ("a" * 32,))
+TRACES = Traces(frozenset({"classifique: ruim"}), (WORDS,), ("a" * 32,))
 
 
 def line(request: str, prompt: str, **more: object) -> str:
@@ -47,48 +46,23 @@ def requests(file: Path) -> list[str]:
 
 
 def test_lines_are_found_by_prompt_by_words_by_id_and_where_they_were_cut_off(logs: Path) -> None:
-    assert remove_lines(logs, TRACES) == (7, ())
+    removed = remove_lines(logs, TRACES)
+    assert (dict(removed.by), removed.unreached) == ({"id": 1, "text": 6}, ())
     assert requests(logs / "2026-11-27.jsonl") == ["2", "7"]
     assert requests(logs / "feedback" / "2026-11-27.jsonl") == ["2"]
     assert (logs / "2026-11-27.jsonl").stat().st_mode & 0o777 == 0o600
     assert sorted(path.name for path in logs.iterdir()) == ["2026-11-27.jsonl", "feedback"]
 
 
-@pytest.mark.parametrize(
-    ("said", "found"),
-    [
-        ("pedido 10012002.", True),
-        ("pedido\n10012002", True),
-        ("preço 9910012002", False),
-        ("hash a10012002f", False),
-        ("código 10012002-7", False),
-        ("às 7:07", False),
-    ],
-)
-def test_an_id_is_found_as_a_whole_and_not_within_another(said: str, found: bool) -> None:
-    traces = Traces(frozenset(), (), ("10012002",))
-    assert traces.are_in_json(json.dumps({"answer": said})) is found
-    assert traces.are_in([said], None) is found
-
-
 def test_an_id_after_a_line_break_is_found_in_a_line_that_was_cut_off(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"prompt": "pedido\\n10012002 foi\n', encoding="utf-8")
-    assert remove_lines(tmp_path, Traces(frozenset(), (), ("10012002",))) == (1, ())
-
-
-def test_a_short_id_is_not_looked_for_and_its_kind_is_named(tmp_path: Path) -> None:
-    person = Person(frozenset(), frozenset({"7"}), frozenset({"r" * 32}), frozenset())
-    traces = traces_of(read_inventory(tmp_path), person)
-    assert traces.ids == ("r" * 32,)
-    (sentence,) = traces.unsearched
-    assert "not searched for the order_id" in sentence
-    assert "7" not in sentence
+    assert remove_lines(tmp_path, Traces(frozenset(), (), ("10012002",))).count == 1
 
 
 def test_a_second_time_there_is_nothing_to_take_out(logs: Path) -> None:
     remove_lines(logs, TRACES)
     before = (logs / "2026-11-27.jsonl").read_bytes()
-    assert remove_lines(logs, TRACES) == (0, ())
+    assert remove_lines(logs, TRACES).count == 0
     assert (logs / "2026-11-27.jsonl").read_bytes() == before
 
 
@@ -117,15 +91,40 @@ def test_tables_are_searched_too(tmp_path: Path) -> None:
     table = pl.DataFrame({"prompt": ["Classifique: ruim", "Outra"], "completion": ["a", WORDS.upper()]})
     table.vstack(pl.DataFrame({"prompt": ["Boa"], "completion": ["b"]})).write_parquet(tmp_path / "answers.parquet")
     assert holds_them(tmp_path / "answers.parquet", TRACES)
-    assert remove_lines(tmp_path, TRACES) == (2, ())
+    assert remove_lines(tmp_path, TRACES).count == 2
     assert pl.read_parquet(tmp_path / "answers.parquet")["prompt"].to_list() == ["Boa"]
     assert not holds_them(tmp_path / "answers.parquet", TRACES)
 
 
-def test_a_log_that_cannot_be_read_is_named_and_the_others_are_cleaned(tmp_path: Path) -> None:
-    (tmp_path / "a.parquet").write_bytes(b"no table")
-    (tmp_path / "b.jsonl").mkdir()
-    (tmp_path / "c.jsonl").write_text(LINES[0] + "\n", encoding="utf-8")
-    removed, unreached = remove_lines(tmp_path, TRACES)
-    assert removed == 1
-    assert ["a.parquet cannot be read" in unreached[0], "b.jsonl cannot be read" in unreached[1]] == [True, True]
+def test_one_file_is_searched_where_logs_are_one(logs: Path) -> None:
+    assert remove_lines(logs / "2026-11-27.jsonl", TRACES).count == 5
+    assert requests(logs / "feedback" / "2026-11-27.jsonl") == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("name", ["0.jsonl", "0.parquet", "feedback/0.jsonl"])
+def test_where_a_file_cannot_be_read_no_line_leaves_any(logs: Path, name: str) -> None:
+    """The feedback on a line that is gone could not be found when the command is given again."""
+    (logs / name).mkdir()
+    removed = remove_lines(logs, TRACES)
+    assert removed.count == 0
+    (sentence,) = removed.unreached
+    assert f"{name} cannot be read" in sentence
+    assert unreadable(logs) == (sentence,)
+    assert len(requests(logs / "2026-11-27.jsonl")) == len(LINES)
+    (logs / name).rmdir()
+    assert unreadable(logs) == ()
+    assert remove_lines(logs, TRACES).count == 7
+
+
+def test_a_line_that_may_be_somebody_elses_stays_and_is_counted(tmp_path: Path) -> None:
+    lines = [
+        line("1", "Classifique.\nAvaliação: Ótimo"),
+        line("2", "Classifique.\nAvaliação: Ótimo demais"),
+        line("3", "Classifique.\nAvaliação: ótimo", prompt_id="q" * 64),
+        line("4", "Resuma.\nAvaliação:  ÓTIMO", completion="a" * 32),
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    removed = remove_lines(tmp_path, Traces(frozenset(), (), ("a" * 32,), doubtful=frozenset({"ótimo"})))
+    assert requests(tmp_path / "a.jsonl") == ["1", "2", "3"]
+    assert removed.doubtful == {str(tmp_path / "a.jsonl"): 1}
+    assert removed.by == {"id": 1}
