@@ -19,7 +19,7 @@ from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
 from tasks.train.dpo.preferences import PAIRS_FILE
 from tasks.train.preflight.check import PREFLIGHT_FILE
 from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER
-from tests.small_pipeline import PROFILE, Ended, retrain, skipped
+from tests.small_pipeline import PROFILE, Ended, retrain, retrain_here, skipped
 from tests.source_records import outside_key, used_by_children
 
 pytestmark = pytest.mark.e2e
@@ -63,11 +63,13 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def train(root: Path, prefect_server: str) -> Callable[..., Ended]:
-    """Return the command `tucano train` with some settings."""
+    """Return the command `tucano train` with some settings, in this process unless it needs one of its own."""
 
-    def run_train(*settings: str, records: Path | None = None) -> Ended:
+    def run_train(*settings: str, own_process: bool = False, records: Path | None = None) -> Ended:
         arguments = (part for setting in (*SMALL, *settings) for part in ("--set", setting))
-        return retrain(root, *arguments, stage="train", server=prefect_server, records=records)
+        if own_process or records is not None:
+            return retrain(root, *arguments, stage="train", server=prefect_server, records=records)
+        return retrain_here(root, *arguments, stage="train", server=prefect_server)
 
     return run_train
 
@@ -80,9 +82,9 @@ def stopped(train: Callable[..., Ended]) -> Ended:
 
 @pytest.fixture(scope="module")
 def finished(root: Path, stopped: Ended, train: Callable[..., Ended]) -> Ended:
-    """The stopped training where the alarm no longer stops it."""
+    """The stopped training where the alarm no longer stops it, by a process that finds all it knows in the folder."""
     assert len(list(root.glob("mirror/*/manifests/*.json"))) == 1
-    return train()
+    return train(own_process=True)
 
 
 def runs_of(root: Path, stage: str) -> list[tuple[str, list[str]]]:
