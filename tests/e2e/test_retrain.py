@@ -503,7 +503,7 @@ def test_scores_are_asked_for_once_and_decide_whether_training_starts(
     sheet = sheet_in(copied)
     rows = read_rows(sheet)
     write_rows(sheet, [scored(number, row) for number, row in enumerate(rows)])
-    decided = retrain(copied, *PEOPLE, server=prefect_server)
+    decided = retrain_here(copied, *PEOPLE, server=prefect_server)
     # Scores that have nothing to do with the completions cannot let anybody train.
     assert decided.exit_code == 3, decided.said
     assert "sheet:" not in decided.said
@@ -521,7 +521,7 @@ def test_a_damaged_policy_is_made_again_from_its_last_checkpoint_as_it_was(
     content[len(content) // 2] ^= 1
     victim.chmod(0o644)
     victim.write_bytes(content)
-    again = retrain(pipeline.root, server=prefect_server)
+    again = retrain_here(pipeline.root, server=prefect_server)
     assert "making it again" in again.said
     assert skipped(again.said) == [name for name in pipeline.resumed.document["stages"] if name != "train"]
     assert again.document["stages"]["train"]["sha256"] == stage["sha256"]
