@@ -66,7 +66,7 @@ def test_nothing_is_removed_before_all_logs_were_searched(config: Config, monkey
 def test_references_that_people_gave_leave_with_their_prompts(
     config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a faulty file, nothing after the logs is begun."""
+    """Of a faulty file, nothing is begun."""
     file = tmp_path / "references.jsonl"
     given = [
         {"prompt_id": prompt, "task": "sentiment", "reference": {"score": 2}, "rater": "bia"}
