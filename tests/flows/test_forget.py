@@ -81,8 +81,9 @@ def test_references_that_people_gave_leave_with_their_prompts(
     monkeypatch.setattr(forgetting, "STEPS", {"logs": forgetting.STEPS["logs"]})
     with pytest.raises(InputError, match=r"references .*line 3"):
         forgetting.forget(config, ANA, remove_only=True)
+    assert not (config.state.root / "forgetting").exists()
     file.write_text("".join(json.dumps(each) + "\n" for each in given), encoding="utf-8")
-    assert forgetting.forget(config, ANA).document["log_lines"] == {"references": 1}
+    assert forgetting.forget(config, ANA, remove_only=True).document["log_lines"] == {"references": 1}
     assert [line.prompt_id for line in read_given(file)] == [HELD_OUT.prompt_id]
 
 
