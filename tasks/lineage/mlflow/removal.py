@@ -99,7 +99,8 @@ class Removal:
             found = [run for run in dict.fromkeys((*run_ids, *named)) if run not in kept]
             # The one above comes last, since it finds the others.
             for parent in found:
-                for run_id in (*self._searched(f"tags.`{PARENT_TAG}` = '{parent}'"), parent):
+                below = self._searched(f"tags.`{PARENT_TAG}` = '{parent}'")
+                for run_id in (*(run for run in below if run not in kept), parent):
                     self._remove_run(run_id)
 
     def traces(self, theirs: Callable[[str], bool]) -> int:
