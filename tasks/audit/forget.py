@@ -46,7 +46,7 @@ def remove_prompts(sheet: Path, prompts: Collection[str]) -> int:
         raise InputError(f"sheet {sheet}: {error}; correct it, or save it as CSV again") from None
     except OSError as error:
         raise InputError(
-            f"sheet {sheet} cannot be written ({error.strerror or error}); correct its permissions"
+            f"sheet {sheet} cannot be written ({error.strerror or error}); free space or permissions in its folder"
         ) from None
 
 
@@ -69,8 +69,8 @@ def remove_given(references: Path, prompts: Collection[str]) -> int:
             return len(lines) - len(kept)
     except OSError as error:
         raise InputError(
-            f"references {references} cannot be cleaned ({error.strerror or error}); see that the file is there, and "
-            "that you may write in its folder"
+            f"references {references} cannot be cleaned ({error.strerror or error}); correct curate.references, or "
+            "free space or permissions in its folder"
         ) from None
 
 

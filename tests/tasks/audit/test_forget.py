@@ -72,5 +72,5 @@ def test_references_without_theirs_are_only_read(tmp_path: Path) -> None:
     file.write_text(f'{{"prompt_id":"{OTHERS}","task":"sentiment","reference":{{"score":2}},"rater":"bia"}}\n', "utf-8")
     assert remove_given(file, {THEIRS}) == 0
     assert list(tmp_path.iterdir()) == [file]
-    with pytest.raises(InputError, match=r"see that the file is there"):
+    with pytest.raises(InputError, match="correct curate"):
         remove_given(tmp_path / "absent.jsonl", {THEIRS})
