@@ -100,7 +100,7 @@ def lost_lines_told(unless: Callable[[], bool]) -> Iterator[None]:
                 warn(f"{len(lines)} log lines are not on Prefect's pages ({type(error).__name__}); the run goes on")
 
     before = APILogWorker._handle_batch  # noqa: SLF001 - the only place that knows of it
-    APILogWorker._handle_batch = send  # type: ignore[method-assign]  # noqa: SLF001
+    APILogWorker._handle_batch = send  # type: ignore[assignment,method-assign]  # noqa: SLF001
     try:
         yield
     finally:
