@@ -109,10 +109,13 @@ class Removal:
         Args:
             theirs: Whether the JSON of a trace is.
         """
+        from mlflow.entities import ViewType
+
         with in_one_sentence(self._uri):
+            # One that was deleted is only marked so.
             return sum(
                 self._remove_traces(experiment.experiment_id, theirs, None)
-                for experiment in self._client.search_experiments()
+                for experiment in self._client.search_experiments(ViewType.ALL)
             )
 
     def give_up_space(self) -> None:

@@ -172,6 +172,15 @@ def test_a_run_that_stays_also_stays_below_one_that_goes(copy: Copy) -> None:
     assert store.of_other in left
 
 
+def test_traces_of_an_experiment_that_was_marked_as_deleted_go_too(copy: Copy) -> None:
+    store = copy("store")
+    store.client.delete_experiment(store.client.get_experiment_by_name(EXPERIMENT).experiment_id)
+    removal = Removal(store.uri, store.files, EXPERIMENT)
+    assert removal.traces(lambda text: SAID in text) == 3
+    removal.give_up_space()
+    assert SAID.encode() not in store.database.read_bytes()
+
+
 class KilledError(BaseException):
     """The process ends here."""
 
