@@ -8,7 +8,7 @@ from itertools import groupby
 from statistics import fmean
 from typing import Any, Final
 
-from flows.runtime.console import columns, print_table, show
+from flows.runtime.console import COLUMNS, columns, print_table, show
 from schemas.shown_text import as_shown
 from tasks.lineage.graph.completions import PromptHistory, ShownAnswer, ShownRollout
 
@@ -174,7 +174,7 @@ def _print_text(text: str) -> None:
     shown = as_shown(text)
     for line in shown[:LONGEST_TEXT].split("\n"):
         # A JSON object without blanks is one word.
-        for part in textwrap.wrap(line, columns() - len(INDENT), break_on_hyphens=False) or [""]:
+        for part in textwrap.wrap(line, min(columns(), COLUMNS) - len(INDENT), break_on_hyphens=False) or [""]:
             show(f"{INDENT}{part}")
     if len(shown) > LONGEST_TEXT:
         show(f"  … and {len(shown) - LONGEST_TEXT} more characters")
