@@ -30,7 +30,7 @@ NO_BREAK: Final = "\ue000"
 COLUMNS: Final = 100
 """Width of what is printed to no terminal, and most columns of a table there."""
 
-console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else COLUMNS)
+console = Console(stderr=True, highlight=False, emoji=False, width=None if sys.stderr.isatty() else COLUMNS)
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def be_quiet() -> None:
 def show(text: str) -> None:
     """Print a sentence of a result, or an error, in lines of the terminal's width.
 
-    A word that is longer than a line, such as a path, and a command in backticks stay whole, so that they can be copied.
+    A word that is longer than a line, such as a path, and a command in backticks stay whole, to be copied.
     """
     console.print("\n".join(map(_wrapped, text.split("\n"))), markup=False, soft_wrap=True)
 

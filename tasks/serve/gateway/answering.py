@@ -127,7 +127,7 @@ class AnswerService:
 
     @property
     def tasks(self) -> list[TaskName]:
-        """Tasks that are answered: those that the version learned, and of the refused ones what a larger model takes."""
+        """Tasks that are answered: those that the version learned, and refused ones that a larger model takes."""
         refused, learned = self._config.refuse, self.deployment.model.answers
         return [task for task in TASK_NAMES if (self._larger is not None if task in refused else learned(task))]
 

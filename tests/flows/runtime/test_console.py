@@ -164,6 +164,14 @@ def test_a_word_that_is_longer_than_a_line_keeps_its_indent(
     assert capsys.readouterr().err == f"  {'x' * 60}\n"
 
 
+def test_a_text_between_colons_is_no_emoji(capsys: pytest.CaptureFixture[str]) -> None:
+    console.show("read-only mount /data:x:ro")
+    console.print_table("Title", ("name",), [("a:ok:b",)])
+    said = capsys.readouterr().err
+    assert "/data:x:ro" in said
+    assert "a:ok:b" in said
+
+
 def test_a_command_is_not_broken(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Copied over two lines, its first half ran."""
     monkeypatch.setenv("COLUMNS", "40")
