@@ -45,7 +45,7 @@ def replace_whole(path: Path, content: bytes) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a text file by renaming a draft: a reader finds it whole, whenever this process is killed.
+    """Write a text file by renaming a draft: a reader finds it whole, whenever this process or the machine ends.
 
     Where the disk is full, no draft is left.
 
@@ -55,6 +55,7 @@ def write_whole(path: Path, text: str) -> None:
     draft = path.with_suffix(".draft")
     try:
         draft.write_text(text, encoding="utf-8")
+        synchronize(draft)
         draft.replace(path)
     except OSError:
         draft.unlink(missing_ok=True)

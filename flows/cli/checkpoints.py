@@ -56,7 +56,7 @@ class Pin(StrEnum):
 Address = Annotated[str, typer.Argument(metavar="MIRROR", help="A folder, or gs://bucket/prefix.")]
 Known = Annotated[
     str | None,
-    typer.Argument(metavar="[MIRROR]", help="A folder, or gs://bucket/prefix; the profile's if not given."),
+    typer.Argument(metavar="MIRROR", help="A folder, or gs://bucket/prefix; the profile's if not given."),
 ]
 Training = Annotated[
     str | None, typer.Option(help="Only this training: its name as `list` shows it, or how the name begins.")

@@ -50,6 +50,8 @@ COMMANDS: Final[Mapping[str, str]] = {
 ROOT: Final = "tucano"
 NO_CHOICE: Final = " is not one of "
 """Typer's words for a value between the value and those that there are."""
+UNPARSED: Final = ", unable to parse "
+"""Pydantic's words between what a value must be and how it found that it is not."""
 QUOTED: Final = re.compile(r"'([^']*)'")
 HELP_OPTIONS: Final = ["-h", "--help"]
 EXAMPLES: Final[Mapping[str, str]] = {
@@ -136,10 +138,17 @@ def _refused(error: typer.BadParameter) -> str:
 
     wrong, is_choice, choices = error.message.removeprefix("Value error, ").partition(NO_CHOICE)
     if not is_choice or error.param is None:
-        return error.format_message().replace("Input should be", "it must be")
+        said = error.format_message().replace("Input should be", "it must be").partition(UNPARSED)[0]
+        return f"{said}{_given(error)}"
     known = QUOTED.findall(choices)
     meant = did_you_mean(wrong.strip("'"), known)
     return f"there is no {error.param.opts[0].lstrip('-')} {wrong}{meant}; use one of: {', '.join(known)}"
+
+
+def _given(error: typer.BadParameter) -> str:
+    """Return the value in brackets, which Typer's sentence leaves out but pydantic's failure has."""
+    failures = getattr(error.__cause__, "errors", None)
+    return f" (it is {failures()[0]['input']!r})" if failures else ""
 
 
 def load(name: str) -> Any:

@@ -25,7 +25,9 @@ class Costs:
     """Costs of a whole retraining in which nothing is reused, with every answer as long as allowed."""
 
     hours: float | None
-    """None where nothing here says how large the model is; then the prices are None too."""
+    """None where a stage's time is unknown; then the prices are None too."""
+    unknown: str | None
+    """Why the hours are unknown; None where they are known."""
     dollars: float | None
     """On demand."""
     spot_dollars: float | None
@@ -65,6 +67,7 @@ def costs_of(config: Config, estimate: Estimate) -> Costs:
     tasks = [task for task, count in config.synthesize.counts.items() if count]
     return Costs(
         hours=None if estimate.seconds is None else estimate.seconds / 3600,
+        unknown=_unknown(estimate),
         dollars=estimate.on_demand,
         spot_dollars=estimate.spot,
         reais_per_dollar=config.workers.reais_per_dollar,
@@ -120,7 +123,7 @@ def confirm_costs(config: Config, *, yes: bool) -> None:
 
 def _spent(costs: Costs) -> str:
     if costs.hours is None or costs.dollars is None or costs.spot_dollars is None:
-        return "costs: unknown until the model was fetched once, for nothing here says how large it is"
+        return f"costs: unknown, for {costs.unknown}"
     if not costs.dollars:
         return f"costs at most: {costs.hours:.1f} h of this machine, whose hour has no price"
     rate = f", at {costs.reais_per_dollar:g} reais a dollar" if costs.reais_per_dollar is not None else ""
@@ -128,6 +131,12 @@ def _spent(costs: Costs) -> str:
         f"costs at most: {costs.hours:.1f} h, {_money(costs, costs.dollars)} on demand, "
         f"{_money(costs, costs.spot_dollars)} on Spot machines{rate}; what is finished already is not paid again"
     )
+
+
+def _unknown(estimate: Estimate) -> str | None:
+    if estimate.stages is None:
+        return "nothing here says how large the model is until it was fetched once"
+    return next((stage.time.source for stage in estimate.stages if stage.time.seconds is None), None)
 
 
 def _people_score(config: Config) -> bool:

@@ -56,16 +56,13 @@ def store_of(rollouts: Path, artifacts: Path) -> Path | None:
 
 
 def _prompts_before(store: ArtifactStore, record: ArtifactRecord) -> ArtifactRecord | None:
-    """Return the prompts that an artifact came from, by way of its inputs."""
-    waiting, seen = [record], set[str]()
-    while waiting:
-        known = waiting.pop()
-        if known.kind == "prompts":
-            return known
-        new = [sha256 for sha256 in known.inputs.values() if sha256 not in seen]
-        seen.update(new)
-        waiting += [store.record(sha256) for sha256 in new]
-    return None
+    """Return the prompts that an artifact's own rows came from; its models may have learned from others."""
+    while record.kind != "prompts":
+        before = record.inputs.get("prompts") or record.inputs.get("dataset")
+        if before is None:
+            return None
+        record = store.record(before)
+    return record
 
 
 def _prompts_with(asked: set[str], inventory: Inventory) -> Iterator[ArtifactRecord]:

@@ -51,7 +51,7 @@ def server_address(config: Config) -> str:
     if address is None:
         raise InputError(
             "no Prefect server is named: set PREFECT_API_URL, such as http://127.0.0.1:4200/api, or start one over the "
-            f"state folder with: tucano ui --root {config.state.root}"
+            f"state folder with: tucano ui --state {config.state.root}"
         )
     if not reachable(address):
         raise InputError(

@@ -1,6 +1,7 @@
 """Terminal output within its columns: progress with an estimate on a terminal, plain lines elsewhere."""
 
 import os
+import re
 import sys
 import textwrap
 import threading
@@ -23,10 +24,13 @@ SECONDS_BETWEEN_LINES = 10.0
 _quiet = False
 _CAPTURED: Final[ContextVar[list[str] | None]] = ContextVar("captured", default=None)
 
+COMMAND: Final = re.compile(r"`[^`]{1,80}`")
+NO_BREAK: Final = "\ue000"
+"""Stands for a blank at which no line ends: of private use, so that no text has it."""
 COLUMNS: Final = 100
 """Width of what is printed to no terminal, and most columns of a table there."""
 
-console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else COLUMNS)
+console = Console(stderr=True, highlight=False, emoji=False, width=None if sys.stderr.isatty() else COLUMNS)
 
 
 @contextmanager
@@ -51,7 +55,7 @@ def be_quiet() -> None:
 def show(text: str) -> None:
     """Print a sentence of a result, or an error, in lines of the terminal's width.
 
-    A word that is longer than a line, such as a path, stays whole, so that it can be copied.
+    A word that is longer than a line, such as a path, and a command in backticks stay whole, to be copied.
     """
     console.print("\n".join(map(_wrapped, text.split("\n"))), markup=False, soft_wrap=True)
 
@@ -59,18 +63,19 @@ def show(text: str) -> None:
 def _wrapped(line: str) -> str:
     indent = line[: len(line) - len(line.lstrip())]
     wrapped = textwrap.wrap(
-        line,
-        _columns(),
+        COMMAND.sub(lambda command: command[0].replace(" ", NO_BREAK), line.lstrip()),
+        columns(),
+        initial_indent=indent,
         subsequent_indent=indent,
         break_long_words=False,
         break_on_hyphens=False,
         replace_whitespace=False,
         expand_tabs=False,
     )
-    return "\n".join(wrapped)
+    return "\n".join(wrapped).replace(NO_BREAK, " ")
 
 
-def _columns() -> int:
+def columns() -> int:
     """Return the columns of a terminal; elsewhere those of the variable COLUMNS, by which a script has whole lines."""
     if console.is_terminal:
         return console.width
@@ -198,4 +203,4 @@ def print_table(
         )
     for row in rows:
         table.add_row(*map(Text, row))
-    console.print(table, width=min(_columns(), console.width))
+    console.print(table, width=min(columns(), console.width))

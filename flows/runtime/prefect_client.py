@@ -1,8 +1,9 @@
 """Client of a Prefect server: its refusals as messages for people, and the begin and the end of a session there."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 import httpx
 from prefect.client.orchestration import SyncPrefectClient, get_client
@@ -20,6 +21,7 @@ from prefect.logging.handlers import APILogWorker
 from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 from prefect.states import Crashed
 
+from flows.runtime.console import warn
 from flows.runtime.prefect_server import KEYS, shown
 from schemas.errors import InputError
 
@@ -80,6 +82,29 @@ def has_worker(client: SyncPrefectClient, pool: WorkPool) -> bool:
 def without_heartbeats() -> AbstractContextManager[object]:
     """Save each flow the second of joining its heartbeat thread: a session's own server acts on no heartbeat."""
     return temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
+
+
+@contextmanager
+def lost_lines_told(unless: Callable[[], bool]) -> Iterator[None]:
+    """Warn in one sentence of log lines that the server does not take during the block, for which Prefect has several.
+
+    Args:
+        unless: Whether somebody else says why, asked when lines were lost.
+    """
+
+    async def send(worker: Any, lines: list[dict[str, Any]]) -> None:
+        try:
+            await worker._client.create_logs(lines)  # noqa: SLF001 - as Prefect does
+        except Exception as error:  # noqa: BLE001 - no lost line ends a run
+            if not unless():
+                warn(f"{len(lines)} log lines are not on Prefect's pages ({type(error).__name__}); the run goes on")
+
+    before = APILogWorker._handle_batch  # noqa: SLF001 - the only place that knows of it
+    APILogWorker._handle_batch = send  # type: ignore[assignment,method-assign]  # noqa: SLF001
+    try:
+        yield
+    finally:
+        APILogWorker._handle_batch = before  # type: ignore[method-assign]  # noqa: SLF001
 
 
 def crash_abandoned_runs() -> None:

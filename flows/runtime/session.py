@@ -1,11 +1,10 @@
 """Session of the pipeline in a state folder: writable, exclusively locked, with Prefect and MLflow."""
 
 import json
-import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,20 +78,11 @@ def session(config: Config, *, bytes_needed: int) -> Iterator[None]:
     root = config.state.root
     with state_folder(config, bytes_needed=bytes_needed):
         configure_prefect(root)
-        with interruptible(INTERRUPTED), _without_lost_log_lines():
+        with interruptible(INTERRUPTED), ExitStack() as stack:
             if has_server():
                 _prove_reachable(os.environ["PREFECT_API_URL"])
+                stack.enter_context(_lost_lines_told(root))
             yield
-
-
-@contextmanager
-def _without_lost_log_lines() -> Iterator[None]:
-    """Print nothing of a log line that Prefect's server cannot take: where the disk is full, the run says so itself."""
-    before, logging.raiseExceptions = logging.raiseExceptions, False
-    try:
-        yield
-    finally:
-        logging.raiseExceptions = before
 
 
 def has_server() -> bool:
@@ -117,7 +107,7 @@ def recorded(config: Config, meanwhile: Callable[[], object] | None = None) -> I
         for name in ("PREFECT_API_URL", OWN_SERVER_VARIABLE):
             os.environ[name] = address
             stack.callback(os.environ.pop, name)
-        stack.enter_context(_own_server())
+        stack.enter_context(_own_server(config.state.root))
         yield
 
 
@@ -197,12 +187,20 @@ def _prove_reachable(address: str) -> None:
         client.read_flows(limit=1)
 
 
+def _lost_lines_told(root: Path) -> AbstractContextManager[None]:
+    # Prefect reads the session's settings when it is imported.
+    from flows.runtime.prefect_client import lost_lines_told  # noqa: PLC0415
+
+    # The run itself says that the disk is full.
+    return lost_lines_told(unless=lambda: shutil.disk_usage(root).free < BYTES_OF_A_FULL_DISK)
+
+
 @contextmanager
-def _own_server() -> Iterator[None]:
+def _own_server(root: Path) -> Iterator[None]:
     # Prefect reads the session's settings when it is imported, which `session_server` does while the server starts.
     from flows.runtime.prefect_client import crash_abandoned_runs, drain, without_heartbeats  # noqa: PLC0415
 
-    with without_heartbeats():
+    with without_heartbeats(), _lost_lines_told(root):
         crash_abandoned_runs()
         try:
             yield

@@ -2,9 +2,10 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +19,7 @@ from schemas.errors import InputError
 from schemas.store.files import finish_replacement, read_store, replace_store
 from schemas.tables.log_file import FEEDBACK_FOLDER
 from schemas.tables.person import Person
-from tasks.audit.forget import remove_prompts
+from tasks.audit.forget import remove_given, remove_prompts
 from tasks.audit.stage import AuditFiles, files_of
 from tasks.lineage.mlflow.removal import Removal
 from tasks.lineage.privacy.log_lines import RemovedLines, remove_lines, unreadable
@@ -28,6 +29,8 @@ from tasks.synthesize.forget import anonymous
 from tasks.synthesize.stage import ANSWERS_FOLDER
 
 SCORES_FOLDER: Final = "scores"
+NOBODYS: Final[frozenset[str]] = frozenset()
+"""No prompts."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ def clean_logs(config: Config, person: Person, traces: Traces, secret: bytes) ->
 
 
 def require_logs(config: Config) -> None:
-    """Refuse to begin while a gateway writes to the logs, or where one cannot be read.
+    """Refuse to begin while a gateway writes to the logs, or where one, a sheet or the references cannot be read.
 
     Raises:
         InputError: So it is.
@@ -105,7 +108,20 @@ def _faults(config: Config) -> tuple[str, ...]:
             found.append(str(error))
     for folder in _sheets_of(config):
         found += unreadable(folder)
+        if files_of(folder).sheet.is_file():
+            found += _refusal(partial(remove_prompts, files_of(folder).sheet, NOBODYS))
+    if config.curate.references is not None:
+        found += _refusal(partial(remove_given, config.curate.references, NOBODYS))
     return tuple(found)
+
+
+def _refusal(removal: Callable[[], object]) -> tuple[str, ...]:
+    """Return why a removal of nothing, which reads all the same, is refused."""
+    try:
+        removal()
+    except InputError as error:
+        return (str(error),)
+    return ()
 
 
 def _logs_of(config: Config) -> list[Path]:

@@ -188,7 +188,7 @@ def _tags(stage: Stage) -> dict[str, str]:
 def _reported_to_catalogues(config: Config, run: LineageRun) -> Iterator[list[ArtifactRecord]]:
     """Report a stage by OpenLineage to the configured address, if any; the block fills the list with its outputs."""
     made: list[ArtifactRecord] = []
-    emitter = open_emitter(config.lineage, say)
+    emitter = open_emitter(config.lineage, warn)
     if emitter is None:
         yield made
         return

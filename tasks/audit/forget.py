@@ -46,29 +46,36 @@ def remove_prompts(sheet: Path, prompts: Collection[str]) -> int:
         raise InputError(f"sheet {sheet}: {error}; correct it, or save it as CSV again") from None
     except OSError as error:
         raise InputError(
-            f"sheet {sheet} cannot be written ({error.strerror or error}); correct its permissions"
+            f"sheet {sheet} cannot be written ({error.strerror or error}); free space or permissions in its folder"
         ) from None
 
 
 def remove_given(references: Path, prompts: Collection[str]) -> int:
     """Take the lines of some prompts out of a file of references, and return their number.
 
+    A file without any is only read: it may be where nobody writes.
+
     Raises:
         InputError: The file cannot be read or written.
     """
     file = references.resolve()
     try:
+        if not any(given.prompt_id in prompts for _, given in _given(file)):
+            return 0
         with FileLock(file.with_name(f".{file.name}.lock")):
-            if not file.stat().st_size:
-                return 0
-            lines = list(stream_lines(file, GivenReference, "references"))
+            lines = list(_given(file))
             kept = [line for line, given in lines if given.prompt_id not in prompts]
-            if len(kept) < len(lines):
-                replace_whole(file, b"".join(kept))
+            replace_whole(file, b"".join(kept))
             return len(lines) - len(kept)
     except OSError as error:
-        why = error.strerror or error
-        raise InputError(f"references {references} cannot be cleaned ({why}); correct its permissions") from None
+        raise InputError(
+            f"references {references} cannot be cleaned ({error.strerror or error}); correct curate.references, or "
+            "free space or permissions in its folder"
+        ) from None
+
+
+def _given(file: Path) -> Iterator[tuple[bytes, GivenReference]]:
+    return stream_lines(file, GivenReference, "references") if file.stat().st_size else iter(())
 
 
 def _records(text: str, delimiter: str) -> Iterator[tuple[str, list[str]]]:

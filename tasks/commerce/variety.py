@@ -1,12 +1,15 @@
 """Variety of answers: a model that gives one answer to every prompt is useless, whatever that answer earns."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from schemas.documents import Rollout
 from tasks.commerce.registry import TASKS
+
+_NO_WORDS: Final = re.compile(r"""[\s,;:.!?"'`{}\[\]()]+""")
 
 
 class Variety(NamedTuple):
@@ -36,10 +39,11 @@ def effective_number(texts: Sequence[str]) -> float:
     """Return how many equally frequent texts would be as uncertain: the exponential of Shannon's entropy.
 
     It is 1 where all are the same and their number where all differ (Hill, 1973, "Diversity and evenness", order 1).
-    Texts that differ in case or spacing alone are the same.
+    Texts that differ in case, spacing, punctuation, quotes or brackets alone are the same: one answer with and without
+    a stray comma is one answer.
 
     Args:
         texts: One text or more.
     """
-    counts = Counter(" ".join(text.casefold().split()) for text in texts)
+    counts = Counter(" ".join(_NO_WORDS.sub(" ", text.casefold()).split()) for text in texts)
     return math.exp(-sum(count / len(texts) * math.log(count / len(texts)) for count in counts.values()))

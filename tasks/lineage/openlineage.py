@@ -142,7 +142,7 @@ class Emitter:
                 # Each further one might wait as long.
                 self._is_lost = True
                 self._warn(
-                    f"warning: OpenLineage events cannot be delivered to {self._address} ({_reason(error)}), and this "
+                    f"OpenLineage events cannot be delivered to {self._address} ({_reason(error)}), and this "
                     f"process sends no more of them; see that it can be written, set {KEY_VARIABLE} if it asks for a "
                     "key, or unset lineage.openlineage"
                 )

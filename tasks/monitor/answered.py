@@ -1,8 +1,8 @@
 """Detection of answers that are none: nothing, a refusal, an echo, or one of these in the task's form.
 
 The rewards ask less (`tasks.commerce.text.text_form.refuses`), since a word more there changes what a model learns.
-Here a doubtful phrase does no harm: the champion's answers to the test split are read in the same way, and only more of
-them than there count.
+Here a doubtful phrase does little harm: the champion's answers to the test split are read in the same way, and only
+more of them than there count. But a season's pushes may have more of them, so the phrases are no shop's words.
 """
 
 import re

@@ -59,3 +59,7 @@ class ServedModel:
         if self.policy is None:
             return CHAMPION
         return ADAPTER_FOLDER if ADAPTER_FOLDER in self.adapters else task
+
+    def answers(self, task: TaskName) -> bool:
+        """Return whether it has weights for a task: with an adapter for each task, the tasks of its training alone."""
+        return self.policy is None or self.name_of(task) in self.adapters

@@ -66,7 +66,7 @@ def test_nothing_is_removed_before_all_logs_were_searched(config: Config, monkey
 def test_references_that_people_gave_leave_with_their_prompts(
     config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a faulty file, nothing after the logs is begun."""
+    """Of a faulty file, nothing is begun."""
     file = tmp_path / "references.jsonl"
     given = [
         {"prompt_id": prompt, "task": "sentiment", "reference": {"score": 2}, "rater": "bia"}
@@ -81,8 +81,9 @@ def test_references_that_people_gave_leave_with_their_prompts(
     monkeypatch.setattr(forgetting, "STEPS", {"logs": forgetting.STEPS["logs"]})
     with pytest.raises(InputError, match=r"references .*line 3"):
         forgetting.forget(config, ANA, remove_only=True)
+    assert not (config.state.root / "forgetting").exists()
     file.write_text("".join(json.dumps(each) + "\n" for each in given), encoding="utf-8")
-    assert forgetting.forget(config, ANA).document["log_lines"] == {"references": 1}
+    assert forgetting.forget(config, ANA, remove_only=True).document["log_lines"] == {"references": 1}
     assert [line.prompt_id for line in read_given(file)] == [HELD_OUT.prompt_id]
 
 

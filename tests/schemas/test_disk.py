@@ -1,4 +1,5 @@
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,10 @@ def test_what_replaces_a_file_has_its_permissions_and_is_behind_its_link(tmp_pat
     assert (file.read_bytes(), file.stat().st_mode & 0o777, link.is_symlink()) == (b"after", 0o640, True)
 
 
-def test_a_file_is_as_it_was_where_it_could_not_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("write", [replace_whole, lambda path, content: write_whole(path, content.decode())])
+def test_a_file_is_as_it_was_where_another_does_not_reach_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path, bytes], None]
+) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"before")
 
@@ -44,7 +48,7 @@ def test_a_file_is_as_it_was_where_it_could_not_be_replaced(tmp_path: Path, monk
 
     monkeypatch.setattr(os, "fsync", die)
     with pytest.raises(OSError, match="No space"):
-        replace_whole(file, b"after")
+        write(file, b"after")
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"before"]
 
 

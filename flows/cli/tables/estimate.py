@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from flows.runtime.console import print_table, show
+from flows.runtime.console import print_table, show, warn
 from schemas.config.config import Config
 from tasks.train.sizing.estimate import Estimate, PricedStage
 from tasks.train.sizing.fit import memory_limit
@@ -30,8 +30,8 @@ def print_answer(config: Config, estimate: Estimate, costs: Iterable[str]) -> No
         f"{estimate.learning_rate:.2g}"
     )
     if estimate.too_many_epochs:
-        show(
-            f"warning: {estimate.epochs:.2f} epochs: on small data the V4.2 report's model was at its best after 1 to "
+        warn(
+            f"{estimate.epochs:.2f} epochs: on small data the V4.2 report's model was at its best after 1 to "
             "1.5, and its entropy collapsed afterwards; lower train.max_steps or make more prompts"
         )
 

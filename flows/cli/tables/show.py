@@ -8,7 +8,7 @@ from itertools import groupby
 from statistics import fmean
 from typing import Any, Final
 
-from flows.runtime.console import print_table, show
+from flows.runtime.console import COLUMNS, columns, print_table, show
 from schemas.shown_text import as_shown
 from tasks.lineage.graph.completions import PromptHistory, ShownAnswer, ShownRollout
 
@@ -16,7 +16,7 @@ LISTED: Final = 3
 """Best and worst rollouts that are printed; of the worst alone, three times as many."""
 LONGEST_TEXT: Final = 1_200
 LONGEST_CELL: Final = 200
-LONGEST_LINE: Final = 96
+INDENT: Final = "  "
 
 
 def print_step(step: int, rollouts: Sequence[ShownRollout], *, worst: bool) -> None:
@@ -174,7 +174,7 @@ def _print_text(text: str) -> None:
     shown = as_shown(text)
     for line in shown[:LONGEST_TEXT].split("\n"):
         # A JSON object without blanks is one word.
-        for part in textwrap.wrap(line, LONGEST_LINE, break_on_hyphens=False) or [""]:
-            show(f"  {part}")
+        for part in textwrap.wrap(line, min(columns(), COLUMNS) - len(INDENT), break_on_hyphens=False) or [""]:
+            show(f"{INDENT}{part}")
     if len(shown) > LONGEST_TEXT:
         show(f"  … and {len(shown) - LONGEST_TEXT} more characters")

@@ -13,6 +13,8 @@ from tasks.lineage.graph.rows import PlacedRow, find_rows
 from tasks.lineage.graph.stores import StoreOrigin, find_origins
 from tasks.lineage.store.inventory import Inventory
 
+CHAMPION: Final = "champion"
+"""The alias that there is none of until the gate promotes a version."""
 FEWEST_DIGITS: Final = 8
 """Fewest characters of an abbreviated digest."""
 MOST_NAMED: Final = 5
@@ -91,6 +93,8 @@ def find_reference(
         return found
     if _NUMBER.fullmatch(wanted.rpartition("/")[2]):
         raise _unknown_version(wanted, versions)
+    if wanted == CHAMPION:
+        raise InputError(f"no version of {registered.model} is `{CHAMPION}` yet; {_known(versions)}")
     raise InputError(f"{wanted!r} names nothing in the artifact store {inventory.root}; give {WHAT_THERE_IS}")
 
 
@@ -108,8 +112,11 @@ def _version(wanted: str, versions: Sequence[ModelVersion], registered: Register
 
 
 def _unknown_version(wanted: str, versions: Sequence[ModelVersion]) -> InputError:
-    known = ", ".join(dict.fromkeys(each.name for each in versions)) or "none"
-    return InputError(f"no promotion in this state folder made version {wanted}; the versions known here: {known}")
+    return InputError(f"no promotion in this state folder made version {wanted}; {_known(versions)}")
+
+
+def _known(versions: Sequence[ModelVersion]) -> str:
+    return f"the versions known here: {', '.join(dict.fromkeys(each.name for each in versions)) or 'none'}"
 
 
 def _candidates(wanted: str, inventory: Inventory, deleted: Sequence[str]) -> list[ResolvedReference]:

@@ -99,7 +99,8 @@ class Removal:
             found = [run for run in dict.fromkeys((*run_ids, *named)) if run not in kept]
             # The one above comes last, since it finds the others.
             for parent in found:
-                for run_id in (*self._searched(f"tags.`{PARENT_TAG}` = '{parent}'"), parent):
+                below = self._searched(f"tags.`{PARENT_TAG}` = '{parent}'")
+                for run_id in (*(run for run in below if run not in kept), parent):
                     self._remove_run(run_id)
 
     def traces(self, theirs: Callable[[str], bool]) -> int:
@@ -108,10 +109,13 @@ class Removal:
         Args:
             theirs: Whether the JSON of a trace is.
         """
+        from mlflow.entities import ViewType
+
         with in_one_sentence(self._uri):
+            # One that was deleted is only marked so.
             return sum(
                 self._remove_traces(experiment.experiment_id, theirs, None)
-                for experiment in self._client.search_experiments()
+                for experiment in self._client.search_experiments(ViewType.ALL)
             )
 
     def give_up_space(self) -> None:

@@ -105,14 +105,15 @@ def _found(line: bytes, traces: Traces, requests: dict[str, FoundBy]) -> FoundBy
     """Return what finds a line, and remember the request that it was: the feedback on it is theirs too."""
     try:
         document: Any = json.loads(line)
-    except ValueError:
-        # A line that was cut off, or is none of ours, may hold their words all the same.
+        texts = tuple(texts_of(document))
+    except (ValueError, RecursionError):
+        # A line that was cut off, is nested without end, or is none of ours, may hold their words all the same.
         document = None
     if not isinstance(document, dict):
         # An escaped line break before an id would be a letter before it.
         return traces.found([_ESCAPED_SPACE.sub(" ", line.decode(errors="replace"))], None)
     request, prompt = document.get("request_id"), document.get("prompt")
-    found = traces.found(texts_of(document), prompt if isinstance(prompt, str) else None)
+    found = traces.found(texts, prompt if isinstance(prompt, str) else None)
     if found == "doubtful" and "prompt_id" in document:
         # Whose it is, is known.
         found = None

@@ -26,7 +26,8 @@ MOST_PARTS: Final = 5
 """Most parts, between spaces, of a number that people write."""
 _PLACEHOLDER: Final = re.compile(r"\[\w+\]")
 _TOKEN: Final = re.compile(r"[\w.+@/'-]+")
-_NUMBER: Final = re.compile(r"[+(]*\d[\d ().+/-]+\d")
+# Begins where no other sign is before it: in a long row of signs, each would be read to the row's end.
+_NUMBER: Final = re.compile(r"(?<![+(])[+(]*\d[\d ().+/-]+\d")
 
 FoundBy = Literal["id", "text", "doubtful"]
 """What finds a line: an id, the text alone, or a text that may be somebody else's."""

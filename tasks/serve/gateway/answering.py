@@ -12,7 +12,7 @@ from typing import Final
 
 from schemas.config.serve import ServeConfig
 from schemas.tables.prompts import PromptRow, content_id
-from schemas.tasks import TaskName
+from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.usable import CheckedAnswer
 from tasks.policy.generate import as_messages
@@ -124,6 +124,12 @@ class AnswerService:
         )
         self._form_due = 0.0
         self._says_unlogged = False
+
+    @property
+    def tasks(self) -> list[TaskName]:
+        """Tasks that are answered: those that the version learned, and refused ones that a larger model takes."""
+        refused, learned = self._config.refuse, self.deployment.model.answers
+        return [task for task in TASK_NAMES if (self._larger is not None if task in refused else learned(task))]
 
     @property
     def requests_inside(self) -> int:

@@ -179,11 +179,11 @@ def _openai(answering: AnswerService, config: ServeConfig, model_name: str) -> A
     @router.get("/models", summary="The names that are answered to")
     async def models() -> dict[str, Any]:
         # A bare NAME needs a task's own system prompt beside it, which a client that picks from this list has not.
+        answered = answering.tasks
+        served = [name for name, task in tasks_by_name(names).items() if task in answered]
         return {
             "object": "list",
-            "data": [
-                {"id": each, "object": "model", "created": 0, "owned_by": model_name} for each in tasks_by_name(names)
-            ],
+            "data": [{"id": each, "object": "model", "created": 0, "owned_by": model_name} for each in served],
         }
 
     @router.post("/chat/completions", response_model=None, summary="One question, answered whole or as a stream")

@@ -112,7 +112,11 @@ def test_the_help_imports_no_command() -> None:
         ),
         (("audit", "label", "s.csv", "--rater", "a", "--task", "x"), "there is no task 'x'; use one of: extraction"),
         (("export", "--format", "ggu", "--out", "x"), "there is no format 'ggu', did you mean 'gguf'?; use one of: "),
-        (("ui", "--prefect-port", "0"), "Invalid value for '--prefect-port': it must be greater than or equal to 1"),
+        (
+            ("ui", "--prefect-port", "0"),
+            "Invalid value for '--prefect-port': it must be greater than or equal to 1 (it is '0')\n",
+        ),
+        (("serve", "--port", "abc"), "Invalid value for '--port': it must be a valid integer (it is 'abc')\n"),
     ],
 )
 def test_a_value_that_an_option_does_not_take_is_one_sentence_of_ours(

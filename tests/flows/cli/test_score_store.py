@@ -9,7 +9,7 @@ import pytest
 from flows.cli.score_store import store_of
 from tasks.lineage.store.artifacts import ArtifactStore
 from tests.flows.command import in_this_process
-from tests.tasks.lineage.small_world import TRAINED, World, commit, fill_prompts, make_world
+from tests.tasks.lineage.small_world import TRAINED, World, commit, documents, fill_prompts, make_world
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +31,19 @@ def rollouts_of(prompt_id: str, file: Path) -> Path:
 def test_an_artifacts_rollouts_lead_to_the_store_of_its_prompts(world: World, tmp_path: Path) -> None:
     file = content(world, "answer-tuned") / "rollouts.jsonl"
     assert store_of(file, tmp_path / "no artifacts") == content(world, "synthesize") / "store"
+
+
+def test_answers_of_a_model_that_learned_from_another_store_are_about_their_own_prompts(tmp_path: Path) -> None:
+    """A champion answers the prompts of a later store than the one that it learned from."""
+    learned_from, asked = (
+        commit(tmp_path, "prompts", fill, "synthesize", {}) for fill in (fill_prompts, fill_other_prompts)
+    )
+    policy = commit(tmp_path, "policy", documents({"a.json": 1}), "train", {"prompts": learned_from.sha256})
+    dataset = commit(tmp_path, "dataset", documents({"b.json": 1}), "curate", {"prompts": asked.sha256})
+    made_from = {"dataset": dataset.sha256, "policy": policy.sha256}
+    answers = commit(tmp_path, "answers", documents({"rollouts.jsonl": {}}), "evaluate", made_from)
+    store = ArtifactStore(tmp_path)
+    assert store_of(store.path(answers.sha256) / "rollouts.jsonl", tmp_path) == store.path(asked.sha256) / "store"
 
 
 def test_a_copy_leads_there_by_its_questions(world: World, tmp_path: Path) -> None:
@@ -96,7 +109,7 @@ def test_a_record_that_leads_nowhere_is_told_and_the_questions_lead_on(
     root = tmp_path / "artifacts"
     shutil.copytree(world.root, root)
     answers = world.made["answer-tuned"]
-    (root / "policy" / world.made["train"].sha256 / "record.json").unlink()
+    (root / "dataset" / world.made["curate"].sha256 / "record.json").unlink()
     file = root / "answers" / answers.sha256 / "content" / "rollouts.jsonl"
     file.chmod(0o600)
     rollouts_of(TRAINED.prompt_id, file)

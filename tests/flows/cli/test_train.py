@@ -198,7 +198,8 @@ def test_a_dry_run_of_dpo_tells_the_pairs_and_that_nobody_measured_its_time() ->
     estimate = estimate_of(ended)
     assert (estimate["pairs"], estimate["seconds"], estimate["cost_usd"]) == (64, None, None)
     assert not estimate["too_many_epochs"]
-    assert "no training with DPO was measured" in ended.words
+    assert "costs: unknown, for no training with DPO was measured" in ended.words
+    assert "fetched" not in ended.words
     assert "all before its first step" in ended.words
 
 
@@ -207,6 +208,7 @@ def test_a_model_of_unknown_size_is_reported_as_unknown() -> None:
     estimate = estimate_of(ended)
     assert (estimate["seconds"], estimate["cost_usd"], estimate["memory"]) == (None, None, None)
     assert "nothing here says how large nobody/has-fetched-this is" in ended.words
+    assert "costs: unknown, for nothing here says how large the model is until it was fetched once" in ended.words
 
 
 def add_dataset(root: Path, asked: dict[str, int], train: dict[str, int], held_out_share: float) -> str:

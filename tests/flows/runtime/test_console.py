@@ -155,6 +155,30 @@ def test_a_sentence_is_wrapped_between_words_and_no_path_is_broken(
     assert " ".join(" ".join(sentence).split()) == " ".join(["one word after another"] * 10)
 
 
+def test_a_word_that_is_longer_than_a_line_keeps_its_indent(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the first column a model's text could pass for a line of ours."""
+    monkeypatch.setenv("COLUMNS", "40")
+    console.show(f"  {'x' * 60}")
+    assert capsys.readouterr().err == f"  {'x' * 60}\n"
+
+
+def test_a_text_between_colons_is_no_emoji(capsys: pytest.CaptureFixture[str]) -> None:
+    console.show("read-only mount /data:x:ro")
+    console.print_table("Title", ("name",), [("a:ok:b",)])
+    said = capsys.readouterr().err
+    assert "/data:x:ro" in said
+    assert "a:ok:b" in said
+
+
+def test_a_command_is_not_broken(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copied over two lines, its first half ran."""
+    monkeypatch.setenv("COLUMNS", "40")
+    console.show("there is no champion yet; run `tucano promote 3 --force REASON`, or ask another")
+    assert "run\n`tucano promote 3 --force REASON`, or\n" in capsys.readouterr().err
+
+
 def test_a_table_keeps_within_the_columns_that_are_given(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,3 +102,17 @@ def test_where_one_log_cannot_be_read_nothing_leaves_another(config: Config) -> 
     assert "meu" in (root / "logs" / "a.jsonl").read_text(encoding="utf-8")
     with pytest.raises(InputError, match=r"feedback/a\.jsonl cannot be read.*nothing was removed yet"):
         require_logs(config)
+
+
+@pytest.mark.parametrize("name", ["scores/grounded-1/sheet.csv", "references.jsonl", "absent.jsonl"])
+def test_where_a_sheet_or_the_references_cannot_be_read_nothing_leaves_a_log(config: Config, name: str) -> None:
+    file = config.state.root / name
+    if not name.startswith("absent"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("no line\nof it\n", encoding="utf-8")
+    if file.suffix == ".jsonl":
+        config = load_config("local", [f"state.root={config.state.root}", f"curate.references={file}"])
+    with pytest.raises(InputError, match=rf"(sheet|references) .*{file.name}.*nothing was removed yet"):
+        require_logs(config)
+    assert clean(config).lines == {}
+    assert "meu" in (config.state.root / "logs" / "a.jsonl").read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import InputError
-from tasks.audit.forget import remove_prompts
+from tasks.audit.forget import remove_given, remove_prompts
 from tasks.audit.sheet import COLUMNS
 
 THEIRS, OTHERS = "a" * 64, "b" * 64
@@ -64,3 +64,13 @@ def test_a_faulty_sheet_is_refused_and_a_kill_leaves_it_whole(tmp_path: Path, mo
         remove_prompts(sheet, {THEIRS})
     assert THEIRS in sheet.read_text(encoding="utf-8")
     assert not list(tmp_path.glob("*.draft"))
+
+
+def test_references_without_theirs_are_only_read(tmp_path: Path) -> None:
+    """Nobody may be able to write where they are."""
+    file = tmp_path / "references.jsonl"
+    file.write_text(f'{{"prompt_id":"{OTHERS}","task":"sentiment","reference":{{"score":2}},"rater":"bia"}}\n', "utf-8")
+    assert remove_given(file, {THEIRS}) == 0
+    assert list(tmp_path.iterdir()) == [file]
+    with pytest.raises(InputError, match="correct curate"):
+        remove_given(tmp_path / "absent.jsonl", {THEIRS})

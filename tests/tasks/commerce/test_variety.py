@@ -46,5 +46,16 @@ def test_a_constant_has_no_variety_and_the_references_have_all_of_it() -> None:
     assert collapsed.answers == pytest.approx(math.exp(-sum(share * math.log(share) for share in shares)))
 
 
+def test_broken_forms_of_one_answer_are_no_variety() -> None:
+    """Once a policy of two answers, each with and without a stray comma, was as varied as references of three."""
+    scores = [1] * 18 + [5] * 18 + [4] * 4
+    stars = [1] * 20 + [5] * 20
+    valid = [f'{{"polarity":"{"positive" if each > 3 else "negative"}","score":{each}}}' for each in stars]
+    broken = [text.replace("}", [",}", "}", " }", "]"][number % 4]) for number, text in enumerate(valid)]
+    assert variety_of(rollouts(broken, scores)) == variety_of(rollouts(valid, scores))
+    assert effective_number(["price > 5", "price < 5"]) == pytest.approx(2)
+    assert effective_number(["R$ 12,50", "R$ 1.250"]) == pytest.approx(2)
+
+
 def test_without_references_nothing_is_known() -> None:
     assert variety_of([Rollout(prompt_id="a", task="push", prompt="?", completion="Oi")]) is None

@@ -35,6 +35,27 @@ def test_a_text_that_says_something_is_an_answer_however_short(text: str) -> Non
     assert is_answer("push", PROMPT, text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Impossível resistir: tênis com 30% de desconto só hoje!",
+        "Não dá para perder: frete grátis até meia-noite.",
+        "Compre sem receio: troca grátis em 30 dias.",
+        "Sem desculpa para não treinar: halteres com 20% de desconto",
+        "Inteligência artificial na sua casa: assistente virtual com 15% de desconto",
+        "Confira mais detalhes e mais informações no app",
+        "Oferta impossível de recusar: vaso com 20% de desconto",
+        "Não há como errar no presente: vaso com 20% de desconto",
+        "As vendas caíram 12%; houve um erro de entrega em 4% dos pedidos.",
+        "Não há dados de frete para 3% dos pedidos, mas a receita subiu 8%.",
+        "O cliente escreveu «não recebi o produto, não vou comprar mais» e deu nota 1.",
+    ],
+)
+def test_what_shops_and_shoppers_say_is_an_answer(text: str) -> None:
+    assert is_answer("push", PROMPT, text)
+    assert is_answer("churn", "", json.dumps({"churn": True, "reasoning": text}))
+
+
 def test_a_repeated_prompt_is_none_and_a_part_of_it_that_a_push_quotes_is_one() -> None:
     assert not is_answer("push", PROMPT, PROMPT)
     assert not is_answer("push", PROMPT, PROMPT.partition("\n")[2].upper())

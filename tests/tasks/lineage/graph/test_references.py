@@ -95,6 +95,11 @@ def test_a_version_that_nothing_here_registered_is_reported_with_those_that_are(
         world.walker(aliases={"champion": "7"}).find(reference)
 
 
+def test_a_champion_that_there_is_not_yet_is_reported_with_the_versions(world: World) -> None:
+    with pytest.raises(InputError, match=f"no version of {MODEL} is `champion` yet; the versions known .*: {MODEL}/1"):
+        world.walker().find("champion")
+
+
 def test_a_beginning_of_several_digests_is_reported_with_them(tmp_path: Path) -> None:
     world = make_world(tmp_path / "artifacts")
     sha256 = world.made["base"].sha256

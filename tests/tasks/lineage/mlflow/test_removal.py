@@ -15,7 +15,7 @@ from schemas.errors import InputError
 from tasks.lineage.mlflow.client import open_client
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
-from tasks.lineage.mlflow.removal import Removal
+from tasks.lineage.mlflow.removal import PARENT_TAG, Removal
 from tasks.lineage.mlflow.traces import TracedAnswer, record_traces
 
 pytestmark = pytest.mark.integration
@@ -160,6 +160,25 @@ def test_what_was_only_marked_as_deleted_before_is_deleted(copy: Copy) -> None:
     store.client.delete_logged_model(model.model_id)
     store.remove()
     store.require_gone()
+
+
+def test_a_run_that_stays_also_stays_below_one_that_goes(copy: Copy) -> None:
+    store = copy("store")
+    pipeline = store.client.get_run(store.of_other).data.tags[PARENT_TAG]
+    Removal(store.uri, store.files, EXPERIMENT).runs([pipeline], (), [store.of_other])
+    experiment = store.client.get_experiment_by_name(EXPERIMENT).experiment_id
+    left = {run.info.run_id for run in store.client.search_runs([experiment])}
+    assert pipeline not in left
+    assert store.of_other in left
+
+
+def test_traces_of_an_experiment_that_was_marked_as_deleted_go_too(copy: Copy) -> None:
+    store = copy("store")
+    store.client.delete_experiment(store.client.get_experiment_by_name(EXPERIMENT).experiment_id)
+    removal = Removal(store.uri, store.files, EXPERIMENT)
+    assert removal.traces(lambda text: SAID in text) == 3
+    removal.give_up_space()
+    assert SAID.encode() not in store.database.read_bytes()
 
 
 class KilledError(BaseException):

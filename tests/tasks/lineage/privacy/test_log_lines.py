@@ -54,6 +54,13 @@ def test_lines_are_found_by_prompt_by_words_by_id_and_where_they_were_cut_off(lo
     assert sorted(path.name for path in logs.iterdir()) == ["2026-11-27.jsonl", "feedback"]
 
 
+@pytest.mark.parametrize("depth", [900, 100_000])
+def test_a_line_that_is_nested_without_end_is_searched_as_it_is(tmp_path: Path, depth: int) -> None:
+    nested = f'{{"prompt": "{WORDS}", "more": {"[" * depth}{"]" * depth}}}'
+    (tmp_path / "a.jsonl").write_text(f"{nested}\n{nested.replace(WORDS, 'outra')}\n", encoding="utf-8")
+    assert remove_lines(tmp_path, TRACES).by == {"text": 1}
+
+
 def test_an_id_after_a_line_break_is_found_in_a_line_that_was_cut_off(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"prompt": "pedido\\n10012002 foi\n', encoding="utf-8")
     assert remove_lines(tmp_path, Traces(frozenset(), (), ("10012002",))).count == 1

@@ -111,6 +111,14 @@ def test_an_id_with_a_pseudonym_is_found_as_people_write_it(tmp_path: Path, give
     assert not theirs.are_in_json(json.dumps({"answer": f"1{said.replace('529', '528')}"}))
 
 
+@pytest.mark.parametrize("sign", ["(", "+", "1("])
+def test_an_answer_of_signs_without_end_is_read_once(sign: str) -> None:
+    """Read from each sign to the end of the row, it would take hours."""
+    theirs = Traces(frozenset(), (), (pseudonym(KEY, CPF),), forms=Forms(FORMS.scrub, partial(pseudonym, KEY)))
+    assert theirs.found([sign * 1_000_000], None) is None
+    assert theirs.found([f"{sign * 1_000_000} {CPF}"], None) == "id"
+
+
 def test_another_id_of_theirs_is_found_by_its_pseudonym_alone(tmp_path: Path) -> None:
     order = Person(frozenset(), frozenset({pseudonym(KEY, "ana@loja.com.br")}), frozenset(), frozenset())
     theirs = traces_of(read_inventory(tmp_path), order, "n" * 32, Forms(FORMS.scrub, partial(pseudonym, KEY)))

@@ -3,6 +3,7 @@
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -142,6 +143,21 @@ def test_a_stream_whose_engine_ends_says_so_and_nothing_is_logged_as_whole(tmp_p
         assert '"code": "engine_ended"' in text
         assert "[DONE]" not in text
         assert gateway.logged() == []
+
+
+def test_no_model_is_listed_for_a_task_that_is_not_answered(tmp_path: Path) -> None:
+    def listed(gateway: Gateway) -> list[str]:
+        return [model["id"] for model in gateway.http.get("/v1/models").json()["data"]]
+
+    with running(tmp_path / "logs", says_right, refuse=["sql_qa", "push"]) as gateway:
+        assert {"shop/sentiment", "champion/churn"} <= set(listed(gateway))
+        assert not [name for name in listed(gateway) if name.endswith(("/sql_qa", "/push"))]
+        # An adapter for each task, of a training of two tasks.
+        for task in ("push", "sentiment"):
+            (tmp_path / "policy" / "adapters" / task).mkdir(parents=True)
+        deployed = gateway.answering.deployment
+        deployed.model = replace(deployed.model, policy=tmp_path / "policy")
+        assert listed(gateway) == ["shop/sentiment", "champion/sentiment"]
 
 
 def test_a_refused_task_is_answered_422_with_the_reason(tmp_path: Path) -> None:
