@@ -6,36 +6,22 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.artifact import ArtifactRecord
 from schemas.errors import GateRefused, InputError, Interrupted
 from schemas.source import REPOSITORY
 from tasks.lineage.mlflow.client import USER_VARIABLE, open_client
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.run_tags import WHAT, origin_tags
+from tests.tasks.lineage.mlflow.records import artifact
 
 pytestmark = pytest.mark.integration
 
 EXPERIMENT = "tucano2-commerce"
-
-
-def artifact(kind: ArtifactKind, letter: str) -> ArtifactRecord:
-    return ArtifactRecord(
-        kind=kind,
-        sha256=letter * 64,
-        files={"a.txt": "f" * 64},
-        stage="stage",
-        code_version="c",
-        config_digest="d",
-        inputs={},
-        created_at=datetime(2026, 1, 2, tzinfo=UTC),
-        machine="laptop",
-    )
 
 
 DATASET, BASE, POLICY, EVALUATION = (

@@ -1,37 +1,23 @@
 """The registered model: what a version is, and who may serve when something is moved, taken back or killed between."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import LONGEST_REASON, Registry, checked_reason
 from tasks.lineage.mlflow.registry_reader import LocalRegistry
+from tests.tasks.lineage.mlflow.records import artifact
 
 pytestmark = pytest.mark.integration
 
 CHAMPION, PREVIOUS = "champion", "previous"
 PROMOTION = "9" * 64
 Register = Callable[..., str]
-
-
-def artifact(kind: ArtifactKind, letter: str) -> ArtifactRecord:
-    return ArtifactRecord(
-        kind=kind,
-        sha256=letter * 64,
-        files={"a.txt": "f" * 64},
-        stage="stage",
-        code_version="c",
-        config_digest="d",
-        inputs={},
-        created_at=datetime(2026, 1, 2, tzinfo=UTC),
-        machine="laptop",
-    )
 
 
 POLICY, EVALUATION = artifact("policy", "3"), artifact("evaluation", "4")

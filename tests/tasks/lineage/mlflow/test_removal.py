@@ -4,19 +4,19 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
 from tasks.lineage.mlflow.client import open_client
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.mlflow.removal import PARENT_TAG, Removal
 from tasks.lineage.mlflow.traces import TracedAnswer, record_traces
+from tests.tasks.lineage.mlflow.records import artifact
 
 pytestmark = pytest.mark.integration
 
@@ -26,20 +26,6 @@ SAID = "o vendedor sumiu com o meu dinheiro"
 SETTING = "o valor de um parâmetro"
 INTERNAL_ERROR = 1
 """MLflow's number of it."""
-
-
-def artifact(kind: ArtifactKind, letter: str) -> ArtifactRecord:
-    return ArtifactRecord(
-        kind=kind,
-        sha256=letter * 64,
-        files={"a.txt": "f" * 64},
-        stage="stage",
-        code_version="c",
-        config_digest="d",
-        inputs={},
-        created_at=datetime(2026, 1, 2, tzinfo=UTC),
-        machine="laptop",
-    )
 
 
 POLICY, OTHER, EVALUATION = artifact("policy", "3"), artifact("policy", "5"), artifact("evaluation", "4")
