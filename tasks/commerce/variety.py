@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 from schemas.documents import Rollout
 from tasks.commerce.registry import TASKS
 
-_NO_WORDS: Final = re.compile(r"""[\s,;:.!?"'`{}\[\]()]+""")
+FORM: Final = re.compile(r"""[\s,;:.!?"'`{}\[\]()]+""")
+"""Characters that make no other answer, as case does not."""
 
 
 class Variety(NamedTuple):
@@ -45,5 +46,5 @@ def effective_number(texts: Sequence[str]) -> float:
     Args:
         texts: One text or more.
     """
-    counts = Counter(" ".join(_NO_WORDS.sub(" ", text.casefold()).split()) for text in texts)
+    counts = Counter(" ".join(FORM.sub(" ", text.casefold()).split()) for text in texts)
     return math.exp(-sum(count / len(texts) * math.log(count / len(texts)) for count in counts.values()))

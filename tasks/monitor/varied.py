@@ -16,6 +16,7 @@ from typing import Final
 import polars as pl
 
 from schemas.tasks import TASK_NAMES
+from tasks.commerce.variety import FORM
 from tasks.monitor.drift import Compared
 from tasks.monitor.reward_counts import count_rewards
 from tasks.monitor.scoring import baselines_of
@@ -53,7 +54,7 @@ def _pairs(answers: pl.DataFrame, within: Sequence[str]) -> pl.DataFrame:
     """
     import polars_hash  # noqa: F401 - gives expressions their `nchash`
 
-    said = pl.col("completion").str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars()
+    said = pl.col("completion").str.to_lowercase().str.replace_all(FORM.pattern, " ").str.strip_chars()
     order: pl.Expr = pl.col("prompt").nchash.xxh3_64(seed=_SEED)  # type: ignore[attr-defined]
     one_each = answers.unique([*within, "prompt"], keep="first", maintain_order=True)
     numbered = one_each.sort([*within, order]).with_columns(

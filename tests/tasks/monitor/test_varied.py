@@ -46,8 +46,9 @@ def test_one_answer_to_every_prompt_is_an_alarm() -> None:
     assert "the same far more often" in series.loss_in_words
 
 
-def test_answers_that_differ_in_case_and_spaces_alone_are_the_same() -> None:
-    compared = compared_variety(answers(1, 40, lambda number: "A b" if number % 2 else " a  B "), TESTED)
+def test_answers_that_differ_in_form_alone_are_the_same() -> None:
+    forms = ('{"A": "b"}', ' {"a":"B",}', "a b")
+    compared = compared_variety(answers(1, 40, lambda number: forms[number % 3]), TESTED)
     assert compared is not None
     assert compared.counts.total.sum() == 0
 
