@@ -32,8 +32,9 @@ from tasks.curate.forget import without_person as dataset_without
 from tasks.curate.scrub import scrub
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.privacy.forget import AskedKind, Reached, reached
-from tasks.lineage.privacy.forgetting import Forgetting, Retraced, planned, to_remove
+from tasks.lineage.privacy.forgetting import Forgetting, Retraced
 from tasks.lineage.privacy.log_lines import holds_them
+from tasks.lineage.privacy.removal_plan import planned, to_remove
 from tasks.lineage.privacy.traces import Forms, Traces, traces_of
 from tasks.lineage.store.inventory import Inventory, read_inventory, short
 from tasks.synthesize.forget import without_person as prompts_without

@@ -15,7 +15,8 @@ from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.given_references import read_given
 from tasks.lineage.privacy.forget import Reached, reached
-from tasks.lineage.privacy.forgetting import Forgetting, planned
+from tasks.lineage.privacy.forgetting import Forgetting
+from tasks.lineage.privacy.removal_plan import planned
 from tasks.lineage.privacy.traces import Traces
 from tasks.lineage.store.inventory import read_inventory
 from tests.tasks.lineage.small_world import ANA, HELD_OUT, TRAINED, make_world

@@ -9,7 +9,8 @@ from filelock import FileLock
 from flows.runtime.session import LOCK_FILE
 from schemas.config.profiles import load_config
 from tasks.lineage.privacy.forget import reached
-from tasks.lineage.privacy.forgetting import Journal, planned
+from tasks.lineage.privacy.forgetting import Journal
+from tasks.lineage.privacy.removal_plan import planned
 from tasks.lineage.privacy.report import FORMAT, write_report
 from tasks.lineage.privacy.signature import Signer
 from tests.flows.command import Ended, in_this_process

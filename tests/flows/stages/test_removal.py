@@ -13,7 +13,8 @@ from tasks.lineage.mlflow.client import open_client
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.privacy.forget import reached
-from tasks.lineage.privacy.forgetting import Forgetting, planned
+from tasks.lineage.privacy.forgetting import Forgetting
+from tasks.lineage.privacy.removal_plan import planned
 from tasks.lineage.store.inventory import read_inventory
 from tests.tasks.lineage.small_world import ANA, MODEL, World, make_world
 

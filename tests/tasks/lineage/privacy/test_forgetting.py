@@ -6,7 +6,8 @@ import pytest
 
 from schemas.errors import InputError
 from tasks.lineage.privacy.forget import reached
-from tasks.lineage.privacy.forgetting import Forgetting, Journal, planned, to_remove
+from tasks.lineage.privacy.forgetting import Forgetting, Journal
+from tasks.lineage.privacy.removal_plan import planned, to_remove
 from tests.tasks.lineage.small_world import ANA, BIA, World, make_world
 
 
