@@ -16,6 +16,7 @@ import hashlib
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
@@ -55,6 +56,8 @@ _STRING_OR_COMMENT: Final = re.compile(
 # Two threads that parse at once can end with a SystemError: CPython 3.11 counts the depth of both in one place
 # (python/cpython#106905).
 _ONE_AT_A_TIME = threading.Lock()
+ATTEMPTS: Final = 5
+"""Attempts at a text, since threads of libraries, such as Prefect's, parse too and know of no lock."""
 
 
 def source_digest(*entry_modules: str) -> str:
@@ -130,7 +133,7 @@ def _module(repository: Path, name: str) -> _Module:
         raise ValueError(f"module {name} is not below {repository}; correct who names or imports it")
     try:
         text = file.read_text(encoding="utf-8")
-        tree = ast.parse(text)
+        tree = _parsed(text)
         statements = list(_statements(tree))
         code = _code(text, [statement for statement, _ in statements])
     except (SyntaxError, UnicodeDecodeError) as error:
@@ -141,6 +144,13 @@ def _module(repository: Path, name: str) -> _Module:
     for pattern in _declared(tree, name, _FOUND):
         imports |= dict.fromkeys(_modules_like(repository, name, pattern))
     return _Module(hashlib.sha256(code).hexdigest(), tuple(imports), _declared(tree, name, _DATA_FILES))
+
+
+def _parsed(text: str) -> ast.Module:
+    for _ in range(ATTEMPTS - 1):
+        with suppress(SystemError):
+            return ast.parse(text)
+    return ast.parse(text)
 
 
 @cache

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from schemas import source
-from schemas.source import NOT_IN_KEY, PACKAGES, REPOSITORY, source_digest, source_files
+from schemas.source import ATTEMPTS, NOT_IN_KEY, PACKAGES, REPOSITORY, source_digest, source_files
 
 Position = tuple[int, int]
 
@@ -159,6 +159,28 @@ def test_two_threads_never_parse_at_once(repository: Path, monkeypatch: pytest.M
         list(threads.map(source_files, ["tasks.curate.stage", "tasks.curate.split"]))
     assert met
     assert not any(met)
+
+
+@pytest.mark.parametrize("others", [1, ATTEMPTS])
+def test_a_thread_of_a_library_that_parses_meanwhile_ends_no_stage(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, others: int
+) -> None:
+    """Once it ended a promotion. What is none of CPython's confusion of threads comes back each time, and is raised."""
+    parse, left = ast.parse, others
+
+    def confused(*arguments: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            raise SystemError("AST constructor recursion depth mismatch (before=108, after=69)")
+        return parse(*arguments)
+
+    monkeypatch.setattr(ast, "parse", confused)
+    if others < ATTEMPTS:
+        assert source_files("tasks.curate.stage")
+    else:
+        with pytest.raises(SystemError):
+            source_files("tasks.curate.stage")
 
 
 @pytest.mark.parametrize(
