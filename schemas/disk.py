@@ -27,21 +27,9 @@ def replace_whole(path: Path, content: bytes) -> None:
         OSError: It cannot be written.
     """
     path = path.resolve()
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
-    try:
-        # Nobody reads the draft who may not read the file.
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode or 0o666), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if mode is not None:
-            draft.chmod(mode)
-        draft.replace(path)
-        synchronize(path.parent)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+    _put(content, path.with_name(f".{path.name}.{os.getpid()}.draft"), path, mode)
+    synchronize(path.parent)
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -52,11 +40,20 @@ def write_whole(path: Path, text: str) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    draft = path.with_suffix(".draft")
+    _put(text.encode(), path.with_suffix(".draft"), path)
+
+
+def _put(content: bytes, draft: Path, path: Path, mode: int | None = None) -> None:
+    """Write a draft and rename it, with these permissions if any; a failure leaves none."""
     try:
-        draft.write_text(text, encoding="utf-8")
-        synchronize(draft)
+        # Nobody reads the draft who may not read the file.
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode or 0o666), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            draft.chmod(mode)
         draft.replace(path)
-    except OSError:
+    except BaseException:
         draft.unlink(missing_ok=True)
         raise
