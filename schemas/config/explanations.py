@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, get_args
 
 from schemas.config.section import Section
-from schemas.did_you_mean import did_you_mean
+from schemas.did_you_mean import did_you_mean, question_after
 
 _ENDPOINTS: Final = frozenset({"paraphrase", "rivals", "judge"})
 """Sections that may have a key of an endpoint in the wrong place."""
@@ -59,7 +59,7 @@ def _meant_key(section: type[Section], location: Sequence[str | int]) -> str:
     if question:
         return question
     elsewhere = [name for name in _dotted_keys(section) if name.rpartition(".")[2] == wrong]
-    return did_you_mean(elsewhere[0], elsewhere[:1]) if elsewhere else ""
+    return question_after(elsewhere[0]) if elsewhere else ""
 
 
 def _section_at(section: type[Section], way: Sequence[str]) -> type[Section] | None:
