@@ -1,7 +1,7 @@
 """Profile for a shop's files: how many prompts they give, and splits that fit."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -69,9 +69,9 @@ def plan(recognized: Recognized, local: Config) -> ShopPlan:
             the others in equal parts.
     """
     counts = local.synthesize.counts
-    trained = sum(_of_task(task, recognized, counts.get(task, 0)).count > 0 for task in TASK_NAMES)
-    times = len(TASK_NAMES) / max(trained, 1)
-    tasks = tuple(_of_task(task, recognized, int(times * counts.get(task, 0))) for task in TASK_NAMES)
+    by_themselves = [_of_task(task, recognized, counts.get(task, 0)) for task in TASK_NAMES]
+    times = len(TASK_NAMES) / max(sum(each.count > 0 for each in by_themselves), 1)
+    tasks = tuple(_at_most(each, int(times * counts.get(each.task, 0))) for each in by_themselves)
     fewest = min((each.count for each in tasks if each.count), default=FEWEST)
     return ShopPlan(
         tasks,
@@ -153,6 +153,11 @@ def _of_task(task: TaskName, recognized: Recognized, most: int) -> TaskPlan:
         known = _texts(hazards, "customer_unique_id")
         return TaskPlan(task, known, min(known, most), None)
     return TaskPlan(task, None, 0 if missing else most, missing)
+
+
+def _at_most(each: TaskPlan, most: int) -> TaskPlan:
+    """Return a plan with as many prompts as its rows are, at most this many; none where it cannot be trained."""
+    return replace(each, count=most if each.rows is None else min(each.rows, most)) if each.count else each
 
 
 def _knows_an_answer(section: MapSection) -> bool:
