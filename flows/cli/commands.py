@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
@@ -182,8 +183,9 @@ def polish(command: Any, path: str) -> Any:
     return command
 
 
+@cache
 def _quiet() -> Any:
-    """Return the option `--quiet`, which a command takes after its name as `tucano` takes it before."""
+    """Return the option `--quiet`, which each command takes after its name as `tucano` takes it before."""
     only = typer.Typer(add_completion=False)
 
     @only.command()
