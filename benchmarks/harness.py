@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks.result import RESULTS, Result, this_machine
+from benchmarks.result import RESULTS, Result, this_commit, this_machine
 from schemas.errors import InputError
 
 WIDTH: Final = 100
@@ -126,6 +126,7 @@ def run_benchmark(
         result = Result(
             command=f"make bench NAME={name}",
             machine=this_machine(),
+            commit=this_commit(),
             missed=len(report.misses),
             printed=report.lines(),
         )

@@ -61,9 +61,7 @@ def _block(name: str, result: Result | None) -> str:
 
 
 def _lead(result: Result) -> str:
-    ran = f"`{result.command}` on {result.machine}"
-    if result.state is not None:
-        ran += f", printed before results were kept; on these pages since {result.state}"
+    ran = f"`{result.command}` at {result.commit} on {result.machine}"
     if result.missed is None:
         return ran
     missed = {0: "every limit met", 1: "1 limit missed"}.get(result.missed, f"{result.missed} limits missed")

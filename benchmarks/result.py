@@ -2,6 +2,8 @@
 
 import os
 import platform
+import subprocess
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -22,8 +24,8 @@ class Result(BaseModel):
     """Processors, memory, system and Python; no name of the machine."""
     missed: int | None
     """Number of missed limits; None where an earlier run's tables were kept alone."""
-    state: str | None = None
-    """State of the repository whose pages hold these figures first, for runs that are older than kept results."""
+    commit: str
+    """Commit of the code that ran and its day, such as `7dde83d of 2026-11-28`; behind `+` some files were changed."""
     printed: list[str]
     """Lines on stdout, without trailing spaces; none where an earlier run was kept in words alone."""
     reading: str = ""
@@ -40,6 +42,14 @@ def read_result(name: str, folder: Path = RESULTS) -> Result | None:
     """Return the kept result of a benchmark; None where none was kept."""
     file = folder / f"{name}.json"
     return Result.model_validate_json(file.read_text(encoding="utf-8")) if file.is_file() else None
+
+
+def this_commit() -> str:
+    """Return the commit of this checkout and its day."""
+    git = partial(subprocess.run, cwd=BENCHMARKS, check=True, capture_output=True, text=True)
+    commit, day = git(["git", "log", "-1", "--format=%h %as"]).stdout.split()
+    changed = git(["git", "status", "--porcelain", "--untracked-files=no"]).stdout
+    return f"{commit}{'+' if changed else ''} of {day}"
 
 
 def this_machine() -> str:

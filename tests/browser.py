@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import pytest
 
-from benchmarks.completions.browser import NAMES, OPTIONS
+from tests.completions_page import NAMES, OPTIONS
 
 SIZES: Final[Mapping[int, int]] = {1280: 1000, 390: 844}
 """Heights of the windows by their widths, in pixels."""

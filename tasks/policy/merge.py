@@ -25,8 +25,8 @@ MERGED_TOLERANCE: Final = 1e-3
 """Largest difference of a logit by merging in float32, in standard deviations of the logits."""
 WRITTEN_TOLERANCE: Final = 5e-2
 """Root mean square difference of the logits by rounding the merged weights to the type of the base, usually bfloat16,
-in standard deviations of the logits. At 28 layers rounding alone makes .008, and .017 if weights are twice as large
-(`benchmarks/merge`). The largest single difference indicates no fault: among millions of logits it is several times
+in standard deviations of the logits. At 28 layers rounding alone makes .008, and .017 if weights are twice as large.
+The largest single difference indicates no fault: among millions of logits it is several times
 that in a correct merge."""
 _PHASES: Final = ("reading base and adapter", "answering", "merging", "writing", "reading what was written")
 

@@ -23,9 +23,12 @@ def test_the_page_is_what_make_bench_docs_writes(tmp_path: Path) -> None:
 
 def test_another_result_is_another_page(tmp_path: Path) -> None:
     printed = ["a table", "│ 41 │", "MISSED: 41, limit 42"]
-    Result(command="make bench NAME=sql", machine="a machine", missed=1, printed=printed).write("sql", tmp_path)
+    Result(
+        command="make bench NAME=step", machine="a machine", commit="7dde83d of 2026-11-28", missed=1, printed=printed
+    ).write("step", tmp_path)
     text = page.page(tmp_path)
-    assert "`make bench NAME=sql` on a machine; 1 limit missed:\n\n```text\na table\n│ 41 │\nMISSED: 41" in text
+    lead = "`make bench NAME=step` at 7dde83d of 2026-11-28 on a machine; 1 limit missed:"
+    assert f"{lead}\n\n```text\na table\n│ 41 │\nMISSED: 41" in text
     assert text.count("has not been run whole since results were first kept") == len(benchmark_names()) - 1
 
 
@@ -39,7 +42,7 @@ def test_every_kept_result_is_of_a_benchmark() -> None:
 
 def test_a_result_whose_limits_are_counted_says_each_that_is_missed() -> None:
     results = [Result.model_validate_json(file.read_bytes()) for file in RESULTS.iterdir()]
-    counted = [result for result in results if result.state is None]
+    counted = [result for result in results if result.missed is not None]
     assert [
         result.command
         for result in counted
@@ -49,9 +52,9 @@ def test_a_result_whose_limits_are_counted_says_each_that_is_missed() -> None:
 
 def test_a_benchmark_that_the_template_lacks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     template = tmp_path / "page.md.jinja"
-    template.write_text(page.TEMPLATE_FILE.read_text(encoding="utf-8").replace('{{ result("sql") }}', ""))
+    template.write_text(page.TEMPLATE_FILE.read_text(encoding="utf-8").replace('{{ result("step") }}', ""))
     monkeypatch.setattr(page, "TEMPLATE_FILE", template)
-    with pytest.raises(ValueError, match=r"differ in sql$"):
+    with pytest.raises(ValueError, match=r"differ in step$"):
         page.page()
 
 

@@ -22,8 +22,7 @@ ROWS_PROOF: Final = (
 WEIGHTS_PROOF: Final = (
     "weights: a checkpoint is gone on from only if none of their rows had had its turn in any queue of prompts, every "
     "logged query earns the same on the store without them, and validation is on the same rows; from there on, "
-    "training is the same as one that never saw them, bit for bit where the machine is the same (make bench "
-    "NAME=forget compares them)"
+    "training is the same as one that never saw them, bit for bit where the machine is the same"
 )
 STORE_PROOF: Final = (
     "store: ids of orders, customers and reviews were replaced by random ones whose secret is gone, texts by nothing, "

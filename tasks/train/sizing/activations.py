@@ -1,6 +1,6 @@
 """Activations that a forward pass keeps for the backward pass, in bytes, by shape and recipe.
 
-`make bench NAME=memory` compares a plain pass's with measured bytes. Imports nothing heavy.
+Imports nothing heavy.
 """
 
 from dataclasses import dataclass

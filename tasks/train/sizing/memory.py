@@ -1,6 +1,6 @@
 """Memory estimate of a training: what a GPU holds at each phase, by shape and recipe.
 
-`make bench NAME=memory` compares the backward pass's need with measured bytes. Imports nothing heavy.
+Imports nothing heavy.
 """
 
 from collections.abc import Mapping

@@ -89,7 +89,7 @@ def stage_times(config: Config, prompts: Mapping[TaskName, int], shape: DecoderS
     made = asked / PROMPTS_A_SECOND + asked / ROWS_A_SECOND
     on_cpu: Machine = "cpu"
     return (
-        StageTime("synthesize, curate", on_cpu, made, "measured", "make bench NAME=synthesize, curate"),
+        StageTime("synthesize, curate", on_cpu, made, "measured", "make bench NAME=curate"),
         *([] if config.policy.stand_in else [_start_up()]),
         *_before_training(config, prompts, shape),
         *_trainings(config, prompts, shape),

@@ -3,9 +3,9 @@ from collections.abc import Callable
 
 import pytest
 
-from benchmarks.attack.clean import CLEAN
 from tasks.audit.attack.finds import Find
 from tasks.audit.attack.search import ExploitSearch
+from tests.tasks.audit.attack.clean import CLEAN
 from tests.tasks.audit.attack.settings import STARS_ALONE, setting
 
 

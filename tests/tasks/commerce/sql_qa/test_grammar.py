@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.guided.walks import walks
 from schemas.errors import InputError
 from schemas.store.files import read_store
 from schemas.store.store import Store
@@ -20,6 +19,7 @@ from tasks.commerce.sql_qa.sandbox import TABLES, Databases, Refusal
 from tasks.policy.guidance import Grammars
 from tasks.stand_in.model import build_tokenizer
 from tests.schemas.olist_sample import SAMPLE, needs_sample
+from tests.tasks.commerce.sql_qa.walks import walks
 
 LONGEST = 7_200
 """Characters of a query whose every part is as long as it may be."""

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from peft import LoraConfig, get_peft_model
 
-from benchmarks.memory.measurement import kept_by, kept_for_backward
 from schemas.config.train import TrainConfig
 from tasks.train.grpo.packed import ANY_MASK, PackedRow, parts_of, takes_packed_rows
 from tasks.train.sizing.activations import PackedSize, activation_bytes, kept_bytes, packed_bytes
 from tasks.train.sizing.decoder_shape import KNOWN_SHAPES, DecoderShape
 from tests.tasks.train.real_model import real_model
+from tests.tasks.train.sizing.measurement import kept_by, kept_for_backward
 
 KINDS = pytest.mark.parametrize(("kind", "head_size"), [("llama", 8), ("qwen2", 8), ("qwen3", 16)])
 

@@ -33,9 +33,9 @@ class _Clean:
     def __call__(
         self,
         completion: str,
-        prompt: str,  # noqa: ARG002 - the scorer's signature
+        prompt: str,
         reference: Reference | None,
-        databases: Databases | None,  # noqa: ARG002 - the scorer's signature
+        databases: Databases | None,
     ) -> Score:
         answer = TASKS[self.task].answer(reference or {})
         form = self.normal(completion)
@@ -78,7 +78,7 @@ def _noise(text: str, answer: str) -> float:
     return zlib.crc32(f"{answer} {text}".encode("utf-8", "replace")) / 2**32
 
 
-def _nothing(text: str, answer: str) -> float:  # noqa: ARG001 - a part's signature
+def _nothing(text: str, answer: str) -> float:
     return 0.0
 
 

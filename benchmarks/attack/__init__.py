@@ -1,1 +1,0 @@
-"""Benchmark of the exploit search: planted loopholes that it finds, and clean rewards of which it reports nothing."""

@@ -1,1 +1,0 @@
-"""Browser of completions: how soon a page of many rollouts opens and answers."""

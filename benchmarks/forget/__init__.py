@@ -1,1 +1,0 @@
-"""Forgetting compared with trainings that never saw a person."""

@@ -1,1 +1,0 @@
-"""Guided decoding: its form and its time."""

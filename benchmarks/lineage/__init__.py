@@ -1,1 +1,0 @@
-"""Lineage of a local retraining."""

@@ -1,1 +1,0 @@
-"""Rounding of a merged model."""

@@ -1,1 +1,0 @@
-"""Boundary mutants of the reward code, and the audit that must object to them."""

@@ -1,1 +1,0 @@
-"""Orchestration overhead of the whole job."""

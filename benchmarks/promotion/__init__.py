@@ -1,1 +1,0 @@
-"""Promotion, refusal, force and rollback."""

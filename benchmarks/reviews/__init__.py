@@ -1,1 +1,0 @@
-"""Simulated store beside a real sample."""

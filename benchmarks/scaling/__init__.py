@@ -1,1 +1,0 @@
-"""Reward by minutes, at four times the steps and prompts."""

@@ -1,1 +1,0 @@
-"""Schema of prompts on two engines."""

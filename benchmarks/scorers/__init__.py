@@ -1,1 +1,0 @@
-"""Import time of the benchmark's scorers."""

@@ -1,1 +1,0 @@
-"""Recall of the scrubbing of personal data."""

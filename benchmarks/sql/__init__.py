@@ -1,1 +1,0 @@
-"""Speed of SQL questions and their scoring."""

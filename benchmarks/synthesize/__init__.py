@@ -1,1 +1,0 @@
-"""Prompts from a simulated store."""

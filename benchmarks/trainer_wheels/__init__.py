@@ -1,1 +1,0 @@
-"""Compiled wheels beside the trainer's torch."""

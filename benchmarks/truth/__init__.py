@@ -1,1 +1,0 @@
-"""Rewards that cannot be had without the work."""

@@ -1,1 +1,0 @@
-"""Ground truth that five trainings of the stand-in gain, beside the best constant and the count of distinct answers."""
