@@ -121,13 +121,12 @@ ui: $(READY)  ## Serve Prefect's and MLflow's pages on loopback over the local s
 demo: $(READY)  ## Write the page of completions of the shipped example run.
 	$(BIN)/python -m tasks.evaluate.completions.example
 
-docs: $(READY)  ## Build the pages as a site in build/site.
-	$(PIP) --editable '.[docs]'
+docs: $(DEVELOPER)  ## Build the pages as a site in build/site, which asks no other server for anything.
 	rm -rf build/pages build/site
-	mkdir -p build/pages/data/audit build/pages/infra
+	mkdir -p build/pages
 	cp -R *.md LICENSE CITATION.cff docs build/pages
-	cp infra/README.md build/pages/infra
-	cp data/audit/README.md build/pages/data/audit
+	for page in $$(find benchmarks data infra -name README.md); do mkdir -p build/pages/$$(dirname $$page) && cp $$page build/pages/$$page; done
+	cp "$$($(BIN)/python -c 'import mermaidx; print(mermaidx.__path__[0])')/assets/mermaid.js" build/pages
 	$(BIN)/zensical build --clean --strict
 
 bench: $(DEVELOPER)  ## Run one benchmark: make bench NAME=retrain.

@@ -1,51 +1,65 @@
-"""What a retraining installs is all that the product imports; tests and checks have packages of their own."""
+"""What the product imports is what pyproject.toml declares, and the other way round."""
 
-import re
+import ast
+import sys
 import tomllib
-from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+from collections.abc import Iterator
+from importlib.metadata import files, packages_distributions
+from itertools import chain
+from pathlib import Path
+from typing import Any
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from schemas.source import PACKAGES, REPOSITORY
+from tasks.benchmark.distribution import PROJECT
 
-IMPORTED = re.compile(r"^\s*(?:from|import) ([a-z_]\w*)", re.MULTILINE)
-OPTIONAL = {"prefect-dask", "dask", "distributed"}
-"""Of an extra, and asked for by a setting whose error names it."""
-
-
-def needed(roots: list[str]) -> set[str]:
-    """Return distributions with all that they need."""
-    found: set[str] = set()
-    left = [Requirement(root) for root in roots]
-    while left:
-        requirement = left.pop()
-        name = canonicalize_name(requirement.name)
-        if name in found:
-            continue
-        try:
-            theirs = [Requirement(each) for each in requires(name) or ()]
-        except PackageNotFoundError:
-            continue
-        found.add(name)
-        extras = ["", *requirement.extras]
-        left += [
-            each for each in theirs if not each.marker or any(each.marker.evaluate({"extra": name}) for name in extras)
-        ]
-    return found
+NOT_IMPORTED = {
+    "fastapi-swagger": "its files are served by their place in it",
+    "sqlalchemy": "Prefect's server imports it; the bounds are ours",
+}
 
 
-def test_the_product_imports_nothing_that_only_a_developer_installs() -> None:
-    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    base, extras = needed(project["dependencies"]), project["optional-dependencies"]
-    beside = needed([*extras["dev"], *extras["dask"], *extras["server"]]) - base - OPTIONAL
-    assert "pytest" in beside
-    made_by = packages_distributions()
-    found = {
-        f"{file.relative_to(REPOSITORY)} imports {name}"
-        for package in PACKAGES
-        for file in (REPOSITORY / package).rglob("*.py")
-        for name in IMPORTED.findall(file.read_text(encoding="utf-8"))
-        if (owners := {canonicalize_name(each) for each in made_by.get(name, ())}) and owners <= beside
-    }
-    assert found == set()
+def project(folder: Path) -> dict[str, Any]:
+    read: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return read
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {canonicalize_name(Requirement(each).name) for each in requirements}
+
+
+def imported() -> Iterator[tuple[str, str]]:
+    """Yield each third party's module, with the file that imports it."""
+    for package in PACKAGES:
+        for file in (REPOSITORY / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                if isinstance(node, ast.ImportFrom) and not node.level and node.module:
+                    modules = [node.module]
+                for module in modules:
+                    if module.partition(".")[0] not in PACKAGES | sys.stdlib_module_names:
+                        yield module, file.relative_to(REPOSITORY).as_posix()
+
+
+def owners(module: str, made_by: dict[str, list[str]]) -> set[str]:
+    """Return the distributions that a module may come from; one that is not installed goes by the module's name."""
+    top = module.partition(".")[0]
+    found = set(made_by.get(top, [top]))
+    if len(found) > 1:
+        # A name that several share, such as `google`.
+        place = module.replace(".", "/")
+        found = {each for each in found if any(str(file).startswith(place) for file in files(each) or ())}
+    return {canonicalize_name(each) for each in found}
+
+
+def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None:
+    ours, made_by = project(REPOSITORY), dict(packages_distributions())
+    base, extras = names(ours["dependencies"]), ours["optional-dependencies"]
+    harnesses = project(PROJECT)["optional-dependencies"].values()
+    asked_for = names([*extras["gpu"], *extras["dask"], *chain.from_iterable(harnesses)])
+    found = {(module, file, frozenset(owners(module, made_by))) for module, file in imported()}
+    undeclared = {f"{file} imports {module}" for module, file, theirs in found if not theirs & (base | asked_for)}
+    assert undeclared == set()
+    assert base - {each for _, _, theirs in found for each in theirs} == set(NOT_IMPORTED)

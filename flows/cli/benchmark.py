@@ -148,6 +148,9 @@ def scoreboard(
     out: Annotated[Path, typer.Option(help="The page.")] = PAGE,
 ) -> None:
     """Write the scoreboard's page of its entries; equal entries give equal bytes."""
+    for option, folder in (("--entries", entries), ("--out", out.parent)):
+        if not folder.is_dir():
+            raise InputError(f"{option}: there is no folder {folder}; name one that is there, as a clone has")
     found = read_entries(entries)
     out.write_text(page(found), encoding="utf-8")
     show(f"{len(found)} entries: {out}")

@@ -24,6 +24,11 @@ LAPTOP = REPOSITORY / "constraints" / "laptop.txt"
 TRAINER = REPOSITORY / "constraints" / "trainer-linux-cuda.txt"
 SECONDS_TO_LIST = 15.0
 MOST_NAMED = 5
+_INSTALL = (
+    "run `make setup`"
+    if (REPOSITORY / "Makefile").is_file()
+    else f"install tucano2-commerce again, by pip with --constraint {LAPTOP}"
+)
 _LIST = (
     "import importlib.metadata as m, json, platform; "
     "print(json.dumps([platform.python_version(), [[d.metadata['Name'], d.version] for d in m.distributions()]]))"
@@ -42,7 +47,7 @@ def check_python(config: Config) -> CheckOutcome:  # noqa: ARG001 - every check 
 def check_libraries(config: Config) -> CheckOutcome:
     """Compare this environment with the project's requirements and with constraints/laptop.txt."""
     installed = _versions((package.metadata["Name"], package.version) for package in distributions())
-    findings = [_against("libraries", installed, _project()["dependencies"], LAPTOP, "run `make setup`", "")]
+    findings = [_against("libraries", installed, _project()["dependencies"], LAPTOP, _INSTALL, "")]
     if config.workers.training is None and config.train.interpreter is None:
         findings += _gpu_packages(config, installed)
     return CheckOutcome(tuple(findings))
@@ -55,7 +60,7 @@ def check_trainer(config: Config) -> CheckOutcome:
         return unused(name, f"training runs on {config.workers.training}")
     if interpreter is None:
         return unused(name, "trains in this environment; train.interpreter is not set")
-    remedy = f"install {TRAINER.relative_to(REPOSITORY)} there, or set train.interpreter to another Python"
+    remedy = f"install {TRAINER} there, or set train.interpreter to another Python"
     try:
         listed = subprocess.run(
             [str(interpreter), "-c", _LIST], capture_output=True, text=True, check=True, timeout=SECONDS_TO_LIST

@@ -16,7 +16,6 @@ from pydantic import ConfigDict, Field
 
 from schemas.config.config import StateConfig
 from schemas.errors import Interrupted
-from schemas.source import REPOSITORY
 from tasks.audit.labelling import PSEUDONYM
 from tasks.audit.rubrics import RUBRICS_FOLDER
 
@@ -121,7 +120,7 @@ def _show(sheet: Path, state: StateConfig, unscored: int, go_on: str) -> None:
 {sheet}
 ```
 
-What each score means is written in `{RUBRICS_FOLDER.relative_to(REPOSITORY)}`. There are three ways to score:
+What each score means is written in `{RUBRICS_FOLDER}`. There are three ways to score:
 
 - open the sheet in a spreadsheet, fill in `human_score`, `rater` (a pseudonym) and `rater_kind` (`human`), save as CSV;
 - in a terminal, a key a score;

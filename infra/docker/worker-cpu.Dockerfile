@@ -22,7 +22,7 @@ RUN apt-get update \
 WORKDIR /app
 # The libraries first: they change less often than the code. The profile's `train.interpreter` is /opt/trainer/bin/python
 # on every machine; here that is the worker's own.
-COPY pyproject.toml README.md ./
+COPY pyproject.toml prefect.yaml README.md ./
 COPY constraints/laptop.txt constraints/laptop.txt
 RUN python -m venv /opt/worker \
     && ln --symbolic /opt/worker /opt/trainer \

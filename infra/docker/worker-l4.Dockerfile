@@ -27,7 +27,7 @@ COPY constraints/trainer-linux-cuda.txt constraints/trainer-linux-cuda.txt
 RUN python -m venv /opt/trainer \
     && /opt/trainer/bin/pip install --no-deps --requirement constraints/trainer-linux-cuda.txt
 
-COPY pyproject.toml README.md ./
+COPY pyproject.toml prefect.yaml README.md ./
 COPY constraints/laptop.txt constraints/laptop.txt
 RUN python -m venv /opt/worker \
     && pip install --constraint constraints/laptop.txt --extra-index-url https://download.pytorch.org/whl/cpu .

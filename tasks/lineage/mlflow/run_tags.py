@@ -51,7 +51,9 @@ def origin_tags() -> Mapping[str, str]:
     from mlflow.utils.mlflow_tags import MLFLOW_GIT_COMMIT, MLFLOW_SOURCE_NAME, MLFLOW_SOURCE_TYPE, MLFLOW_USER
 
     # No login name, which is a person's: only who the server is told anyway.
-    known = {MLFLOW_GIT_COMMIT: get_git_commit(str(REPOSITORY)), MLFLOW_USER: os.environ.get(USER_VARIABLE)}
+    # An installed wheel may lie inside of another project's repository.
+    commit = get_git_commit(str(REPOSITORY)) if (REPOSITORY / ".git").exists() else None
+    known = {MLFLOW_GIT_COMMIT: commit, MLFLOW_USER: os.environ.get(USER_VARIABLE)}
     return {MLFLOW_SOURCE_NAME: "tucano", MLFLOW_SOURCE_TYPE: "LOCAL"} | {
         tag: text for tag, text in known.items() if text is not None
     }

@@ -75,7 +75,7 @@ def test_an_olist_folder_without_its_tables_is_named(
 
 
 def test_pages_without_a_state_folder_are_refused(tmp_path: Path) -> None:
-    _says(_tucano("ui", "--root", str(tmp_path / "none")), "run `make retrain` first")
+    _says(_tucano("ui", "--root", str(tmp_path / "none")), "run `tucano retrain` first")
 
 
 def test_a_busy_port_is_named_with_its_option(tmp_path: Path) -> None:
