@@ -106,12 +106,25 @@ class SqliteFile:
                     f"{self.name} {self.path} lacks what is read of it ({error}): another program wrote it; name or "
                     "put back the right file"
                 ) from None
-            raise self.failure(error) or error from None
+            failure = self.failure(error)
+            if failure is None:
+                raise
+            raise failure from None
+
+    def prove_writable(self) -> None:
+        """Refuse a file that could not be written now; nothing is written.
+
+        Raises:
+            InUse: As of `opened`.
+            InputError: As of `opened`.
+        """
+        with self.opened(write=True) as database:
+            database.execute("BEGIN IMMEDIATE")
 
     def failure(self, error: BaseException) -> TucanoError | None:
         """Return the sentence for an error that SQLite gave, or gave to a library; None for any other error."""
-        cause = next((each for each in causes_of(error) if hasattr(each, "sqlite_errorcode")), None)
-        if not isinstance(cause, sqlite3.Error):
+        cause = _sqlite_error(error)
+        if cause is None:
             return None
         what, kind = f"{self.name} {self.path}", cause.sqlite_errorcode & _KIND
         if kind in _IN_USE:
@@ -156,6 +169,18 @@ class SqliteFile:
             f"version, or put back the backup from before `{schema.upgrade}`, or move the file away to start a new one "
             f"without {self.lost_without}"
         )
+
+
+def is_in_use(error: BaseException) -> bool:
+    """Return whether an error is, or was caused by, a SQLite file that another process holds."""
+    cause = _sqlite_error(error)
+    return cause is not None and cause.sqlite_errorcode & _KIND in _IN_USE
+
+
+def _sqlite_error(error: BaseException) -> sqlite3.Error | None:
+    """Return SQLite's own error among an error and its causes."""
+    found = (each for each in causes_of(error) if isinstance(each, sqlite3.Error))
+    return next((each for each in found if hasattr(each, "sqlite_errorcode")), None)
 
 
 @cache
