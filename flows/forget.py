@@ -13,7 +13,7 @@ from flows.runtime.session import mlflow_store
 from flows.stages.forget import look, old_data, plan, refuse_removal_alone, replace_data, replaced_by, to_do
 from flows.stages.forget_logs import clean_logs, require_logs
 from flows.stages.removal import made_again, mark_removed, prove_gone, remove
-from flows.stages.rewind import rewind
+from flows.stages.rewind import ended, rewind
 from schemas.config.config import Config
 from schemas.errors import InputError
 from tasks.audit.forget import remove_given
@@ -128,7 +128,7 @@ def _models(config: Config, state: Forgetting, identifier: str, kind: AskedKind 
     stages = retrain(config, until="train").stages
     return state.model_copy(
         update={
-            "retraced": retraced,
+            "retraced": ended(config, retraced),
             "replaced": replaced_by(config, old, stages),
             "kept": tuple(sorted({result.record.sha256 for result in stages.values()})),
         }

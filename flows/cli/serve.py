@@ -12,8 +12,10 @@ import typer
 
 from flows.cli.options import Overrides, Profile, StateFolder, configured
 from flows.runtime.console import show
+from flows.runtime.session import mlflow_store
 from schemas.config.serve import ServeConfig
 from schemas.errors import InputError, Interrupted
+from tasks.lineage.mlflow.client import local_rows
 
 BACKLOG: Final = 512
 """Connections that wait while the gateway is started again."""
@@ -40,6 +42,8 @@ def serve(
     named = {"serve.port": port, "serve.host": host}
     chosen = [f"{key}={json.dumps(value)}" for key, value in named.items() if value is not None]
     config = configured(profile, [*overrides, *chosen], state)
+    # Before the one that watches begins: it would start the gateway again and again.
+    local_rows(mlflow_store(config.state)[0], "SELECT 1")
     with _listen(config.serve) as listening:
         if not _keep_running():
             # Torch, transformers and MLflow take seconds to import, and the process that watches needs none of them.

@@ -16,6 +16,7 @@ import typer
 from filelock import FileLock, Timeout
 
 from flows.runtime.console import say
+from flows.runtime.prefect_server import prove_prefect_usable
 from flows.runtime.session import (
     EXPERIMENT,
     UI_FILE,
@@ -28,6 +29,8 @@ from flows.runtime.session import (
 )
 from flows.runtime.signals import sigterm_as_ctrl_c
 from schemas.errors import InputError, TucanoError
+from tasks.lineage.mlflow.client import SQLITE_PREFIX, prove_usable
+from tasks.lineage.mlflow.pages import DATABASE
 from tasks.lineage.mlflow.run_tags import RETRAININGS
 from tasks.policy.child import end_group
 
@@ -52,7 +55,8 @@ def serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     """Serve both pages until Ctrl-C.
 
     Raises:
-        InputError: There is no state folder yet, it cannot be written, or a port is taken.
+        InputError: There is no state folder yet, it or a database cannot be written, or a port is taken.
+        InUse: Another process holds a database.
         TucanoError: A server did not start.
     """
     if not root.is_dir():
@@ -91,6 +95,8 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     configure_prefect(root)
     mlflow_home = (root / "mlflow").resolve()
     mlflow_home.mkdir(exist_ok=True)
+    prove_prefect_usable()
+    prove_usable(f"{SQLITE_PREFIX}{mlflow_home / DATABASE}")
     address = f"http://{HOST}:{prefect_port}/api"
     commands = {
         "prefect": ("flows.runtime.prefect_server", str(prefect_port), str(mlflow_port)),

@@ -12,6 +12,8 @@ from flows.doctor.finding import ClockReading
 from schemas.errors import TucanoError
 
 SECONDS_TO_ANSWER = 5.0
+_LONGEST_MARK = 100
+"""Characters in which a page of HTML says what it is."""
 _HALF_A_TICK = 0.5
 """The `Date` of a response is truncated to whole seconds."""
 
@@ -57,7 +59,7 @@ def ask(
         seconds: Timeout of the connection, and of each part of the response.
 
     Raises:
-        Unreachable: Nothing answers there.
+        Unreachable: Nothing answers there, or a page for people does.
     """
     before = time.time()
     try:
@@ -72,6 +74,9 @@ def ask(
         )
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise Unreachable(str(error) or type(error).__name__) from None
+    if response.text[:_LONGEST_MARK].lstrip().lower().startswith(("<!doctype html", "<html")):
+        # MLflow gives even its version the type of a page.
+        raise Unreachable("a page of HTML came in place of an answer: see what stands between, as a proxy")
     here = (before + time.time()) / 2
     return Response(response.status_code, response.text, _clocks(name, response.headers.get("date"), here))
 

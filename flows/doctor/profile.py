@@ -68,8 +68,9 @@ def check_notice(config: Config) -> CheckOutcome:
         answer = ask(name, address, headers={"Metadata-Flavor": "Google"}, seconds=SECONDS_FOR_THE_METADATA)
     except Unreachable:
         return single(name, "warning", f"nobody announces this machine's end at {address}", remedy)
-    if answer.status != 200:
-        return single(name, "warning", f"{address} answers with HTTP {answer.status}", remedy)
+    if answer.status != 200 or answer.text.strip() not in {"TRUE", "FALSE"}:
+        found = f"{address} answers with HTTP {answer.status}, and neither TRUE nor FALSE"
+        return single(name, "warning", found, remedy)
     return single(name, "ok", "the machine's end is announced")
 
 

@@ -10,6 +10,7 @@ from flows.doctor import libraries, machine, model, profile, servers, stores
 from flows.doctor.finding import CheckOutcome, ClockReading, Finding, refused, single
 from schemas.config.config import Config
 from schemas.errors import TucanoError
+from schemas.sqlite_file import SECONDS_TO_WAIT
 
 Check = Callable[[Config], CheckOutcome]
 
@@ -29,8 +30,9 @@ CHECKS: Final[Mapping[str, Check]] = {
     "endpoints": profile.check_endpoints,
     "preemption": profile.check_notice,
 }
-SECONDS_FOR_ALL: Final = 15.0
-"""Limit of any check but that of torch: a network that silently drops packets makes others wait long."""
+SECONDS_FOR_ALL: Final = SECONDS_TO_WAIT + 5.0
+"""Limit of any check but that of torch: a network that silently drops packets makes others wait long, and a database
+that another process holds as long as anybody waits for it."""
 SECONDS_ASTRAY: Final = 5.0
 """Clock offset above which times in two machines' records are hard to compare."""
 SECONDS_REFUSED: Final = 300.0

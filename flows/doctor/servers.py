@@ -3,10 +3,7 @@
 import base64
 import os
 import re
-import sqlite3
-from contextlib import closing
 from importlib.metadata import version
-from pathlib import Path
 from typing import Final
 
 from packaging.version import Version
@@ -17,6 +14,7 @@ from flows.doctor.http import Response, Unreachable, ask
 from flows.runtime.prefect_server import KEYS, shown
 from flows.runtime.session import mlflow_store, running_server
 from schemas.config.config import Config
+from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows
 
 PREFECT: Final = "Prefect"
 MLFLOW: Final = "MLflow"
@@ -72,7 +70,7 @@ def check_mlflow(config: Config) -> CheckOutcome:
     """Check MLflow's server, or the SQLite store."""
     address, artifacts = mlflow_store(config.state)
     if artifacts is not None:
-        return CheckOutcome((_sqlite(Path(address.removeprefix("sqlite:///"))),))
+        return CheckOutcome((_sqlite(address),))
     try:
         answer, read = _ask_mlflow(address.rstrip("/"))
     except Unreachable as error:
@@ -165,16 +163,10 @@ def _version_finding(name: str, package: str, address: str, answer: Response) ->
     return Finding(name, "warning", f"{found}, and {here} here", remedy)
 
 
-def _sqlite(file: Path) -> Finding:
-    if not file.exists():
-        return Finding(MLFLOW, "ok", f"the first run makes {file}")
-    try:
-        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
-            runs = database.execute("SELECT count(*) FROM runs").fetchone()[0]
-    except sqlite3.Error as error:
-        remedy = "free its permissions, or move the file away to start a new one"
-        return Finding(MLFLOW, "fault", f"{file} cannot be read ({error})", remedy)
-    return Finding(MLFLOW, "ok", f"{runs} runs in {file}")
+def _sqlite(address: str) -> Finding:
+    found = local_rows(address, "SELECT count(*) FROM runs")
+    file = address.removeprefix(SQLITE_PREFIX)
+    return Finding(MLFLOW, "ok", f"{found[0][0]} runs in {file}" if found else f"the first run makes {file}")
 
 
 def _prefect_headers() -> dict[str, str]:

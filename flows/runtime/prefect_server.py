@@ -21,10 +21,14 @@ from pathlib import Path
 
 from schemas.errors import TucanoError
 from schemas.garbage import collect_rarely
+from schemas.sqlite_file import Schema, SqliteFile
 from tasks.policy.child import die_with_parent, end_group
 
 HOST = "127.0.0.1"
 KEYS = "PREFECT_API_AUTH_STRING=USER:PASSWORD for a server of your own, or PREFECT_API_KEY for Prefect Cloud"
+UPGRADE = "prefect server database upgrade"
+OTHER_DATABASES = {"PREFECT_API_DATABASE_CONNECTION_URL", "PREFECT_SERVER_DATABASE_CONNECTION_URL"}
+"""Variables by which a user names another database than that in Prefect's home."""
 SECONDS_TO_START = 120
 SECONDS_TO_END = 5
 MLFLOW_PATH = "/mlflow"
@@ -65,13 +69,28 @@ def session_server(log_file: Path, meanwhile: Callable[[], object] | None = None
         end_group(server, SECONDS_TO_END)
 
 
+def prove_prefect_usable() -> None:
+    """Refuse a database in Prefect's home that a server could not use: it would try for minutes, and say so to a log.
+
+    Raises:
+        InputError: It cannot be read or written, is damaged, or has a schema that the installed Prefect does not know.
+        InUse: Another process holds it.
+    """
+    schema = Schema("prefect", "server/database/_migrations/versions/sqlite", UPGRADE, upgrades_itself=True)
+    database = Path(os.environ["PREFECT_HOME"]) / "prefect.db"
+    file = SqliteFile(database, "Prefect's database", "the pages of earlier runs", schema)
+    if OTHER_DATABASES.isdisjoint(os.environ) and file.is_made():
+        file.prove_writable()
+
+
 def reachable(address: str) -> bool:
     """Return whether a server answers at an API address; one that asks for a key counts."""
     try:
         # A user and a password in it would be taken for part of the host name.
         health = f"{shown(address)}/health"
         with urllib.request.urlopen(health, timeout=5) as answer:  # noqa: S310 - the address is the user's
-            return bool(answer.status == 200)
+            # A page is of a proxy, or of a network that asks to sign in.
+            return answer.status == 200 and answer.headers.get_content_type() != "text/html"
     except urllib.error.HTTPError:
         return True
     except (OSError, ValueError, http.client.HTTPException):

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from flows.runtime.prefect_server import reachable, session_server, shown
+from flows.runtime.prefect_server import prove_prefect_usable, reachable, session_server, shown
 from flows.runtime.signals import interruptible
 from schemas.config.config import Config, StateConfig
 from schemas.errors import InputError, TucanoError
 from schemas.full_disk import BYTES_OF_A_FULL_DISK, full_disk_error, is_of_full_disk
+from tasks.lineage.mlflow.client import prove_usable
 
 BYTES_NEEDED = 1_000_000_000
 BYTES_FOR_A_STAGE = 100_000_000
@@ -97,10 +98,15 @@ def recorded(config: Config, meanwhile: Callable[[], object] | None = None) -> I
     Args:
         config: The configuration with the state folder.
         meanwhile: Called while a server of its own starts.
+
+    Raises:
+        InputError: Prefect's database cannot be used.
+        InUse: Another process holds it.
     """
     if has_server():
         yield
         return
+    prove_prefect_usable()
     with ExitStack() as stack:
         log_file = config.state.root / "prefect.log"
         address = stack.enter_context(session_server(log_file, meanwhile))
@@ -121,7 +127,9 @@ def state_folder(config: Config, *, bytes_needed: int, patience: float = 0.0) ->
         patience: Seconds to wait for another run that holds it.
 
     Raises:
-        InputError: It cannot be written, its disk is nearly full, or another run holds it.
+        InputError: It cannot be written, its disk is nearly full, another run holds it, or MLflow's store in it cannot
+            be used.
+        InUse: Another process holds MLflow's store.
     """
     root = config.state.root
     prove_writable(root)
@@ -136,6 +144,7 @@ def state_folder(config: Config, *, bytes_needed: int, patience: float = 0.0) ->
         ) from None
     try:
         with full_disk_told(root):
+            prove_usable(mlflow_store(config.state)[0])
             yield
     finally:
         lock.release()

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from prefect import flow
@@ -15,7 +16,7 @@ from flows.runtime.session import artifacts_folder
 from flows.runtime.stores import open_recorder, open_store
 from flows.stages.curate import dataset_stage
 from flows.stages.removal import trainings_with
-from flows.stages.rewind import estimated
+from flows.stages.rewind import foreseen
 from flows.stages.runner import FRESH_FOLDER, StageResult, run_stage
 from flows.stages.synthesize import prompts_stage
 from schemas.artifact import ArtifactRecord
@@ -27,7 +28,7 @@ from schemas.tables.person import Person
 from schemas.tables.prompts import SPLITS, read_prompts
 from schemas.tables.prompts_summary import PromptsSummary
 from tasks.curate.files import split_file
-from tasks.curate.forget import is_theirs, refuse_too_few, vacancies_without
+from tasks.curate.forget import is_theirs, refuse_too_few
 from tasks.curate.forget import without_person as dataset_without
 from tasks.curate.scrub import scrub
 from tasks.lineage.mlflow.recorder import StageRun
@@ -139,8 +140,15 @@ def outlook(config: Config, identifier: str, kind: AskedKind | None) -> dict[str
     versions = versions_gone(gone, state)
     retraced: tuple[Retraced, ...] = ()
     if before:
-        dataset = inventory.folder(before["dataset"].sha256)
-        retraced = estimated(config, before, found.person, vacancies_without(dataset, found.person))
+        with TemporaryDirectory() as work:
+            data = {role: Path(work) / role for role in before}
+            old = {role: inventory.folder(record.sha256) for role, record in before.items()}
+            for folder in data.values():
+                folder.mkdir()
+            # As `replace_data` makes them: a query may earn otherwise on the store without the person.
+            prompts_without(old["prompts"], found.person, bytes.fromhex(state.secret), data["prompts"])
+            dataset_without(old["dataset"], found.person, data["dataset"])
+            retraced = foreseen(config, before, data, found.person)
     return {
         "kinds": list(state.kinds),
         "prompts": state.prompts,

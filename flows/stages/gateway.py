@@ -20,7 +20,7 @@ import uvloop
 from flows.runtime.console import say
 from flows.runtime.logs_to_monitor import served_logs
 from flows.runtime.session import work_folder
-from flows.runtime.stores import existing_store, open_registry
+from flows.runtime.stores import existing_store, read_registry
 from flows.stages.registered_version import answers_of, verified_record
 from flows.stages.served_model import find_served_model
 from schemas.config.config import Config
@@ -197,7 +197,7 @@ async def _check(config: Config, deployment: DeployedVersion, dataset: Path) -> 
 
 def _golden(config: Config, model: ServedModel, dataset: Path) -> list[GoldenPrompt]:
     store = existing_store(config, "no model is there that could answer")
-    version = open_registry(config).version(config.promote.model_name, model.number)
+    version = read_registry(config).version(config.promote.model_name, model.number)
     evaluation = verified_record(store, version.evaluation, f"the evaluation of {model.name}")
     try:
         answers = answers_of(store, evaluation, version)
@@ -261,7 +261,7 @@ async def _follow(
     names = config.promote
 
     def find() -> str | None:
-        champion = open_registry(config).holder(names.model_name, names.alias)
+        champion = read_registry(config).holder(names.model_name, names.alias)
         return None if champion is None else champion.version
 
     def report(outcome: str, version: str, sentence: str) -> None:

@@ -145,7 +145,8 @@ def wait_for(run_id: UUID, run: RemoteRun) -> FlowRun:
                     f"the {run.what}'s run {run_id} was deleted on Prefect's server; run the same command again, and "
                     f"{run.when_repeated}"
                 ) from None
-            except (httpx.HTTPError, PrefectException) as error:
+            # The last is raised for a page of a proxy in place of JSON.
+            except (httpx.HTTPError, PrefectException, ValueError) as error:
                 if time.monotonic() - answered > SECONDS_OF_SILENCE:
                     raise Interrupted(
                         f"Prefect's server does not answer ({type(error).__name__}) while the {run.what} is waited "

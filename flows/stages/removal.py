@@ -11,7 +11,7 @@ from flows.runtime.stores import open_store
 from flows.stages.remote_run import open_shared
 from schemas.artifact import ArtifactKind
 from schemas.config.config import Config
-from schemas.errors import InputError, TucanoError
+from schemas.errors import InputError, Interrupted, TucanoError
 from schemas.tables.person import Person
 from tasks.checkpoints.address import open_mirror, trainings
 from tasks.checkpoints.manifest import Manifest
@@ -53,6 +53,8 @@ def remove(config: Config, state: Forgetting) -> Forgetting:
     def reach(what: str, work: Callable[[], object]) -> None:
         try:
             work()
+        except Interrupted:
+            raise
         except TucanoError as error:
             unreached.append(f"{what} could not be reached ({error})")
 

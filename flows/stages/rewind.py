@@ -1,6 +1,6 @@
 """Rewinding of trainings: each goes on from the newest checkpoint before a person's rows had their turn in it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,13 +15,12 @@ from schemas.config.config import Config
 from schemas.digests import file_sha256
 from schemas.tables.person import Person
 from schemas.tables.prompts import TRAIN_FILE, VALIDATION_FILE, read_prompts
-from schemas.tables.vacancies import Vacancy, of_tasks, read_vacancies
+from schemas.tables.vacancies import of_tasks, read_vacancies
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.manifest import Manifest, parse_name
 from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
 from tasks.checkpoints.transplant import transplant
-from tasks.curate.forget import is_theirs
 from tasks.lineage.privacy.forgetting import Retraced
 from tasks.train.resume.rewind import SAMPLING_FILE, Rewinding, Split, earns_the_same
 from tasks.train.sft.warm_start import demonstrated
@@ -49,46 +48,94 @@ def rewind(
         after: Those that they are trained from now, and the base.
     """
     records = {role: result.record for role, result in after.items()}
-    # On another base it has another name, and nothing is found under this one.
-    old_inputs = {**before, "base": records["base"]}
-    found = []
-    for seed in training_seeds(config):
-        old, new = training_name(config, seed, old_inputs), training_name(config, seed, records)
-        dataset = after["dataset"].path
-        named = zip(task_trainings(config, old, dataset).items(), task_trainings(config, new, dataset), strict=True)
-        for (old_training, tasks), training in named:
-            step, why = _rewound(config, before, after, seed, tasks, old_training, training)
-            steps = _steps(open_mirror(mirror_address(config), old_training), config)
-            found.append(Retraced(training=training, steps=steps, from_step=step, why=why))
-    return tuple(found)
+    data = {role: result.path for role, result in after.items()}
+    return _rewound(config, before, data, records["base"].sha256, lambda seed: training_name(config, seed, records))
+
+
+def foreseen(
+    config: Config, before: Mapping[str, ArtifactRecord], data: Mapping[str, Path], person: Person
+) -> tuple[Retraced, ...]:
+    """Return what `rewind` will find, by the same proofs; nothing is changed.
+
+    Args:
+        config: The run's configuration.
+        before: As of `rewind`.
+        data: Folders of the prompts and the dataset without the person, by role.
+        person: The person.
+    """
+    known = _base_of(config, before["dataset"])
+    dataset = open_store(config).path(before["dataset"].sha256)
+    is_shown = not person.prompts.isdisjoint(demonstrated(dataset, config.warm_start, config.seed))
+    return _rewound(config, before, data, None if known is None or is_shown else known.sha256, None)
+
+
+def ended(config: Config, retraced: Sequence[Retraced]) -> tuple[Retraced, ...]:
+    """Return trainings that came to their end with their real number of steps."""
+    mirrors = (open_mirror(mirror_address(config), each.training) for each in retraced)
+    ends = zip(retraced, map(_end, mirrors), strict=True)
+    return tuple(each if end is None else each.model_copy(update={"steps": end}) for each, end in ends)
 
 
 def _rewound(
     config: Config,
     before: Mapping[str, ArtifactRecord],
-    after: Mapping[str, StageResult],
-    seed: int,
-    tasks: tuple[TaskName, ...],
-    old_training: str,
-    training: str,
-) -> tuple[int, str]:
-    """Transplant the newest checkpoint that is the same in both trainings; return its step and what decided it."""
-    if (why := _from_the_start(config)) is not None:
-        return 0, why
-    store = open_store(config)
-    old = {role: store.path(record.sha256) for role, record in before.items()}
-    if _is_changed(old["dataset"], after["dataset"].path, VALIDATION_FILE):
-        return 0, CHOSEN_BY
-    splits = _split(old["dataset"], tasks), _split(after["dataset"].path, tasks)
-    stores = old["prompts"] / STORE_FOLDER, after["prompts"].path / STORE_FOLDER
-    mirror, into = (open_mirror(mirror_address(config), name) for name in (old_training, training))
-    step = go_on_from(mirror, into, after["base"].record.sha256, splits, stores, seed=seed, config=config)
-    return (0, NONE_LEFT) if step is None else (step, NEWEST)
+    data: Mapping[str, Path],
+    base: str | None,
+    named: Callable[[int], str] | None,
+) -> tuple[Retraced, ...]:
+    """Find the newest checkpoint that is the same in each training and its successor.
+
+    Args:
+        config: The run's configuration.
+        before: As of `rewind`.
+        data: Folders of what is trained from now, by role.
+        base: The sha256 of the base that is trained from now; None for another one, which is not made yet.
+        named: Name of a seed's new training, which the checkpoint is given to; None to give it to none.
+    """
+    store, address = open_store(config), mirror_address(config)
+    old, known = (
+        {role: store.path(record.sha256) for role, record in before.items()},
+        _base_of(config, before["dataset"]),
+    )
+    why = _from_the_start(config)
+    if why is None and _is_changed(old["dataset"], data["dataset"], VALIDATION_FILE):
+        why = CHOSEN_BY
+    if why is None and known is not None and known.sha256 != base:
+        why = SHOWN
+    found = []
+    for seed in training_seeds(config):
+        name = "train" if known is None else training_name(config, seed, {**before, "base": known})
+        new = name if named is None else named(seed)
+        pairs = zip(
+            task_trainings(config, name, data["dataset"]).items(),
+            task_trainings(config, new, data["dataset"]),
+            strict=True,
+        )
+        for (training, tasks), successor in pairs:
+            mirror, step = open_mirror(address, training), None
+            if why is None and known is not None:
+                step = go_on_from(
+                    mirror,
+                    None if named is None else open_mirror(address, successor),
+                    known.sha256,
+                    (_split(old["dataset"], tasks), _split(data["dataset"], tasks)),
+                    (old["prompts"] / STORE_FOLDER, data["prompts"] / STORE_FOLDER),
+                    seed=seed,
+                    config=config,
+                )
+            # What ended at that step ends there again; what goes on may go on as far as the recipe does.
+            steps = step if step and step == _end(mirror) else config.train.max_steps
+            found.append(
+                Retraced(
+                    training=successor, steps=steps, from_step=step or 0, why=why or (NEWEST if step else NONE_LEFT)
+                )
+            )
+    return tuple(found)
 
 
 def go_on_from(
     mirror: Mirror,
-    into: Mirror,
+    into: Mirror | None,
     base: str,
     splits: tuple[Split, Split],
     stores: tuple[Path, Path],
@@ -100,7 +147,7 @@ def go_on_from(
 
     Args:
         mirror: The training before.
-        into: The other one.
+        into: The other one; None to prove it only.
         base: The sha256 of the base of both.
         splits: The training rows of both, with their vacancies.
         stores: The stores of both.
@@ -117,63 +164,28 @@ def go_on_from(
     for manifest in _before_their_turn(mirror, base, rewinding):
         with TemporaryDirectory() as work:
             folder = Path(work) / manifest.name
-            mirror.restore(manifest, folder)
+            try:
+                mirror.restore(manifest, folder)
+            except CheckpointDamaged:
+                continue
             if earns_the_same(folder, splits[0][0], stores, config.rewards.spec):
-                rewinding.rewrite(folder)
-                transplant(folder, manifest, into, config.train.preemption.lease_seconds)
+                if into is not None:
+                    rewinding.rewrite(folder)
+                    transplant(folder, manifest, into, config.train.preemption.lease_seconds)
                 return manifest.step
     return None
 
 
-def estimated(
-    config: Config, before: Mapping[str, ArtifactRecord], person: Person, vacancies: Sequence[Vacancy]
-) -> tuple[Retraced, ...]:
-    """Return what `rewind` will probably find, without changing anything.
-
-    Args:
-        config: The run's configuration.
-        before: As of `rewind`.
-        person: The person.
-        vacancies: Those of the dataset without them.
-    """
-    store = open_store(config)
-    dataset = store.path(before["dataset"].sha256)
-    bases = [record for record in store.records("base") if record.inputs.get("dataset") == before["dataset"].sha256]
-    base = next((record for record in bases if record.stage == "base"), None)
-    why = _from_the_start(config)
-    if why is None and any(is_theirs(row, person) for row in read_prompts(dataset / VALIDATION_FILE)):
-        why = CHOSEN_BY
-    if why is None and not person.prompts.isdisjoint(demonstrated(dataset, config.warm_start, config.seed)):
-        why = SHOWN
-    if why is None and base is None:
-        why = NONE_LEFT
-    rows, known = read_prompts(dataset / TRAIN_FILE), read_vacancies(dataset)
-    left = [row for row in rows if not is_theirs(row, person)]
-    found = []
-    for seed in training_seeds(config):
-        name = "train" if base is None else training_name(config, seed, {**before, "base": base})
-        for training, tasks in task_trainings(config, name, dataset).items():
-            mirror = open_mirror(mirror_address(config), training)
-            chosen = tasks or TASK_NAMES
-            newest = None
-            if why is None and base is not None:
-                rewinding = Rewinding(of_tasks(rows, known, chosen), of_tasks(left, vacancies, chosen), seed)
-                newest = next(_before_their_turn(mirror, base.sha256, rewinding), None)
-            found.append(
-                Retraced(
-                    training=training,
-                    steps=_steps(mirror, config),
-                    from_step=newest.step if newest else 0,
-                    why=why or (NEWEST if newest else NONE_LEFT),
-                )
-            )
-    return tuple(found)
+def _base_of(config: Config, dataset: ArtifactRecord) -> ArtifactRecord | None:
+    """Return the newest base whose warm start was shown a dataset."""
+    bases = (record for record in open_store(config).records("base") if record.stage == "base")
+    return next((record for record in bases if record.inputs.get("dataset") == dataset.sha256), None)
 
 
-def _steps(mirror: Mirror, config: Config) -> int:
-    """Return the steps of a training: where it ended, or as many as the recipe has."""
+def _end(mirror: Mirror) -> int | None:
+    """Return the step at which a training ended; None if it has not."""
     last = parse_name(mirror.pins().get(FINAL, ""))
-    return last[0] if last else config.train.max_steps
+    return last[0] if last else None
 
 
 def _from_the_start(config: Config) -> str | None:

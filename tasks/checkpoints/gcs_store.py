@@ -3,8 +3,10 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from json import JSONDecodeError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from schemas.errors import InputError
 from tasks.checkpoints.files import written_whole
@@ -12,6 +14,7 @@ from tasks.checkpoints.object_store import ObjectMissing, StoredObject
 
 if TYPE_CHECKING:
     from google.cloud.storage import Blob, Client
+    from requests import Response
 
 # Otherwise Google's client requests the bucket itself, in a separate thread and even without tracing: a request that
 # Storage Object User is refused.
@@ -23,6 +26,7 @@ UPLOAD_CHUNK: Final = 32 << 20
 """Bytes per request of a large upload: the unit of a retry, and of a thread's memory."""
 REQUEST_SECONDS: Final = 60
 """Time to connect, to send one request or to wait for more of its answer: 8 threads need 4.5 MB/s to send a chunk."""
+PAGE: Final = "a page of HTML in place of an answer, from"
 _LISTED: Final = "items(name,generation,size,crc32c,timeCreated),nextPageToken"
 
 
@@ -52,6 +56,9 @@ class GcsStore:
                 f"no Google credentials are found for the bucket {bucket}; run `gcloud auth application-default login` "
                 "or set GOOGLE_APPLICATION_CREDENTIALS"
             ) from None
+        http = self._client._http  # noqa: SLF001 - no public way to see an answer before Google's client reads it
+        for session in (http, http._auth_request.session):  # noqa: SLF001
+            session.hooks["response"] = [_refuse_page]
         self._bucket = self._client.bucket(bucket)
         self._seconds_to_retry = seconds_to_retry
         retry = DEFAULT_RETRY.with_delay(initial=0.5, maximum=20, multiplier=2).with_timeout(seconds_to_retry)
@@ -164,6 +171,11 @@ class GcsStore:
             raise InputError(
                 f"what was sent to the bucket {name} arrived altered; check the network, and run the same command again"
             ) from None
+        except JSONDecodeError:
+            raise InputError(
+                f"what answers for the bucket {name} is not Google's storage, for it gives no JSON; see what stands "
+                "between, as a proxy, and run the same command again"
+            ) from None
         except GoogleAPICallError as error:
             raise InputError(
                 f"the bucket {name} refused a request ({_reason(error)}); look the status up in the documentation of "
@@ -171,10 +183,25 @@ class GcsStore:
             ) from error
 
 
+def _refuse_page(response: "Response", **_: object) -> None:
+    """Take a page of a proxy or of a network that asks to sign in for no answer; so the request is sent again.
+
+    Google's client would return the page as the object's bytes, or fail in reading it as JSON.
+    """
+    from requests import ConnectionError as NotConnected
+
+    # Google names the type of all that it sends.
+    unnamed = "text/html" if int(response.headers.get("content-length", 0)) else ""
+    if response.ok and response.headers.get("content-type", unnamed).startswith("text/html"):
+        raise NotConnected(f"{PAGE} {urlsplit(response.url).netloc}")
+
+
 def _describe(blob: "Blob") -> StoredObject:
     return StoredObject(blob.name, int(blob.generation), int(blob.size), blob.crc32c, blob.time_created)
 
 
 def _reason(error: Exception) -> str:
+    if PAGE in str(error):
+        return str(error)
     code = getattr(error, "code", None) or getattr(getattr(error, "response", None), "status_code", None)
     return f"HTTP status {int(code)}" if code else type(error).__name__

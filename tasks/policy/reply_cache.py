@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from schemas.errors import InputError
+from schemas.sqlite_file import SqliteFile
 
 
 class ReplyCache:
@@ -36,6 +37,7 @@ def open_cache(path: Path, what: str) -> Iterator[ReplyCache]:
 
     Raises:
         InputError: The file is damaged or cannot be written, also if that happens in the block.
+        InUse: Another process holds it.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -43,15 +45,7 @@ def open_cache(path: Path, what: str) -> Iterator[ReplyCache]:
         raise InputError(
             f"{what} {path} cannot be made ({error.strerror}); give a state folder that you may write"
         ) from None
-    try:
-        connection = sqlite3.connect(path, timeout=30.0)
-        try:
-            with connection:
-                connection.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL)")
-            yield ReplyCache(connection)
-        finally:
-            connection.close()
-    except sqlite3.Error as error:
-        raise InputError(
-            f"{what} {path} cannot be used ({error}); free space or permissions, or remove the file"
-        ) from None
+    with SqliteFile(path, what, "the replies in it, which are asked for again").opened(write=True) as connection:
+        with connection:
+            connection.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL)")
+        yield ReplyCache(connection)

@@ -21,7 +21,7 @@ def print_plan(document: Mapping[str, Any]) -> None:
         show("no model learned from them")
     if document["made_again"]:
         show("prompts and dataset are made again without them, and the models from there")
-        print_trainings([Retraced.model_validate(each) for each in document["trainings"]])
+        print_trainings([Retraced.model_validate(each) for each in document["trainings"]], "trained again at most")
     else:
         show("nothing of this profile's chain is made again: what holds them is removed, and what learned from them")
     if document["versions"]:
@@ -44,11 +44,11 @@ def print_begun(document: Mapping[str, Any]) -> None:
     show(f"nothing was changed now; run it with --apply{kind} to go on from there")
 
 
-def print_trainings(trainings: Collection[Retraced]) -> None:
-    """Print the steps that are trained again."""
+def print_trainings(trainings: Collection[Retraced], again: str) -> None:
+    """Print the steps that are trained again, under that name."""
     print_table(
         "Trainings",
-        ("training", "steps", "resumes from", "trained again", "why"),
+        ("training", "steps", "resumes from", again, "why"),
         [
             (each.training, str(each.steps), str(each.from_step), str(each.steps - each.from_step), each.why)
             for each in trainings
@@ -71,7 +71,7 @@ def print_report(document: Mapping[str, Any]) -> None:
     if document["versions_removed"]:
         show(f"versions removed: {', '.join(document['versions_removed'])}")
     if document["trained_again"]:
-        print_trainings([Retraced.model_validate(each) for each in document["trained_again"]])
+        print_trainings([Retraced.model_validate(each) for each in document["trained_again"]], "trained again")
     if document["verdict"]:
         show(f"the gate says {document['verdict']} of the new model")
     say_each("not reached", document["not_reached"])

@@ -1,16 +1,13 @@
 """Versions of the registered model as named by promotion artifacts, known without asking MLflow."""
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping
-from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from schemas.artifact import ArtifactRecord
 from tasks.lineage.graph.graph import Edge, Graph, Node
-from tasks.lineage.mlflow.client import SQLITE_PREFIX
+from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows
 from tasks.lineage.store.inventory import Inventory, short
 
 DECISION_FILE: Final = "decision.json"
@@ -81,16 +78,14 @@ def local_aliases(tracking_uri: str, model: str) -> Mapping[str, str]:
     """Return the version of each alias of a model, from a SQLite store.
 
     MLflow's own client would take two seconds to import for it. For a server the result is empty.
+
+    Raises:
+        InputError: The store cannot be read, is damaged, or has another schema than the installed MLflow's.
+        InUse: Another process holds it.
     """
-    file = Path(tracking_uri.removeprefix(SQLITE_PREFIX))
-    if not tracking_uri.startswith(SQLITE_PREFIX) or not file.is_file():
+    if not tracking_uri.startswith(SQLITE_PREFIX):
         return {}
-    try:
-        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
-            return {alias: str(version) for alias, version in database.execute(_ALIASES, (model,))}
-    except sqlite3.Error:
-        # Another schema version, locked, damaged or without read permission: a version is shown without its alias.
-        return {}
+    return {alias: str(version) for alias, version in local_rows(tracking_uri, _ALIASES, model)}
 
 
 def _decision(inventory: Inventory, record: ArtifactRecord) -> Mapping[str, object] | None:

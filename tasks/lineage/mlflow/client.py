@@ -1,17 +1,18 @@
 """MLflow client, imported late, since that takes seconds, and without its console output."""
 
+import json
 import logging
 import os
-import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from schemas.errors import InputError
+from schemas.errors import InputError, TucanoError
 from schemas.full_disk import is_of_full_disk
+from schemas.sqlite_file import Schema, SqliteFile, is_in_use
 
 # Before MLflow's import, which reads most of these.
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
@@ -34,31 +35,80 @@ RETRIES: Final = 2
 SECONDS_TO_ANSWER: Final = 5
 UNAUTHORIZED: Final = 401
 FORBIDDEN: Final = 403
+SERVER_FAULT: Final = 500
+"""The least status by which a server says that it is in trouble; MLflow has it for an answer that is none, too."""
 
 
 def open_client(tracking_uri: str) -> Any:
-    """Open MLflow's store, runs and registry.
+    """Open MLflow's store, runs and registry, as MLflow's client whose every call is `answered`.
 
     Args:
         tracking_uri: `sqlite:///FILE`, or the address of an MLflow server.
 
     Raises:
         InputError: The store cannot be opened or written, or its server refuses or does not answer.
+        InUse: Another process holds the file.
     """
     from mlflow import MlflowClient
 
     if not tracking_uri.startswith(SQLITE_PREFIX):
         _ask(tracking_uri)
-        return MlflowClient(tracking_uri, registry_uri=tracking_uri)
+        return _AnsweredClient(MlflowClient(tracking_uri, registry_uri=tracking_uri), tracking_uri)
     logging.getLogger(LOGGER_OF_STORES).addFilter(_is_of_interest)
-    file = Path(tracking_uri.removeprefix(SQLITE_PREFIX))
-    unfinished = file.with_name(f"{file.name}.unfinished")
-    _prepare(file, unfinished)
-    client = MlflowClient(tracking_uri, registry_uri=tracking_uri)
-    if unfinished.exists():
-        client.search_registered_models(max_results=1)
-        unfinished.unlink()
+    store = local_store(tracking_uri)
+    _prepare(store.path, _unfinished(store.path))
+    with answered(tracking_uri):
+        client = _AnsweredClient(MlflowClient(tracking_uri, registry_uri=tracking_uri), tracking_uri)
+        if _unfinished(store.path).exists():
+            client.search_registered_models(max_results=1)
+            _unfinished(store.path).unlink()
     return client
+
+
+class _AnsweredClient:
+    """MLflow's client: a call that its store does not answer ends in one sentence."""
+
+    def __init__(self, client: Any, tracking_uri: str) -> None:
+        self._client = client
+        self._uri = tracking_uri
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._client, name)
+        return answered(self._uri)(found) if callable(found) else found
+
+
+def local_store(tracking_uri: str) -> SqliteFile:
+    """Return the SQLite file of an address `sqlite:///FILE`."""
+    upgrade = f"mlflow db upgrade {tracking_uri}"
+    schema = Schema("mlflow", "store/db_migrations/versions", upgrade, upgrades_itself=False)
+    file = Path(tracking_uri.removeprefix(SQLITE_PREFIX))
+    return SqliteFile(file, "MLflow's store", "the record of earlier runs and the model registry", schema)
+
+
+def prove_usable(tracking_uri: str) -> None:
+    """Refuse a SQLite store that a run could not write; one that is not made yet, and a server, are not asked.
+
+    Raises:
+        InputError: It cannot be read or written, is damaged, or has another schema than the installed MLflow's.
+        InUse: Another process holds it.
+    """
+    store = local_store(tracking_uri)
+    if tracking_uri.startswith(SQLITE_PREFIX) and store.is_made() and not _unfinished(store.path).exists():
+        store.prove_writable()
+
+
+def local_rows(tracking_uri: str, query: str, *values: str) -> list[tuple[Any, ...]]:
+    """Return rows of a SQLite store without MLflow, whose import takes seconds; none of one that is not made yet.
+
+    Raises:
+        InputError: The store cannot be read, is damaged, or has another schema than the installed MLflow's.
+        InUse: Another process holds it.
+    """
+    store = local_store(tracking_uri)
+    if not store.is_made() or _unfinished(store.path).exists():
+        return []
+    with store.opened() as database:
+        return database.execute(query, values).fetchall()
 
 
 def shown_address(uri: str) -> str:
@@ -69,21 +119,21 @@ def shown_address(uri: str) -> str:
 
 @contextmanager
 def answered(tracking_uri: str) -> Iterator[None]:
-    """Translate refusals by MLflow's server in the block into one sentence.
+    """Translate into one sentence what keeps MLflow in the block from answering, but no answer of its.
 
     Raises:
-        InputError: The server denies this user the request, or no longer accepts the user and password.
+        InputError: The server denies this user the request, no longer accepts the user and password, is in trouble or
+            is no MLflow server, or the SQLite store cannot be used.
+        InUse: Another process holds the SQLite store.
     """
-    from mlflow.exceptions import MlflowException
-
     try:
         yield
-    except MlflowException as error:
-        refusal = _refusal(tracking_uri, error.get_http_status_code())
-        # MLflow's own message is hidden: it may quote an address with a password.
-        if refusal is None:
+    except Exception as error:
+        failure = _failure(tracking_uri, error)
+        if failure is None:
             raise
-        raise InputError(refusal) from None
+        # MLflow's own message is hidden: it may quote an address with a password.
+        raise failure from None
 
 
 @contextmanager
@@ -92,16 +142,17 @@ def in_one_sentence(tracking_uri: str) -> Iterator[None]:
 
     Raises:
         InputError: MLflow refused something, or its server no longer answers.
+        InUse: Another process holds the SQLite store.
     """
     from mlflow.exceptions import MlflowException
 
     try:
-        yield
+        with answered(tracking_uri):
+            yield
     except MlflowException as error:
-        # MLflow's own message may quote a row, or an address with a password.
+        # MLflow's own message may quote a row.
         raise InputError(
-            _refusal(tracking_uri, error.get_http_status_code())
-            or f"MLflow at {shown_address(tracking_uri)} did not do as asked ({error.error_code}); see that it runs "
+            f"MLflow at {shown_address(tracking_uri)} did not do as asked ({error.error_code}); see that it runs "
             "and that you may write there, then run the same command again: it resumes from what is done"
         ) from None
 
@@ -112,9 +163,9 @@ def milliseconds_now() -> int:
 
 
 def _is_of_interest(record: logging.LogRecord) -> bool:
-    """Return whether to show a log record: MLflow logs the traceback of a full disk, and raises the error too."""
+    """Return whether to show a log record: MLflow logs the traceback of an error that it raises too."""
     error = record.exc_info[1] if record.exc_info else None
-    return error is None or not is_of_full_disk(error)
+    return error is None or not (is_of_full_disk(error) or is_in_use(error))
 
 
 def _ask(tracking_uri: str) -> None:
@@ -142,11 +193,36 @@ def _ask(tracking_uri: str) -> None:
         ) from None
     if not response.ok:
         status = f"{response.status_code} {response.reason}".strip()
-        raise InputError(
-            _refusal(tracking_uri, response.status_code)
-            or f"what answers at {shown_address(tracking_uri)} is no MLflow server, or one in trouble ({status}); "
-            "correct state.mlflow or see the server's log"
-        )
+        raise InputError(_refusal(tracking_uri, response.status_code) or _no_answer(tracking_uri, status))
+    if not response.text.lstrip().startswith("{"):
+        raise InputError(_no_answer(tracking_uri, "a page in place of JSON"))
+
+
+def _failure(tracking_uri: str, error: Exception) -> TucanoError | None:
+    """Return the sentence for what kept a store from answering; None for an answer, or an error of our own."""
+    from mlflow.exceptions import MlflowException
+    from requests import RequestException
+
+    if isinstance(error, TucanoError):
+        return None
+    if tracking_uri.startswith(SQLITE_PREFIX):
+        return local_store(tracking_uri).failure(error)
+    if isinstance(error, MlflowException):
+        status, what = error.get_http_status_code(), str(error.error_code)
+    elif isinstance(error, RequestException | json.JSONDecodeError):
+        response = getattr(error, "response", None)
+        status, what = getattr(response, "status_code", SERVER_FAULT), type(error).__name__
+    else:
+        return None
+    sentence = _refusal(tracking_uri, status) or (status >= SERVER_FAULT and _no_answer(tracking_uri, what))
+    return InputError(sentence) if sentence else None
+
+
+def _no_answer(tracking_uri: str, what: str) -> str:
+    return (
+        f"what answers at {shown_address(tracking_uri)} is no MLflow server, or one in trouble ({what}); correct "
+        "state.mlflow, see the server's log or what stands between, as a proxy, then run the same command again"
+    )
 
 
 def _refusal(tracking_uri: str, status: int) -> str | None:
@@ -162,22 +238,25 @@ def _refusal(tracking_uri: str, status: int) -> str | None:
     return None
 
 
+def _unfinished(file: Path) -> Path:
+    """Return the marker that stands beside a database until MLflow has made all its tables."""
+    return file.with_name(f"{file.name}.unfinished")
+
+
 def _prepare(file: Path, unfinished: Path) -> None:
     """Check that the database can be written: MLflow tries for two minutes to open one that cannot be opened.
 
-    MLflow takes two seconds to create its tables, and cannot continue from an incomplete set after a kill. The file
-    `unfinished` stands beside the database until all exist.
+    MLflow takes two seconds to create its tables, and cannot continue from an incomplete set after a kill.
     """
+    store = local_store(f"{SQLITE_PREFIX}{file}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         if unfinished.exists():
             file.unlink(missing_ok=True)
         if not file.exists():
             unfinished.touch()
-        with closing(sqlite3.connect(file)) as database:
-            database.execute("BEGIN IMMEDIATE")
-    except (OSError, sqlite3.Error) as error:
+    except OSError as error:
         raise InputError(
-            f"MLflow's store {file} cannot be used ({error}); free space or permissions there, or move the file away "
-            "to start a new one"
-        ) from error
+            f"{store.name} {file} cannot be used ({error.strerror}); free space or permissions there"
+        ) from None
+    store.prove_writable()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from schemas.errors import InputError
-from tasks.lineage.mlflow.client import open_client
+from tasks.lineage.mlflow.client import in_one_sentence, open_client
 
 # With its ten threads MLflow waits on its own SQLite connections until they time out, and loses traces: 12 of 40.
 os.environ.setdefault("MLFLOW_GENAI_EVAL_MAX_WORKERS", "1")
@@ -60,10 +60,9 @@ def record_judgements(
     if not judgements:
         return None
     import mlflow
-    from mlflow.exceptions import MlflowException
     from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
-    try:
+    with in_one_sentence(tracking_uri):
         client = open_client(tracking_uri)
         experiment = client.get_run(parent_run).info.experiment_id
         tags = {MLFLOW_PARENT_RUN_ID: parent_run, "judge": judge}
@@ -72,12 +71,6 @@ def record_judgements(
         # MLflow's output would corrupt the document that a command prints.
         with contextlib.redirect_stdout(io.StringIO()), mlflow.start_run(run_id=run_id):
             result = mlflow.genai.evaluate(data=_as_data(judgements), scorers=[_scorer(judge, judgements)])
-    except MlflowException as error:
-        # MLflow's own message may quote a text.
-        raise InputError(
-            f"MLflow could not record what the judge said ({error.error_code}); see that it runs and that you may "
-            "write there, then run the same command again: nothing is asked twice"
-        ) from error
     kept = _kept(result.result_df)
     if kept < len(judgements):
         raise InputError(

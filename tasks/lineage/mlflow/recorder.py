@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError, Interrupted, TucanoError
+from schemas.sqlite_file import InUse
 from tasks.lineage.mlflow.client import (
     ARTIFACT_TAG,
     REUSED_PREFIX,
     SQLITE_PREFIX,
-    answered,
     milliseconds_now,
     open_client,
 )
@@ -204,8 +204,7 @@ class Recorder:
 
     def _start(self, name: str, tags: Mapping[str, str]) -> str:
         own = {**origin_tags(), **tags, STATE_TAG: self._state}
-        with answered(self._uri):
-            return str(self._client.create_run(self.experiment_id, run_name=name, tags=own).info.run_id)
+        return str(self._client.create_run(self.experiment_id, run_name=name, tags=own).info.run_id)
 
     def _log_inputs(self, run_id: str, inputs: Mapping[str, ArtifactRecord]) -> None:
         """Log each artifact as a dataset, and logged models also as such."""
@@ -235,6 +234,9 @@ class Recorder:
     def _end_early(self, run_id: str, error: BaseException) -> None:
         from mlflow.exceptions import MlflowException
 
+        if isinstance(error, InUse):
+            # Whoever holds the store may hold it for long; the next run marks this one as killed.
+            return
         # Signals and Ctrl-C arrive as exceptions outside `Exception`.
         interrupted = isinstance(error, Interrupted) or not isinstance(error, Exception)
         # Only the project's own sentences are stored: another error's text may quote a row. A suspension's is its
@@ -244,7 +246,7 @@ class Recorder:
         try:
             self._client.set_tag(run_id, "ended_by", reason)
             self._client.set_terminated(run_id, "KILLED" if interrupted else "FAILED")
-        except MlflowException as second:
+        except (MlflowException, TucanoError) as second:
             error.add_note(f"MLflow could not record the end of run {run_id}: {second}")
 
 

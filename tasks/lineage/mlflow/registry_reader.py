@@ -1,14 +1,9 @@
 """Reader of a model registry in a SQLite file: MLflow's own client takes seconds to import."""
 
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, Protocol
 
-from schemas.errors import InputError
-from tasks.lineage.mlflow.client import SQLITE_PREFIX
+from tasks.lineage.mlflow.client import local_rows
 from tasks.lineage.mlflow.registry import PolicyVersion, as_policy_version, chosen_version, is_of, is_ours
 
 _ALIAS: Final = "SELECT version FROM registered_model_aliases WHERE name = ? AND alias = ?"
@@ -40,15 +35,15 @@ class LocalRegistry:
     def __init__(self, tracking_uri: str) -> None:
         """Read `sqlite:///FILE`."""
         self._uri = tracking_uri
-        self._file = Path(tracking_uri.removeprefix(SQLITE_PREFIX))
 
     def holder(self, name: str, alias: str) -> PolicyVersion | None:
         """Return the version of an alias; None if the model or the alias does not exist yet.
 
         Raises:
             InputError: The version was not registered by this pipeline, or the file cannot be read.
+            InUse: Another process holds the file, of which every method here says the same.
         """
-        rows = self._rows(_ALIAS, name, alias)
+        rows = local_rows(self._uri, _ALIAS, name, alias)
         listed = {each.version: each for each in self._listed(name)}
         return as_policy_version(listed[str(rows[0][0])]) if rows else None
 
@@ -71,23 +66,7 @@ class LocalRegistry:
     def _listed(self, name: str) -> list[Any]:
         """Return all versions as MLflow's client would, the newest first."""
         tags: dict[str, dict[str, str]] = {}
-        for version, key, value in self._rows(_TAGS, name):
+        for version, key, value in local_rows(self._uri, _TAGS, name):
             tags.setdefault(str(version), {})[key] = value
-        numbers = [str(version) for (version,) in self._rows(_VERSIONS, name)]
+        numbers = [str(version) for (version,) in local_rows(self._uri, _VERSIONS, name)]
         return [SimpleNamespace(name=name, version=number, tags=tags.get(number, {})) for number in numbers]
-
-    def _rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
-        if not self._file.is_file():
-            return []
-        with self._readable(), closing(sqlite3.connect(f"{self._file.as_uri()}?mode=ro", uri=True)) as database:
-            return database.execute(query, values).fetchall()
-
-    @contextmanager
-    def _readable(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise InputError(
-                f"MLflow's store {self._file} cannot be read ({error}); free its permissions, or move the file away to "
-                "start a new one"
-            ) from None

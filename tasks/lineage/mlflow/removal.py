@@ -6,22 +6,19 @@ them, and traces before their run, so that a removal that was killed finds the r
 """
 
 import shutil
-import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from schemas.errors import InputError
-from tasks.lineage.mlflow.client import ARTIFACT_TAG, SQLITE_PREFIX, in_one_sentence, open_client
+from tasks.lineage.mlflow.client import ARTIFACT_TAG, in_one_sentence, local_store, open_client
 from tasks.lineage.mlflow.recorder import DIGEST_CHARACTERS
 from tasks.lineage.mlflow.registry import POLICY_TAG
 
 TRACES_A_PAGE: Final = 100
 """The most that MLflow removes at once."""
 PARENT_TAG: Final = "mlflow.parentRunId"
-SECONDS_FOR_THE_DATABASE: Final = 30
-"""Wait for another process that reads it."""
 _GONE: Final = frozenset({"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "INVALID_STATE"})
 """What MLflow says of a run or a model that was removed before a kill."""
 
@@ -122,20 +119,14 @@ class Removal:
         """Rewrite a database of one's own, whose free pages keep what its deleted rows said.
 
         Raises:
-            InputError: Another process uses it, or the disk is full.
+            InputError: The disk is full, or the file cannot be written.
+            InUse: Another process uses it, as `tucano ui` may.
         """
         if self._own_store is None:
             return
-        file = self._uri.removeprefix(SQLITE_PREFIX)
-        try:
-            with closing(sqlite3.connect(file, timeout=SECONDS_FOR_THE_DATABASE)) as database:
-                database.execute("VACUUM")
-                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except sqlite3.Error as error:
-            raise InputError(
-                f"MLflow's store {file} still has the bytes of deleted rows ({error}); end what uses it, as `tucano "
-                "ui`, see that its disk has room, and run the same command again"
-            ) from None
+        with local_store(self._uri).opened(write=True) as database:
+            database.execute("VACUUM")
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @property
     def _own_store(self) -> Any:

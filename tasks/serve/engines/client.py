@@ -149,7 +149,8 @@ class EngineClient:
 
     async def _status(self, url: str) -> int:
         async with self._http.get(url, timeout=HEALTH_DEADLINE, allow_redirects=False) as response:
-            return response.status
+            # A page is no engine's: a proxy, or a network that asks to sign in, stands between.
+            return HTTPStatus.BAD_GATEWAY if response.content_type == "text/html" else response.status
 
     def _ask(self, body: dict[str, Any]) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         return self._http.post(f"{self._url}/chat/completions", data=orjson.dumps(body), allow_redirects=False)

@@ -66,7 +66,7 @@ class Preemption:
         while not self.noticed.is_set():
             try:
                 announced, tag = _ask(url, tag)
-            # The last is raised for an invalid address.
+            # The last is raised for an invalid address, and for what is no answer of the metadata server.
             except (OSError, http.client.HTTPException, ValueError) as error:
                 # Machines outside Google's cloud have no such server; a signal still works.
                 if not warned:
@@ -88,4 +88,7 @@ def _ask(url: str, tag: str) -> tuple[bool, str]:
         headers={"Metadata-Flavor": "Google"},
     )
     with LOOPBACK.open(request, timeout=SECONDS_OF_A_POLL + 30) as answer:
-        return answer.read(16).strip() == b"TRUE", answer.headers.get("ETag", NOT_ASKED_YET)
+        value = answer.read(16).strip()
+        if value not in {b"TRUE", b"FALSE"}:
+            raise ValueError("something other than TRUE or FALSE, as a page of a proxy")
+        return value == b"TRUE", answer.headers.get("ETag", NOT_ASKED_YET)

@@ -1,10 +1,10 @@
 """Versions and aliases without MLflow, compared with what MLflow says itself."""
 
-import sqlite3
 from pathlib import Path
 
 import pytest
 
+from schemas.errors import InputError
 from tasks.lineage.graph.models import local_aliases, read_versions, version_graph
 from tasks.lineage.mlflow.pipeline_runs import artifacts_of_run
 from tasks.lineage.mlflow.recorder import Recorder
@@ -32,7 +32,7 @@ def test_an_alias_is_shown_at_the_version_that_holds_it(world: World) -> None:
     assert graph.nodes[f"version:{MODEL}/1"].facts == {"alias": "champion, friday"}
 
 
-@pytest.mark.parametrize("content", [b"", b"no database", None])
+@pytest.mark.parametrize("content", [b"", None])
 def test_no_registry_is_no_alias(tmp_path: Path, content: bytes | None) -> None:
     file = tmp_path / "mlflow.db"
     if content is not None:
@@ -42,13 +42,10 @@ def test_no_registry_is_no_alias(tmp_path: Path, content: bytes | None) -> None:
     assert file.exists() == (content is not None)
 
 
-def test_a_registry_that_cannot_be_opened_is_no_alias(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise sqlite3.OperationalError("unable to open database file")
-
-    (tmp_path / "mlflow.db").touch()
-    monkeypatch.setattr(sqlite3, "connect", refuse)
-    assert local_aliases(f"sqlite:///{tmp_path / 'mlflow.db'}", MODEL) == {}
+def test_a_registry_that_cannot_be_read_is_not_one_without_aliases(tmp_path: Path) -> None:
+    (tmp_path / "mlflow.db").write_bytes(b"no database")
+    with pytest.raises(InputError, match="damaged"):
+        local_aliases(f"sqlite:///{tmp_path / 'mlflow.db'}", MODEL)
 
 
 @pytest.mark.integration

@@ -125,6 +125,27 @@ def test_a_server_that_asks_for_a_user_is_reported_with_what_to_set() -> None:
         open_client(server.url)
 
 
+PAGE = b"<!doctype html><title>Sign in to this network</title>"
+
+
+def test_a_page_in_place_of_a_server_is_reported() -> None:
+    with serve({SEARCH: [(200, PAGE)]}) as server, pytest.raises(InputError, match="is no MLflow server") as caught:
+        open_client(server.url)
+    assert server.url in str(caught.value)
+
+
+@pytest.mark.parametrize(("status", "body"), [(200, PAGE), (500, b""), (502, PAGE)])
+def test_a_server_in_whose_place_a_page_comes_later_is_reported(
+    monkeypatch: pytest.MonkeyPatch, status: int, body: bytes
+) -> None:
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    with serve({BY_NAME: [(200, EXPERIMENT)], CREATE_RUN: [(status, body)]}) as server:
+        recorder = Recorder(server.url, None, "e")
+        with pytest.raises(InputError, match="run the same command again") as caught:
+            recorder.pipeline("p", {}).__enter__()
+    assert server.url in str(caught.value)
+
+
 def test_a_server_that_stumbles_is_asked_again() -> None:
     with serve({SEARCH: [(503, b""), (200, b"{}")]}) as server:
         open_client(server.url)

@@ -107,7 +107,7 @@ def test_without_judgements_there_is_no_run(uri: str, stage: str) -> None:
 
 
 def test_a_run_that_is_not_there_is_one_sentence(uri: str, stage: str) -> None:
-    with pytest.raises(InputError, match=r"MLflow could not record what the judge said \(RESOURCE_DOES_NOT_EXIST\)"):
+    with pytest.raises(InputError, match=r"\(RESOURCE_DOES_NOT_EXIST\).*run the same command again"):
         record_judgements(uri, "0" * 32, "judge", "judge-1", JUDGEMENTS[:1])
 
 

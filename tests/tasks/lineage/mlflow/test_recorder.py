@@ -314,7 +314,7 @@ def no_folder(path: Path) -> None:
 def test_a_store_that_cannot_be_opened_is_reported_at_once(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
     (tmp_path / "mlflow").mkdir()
     spoil(tmp_path / "mlflow" / "mlflow.db")
-    with pytest.raises(InputError, match=r"mlflow\.db cannot be used"):
+    with pytest.raises(InputError, match=r"mlflow\.db (cannot be used|is damaged)"):
         Recorder(f"sqlite:///{tmp_path / 'mlflow' / 'mlflow.db'}", tmp_path / "mlflow" / "artifacts", EXPERIMENT)
 
 

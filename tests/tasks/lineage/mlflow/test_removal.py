@@ -11,6 +11,7 @@ import pytest
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
+from schemas.sqlite_file import InUse
 from tasks.lineage.mlflow.client import open_client
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
@@ -239,9 +240,9 @@ def test_a_refused_deletion_is_one_sentence_without_the_servers_words_and_can_be
 
 def test_a_database_that_another_process_holds_is_one_sentence(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
     store = copy("store")
-    monkeypatch.setattr("tasks.lineage.mlflow.removal.SECONDS_FOR_THE_DATABASE", 0)
+    monkeypatch.setattr("schemas.sqlite_file.SECONDS_TO_WAIT", 0)
     removal = Removal(store.uri, store.files, EXPERIMENT)
     with closing(sqlite3.connect(store.database)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(InputError, match="still has the bytes of deleted rows"):
+        with pytest.raises(InUse, match="in use by another process"):
             removal.give_up_space()

@@ -112,19 +112,29 @@ def test_a_refusal_is_in_the_engines_own_sentence() -> None:
         asked(url, whole)
 
 
-def test_nobody_there_is_unavailable_and_not_healthy() -> None:
-    url = "http://127.0.0.1:9/v1"
-    with pytest.raises(EngineUnavailable):
-        asked(url, whole)
-
-    async def healthy() -> bool:
+def healthy(url: str) -> bool:
+    async def run() -> bool:
         client = EngineClient(url, connections=1)
         try:
             return await client.is_healthy()
         finally:
             await client.close()
 
-    assert not asyncio.run(healthy())
+    return asyncio.run(run())
+
+
+def test_nobody_there_is_unavailable_and_not_healthy() -> None:
+    url = "http://127.0.0.1:9/v1"
+    with pytest.raises(EngineUnavailable):
+        asked(url, whole)
+    assert not healthy(url)
+
+
+def test_a_page_in_place_of_the_engine_is_not_healthy() -> None:
+    with replying(reply(b"")) as url:
+        assert healthy(url)
+    with replying(reply(b"<html>", "200 OK", "Content-Type: text/html")) as url:
+        assert not healthy(url)
 
 
 def test_a_connection_that_the_engine_has_closed_is_not_used_again() -> None:

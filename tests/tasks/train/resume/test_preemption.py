@@ -82,11 +82,15 @@ def test_a_change_between_two_requests_is_not_missed(server: MetadataServer) -> 
 
 
 @pytest.mark.parametrize("garbage", [b"", b"true", b"\xff\x00<html>", b"TRUE or not", b"0" * 10_000])
-def test_garbage_is_no_notice_and_does_not_end_the_watch(server: MetadataServer, garbage: bytes) -> None:
+def test_garbage_is_reported_once_and_is_no_notice_and_does_not_end_the_watch(
+    server: MetadataServer, garbage: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     server.answers = [garbage, garbage]
     noticed = Preemption(25, server.url)
-    noticed.watch()
-    assert server.waiting.wait(LONG)
+    with caplog.at_level(logging.WARNING):
+        noticed.watch()
+        assert server.waiting.wait(LONG)
+    assert len([record for record in caplog.records if f"{server.url} does not answer" in record.message]) == 1
     assert not noticed.noticed.is_set()
     server.set(b"TRUE")
     assert noticed.noticed.wait(LONG)
