@@ -1,7 +1,6 @@
 """Local pages of Prefect and MLflow, on loopback, for the state folder."""
 
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from flows.runtime.session import (
 )
 from flows.runtime.signals import sigterm_as_ctrl_c
 from schemas.errors import InputError, TucanoError
+from schemas.safe_path import safe_environment
 from tasks.lineage.mlflow.run_tags import RETRAININGS
 from tasks.policy.child import end_group
 
@@ -136,7 +136,7 @@ def _start(command: Sequence[str], log_file: Path) -> "subprocess.Popen[bytes]":
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
-            env={**os.environ, "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false"},
+            env={**safe_environment(), "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false"},
             start_new_session=True,
         )
 

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from schemas.errors import TucanoError
 from schemas.garbage import collect_rarely
+from schemas.safe_path import safe_environment
 from tasks.policy.child import die_with_parent, end_group
 
 HOST = "127.0.0.1"
@@ -51,7 +52,7 @@ def session_server(log_file: Path, meanwhile: Callable[[], object] | None = None
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
-            env={**os.environ, **settings},
+            env={**safe_environment(), **settings},
             start_new_session=True,
         )
     try:
