@@ -1,11 +1,10 @@
 """Command `tucano compare`: compare two files of scores, and size the next comparison."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Final, Literal
 
 import typer
@@ -18,6 +17,7 @@ from flows.runtime.signals import interruptible
 from schemas.config.evaluate import TRUTH_LOSS
 from schemas.digests import file_sha256
 from schemas.errors import InputError
+from schemas.scratch import scratch_folder
 from schemas.shown_text import as_shown
 from tasks.evaluate.compare import REPORT_FILE, Comparison, write_report
 from tasks.evaluate.compare import compare as compare_scores
@@ -163,21 +163,21 @@ def _report_folder(folder: Path, files: Sequence[str]) -> Iterator[Path]:
     """
     missing: list[Path] = []
     try:
-        try:
-            missing += [each for each in (folder, *folder.parents) if not each.exists()]
-            folder.mkdir(parents=True, exist_ok=True)
-            in_the_way = [name for name in files if (folder / name).is_dir()]
-            draft = TemporaryDirectory(prefix=".report-", dir=folder)
-        except OSError as error:
-            raise InputError(
-                f"{folder} cannot be written ({error.strerror}); give a folder that you may write"
-            ) from None
-        with draft as name:
+        with ExitStack() as stack:
+            try:
+                missing += [each for each in (folder, *folder.parents) if not each.exists()]
+                folder.mkdir(parents=True, exist_ok=True)
+                in_the_way = [name for name in files if (folder / name).is_dir()]
+                draft = stack.enter_context(scratch_folder(folder))
+            except OSError as error:
+                raise InputError(
+                    f"{folder} cannot be written ({error.strerror}); give a folder that you may write"
+                ) from None
             if in_the_way:
                 raise InputError(f"{folder / in_the_way[0]} is a folder where a file goes; give another --report")
-            yield Path(name)
+            yield draft
             for file in files:
-                (Path(name) / file).replace(folder / file)
+                (draft / file).replace(folder / file)
     except BaseException:
         for each in missing:
             # Another process may have put something there in the meantime.

@@ -1,6 +1,7 @@
 """Command `tucano`."""
 
 import errno
+import os
 import sys
 from importlib import metadata
 from typing import Annotated
@@ -11,6 +12,7 @@ from flows.cli.commands import HELP_OPTIONS, LazyCommands, polish
 from flows.cli.options import Quiet
 from schemas.errors import InputError, TucanoError
 from schemas.garbage import collect_rarely
+from schemas.safe_path import safe_environment
 
 app = typer.Typer(
     cls=LazyCommands,
@@ -43,6 +45,8 @@ def root(
 def main() -> None:
     """Run the command; a failure that the user can fix becomes one sentence and an exit code."""
     collect_rarely()
+    # What libraries start inherits it: processes of multiprocessing and of Dask, vLLM, pip.
+    os.environ |= safe_environment()
     try:
         polish(typer.main.get_command(app), "tucano")()
     except TucanoError as error:

@@ -1,7 +1,6 @@
 """Local pages of Prefect and MLflow, on loopback, for the state folder."""
 
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -29,6 +28,7 @@ from flows.runtime.session import (
 )
 from flows.runtime.signals import sigterm_as_ctrl_c
 from schemas.errors import InputError, TucanoError
+from schemas.safe_path import safe_environment
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, prove_usable
 from tasks.lineage.mlflow.pages import DATABASE
 from tasks.lineage.mlflow.run_tags import RETRAININGS
@@ -105,7 +105,7 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     servers: list[subprocess.Popen[bytes]] = []
     try:
         for name, command in commands.items():
-            servers.append(_start(command, root / f"{name}.log", address))
+            servers.append(_start(command, root / f"{name}.log"))
         pages = Pages(prefect_api=address, mlflow=f"http://{HOST}:{mlflow_port}")
         file.write_text(json.dumps(asdict(pages)), encoding="utf-8")
         _wait_for(servers, (prefect_port, mlflow_port), root)
@@ -134,7 +134,7 @@ def _check_port(option: str, port: int) -> None:
             ) from None
 
 
-def _start(command: Sequence[str], log_file: Path, address: str) -> "subprocess.Popen[bytes]":
+def _start(command: Sequence[str], log_file: Path) -> "subprocess.Popen[bytes]":
     with log_file.open("ab") as log:
         return subprocess.Popen(
             [sys.executable, "-m", *command],
@@ -142,8 +142,7 @@ def _start(command: Sequence[str], log_file: Path, address: str) -> "subprocess.
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
-            # The pages call the port that they are on, whatever a profile of Prefect's says.
-            env={**os.environ, "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false", "PREFECT_SERVER_UI_API_URL": address},
+            env={**safe_environment(), "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false"},
             start_new_session=True,
         )
 

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from schemas.errors import TucanoError
 from schemas.garbage import collect_rarely
+from schemas.safe_path import safe_environment
 from schemas.sqlite_file import Schema, SqliteFile
 from tasks.policy.child import die_with_parent, end_group
 
@@ -55,7 +56,7 @@ def session_server(log_file: Path, meanwhile: Callable[[], object] | None = None
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
-            env={**os.environ, **settings},
+            env={**safe_environment(), **settings},
             start_new_session=True,
         )
     try:
@@ -121,18 +122,22 @@ def _main(port: int, mlflow_port: int | None) -> None:
     collect_rarely()
     threading.Thread(target=die_with_parent, daemon=True).start()
 
+    # By default every site's pages may read the answers. Prefect's own ask the server that they are from.
+    os.environ |= {"PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS": "", "PREFECT_SERVER_UI_API_URL": "/api"}
     # Only the server's own process needs these, which take seconds.
     import uvicorn  # noqa: PLC0415
     from prefect.server.api.server import create_app  # noqa: PLC0415
     from starlette.responses import RedirectResponse  # noqa: PLC0415
     from starlette.routing import Route  # noqa: PLC0415
 
+    from tasks.serve.gateway.foreign_pages import OwnPagesOnly  # noqa: PLC0415
+
     app = create_app(ephemeral=mlflow_port is None, final=True)
     if mlflow_port is not None:
         # A browser adds the part behind `#`, which no server sees. The pages take every other path.
         mlflow = f"http://{HOST}:{mlflow_port}/"
         app.router.routes.insert(0, Route(f"{MLFLOW_PATH}/", lambda _: RedirectResponse(mlflow)))
-    uvicorn.run(app, host=HOST, port=port, log_level="error", lifespan="on")
+    uvicorn.run(OwnPagesOnly(app), host=HOST, port=port, log_level="error", lifespan="on")
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from schemas.config.config import Config
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
+from schemas.scratch import scratch_folder
 from schemas.tables.log_file import FEEDBACK_FOLDER
 from schemas.tables.prompts import TEST_FILE, read_prompts
 from tasks.curate.scrub import scrub
@@ -85,8 +86,8 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
     log = DailyFile(folder, days=serve.log_days)
     feedback = DailyFile(folder / FEEDBACK_FOLDER, days=serve.log_days)
     # A socket's path has at most 107 bytes.
-    with tempfile.TemporaryDirectory(prefix="tucano-") as sockets:
-        deploy = partial(_deploy, config, Path(sockets))
+    with scratch_folder() as sockets:
+        deploy = partial(_deploy, config, sockets)
         deployment = await deploy(number)
         challenger = await _challenger(config, deploy)
         metrics = Metrics()

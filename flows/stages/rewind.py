@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 from flows.runtime.session import mirror_address
@@ -13,6 +12,7 @@ from flows.stages.train import task_trainings, training_name, training_seeds
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.digests import file_sha256
+from schemas.scratch import scratch_folder
 from schemas.tables.person import Person
 from schemas.tables.prompts import TRAIN_FILE, VALIDATION_FILE, read_prompts
 from schemas.tables.vacancies import of_tasks, read_vacancies
@@ -162,8 +162,8 @@ def go_on_from(
     """
     rewinding = Rewinding(*splits, seed)
     for manifest in _before_their_turn(mirror, base, rewinding):
-        with TemporaryDirectory() as work:
-            folder = Path(work) / manifest.name
+        with scratch_folder() as work:
+            folder = work / manifest.name
             try:
                 mirror.restore(manifest, folder)
             except CheckpointDamaged:

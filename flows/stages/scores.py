@@ -6,7 +6,6 @@ that has the other tasks' scores already.
 
 import json
 import shutil
-import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -161,7 +160,9 @@ def _publish(drawn: StageResult | None, kept: Mapping[TaskName, Path], folder: P
         folder: Where people score.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = folder.with_name(f".{folder.name}-{uuid.uuid4().hex[:8]}")
+    draft = folder.with_name(f".{folder.name}.draft")
+    # Of a run that was killed here: one at a time works in a state folder.
+    shutil.rmtree(draft, ignore_errors=True)
     sources = list(dict.fromkeys(kept.values()))
     _copy(drawn.path if drawn else sources[0], draft)
     _write_rows(drawn, kept, draft)

@@ -4,11 +4,11 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Final
 
 from schemas.errors import InputError
+from schemas.scratch import scratch_folder
 from schemas.source import REPOSITORY, module_file, source_files
 
 PROJECT: Final = REPOSITORY / "packages" / "benchmark"
@@ -38,8 +38,8 @@ def build_wheel(output: Path) -> Path:
     Raises:
         InputError: It cannot be built.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        stage = Path(folder) / "project"
+    with scratch_folder() as folder:
+        stage = folder / "project"
         shutil.copytree(PROJECT, stage, ignore=shutil.ignore_patterns("__pycache__"))
         for name in source_files(*ENTRY_MODULES):
             # A data file has a path for a name.
@@ -47,7 +47,7 @@ def build_wheel(output: Path) -> Path:
             copied = stage / file.relative_to(REPOSITORY)
             copied.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, copied)
-        wheels = Path(folder) / "wheels"
+        wheels = folder / "wheels"
         ended = subprocess.run(
             [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps",
              "--no-build-isolation", "--wheel-dir", wheels, stage],

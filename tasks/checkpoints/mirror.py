@@ -9,7 +9,6 @@ Blobs are written first and the manifest last, so a checkpoint exists as soon as
 
 import logging
 import shutil
-import tempfile
 import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from schemas.errors import InputError
+from schemas.scratch import scratch_folder
 from tasks.checkpoints import retention
 from tasks.checkpoints.catalog import BLOBS, MANIFESTS, PINS, Catalog, Entries, name_of
 from tasks.checkpoints.files import disk_refusal
@@ -185,8 +185,8 @@ class Mirror:
         """
 
         def is_whole(_: str, file: ManifestFile) -> bool:
-            with tempfile.TemporaryDirectory() as folder:
-                return self._download(file, Path(folder) / "blob")
+            with scratch_folder() as folder:
+                return self._download(file, folder / "blob")
 
         try:
             self._check_files(manifest, is_whole)

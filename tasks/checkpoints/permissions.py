@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final, Literal
 
 from schemas.errors import InputError
+from schemas.scratch import scratch_folder
 from tasks.checkpoints.address import BUCKET_SCHEME, open_store
 from tasks.checkpoints.object_store import ObjectStore
 
@@ -51,8 +51,8 @@ def probe_address(address: str) -> PermissionProbe:
         return probe(store, prefix)
     parent = nearest_folder(Path(address))
     try:
-        with TemporaryDirectory(dir=parent, prefix=".doctor-") as folder:
-            return probe(*open_store(folder))
+        with scratch_folder(parent) as folder:
+            return probe(*open_store(str(folder)))
     except OSError as error:
         raise InputError(
             f"{parent} cannot be written ({error.strerror}); free space or permissions there, or name another folder"

@@ -1,9 +1,9 @@
 """Checkpoint of one training as the beginning of another, whose first steps are provably the same."""
 
 import shutil
-import tempfile
 from pathlib import Path
 
+from schemas.scratch import scratch_folder
 from tasks.checkpoints import segments
 from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.local import LocalCheckpoints
@@ -31,9 +31,9 @@ def transplant(checkpoint: Path, manifest: Manifest, into: Mirror, lease_seconds
         shutil.copytree(checkpoint, folder, ignore=shutil.ignore_patterns(MANIFEST_FILE), dirs_exist_ok=True)
 
     try:
-        with tempfile.TemporaryDirectory() as work:
+        with scratch_folder() as work:
             segments.begin(into.store, into.root, lease.fencing, 0)
-            local = LocalCheckpoints(Path(work), into.training, manifest.base)
+            local = LocalCheckpoints(work, into.training, manifest.base)
             into.publish(local.write(manifest.step, lease.fencing, manifest.metrics, fill))
             segments.end(into.store, into.root, lease.fencing, manifest.step, "finished")
     finally:

@@ -26,6 +26,7 @@ from pydantic import BaseModel
 from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
 from schemas.full_disk import full_disk_error, is_of_full_disk
 from schemas.progress import Progress
+from schemas.safe_path import safe_environment
 from schemas.source import REPOSITORY
 from tasks.policy.device import machine_device
 from tasks.policy.fork_server import THREADS_VARIABLE, ForkedChild, fork_child, load_less, start_server
@@ -212,7 +213,7 @@ def _environment(processes: int, threads: int) -> dict[str, str]:
     named = os.environ.get(THREADS_VARIABLE, str(threads))
     return {
         "MKL_NUM_THREADS": named,
-        **{name: value for name, value in os.environ.items() if name not in PLACES},
+        **{name: value for name, value in safe_environment().items() if name not in PLACES},
         THREADS_VARIABLE: named,
         "CUDA_VISIBLE_DEVICES": _devices(processes),
         # TRL reports each created trainer to the hub; no data about a team's runs may be sent anywhere.

@@ -1,10 +1,9 @@
 """MLflow's logged models: one for each base and policy, which stages create, read and register."""
 
-import tempfile
-from pathlib import Path
 from typing import Any, Final
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.scratch import scratch_folder
 from tasks.lineage.mlflow.client import ARTIFACT_TAG
 from tasks.lineage.store.artifacts import RECORD_FILE
 
@@ -39,8 +38,8 @@ def log_model(client: Any, run_id: str, record: ArtifactRecord) -> str:
         tags={ARTIFACT_TAG: record.sha256},
         model_type=record.kind,
     )
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / RECORD_FILE).write_text(record.model_dump_json(indent=1), encoding="utf-8")
-        client.log_model_artifacts(model.model_id, folder)
+    with scratch_folder() as folder:
+        (folder / RECORD_FILE).write_text(record.model_dump_json(indent=1), encoding="utf-8")
+        client.log_model_artifacts(model.model_id, str(folder))
     client.finalize_logged_model(model.model_id, "READY")
     return str(model.model_id)

@@ -1,4 +1,4 @@
-"""Server of MLflow's pages on loopback, in one process, whose pages open on runs and begin quietly.
+"""MLflow's pages for one process, which open on runs and begin quietly.
 
 `mlflow server` starts a supervisor and workers, which outlive a parent that is killed and keep the port.
 """
@@ -12,7 +12,6 @@ from typing import Any, Final
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, open_client
 from tasks.lineage.mlflow.run_tags import RETRAININGS
 
-HOST: Final = "127.0.0.1"
 DATABASE: Final = "mlflow.db"
 REMEMBERED: Final[Mapping[str, bool | str]] = {
     "mlflow.workflowType_v1": "machine_learning",
@@ -35,18 +34,16 @@ def quieted(page: str) -> str:
     return page.replace("<head>", f"<head><script>{entries}</script>", 1)
 
 
-def serve(folder: Path, port: int, experiment: str) -> None:
-    """Serve until the process ends.
+def pages_of(folder: Path, experiment: str) -> Any:
+    """Return the application, for ASGI.
 
     Args:
         folder: Folder of the database and the runs' files.
-        port: Port on loopback.
         experiment: Name of the experiment whose retrainings `/retrainings` shows.
     """
     store = f"{SQLITE_PREFIX}{folder / DATABASE}"
     # This makes the tables where there are none yet; and without telemetry.
     client = open_client(store)
-    import uvicorn
     from flask import Response, redirect, request
     from mlflow.server import ARTIFACT_ROOT_ENV_VAR, ARTIFACTS_DESTINATION_ENV_VAR, BACKEND_STORE_URI_ENV_VAR
     from mlflow.server.constants import SERVE_ARTIFACTS_ENV_VAR
@@ -76,4 +73,4 @@ def serve(folder: Path, port: int, experiment: str) -> None:
 
     pages.add_url_rule(f"/{RETRAININGS}", RETRAININGS, retrainings)
     pages.after_request(quiet)
-    uvicorn.run(app, host=HOST, port=port, log_level="warning")
+    return app

@@ -18,10 +18,9 @@ from fastapi.telemetry import TelemetryConfig
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 from starlette.exceptions import HTTPException
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from schemas.config.report import Language
-from schemas.config.serve import LOOPBACK, ServeConfig
+from schemas.config.serve import ServeConfig
 from schemas.documents import Feedback
 from schemas.errors import InputError
 from schemas.faults import first_fault, shown_place
@@ -114,12 +113,10 @@ def build_app(
     app.include_router(_health(answering, metrics))
     app.include_router(_page(answering, model_name, logs, language))
     _refuse_in_one_form(app, metrics)
-    if config.is_on_loopback:
-        # A page of the web whose name is made to lead here must not ask from a browser.
-        app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, "[::1]"])
     app.add_middleware(OwnTime, histogram=metrics.own_seconds)
     app.add_middleware(
         RequestLimits,
+        own_pages_only=config.is_on_loopback,
         tokens=tokens,
         body_bytes=config.body_bytes,
         seconds_to_send=config.seconds_to_send,

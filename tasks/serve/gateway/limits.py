@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from schemas.errors import InputError
 from tasks.serve.gateway.errors import RequestRefused
+from tasks.serve.gateway.foreign_pages import foreign_sender
 from tasks.serve.gateway.leaving import answer_while_connected
 
 API_SCRIPT: Final = "swagger/swagger-ui-bundle.js"
@@ -53,21 +54,30 @@ def read_tokens(variable: str | None) -> tuple[bytes, ...]:
 
 
 class RequestLimits:
-    """Refuses requests without a token, and bodies that are too large or come too slowly."""
+    """Refuses requests of foreign pages or without a token, and bodies that are too large or come too slowly."""
 
     def __init__(
-        self, app: ASGIApp, *, tokens: Sequence[bytes], body_bytes: int, seconds_to_send: float, refused: Counter
+        self,
+        app: ASGIApp,
+        *,
+        own_pages_only: bool,
+        tokens: Sequence[bytes],
+        body_bytes: int,
+        seconds_to_send: float,
+        refused: Counter,
     ) -> None:
         """Guard an application.
 
         Args:
             app: The application.
+            own_pages_only: Refuse what pages of other sites send, as on loopback, whose names are known.
             tokens: Those that are accepted; without any, everybody is answered.
             body_bytes: Largest body.
             seconds_to_send: Longest time that a body takes to arrive.
             refused: Counts the refusals by their codes.
         """
         self._app, self._tokens, self._refused = app, tuple(tokens), refused
+        self._own_pages_only = own_pages_only
         self._body_bytes, self._seconds_to_send = body_bytes, seconds_to_send
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -77,6 +87,8 @@ class RequestLimits:
             return
         headers = Headers(scope=scope)
         try:
+            if self._own_pages_only and (refusal := foreign_sender(headers)):
+                raise RequestRefused(403, "foreign_sender", refusal)
             if self._tokens and scope["path"] not in OPEN_PATHS:
                 self._check_token(headers.get("authorization", ""))
             body = await self._read(headers, receive)

@@ -1,6 +1,5 @@
 """Preflight checks of the adapter: a step moves it alone, and it survives saving and merging."""
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any, Final
 import torch
 
 from schemas.config.train_sections import PreflightSection
+from schemas.scratch import scratch_folder
 from schemas.tables.prompts import PromptRow
 from tasks.train.preflight.check import CHECKED_LAYERS, Check
 from tasks.train.preflight.dry_step import DryStep, dry_run_step
@@ -100,9 +100,9 @@ def check_adapter(trainer: Any, base: Path, ids: torch.Tensor, limits: Preflight
     from peft import PeftModel, get_peft_model_state_dict
     from safetensors.torch import load_file
 
-    with tempfile.TemporaryDirectory() as folder, _trial_weights(trainer.model, seed):
+    with scratch_folder() as folder, _trial_weights(trainer.model, seed):
         # As checkpoints and policies are written.
-        write_adapter(Path(folder), adapter_weights(trainer.model), adapter_config(trainer.model))
+        write_adapter(folder, adapter_weights(trainer.model), adapter_config(trainer.model))
         saved = {
             # Copies, since the trial weights are removed.
             name: tensor.detach().to("cpu", torch.float32, copy=True)
@@ -111,7 +111,7 @@ def check_adapter(trainer: Any, base: Path, ids: torch.Tensor, limits: Preflight
         few, depth = _first_layers(base, ids.device)
         fresh = PeftModel.from_pretrained(few, folder).eval()
         # For the first layers PEFT's result, for all others the file contents, under the same names.
-        read = load_file(Path(folder) / WEIGHTS_FILE) | get_peft_model_state_dict(fresh)
+        read = load_file(folder / WEIGHTS_FILE) | get_peft_model_state_dict(fresh)
     lost = sorted(
         name for name, tensor in saved.items() if name not in read or not torch.equal(tensor, read[name].float().cpu())
     )

@@ -281,7 +281,7 @@ def test_an_interrupted_comparison_leaves_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "flows", "compare", str(pipe), str(tuned), "--report", str(report)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         # It then waits for a base that nobody writes.
-        while process.poll() is None and not list(report.glob(".report-*")):
+        while process.poll() is None and not list(report.glob("tucano-*")):
             time.sleep(0.02)
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate()

@@ -34,7 +34,7 @@ def test_the_repository_deploys_what_a_team_leaves_running() -> None:
     for each in deployments.values():
         assert each.work_pool.job_variables == {
             "command": "prefect flow-run execute",
-            "env": {"PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30"},
+            "env": {"PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30", "PYTHONSAFEPATH": "1"},
         }
     assert [pool.name for pool in declared.pools] == ["cpu", "l4-spot"]
     assert {automation["name"] for _, automation in declared.automations} == {

@@ -105,8 +105,12 @@ def test_without_a_token_only_health_and_the_page_are_shown(tmp_path: Path) -> N
             assert gateway.ask().status_code == 200
 
 
-def test_a_page_of_the_web_that_was_given_our_address_is_refused(gateway: Gateway) -> None:
-    assert gateway.http.get("/healthz", headers={"Host": "evil.example"}).status_code == 400
+def test_pages_of_other_sites_are_refused(gateway: Gateway) -> None:
+    for headers in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}, {"Origin": "null"}):
+        response = gateway.ask(headers=headers)
+        assert (response.status_code, response.json()["error"]["code"]) == (403, "foreign_sender")
+        assert gateway.http.get("/healthz", headers=headers).status_code == 403
+    assert gateway.ask(headers={"Origin": str(gateway.http.base_url)}).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,59 @@
+"""Folders of passing files, such as sockets and downloads: what a killed process left is removed by the next one."""
+
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+PREFIX: Final = "tucano-"
+_NAME: Final = re.compile(rf"{PREFIX}\w{{8}}", re.ASCII)
+_CONTENT: Final = "content"
+"""Its only entry, made once the folder is locked: so a folder without it may be of a process that is just beginning."""
+
+
+@contextmanager
+def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
+    """Provide an empty folder, which only this user can read and which is removed with the block.
+
+    Args:
+        parent: Where it is made, and where those of killed processes are looked for; None for the system's temporary
+            folder.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    parent = parent or Path(tempfile.gettempdir())
+    _remove_abandoned(parent)
+    home = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+    # The system releases it with the process, however that ends.
+    lock = os.open(home, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        (home / _CONTENT).mkdir()
+        yield home / _CONTENT
+    finally:
+        shutil.rmtree(home)
+        os.close(lock)
+
+
+def _remove_abandoned(parent: Path) -> None:
+    for home in parent.glob(f"{PREFIX}*"):
+        if _NAME.fullmatch(home.name):
+            # Another user's, no folder, of a running process, or gone meanwhile.
+            with suppress(OSError):
+                _remove_unlocked(home)
+
+
+def _remove_unlocked(home: Path) -> None:
+    lock = os.open(home, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(lock).st_uid == os.geteuid() and [*home.iterdir()] == [home / _CONTENT]:
+            shutil.rmtree(home)
+    finally:
+        os.close(lock)

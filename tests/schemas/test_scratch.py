@@ -1,0 +1,72 @@
+"""Scratch folders: gone with their process however it ends, and never another's."""
+
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from schemas.scratch import scratch_folder
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from schemas.scratch import scratch_folder
+with scratch_folder(Path(sys.argv[1])) as folder:
+    (folder / "socket").touch()
+    print(folder, flush=True)
+    time.sleep(600)
+"""
+
+
+@contextmanager
+def another_process(parent: Path) -> Iterator[tuple[Path, "subprocess.Popen[str]"]]:
+    """Run a process that has a scratch folder, and give both."""
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(parent)], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield Path(process.stdout.readline().strip()), process
+        finally:
+            process.kill()
+
+
+def test_it_is_empty_private_and_gone_after_the_block(tmp_path: Path) -> None:
+    with scratch_folder(tmp_path) as folder:
+        assert list(folder.iterdir()) == []
+        assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
+        (folder / "file").touch()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_gone_and_what_a_living_one_has_stays(tmp_path: Path) -> None:
+    with another_process(tmp_path) as (kept, _), another_process(tmp_path) as (left, process):
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert (left / "socket").exists()
+        with scratch_folder(tmp_path):
+            assert not left.parent.exists()
+            assert (kept / "socket").exists()
+
+
+def test_what_is_not_ours_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = tmp_path / "theirs"
+    (theirs / "content").mkdir(parents=True)
+    (tmp_path / "tucano-symlink1").symlink_to(theirs)
+    (tmp_path / "tucano-file_abc").touch()
+    (tmp_path / "tucano-notes" / "content").mkdir(parents=True)
+    (tmp_path / "tucano-work_abc" / "content").mkdir(parents=True)
+    (tmp_path / "tucano-work_abc" / "more").touch()
+    # One that another process has made and not locked yet.
+    (tmp_path / "tucano-beginner").mkdir()
+    before = set(tmp_path.rglob("*"))
+    with scratch_folder(tmp_path):
+        pass
+    assert set(tmp_path.rglob("*")) == before
+    (tmp_path / "tucano-of_other" / "content").mkdir(parents=True)
+    monkeypatch.setattr("os.geteuid", lambda: 12345)
+    with scratch_folder(tmp_path):
+        assert (tmp_path / "tucano-of_other").exists()

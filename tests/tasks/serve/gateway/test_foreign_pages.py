@@ -1,0 +1,88 @@
+"""Senders that a server on loopback answers, and the pages of other sites that it refuses."""
+
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.testclient import TestClient, WebSocketDenialResponse
+from starlette.websockets import WebSocket
+
+from tasks.serve.gateway.foreign_pages import OwnPagesOnly
+
+OWN = "127.0.0.1:4200"
+ACCEPTED = [
+    {"host": OWN},
+    {"host": OWN, "origin": f"http://{OWN}"},
+    {"host": "localhost:4200", "origin": "http://localhost:4200"},
+    {"host": "LocalHost", "origin": "http://localhost"},
+    {"host": "[::1]:4200", "origin": "http://[::1]:4200"},
+    # A tunnel or a proxy of this machine listens on a port of its own.
+    {"host": "localhost:9000", "origin": "https://localhost:9000"},
+]
+REFUSED = [
+    {"host": ""},
+    {"host": "evil.example"},
+    {"host": "evil.example:4200", "origin": "http://evil.example:4200"},
+    {"host": "127.0.0.1.evil.example"},
+    {"host": "10.evil.example"},
+    {"host": "localhost.evil.example"},
+    {"host": "127.0.0.1@evil.example"},
+    {"host": "0.0.0.0:4200"},
+    {"host": f"{OWN}, evil.example"},
+    {"host": OWN, "origin": ""},
+    {"host": OWN, "origin": "null"},
+    {"host": OWN, "origin": "https://evil.example"},
+    {"host": OWN, "origin": "http://127.0.0.1:3000"},
+    {"host": OWN, "origin": f"http://{OWN}.evil.example"},
+    {"host": OWN, "origin": f"http://{OWN}@evil.example"},
+    {"host": "localhost:4200", "origin": f"http://{OWN}"},
+]
+
+
+async def _greet(socket: WebSocket) -> None:
+    await socket.accept()
+    await socket.send_text("hello")
+
+
+@pytest.fixture(scope="module")
+def client() -> TestClient:
+    methods = ["GET", "POST", "OPTIONS"]
+    routes = [Route("/", lambda _: PlainTextResponse("hello"), methods=methods), WebSocketRoute("/", _greet)]
+    return TestClient(OwnPagesOnly(Starlette(routes=routes)))
+
+
+@pytest.mark.parametrize("headers", ACCEPTED, ids=str)
+def test_this_machines_programs_and_a_servers_own_pages_are_answered(
+    client: TestClient, headers: dict[str, str]
+) -> None:
+    assert client.post("/", headers=headers).text == "hello"
+    with client.websocket_connect("/", headers=headers) as socket:
+        assert socket.receive_text() == "hello"
+
+
+@pytest.mark.parametrize("headers", REFUSED, ids=str)
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
+def test_requests_of_foreign_pages_are_refused(client: TestClient, method: str, headers: dict[str, str]) -> None:
+    response = client.request(method, "/", headers=headers)
+    assert response.status_code == 403
+    assert not any(name.startswith("access-control") for name in response.headers)
+
+
+@pytest.mark.parametrize("headers", REFUSED, ids=str)
+def test_websockets_of_foreign_pages_are_refused(client: TestClient, headers: dict[str, str]) -> None:
+    with pytest.raises(WebSocketDenialResponse) as refused, client.websocket_connect("/", headers=headers):
+        pass
+    assert refused.value.status_code == 403
+
+
+@pytest.mark.parametrize("headers", [[], [("host", OWN), ("host", "evil.example")]], ids=["none", "two"])
+def test_a_request_without_one_host_is_refused(client: TestClient, headers: list[tuple[str, str]]) -> None:
+    request = client.build_request("POST", "/", headers=headers)
+    if not headers:
+        del request.headers["host"]
+    assert client.send(request).status_code == 403
+
+
+def test_the_last_of_two_origins_counts_too(client: TestClient) -> None:
+    headers = [("host", OWN), ("origin", f"http://{OWN}"), ("origin", "https://evil.example")]
+    assert client.post("/", headers=headers).status_code == 403
