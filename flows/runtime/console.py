@@ -7,7 +7,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Final
 
@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from flows.runtime.signals import refuse_if_interrupted
 from schemas.progress import Progress as Report
 from schemas.progress import silent
 
@@ -108,14 +109,15 @@ def _line(text: str) -> None:
 
 @contextmanager
 def stage_progress(stage: str) -> Iterator[Report]:
-    """Show the progress of one stage while the block runs."""
-    if _quiet:
-        yield silent
-    elif console.is_terminal:
-        with _bars.bar(stage) as report:
-            yield report
-    else:
-        yield _lines(stage)
+    """Show the progress of one stage while the block runs; an interrupted one ends with its next report."""
+    on_terminal = console.is_terminal and not _quiet
+    with _bars.bar(stage) if on_terminal else nullcontext(silent if _quiet else _lines(stage)) as shown:
+
+        def report(done: int, total: int, text: str) -> None:
+            refuse_if_interrupted()
+            shown(done, total, text)
+
+        yield report
 
 
 class _Bars:

@@ -8,6 +8,7 @@ import http.client
 import importlib
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from flows.runtime.signals import ended_by
 from schemas.errors import TucanoError
 from schemas.garbage import collect_rarely
 from schemas.safe_path import safe_environment
@@ -32,6 +34,8 @@ OTHER_DATABASES = {"PREFECT_API_DATABASE_CONNECTION_URL", "PREFECT_SERVER_DATABA
 """Variables by which a user names another database than that in Prefect's home."""
 SECONDS_TO_START = 120
 SECONDS_TO_END = 5
+SECONDS_OF_SILENCE = 60.0
+"""Time after which Prefect's client, too, gives a request up."""
 MLFLOW_PATH = "/mlflow"
 """Path on Prefect's pages that leads to MLflow's, whatever the ports: links on Prefect's pages go there."""
 
@@ -65,7 +69,8 @@ def session_server(log_file: Path, meanwhile: Callable[[], object] | None = None
         if meanwhile is not None:
             meanwhile()
         _wait_for(address, server, log_file)
-        yield address
+        with ended_by(_Loss(address, server, log_file)):
+            yield address
     finally:
         end_group(server, SECONDS_TO_END)
 
@@ -84,12 +89,36 @@ def prove_prefect_usable() -> None:
         file.prove_writable()
 
 
-def reachable(address: str) -> bool:
-    """Return whether a server answers at an API address; one that asks for a key counts."""
+class _Loss:
+    """Sentence for a server that has ended, or that answers no more."""
+
+    def __init__(self, address: str, server: "subprocess.Popen[bytes]", log_file: Path) -> None:
+        self._address, self._server, self._log_file = address, server, log_file
+        self._heard = time.monotonic()
+
+    def __call__(self) -> str | None:
+        code = self._server.poll()
+        if code is not None:
+            how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        elif reachable(self._address, seconds=1.0):
+            self._heard = time.monotonic()
+            return None
+        elif time.monotonic() - self._heard < SECONDS_OF_SILENCE:
+            return None
+        else:
+            how = f"has not answered for {SECONDS_OF_SILENCE:.0f} s"
+        return (
+            f"Prefect's server of this run {how}; its log is {self._log_file}; run the same command again to resume "
+            "from here"
+        )
+
+
+def reachable(address: str, seconds: float = 5.0) -> bool:
+    """Return whether a server answers at an API address in so many seconds; one that asks for a key counts."""
     try:
         # A user and a password in it would be taken for part of the host name.
         health = f"{shown(address)}/health"
-        with urllib.request.urlopen(health, timeout=5) as answer:  # noqa: S310 - the address is the user's
+        with urllib.request.urlopen(health, timeout=seconds) as answer:  # noqa: S310 - the address is the user's
             # A page is of a proxy, or of a network that asks to sign in.
             return answer.status == 200 and answer.headers.get_content_type() != "text/html"
     except urllib.error.HTTPError:

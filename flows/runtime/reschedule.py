@@ -51,7 +51,7 @@ def reschedule_on_interrupt(seconds: float) -> Iterator[None]:
     if deployment.id is None:
         yield
         return
-    with first_sigterm_only():
+    with first_sigterm_only(_ASKED_TO_END):
         try:
             with sigterm_on_parent_exit():
                 yield

@@ -1,15 +1,109 @@
-"""Ctrl-C and SIGTERM: end a command or a run cleanly, with one sentence and exit code 4."""
+"""Ctrl-C and SIGTERM: end a command or a run cleanly, with one sentence and exit code 4, whenever they come.
+
+Python raises at a signal in whatever the main thread does, and some code loses the exception: SQLite answers "not
+authorized" where its callback was interrupted, finalizers drop it, and Prefect drops a Ctrl-C between two stages. So
+the interpreter writes each signal to a socket too, a thread keeps it, and what the main thread passes asks for it.
+"""
 
 import os
 import signal
+import socket
 import stat
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Final
 
-from schemas.errors import Interrupted
+from schemas.errors import Interrupted, TucanoError
+from tasks.policy.child import SECONDS_TO_END, ask_children_to_end
+
+SECONDS_TO_LEAVE: Final = 24.0
+"""Time for a command to end after a signal; it has more only while a child saves its work."""
+SECONDS_BETWEEN_LOOKS: Final = 1.0
+"""Pause between looks at the helper processes."""
+SECONDS_OF_THE_THREAD: Final = 0.2
+"""Time in which the thread has surely learned of a signal that made the main thread fail."""
+ENDING: Final = frozenset({signal.SIGINT, signal.SIGTERM})
+
+Loss = Callable[[], str | None]
+"""Returns the sentence for the end of something that a run cannot do without; None while it lives."""
+
+
+class Departure:
+    """End of a command that a signal asked for, or that the loss of a helper process makes necessary."""
+
+    def __init__(self, sentence: str) -> None:
+        """Wait for a signal.
+
+        Args:
+            sentence: What is said to the user then.
+        """
+        self.sentence = sentence
+        self.asked = threading.Event()
+        """Set once the command has to end."""
+        self.losses: Final[list[Loss]] = []
+        self.over = threading.Event()
+        """Set when there is nothing left to end."""
+        self._signals, self.written = socket.socketpair()
+        self.written.setblocking(False)
+        threading.Thread(target=self._watch, name="departure", daemon=True).start()
+
+    def _watch(self) -> None:
+        self._signals.settimeout(SECONDS_BETWEEN_LOOKS)
+        while not self.over.is_set():
+            try:
+                numbers = self._signals.recv(64)
+            except TimeoutError:
+                _continue_stopped()
+                if self._is_lost():
+                    self._leave(0.0)
+                continue
+            if not ENDING.isdisjoint(numbers):
+                self._leave(SECONDS_TO_LEAVE)
+        self._signals.close()
+
+    def _is_lost(self) -> bool:
+        lost = next((sentence for loss in self.losses if (sentence := loss()) is not None), None)
+        if lost is not None and not self.asked.is_set():
+            self.sentence = lost
+        return lost is not None
+
+    def _leave(self, seconds: float) -> None:
+        """End the process unless the main thread does so in time: it may wait for what never answers."""
+        self.asked.set()
+        began = time.monotonic()
+        while not self.over.wait(0.1):
+            saving = ask_children_to_end() and time.monotonic() < began + SECONDS_TO_END
+            if not saving and (time.monotonic() > began + seconds or self._is_lost()):
+                _end_process(self.sentence)
+
+
+_departures: Final[list[Departure]] = []
+"""Departures of the blocks that are under way, the innermost last."""
+_hints: Final[list[str]] = []
+
+
+@contextmanager
+def departure(sentence: str) -> Iterator[Departure]:
+    """Keep each signal that comes in the block, and end the process if the block then does not end in time.
+
+    Args:
+        sentence: The message then.
+    """
+    asked = Departure(sentence)
+    before = signal.set_wakeup_fd(asked.written.fileno(), warn_on_full_buffer=False)
+    _departures.append(asked)
+    try:
+        yield asked
+    finally:
+        _departures.remove(asked)
+        asked.over.set()
+        signal.set_wakeup_fd(before)
+        # Its end wakes the thread.
+        asked.written.close()
 
 
 @contextmanager
@@ -20,13 +114,43 @@ def interruptible(sentence: str) -> Iterator[None]:
         sentence: The message, such as what to do now.
 
     Raises:
-        Interrupted: One of them came.
+        Interrupted: One of them came, or what the block cannot do without was lost.
     """
-    with sigterm_as_ctrl_c():
+    with departure(sentence) as asked, sigterm_as_ctrl_c():
         try:
             yield
+        except TucanoError:
+            raise
         except KeyboardInterrupt:
-            raise Interrupted(sentence) from None
+            raise Interrupted(asked.sentence) from None
+        except BaseException as error:
+            # Much fails otherwise while a command is left, such as requests to a server that has ended.
+            if isinstance(error, GeneratorExit) or not asked.asked.wait(SECONDS_OF_THE_THREAD):
+                raise
+            raise Interrupted(asked.sentence) from error
+        refuse_if_interrupted()
+
+
+def refuse_if_interrupted() -> None:
+    """Refuse to go on after a signal: call it where work begins, reports or ends.
+
+    Raises:
+        Interrupted: A signal came, and what was raised in the main thread was lost.
+    """
+    for asked in _departures:
+        if asked.asked.is_set():
+            raise Interrupted(asked.sentence)
+
+
+@contextmanager
+def ended_by(loss: Loss) -> Iterator[None]:
+    """End the command, with exit code 4, if during the block something is lost that it cannot do without."""
+    losses = _departures[-1].losses if _departures else []
+    losses.append(loss)
+    try:
+        yield
+    finally:
+        losses.remove(loss)
 
 
 @contextmanager
@@ -46,17 +170,25 @@ def fresh_hint(fresh: bool) -> Iterator[None]:
     Raises:
         Interrupted: The block was interrupted.
     """
+    hint = "; leave out --fresh then, or all is made again" if fresh else ""
+    _hints.append(hint)
     try:
         yield
     except Interrupted as interrupted:
         if not fresh:
             raise
-        raise Interrupted(f"{interrupted}; leave out --fresh then, or all is made again") from None
+        raise Interrupted(f"{interrupted}{hint}") from None
+    finally:
+        _hints.remove(hint)
 
 
 @contextmanager
-def first_sigterm_only() -> Iterator[None]:
-    """Handle the first SIGTERM only: the sender's own end sends another, which must not cut the saving short."""
+def first_sigterm_only(sentence: str) -> Iterator[None]:
+    """Handle the first SIGTERM only: the sender's own end sends another, which must not cut the saving short.
+
+    Args:
+        sentence: As of `departure`.
+    """
     handler = signal.getsignal(signal.SIGTERM)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield
@@ -68,7 +200,8 @@ def first_sigterm_only() -> Iterator[None]:
 
     signal.signal(signal.SIGTERM, once)
     try:
-        yield
+        with departure(sentence):
+            yield
     finally:
         signal.signal(signal.SIGTERM, handler)
 
@@ -105,3 +238,36 @@ def _terminate_at_end_of_stdin(left: threading.Event) -> None:
 
 def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
+
+
+def _continue_stopped() -> None:
+    """Let each process that this one started go on if a signal has stopped it: nothing else would end the wait."""
+    # The thread's imports, so that a command that ends at once does without.
+    import psutil  # noqa: PLC0415
+
+    from flows.runtime.console import warn  # noqa: PLC0415
+
+    # A process may end at any moment.
+    with suppress(psutil.Error):
+        for helper in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):
+                if helper.status() == psutil.STATUS_STOPPED:
+                    helper.resume()
+                    warn(f"process {helper.pid} ({helper.name()}) was stopped by a signal, and goes on")
+
+
+def _end_process(sentence: str) -> None:
+    """End this process and all that it started, whatever they do."""
+    import psutil  # noqa: PLC0415
+
+    from flows.runtime.console import show  # noqa: PLC0415
+
+    with suppress(psutil.Error):
+        for helper in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):
+                helper.kill()
+    # The terminal may take no more: one that is paused, or a pipe that nobody reads.
+    told = threading.Thread(target=show, args=[f"tucano: {sentence}{''.join(_hints)}"], daemon=True)
+    told.start()
+    told.join(1.0)
+    os._exit(Interrupted.exit_code)

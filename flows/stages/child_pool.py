@@ -15,6 +15,7 @@ from prefect.transactions import CommitMode, transaction
 from pydantic import BaseModel
 
 from flows.runtime.prefect_run import is_recorded
+from flows.runtime.signals import refuse_if_interrupted
 from schemas.config.config import Config
 from schemas.errors import Interrupted
 from tasks.policy.child import SECONDS_TO_END, THREADS, ChildProcess, ask_to_end, end_group, run_child
@@ -150,7 +151,7 @@ def _wait_for(future: PrefectFuture[Any]) -> None:
     done = threading.Event()
     future.add_done_callback(lambda _: done.set())
     while not done.wait(SECONDS_OF_A_WAIT):
-        pass
+        refuse_if_interrupted()
 
 
 @task(name="concurrent", task_run_name="{name}", cache_policy=NO_CACHE)

@@ -23,6 +23,7 @@ from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.prefect_run import is_recorded, run_log
 from flows.runtime.run_page import run_page
 from flows.runtime.session import BYTES_FOR_A_STAGE, prove_space
+from flows.runtime.signals import refuse_if_interrupted
 from flows.runtime.stores import open_recorder, open_store
 from schemas.artifact import ArtifactKind, ArtifactRecord, Origin
 from schemas.config.config import Config
@@ -158,6 +159,8 @@ def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[
     ):
         began = time.monotonic()
         origin = stage.work(draft, progress, mlflow_run) or Origin()
+        # A signal in the middle of a query of the sandbox gives a wrong answer, and no exception.
+        refuse_if_interrupted()
         mlflow_run.log_figures({WORK_SECONDS: time.monotonic() - began})
         record = store.commit(
             draft,
@@ -226,6 +229,7 @@ def run_stage(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -
     Raises:
         TucanoError: The stage failed in a way that its user can fix.
     """
+    refuse_if_interrupted()
     started = time.monotonic()
     if is_recorded():
         named = _produce.with_options(name=stage.name, task_run_name=stage.name)

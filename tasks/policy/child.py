@@ -113,6 +113,12 @@ class QuietChannel(Channel):
             super()._send(message)
 
 
+_running: Final[set[ChildProcess]] = set()
+"""Children that `run_child` waits for."""
+_asked: Final[set[ChildProcess]] = set()
+"""Those of them that were asked to end."""
+
+
 @dataclass
 class _Heard:
     """Last messages of a child."""
@@ -174,6 +180,7 @@ def run_child(
     with log_file.open("ab") as log:
         child = _start(work, interpreter, _environment(processes, threads), log)
     try:
+        _running.add(child)
         if started is not None:
             started(child)
         heard = _listen(child.stdout or (), progress, metrics, alarm)
@@ -181,6 +188,9 @@ def run_child(
     except BaseException:
         end_group(child, SECONDS_TO_END)
         raise
+    finally:
+        _running.discard(child)
+        _asked.discard(child)
     if exit_code:
         _raise_failure(name, exit_code, heard, log_file)
     return heard.device
@@ -277,9 +287,18 @@ def _wait_or_kill(leader: ChildProcess, deadline: float) -> None:
 
 
 def ask_to_end(leader: ChildProcess) -> None:
-    """Send SIGTERM to a process that leads its own session, and to its descendants."""
+    """Send SIGTERM to a process that leads its own session, and to its descendants; what is stopped goes on for it."""
     if leader.poll() is None:
         _signal_group(leader, signal.SIGTERM)
+        _signal_group(leader, signal.SIGCONT)
+
+
+def ask_children_to_end() -> bool:
+    """Ask each child of `run_child` to end, once, and return whether any still runs; usable from any thread."""
+    for child in _running - _asked:
+        _asked.add(child)
+        ask_to_end(child)
+    return any(child.poll() is None for child in tuple(_running))
 
 
 def _signal_group(leader: ChildProcess, number: signal.Signals) -> None:

@@ -27,11 +27,18 @@ def fill_disk() -> None:
 ERRORS: dict[str, Callable[[], object]] = {"bug": lambda: 1 / 0, "memory": lambda: bytearray(2**62), "disk": fill_disk}
 
 
+def save(folder: Path) -> None:
+    # Longer than the test's command may take by itself.
+    time.sleep(4)
+    (folder / "saved").touch()
+    os._exit(4)
+
+
 def main(request_file: Path, channel: Channel) -> None:
     act(json.loads(request_file.read_text(encoding="utf-8"))["do"], request_file.parent, channel)
 
 
-def act(do: str, folder: Path, channel: Channel) -> None:
+def act(do: str, folder: Path, channel: Channel) -> None:  # noqa: C901 - a branch for each request
     if do == "work":
         print("a library's chatter")
         channel.progress(1, 2, "half")
@@ -54,7 +61,9 @@ def act(do: str, folder: Path, channel: Channel) -> None:
             channel.metrics(step, {f"rewards/task.component_{number}/mean": step / 7 for number in range(100)})
         seconds = time.perf_counter() - started
         (folder / "seconds").write_text(str(seconds), encoding="utf-8")
-    elif do == "wait":
+    elif do in {"wait", "save"}:
+        if do == "save":
+            signal.signal(signal.SIGTERM, lambda *_: save(folder))
         pid_file = folder / "pid"
         pid_file.with_suffix(".draft").write_text(str(os.getpid()), encoding="utf-8")
         pid_file.with_suffix(".draft").replace(pid_file)

@@ -180,6 +180,20 @@ def test_a_child_dies_with_a_parent_that_was_killed(tmp_path: Path) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.usefixtures("either_way")
+def test_a_stopped_child_ends_when_it_is_asked_to(tmp_path: Path) -> None:
+    began = time.monotonic()
+
+    def stop(done: int, total: int, text: str) -> None:
+        os.kill(_child_of(tmp_path), signal.SIGSTOP)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_child(MODULE, Request(do="wait"), tmp_path, interpreter=None, progress=stop)
+    assert not is_alive(_child_of(tmp_path))
+    assert time.monotonic() - began < child.SECONDS_TO_END
+
+
 def test_children_that_are_expected_are_forked_from_what_loads_already(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
