@@ -71,6 +71,11 @@ class Gateway:
         """Ask for a sentiment."""
         return self.http.post("/v1/tasks/sentiment", json={"review": review}, params=query, headers=headers)
 
+    def chat(self, text: str = "Avaliação: Chegou quebrado", **fields: Any) -> httpx.Response:
+        """Ask for a sentiment by OpenAI's API, with other fields of the request."""
+        asked = {"model": "champion/sentiment", "messages": [{"role": "user", "content": text}]}
+        return self.http.post("/v1/chat/completions", json=asked | fields)
+
 
 @contextmanager
 def running(
@@ -112,7 +117,7 @@ def running(
             tokens=tokens,
             metrics=metrics,
             feedback=feedback,
-            scrub_reference=lambda reference: orjson.loads(orjson.dumps(reference)),
+            scrub_reference=lambda reference: orjson.loads(scrub(orjson.dumps(reference).decode())[0]),
             logs=folder,
             language="en",
         )

@@ -14,7 +14,6 @@ from schemas.config.serve import ServeConfig
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS, score_rollout
-from tasks.commerce.usable import CheckedAnswer
 from tasks.policy.generate import as_messages
 from tasks.serve.deployed_version import DeployedVersion
 from tasks.serve.engines.client import EngineAnswer, EngineClient, EngineQuestion, EngineRefused, EngineUnavailable
@@ -23,54 +22,20 @@ from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable, Role, Serve
 from tasks.serve.gateway.errors import RequestRefused
 from tasks.serve.gateway.metrics import Metrics
 from tasks.serve.gateway.own_time import elsewhere
+from tasks.serve.gateway.question import Answered, AnswerPiece, ShopQuestion
+from tasks.serve.gateway.stops import cut, cut_stream
+from tasks.serve.served_model import Decoding
 
 SECONDS_BEFORE_ANOTHER_TRY: Final = 0.2
 LOWEST_TEMPERATURE: Final = 1e-4
 """Temperature in the place of 0: as good as always the most likely token."""
 OWN_DECODING: Final = "+own-decoding"
-"""What follows a version's name in the log where the request set how the answer is drawn."""
+"""What follows a version's name in the log where the request was answered otherwise than at the evaluation."""
 
 Scrub = Callable[[str], str]
 """Replaces the personal data in a text."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class ShopQuestion:
-    """What a client asks."""
-
-    row: PromptRow
-    guided: bool
-    """Whether the task's grammar guides the answer, where it has one."""
-    temperature: float | None = None
-    """Another than that of the evaluation; None for that one."""
-    max_tokens: int | None = None
-    """Fewer tokens than at the evaluation; None for as many."""
-    seed: int | None = None
-    """Another seed than the version's; None for that one."""
-    key: str | None = None
-    """Whose requests the same version answers; those of the same prompt where None."""
-
-    @property
-    def has_own_decoding(self) -> bool:
-        """Whether the answer is drawn in another way than the evaluated ones."""
-        return (self.temperature, self.max_tokens, self.seed) != (None, None, None)
-
-
-@dataclass(frozen=True)
-class Answered:
-    """A question's answer, which is logged."""
-
-    request_id: str
-    version: str
-    """NAME/VERSION of the model that answered."""
-    answer: EngineAnswer
-    checked: CheckedAnswer
-    fault: str | None
-    """Why a shop's program cannot use it; None where it can."""
-    guided: bool
-    milliseconds: float
 
 
 @dataclass(frozen=True)
@@ -157,7 +122,7 @@ class AnswerService:
                 except EngineUnavailable as error:
                     await _before_another_try(asked, error)
 
-    async def stream(self, question: ShopQuestion) -> AsyncIterator[str | Answered]:
+    async def stream(self, question: ShopQuestion) -> AsyncIterator[AnswerPiece | Answered]:
         """Answer a question piece by piece; the last one is the whole answer, which is logged by then.
 
         Raises:
@@ -172,7 +137,7 @@ class AnswerService:
                     try:
                         with asked.deployment.answering():
                             await asked.deployment.wait_until_ready()
-                            async for piece in asked.client.stream(asked.question):
+                            async for piece in cut_stream(asked.client.stream(asked.question), question.stop):
                                 if isinstance(piece, EngineAnswer):
                                     scrubbed = self._scrub(question.row.prompt)
                                     answered = await self._finish(question, asked, piece, scrubbed, began, arrived)
@@ -180,7 +145,7 @@ class AnswerService:
                                     yield answered
                                     return
                                 given = True
-                                yield piece
+                                yield AnswerPiece(piece, asked.version)
                     except EngineRefused as error:
                         raise _refusal(error) from None
                     except EngineUnavailable as error:
@@ -208,6 +173,14 @@ class AnswerService:
             )
         asked, name = _asked(question, self.deployment, "larger"), self._config.larger.model
         # Another engine may know neither the seed nor the grammar's notation.
+        unknown = "seed" if question.seed is not None else "response_format" if question.needs_form else None
+        if unknown is not None:
+            raise RequestRefused(
+                422,
+                "not_by_larger",
+                f"{unknown} cannot be honoured for {task}, which a larger model answers here; leave it out",
+                param=unknown,
+            )
         other = replace(asked.question, model=name, seed=None, grammar="")
         return replace(asked, client=self._larger, question=other, version=name)
 
@@ -232,6 +205,7 @@ class AnswerService:
         task.add_done_callback(self._shadows.discard)
 
     async def _answer_unseen(self, question: ShopQuestion, request_id: str, challenger: DeployedVersion) -> None:
+        question = replace(question, identity=uuid.uuid4().hex)
         asked = replace(_asked(question, challenger, "shadow"), shadow_of=request_id)
         began, arrived = time.monotonic(), datetime.now(UTC)
         try:
@@ -264,11 +238,11 @@ class AnswerService:
         arrived: datetime,
     ) -> Answered:
         """Read the answer, and log it."""
-        task = question.row.task
+        task, answer = question.row.task, cut(answer, question.stop)
         checked = await asked.deployment.check(task, answer.text)
         cut_off = answer.finish_reason == "length"
         answered = Answered(
-            request_id=f"{task}-{uuid.uuid4().hex}",
+            request_id=question.request_id,
             version=asked.version,
             answer=answer,
             checked=checked,
@@ -277,7 +251,7 @@ class AnswerService:
             milliseconds=(time.monotonic() - began) * 1000,
         )
         form = self._form_of_some(question.row, answer.text)
-        self._log_line(question.row, scrubbed, asked, answered, arrived, form)
+        self._log_line(question, scrubbed, asked, answered, arrived, form)
         self._count(task, asked, answered, form)
         if asked.role == "champion":
             self._shadow(question, answered.request_id)
@@ -292,12 +266,21 @@ class AnswerService:
         return score_rollout(row.answered(completion), None, "v4.2").reward
 
     def _log_line(
-        self, row: PromptRow, prompt: str, asked: _Routed, answered: Answered, arrived: datetime, form: float | None
+        self,
+        question: ShopQuestion,
+        prompt: str,
+        asked: _Routed,
+        answered: Answered,
+        arrived: datetime,
+        form: float | None,
     ) -> None:
+        row = question.row
+        # A prompt within a conversation is another one than the prompt alone.
+        before = "\n".join([row.system, *(self._scrub(turn["content"]) for turn in question.earlier)])
         line = ServedAnswer(
             request_id=answered.request_id,
             # Of the scrubbed text: a digest of a short text with a telephone number could be searched for.
-            prompt_id=content_id(row.task, row.system, prompt, {}),
+            prompt_id=content_id(row.task, before, prompt, {}),
             task=row.task,
             prompt=prompt,
             completion=self._scrub(answered.answer.text),
@@ -339,18 +322,22 @@ class AnswerService:
 
 def _asked(question: ShopQuestion, deployment: DeployedVersion, role: Role) -> _Routed:
     """Return a version's question to its engine, in the decoding of its evaluation where the request has none."""
-    row, decoding = question.row, deployment.model.decoding
+    row, model, decoding = question.row, deployment.model, deployment.model.decoding
     temperature = decoding.temperature if question.temperature is None else question.temperature
+    max_tokens = min(question.max_tokens or decoding.max_tokens, decoding.max_tokens)
+    system, prompt = as_messages(row.system, row.prompt)
     asked = EngineQuestion(
-        model=deployment.model.name_of(row.task),
-        messages=as_messages(row.system, row.prompt),
+        model=model.name_of(row.task),
+        messages=[system, *question.earlier, prompt],
         temperature=max(temperature, LOWEST_TEMPERATURE),
-        max_tokens=min(question.max_tokens or decoding.max_tokens, decoding.max_tokens),
+        max_tokens=max_tokens,
         seed=_seed(question, deployment),
         grammar=TASKS[row.task].grammar if question.guided else "",
     )
     # Monitoring compares with the evaluation what was drawn as there.
-    version = f"{deployment.model.version_name}{OWN_DECODING if question.has_own_decoding else ''}"
+    is_evaluated = Decoding(temperature, max_tokens) == decoding and question.seed in {None, model.seed}
+    is_as_there = is_evaluated and not question.earlier and not question.stop
+    version = model.version_name if is_as_there else f"{model.version_name}{OWN_DECODING}"
     return _Routed(deployment.client, asked, role, version, deployment)
 
 
@@ -358,7 +345,7 @@ def _seed(question: ShopQuestion, deployment: DeployedVersion) -> int | None:
     if deployment.client.takes_seed:
         return deployment.model.seed if question.seed is None else question.seed
     if question.seed is not None:
-        raise RequestRefused(422, "no_seed", "this engine takes no seed; leave it out")
+        raise RequestRefused(422, "no_seed", "seed: this engine takes none; leave it out", param="seed")
     return None
 
 

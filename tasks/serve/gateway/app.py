@@ -1,9 +1,7 @@
 """HTTP application of the gateway: OpenAI's API, a typed path for each task, feedback, health and metrics."""
 
 import asyncio
-import json
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -12,7 +10,7 @@ import orjson
 from fastapi import APIRouter, FastAPI, Header, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.docs import get_swagger_ui_html
-from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
+from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from fastapi.telemetry import TelemetryConfig
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -22,18 +20,19 @@ from starlette.exceptions import HTTPException
 from schemas.config.report import Language
 from schemas.config.serve import ServeConfig
 from schemas.documents import Feedback
-from schemas.errors import InputError
 from schemas.faults import first_fault, shown_place
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
 from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable
-from tasks.serve.gateway.answering import Answered, AnswerService, ShopQuestion
+from tasks.serve.gateway.answering import AnswerService
 from tasks.serve.gateway.dashboard import last_day, write_dashboard
 from tasks.serve.gateway.errors import RequestRefused
 from tasks.serve.gateway.limits import API_ICON, API_SCRIPT, API_STYLE, RequestLimits
 from tasks.serve.gateway.metrics import Metrics
+from tasks.serve.gateway.openai_api import CHAT_PATH, openai_api
 from tasks.serve.gateway.own_time import OwnTime
-from tasks.serve.gateway.requests import ChatCompletionRequest, TaskReply, tasks_by_name
+from tasks.serve.gateway.question import ShopQuestion
+from tasks.serve.gateway.requests import TaskReply
 from tasks.serve.questions import typed_row
 
 DESCRIPTION: Final = """Answers of a shop's own model. Each task has a path that takes what a shop has and returns the
@@ -104,11 +103,13 @@ def build_app(
         docs_url=None,
         redoc_url=None,
         swagger_ui_oauth2_redirect_url=None,
+        # A path that ends in a slash is answered as it is.
+        redirect_slashes=False,
         telemetry=NO_TELEMETRY,
     )
     _show_api(app, model_name)
     app.include_router(_tasks(answering, config))
-    app.include_router(_openai(answering, config, model_name))
+    app.include_router(openai_api(answering, config, model_name))
     app.include_router(_feedback(feedback, scrub_reference))
     app.include_router(_health(answering, metrics))
     app.include_router(_page(answering, model_name, logs, language))
@@ -169,92 +170,6 @@ def _task_endpoint(name: TaskName, answering: AnswerService, config: ServeConfig
     return answer
 
 
-def _openai(answering: AnswerService, config: ServeConfig, model_name: str) -> APIRouter:
-    router = APIRouter(prefix="/v1", tags=["OpenAI"])
-    names = (model_name, "champion")
-
-    @router.get("/models", summary="The names that are answered to")
-    async def models() -> dict[str, Any]:
-        # A bare NAME needs a task's own system prompt beside it, which a client that picks from this list has not.
-        answered = answering.tasks
-        served = [name for name, task in tasks_by_name(names).items() if task in answered]
-        return {
-            "object": "list",
-            "data": [{"id": each, "object": "model", "created": 0, "owned_by": model_name} for each in served],
-        }
-
-    @router.post("/chat/completions", response_model=None, summary="One question, answered whole or as a stream")
-    async def chat(request: ChatCompletionRequest) -> Response:
-        try:
-            question = request.question(names, guided=config.guided)
-        except InputError as error:
-            raise RequestRefused(404, "unknown_model", str(error)) from None
-        if not request.stream:
-            return JSONResponse(_completion(request.model, await answering.answer(question)))
-        pieces = answering.stream(question)
-        # The first piece comes before the status: what is refused has its own.
-        first = await anext(pieces)
-        with_usage = request.stream_options is not None and request.stream_options.include_usage
-        return StreamingResponse(_events(request.model, first, pieces, with_usage), media_type="text/event-stream")
-
-    return router
-
-
-def _completion(model: str, answered: Answered) -> dict[str, Any]:
-    return {
-        "id": answered.request_id,
-        "object": "chat.completion",
-        "created": int(time.time()),
-        "model": model,
-        "system_fingerprint": answered.version,
-        "choices": [
-            {
-                "index": 0,
-                "message": {"role": "assistant", "content": answered.answer.text},
-                "finish_reason": answered.answer.finish_reason,
-            }
-        ],
-        "usage": _usage(answered),
-    }
-
-
-def _usage(answered: Answered) -> dict[str, int]:
-    prompt, answer = answered.answer.prompt_tokens, answered.answer.tokens
-    return {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer}
-
-
-async def _events(
-    model: str, first: str | Answered, pieces: AsyncIterator[str | Answered], with_usage: bool
-) -> AsyncIterator[str]:
-    """Yield server-sent events; the id of the request, which is known at its end, is in the last ones."""
-    created = int(time.time())
-
-    def event(identity: str, version: str | None, **fields: Any) -> str:
-        head = {"id": identity, "object": "chat.completion.chunk", "created": created, "model": model}
-        return f"data: {json.dumps(head | {'system_fingerprint': version} | fields, ensure_ascii=False)}\n\n"
-
-    def choice(delta: dict[str, str], finish: str | None = None) -> list[dict[str, Any]]:
-        return [{"index": 0, "delta": delta, "finish_reason": finish}]
-
-    role = {"role": "assistant"}
-    try:
-        piece: str | Answered | None = first
-        while piece is not None:
-            if isinstance(piece, Answered):
-                last = choice(role, piece.answer.finish_reason)
-                yield event(piece.request_id, piece.version, choices=last)
-                if with_usage:
-                    yield event(piece.request_id, piece.version, choices=[], usage=_usage(piece))
-                yield "data: [DONE]\n\n"
-            else:
-                yield event("", None, choices=choice(role | {"content": piece}))
-                role = {}
-            piece = await anext(pieces, None)
-    except RequestRefused as refused:
-        # The status was sent with the first piece.
-        yield f"data: {json.dumps({'error': {'message': refused.message, 'code': refused.code}})}\n\n"
-
-
 def _feedback(feedback: DailyFile, scrub_reference: ScrubReference) -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["feedback"])
 
@@ -282,6 +197,7 @@ def _health(answering: AnswerService, metrics: Metrics) -> APIRouter:
     async def alive() -> dict[str, str]:
         return {"status": "alive"}
 
+    @router.get("/health", include_in_schema=False)
     @router.get("/readyz", summary="Whether the engine answers, and its version")
     async def ready() -> dict[str, str]:
         deployment = answering.deployment
@@ -320,22 +236,28 @@ def _page(answering: AnswerService, model_name: str, logs: Path, spoken: Languag
 
 
 def _refuse_in_one_form(app: FastAPI, metrics: Metrics) -> None:
-    def answer(refused: RequestRefused) -> Response:
+    def answer(request: Request, refused: RequestRefused) -> Response:
         metrics.refused.labels(refused.code).inc()
+        if refused.status == 422 and request.url.path == CHAT_PATH:
+            # OpenAI's own, for which its clients have a class.
+            refused.status = 400
         return refused.response()
 
     @app.exception_handler(RequestRefused)
-    async def refuse(_: Request, error: RequestRefused) -> Response:
-        return answer(error)
+    async def refuse(request: Request, error: RequestRefused) -> Response:
+        return answer(request, error)
 
     @app.exception_handler(HTTPException)
-    async def refuse_path(_: Request, error: HTTPException) -> Response:
-        return answer(RequestRefused(error.status_code, "no_such_request", str(error.detail)))
+    async def refuse_path(request: Request, error: HTTPException) -> Response:
+        return answer(request, RequestRefused(error.status_code, "no_such_request", str(error.detail)))
 
     @app.exception_handler(RequestValidationError)
-    async def refuse_body(_: Request, error: RequestValidationError) -> Response:
+    async def refuse_body(request: Request, error: RequestValidationError) -> Response:
         fault = error.errors()[0]
         # What a shopper wrote is repeated nowhere: the place and the rule are enough.
-        place = shown_place([part for part in fault["loc"] if part != "body"])
+        place = [part for part in fault["loc"] if part != "body"]
         rule = fault["msg"].removeprefix("Value error, ")
-        return answer(RequestRefused(422, "invalid_request", f"{place}: {rule}" if place else rule))
+        if fault["type"] == "extra_forbidden":
+            rule = "no such field is known here; leave it out"
+        sentence = f"{shown_place(place)}: {rule}" if place else rule
+        return answer(request, RequestRefused(422, "invalid_request", sentence, param=shown_place(place[:1]) or None))

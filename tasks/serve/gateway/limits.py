@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from schemas.errors import InputError
-from tasks.serve.gateway.errors import RequestRefused
+from tasks.serve.gateway.errors import TWO_LENGTHS, RequestRefused
 from tasks.serve.gateway.foreign_pages import foreign_sender
 from tasks.serve.gateway.leaving import answer_while_connected
 
@@ -25,7 +25,14 @@ API_STYLE: Final = "swagger/swagger-ui.css"
 API_ICON: Final = "swagger/favicon-32x32.png"
 """Files of the API's page, as the page names them."""
 OPEN_PATHS: Final = frozenset(
-    {"/healthz", "/readyz", "/docs", "/openapi.json", *(f"/{file}" for file in (API_SCRIPT, API_STYLE, API_ICON))}
+    {
+        "/health",
+        "/healthz",
+        "/readyz",
+        "/docs",
+        "/openapi.json",
+        *(f"/{file}" for file in (API_SCRIPT, API_STYLE, API_ICON)),
+    }
 )
 """Paths that need no token: they tell nothing of anybody."""
 SHORTEST_TOKEN: Final = 16
@@ -54,7 +61,10 @@ def read_tokens(variable: str | None) -> tuple[bytes, ...]:
 
 
 class RequestLimits:
-    """Refuses requests of foreign pages or without a token, and bodies that are too large or come too slowly."""
+    """Refuses requests of foreign pages or without a token, and bodies that are too large or come too slowly.
+
+    A path may end in a slash, and HEAD is answered wherever GET is.
+    """
 
     def __init__(
         self,
@@ -85,6 +95,10 @@ class RequestLimits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope = {**scope, "path": scope["path"].rstrip("/") or "/"}
+        if scope["method"] == "HEAD":
+            # The server leaves the body out.
+            scope["method"] = "GET"
         headers = Headers(scope=scope)
         try:
             if self._own_pages_only and (refusal := foreign_sender(headers)):
@@ -118,7 +132,7 @@ class RequestLimits:
         """Return the body; None where the client hung up."""
         if "transfer-encoding" in headers and "content-length" in headers:
             # A proxy before this one may believe the other of the two, and take the rest for another request.
-            raise RequestRefused(400, "two_lengths", "the request says its length in two ways; send one")
+            raise RequestRefused(400, TWO_LENGTHS, "the request says its length in two ways; send one")
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length[:20]) > self._body_bytes:
             raise self._too_large()

@@ -1,15 +1,27 @@
 """Requests to the gateway and their answers: OpenAI's chat completions, and a task's inputs."""
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    field_validator,
+    model_validator,
+)
 
-from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.inputs import LONGEST_TEXT
 from tasks.commerce.registry import TASKS
-from tasks.serve.gateway.answering import Answered, ShopQuestion
+from tasks.policy.control_tokens import without_control_tokens
+from tasks.serve.gateway.answer_schema import answer_schema, first_unmet
+from tasks.serve.gateway.errors import RequestRefused
+from tasks.serve.gateway.question import Answered, ShopQuestion
 from tasks.serve.questions import asked_row
 
 LONGEST_MESSAGE: Final = 4 * LONGEST_TEXT
@@ -17,53 +29,146 @@ LONGEST_MESSAGE: Final = 4 * LONGEST_TEXT
 
 
 class _Request(BaseModel):
-    """A field that would be ignored is refused: whoever sends it expects it to matter."""
+    """A field that would be ignored is refused: whoever sends it expects it to matter. Null asks for nothing."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_null_out(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def _only(*values: Any) -> AfterValidator:
+    """Take a field that cannot be honoured at the values that ask for nothing."""
+
+    def check(value: Any) -> Any:
+        # Python takes true for 1.
+        if not any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in values):
+            shown = " or ".join(json.dumps(each) for each in values)
+            raise ValueError(f"nothing but {shown} can be honoured; leave it out")
+        return value
+
+    return AfterValidator(check)
+
+
+def _join_parts(content: Any) -> Any:
+    """Join the parts of a message; those that are no text are refused by their names."""
+    if not isinstance(content, list) or not content:
+        return content
+    for part in content:
+        match part:
+            case {"type": "text", "text": str(), **others} if all(each is None for each in others.values()):
+                continue
+            case {"type": "text" | "image_url" | "input_audio" | "file" | "refusal" as kind}:
+                known = f"a part of type {kind}" if kind != "text" else "a part with more than its text"
+            case _:
+                known = "a part of no known type"
+        raise ValueError(f"{known} cannot be honoured, for the model reads text alone; send parts of type text")
+    return "".join(part["text"] for part in content)
+
+
+def _as_list(stop: Any) -> Any:
+    return ([stop] if stop else []) if isinstance(stop, str) else stop
 
 
 class ChatMessage(_Request):
     """Turn of a conversation."""
 
-    role: Literal["system", "developer", "user"]
-    content: Annotated[str, Field(max_length=LONGEST_MESSAGE)]
+    role: Literal["system", "developer", "user", "assistant"]
+    content: Annotated[str, BeforeValidator(_join_parts), Field(max_length=LONGEST_MESSAGE)]
+    tool_calls: Annotated[Any, _only([])] = None
+    annotations: Annotated[Any, _only([])] = None
 
 
 class StreamSettings(_Request):
     """Options of a stream."""
 
     include_usage: bool = False
+    include_obfuscation: Annotated[Any, _only(False)] = None
+
+
+class AnswerForm(_Request):
+    """JSON schema that answers are to satisfy."""
+
+    name: Annotated[str, Field(max_length=200)]
+    description: str | None = None
+    wanted: Annotated[dict[str, JsonValue], Field(alias="schema")] = {}
+    strict: bool = True
+    """Granted or refused, a schema is never taken for a hint."""
 
 
 class ResponseFormat(_Request):
     """Form of the answer."""
 
-    type: Literal["text", "json_object"]
+    type: Literal["text", "json_object", "json_schema"]
+    json_schema: AnswerForm | None = None
+
+    @model_validator(mode="after")
+    def _has_its_schema(self) -> Self:
+        if (self.type == "json_schema") != (self.json_schema is not None):
+            raise ValueError("json_schema is given with the type json_schema, and only with it")
+        return self
 
 
 class ChatCompletionRequest(_Request):
-    """Request to `/v1/chat/completions`: one question, with or without its system prompt."""
+    """Request to `/v1/chat/completions`: a question, after a system prompt and earlier turns where there are any."""
 
     model: Annotated[str, Field(max_length=200)]
     """NAME/TASK, or the model's name where the system prompt is a task's own."""
-    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=2)]
+    messages: Annotated[list[ChatMessage], Field(min_length=1)]
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
     seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    stop: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=100)], ...], BeforeValidator(_as_list), Field(max_length=4)
+    ] = ()
     stream: bool = False
-    stream_options: StreamSettings | None = None
-    response_format: ResponseFormat | None = None
-    n: Literal[1] = 1
+    stream_options: StreamSettings = StreamSettings()
+    response_format: ResponseFormat = ResponseFormat(type="text")
     user: Annotated[str, Field(max_length=200)] | None = None
     """Whose requests the same version answers while a challenger is tried; it is not logged."""
+    safety_identifier: Annotated[str, Field(max_length=200)] | None = None
+    """As `user`, whose place it takes in OpenAI's API."""
+    metadata: Annotated[
+        dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=512)]], Field(max_length=16)
+    ] = {}
+    """Kept nowhere, as by OpenAI where nothing is stored."""
+    prompt_cache_key: Annotated[str, Field(max_length=200)] | None = None
+    """A hint: every prompt has the same cache."""
+    frequency_penalty: Annotated[Any, _only(0)] = None
+    function_call: Annotated[Any, _only("none", "auto")] = None
+    functions: Annotated[Any, _only([])] = None
+    logit_bias: Annotated[Any, _only({})] = None
+    logprobs: Annotated[Any, _only(False)] = None
+    modalities: Annotated[Any, _only(["text"])] = None
+    n: Annotated[Any, _only(1)] = None
+    parallel_tool_calls: Annotated[Any, _only(True, False)] = None
+    presence_penalty: Annotated[Any, _only(0)] = None
+    prompt_cache_retention: Annotated[Any, _only("in_memory")] = None
+    reasoning_effort: Annotated[Any, _only("none")] = None
+    service_tier: Annotated[Any, _only("auto", "default")] = None
+    store: Annotated[Any, _only(False)] = None
+    tool_choice: Annotated[Any, _only("none", "auto")] = None
+    tools: Annotated[Any, _only([])] = None
+    top_logprobs: Annotated[Any, _only(0)] = None
+    top_p: Annotated[Any, _only(1)] = None
+    verbosity: Annotated[Any, _only("medium")] = None
 
-    @model_validator(mode="after")
-    def _is_one_question(self) -> Self:
-        roles = [message.role for message in self.messages]
-        if roles[-1] != "user" or "user" in roles[:-1]:
-            raise ValueError("messages must be one user message, after at most one system message")
-        return self
+    @field_validator("messages")
+    @classmethod
+    def _end_in_a_question(cls, messages: list[ChatMessage]) -> list[ChatMessage]:
+        is_system = [message.role in {"system", "developer"} for message in messages]
+        if messages[-1].role != "user":
+            raise ValueError("the last message must be the user's, which is answered")
+        if True in is_system[is_system.index(False) :]:
+            raise ValueError("a system or developer message must come before all others")
+        if sum(len(message.content) for message in messages) > 2 * LONGEST_MESSAGE:
+            raise ValueError(f"all messages must have at most {2 * LONGEST_MESSAGE} characters together; send fewer")
+        return messages
 
     def question(self, names: tuple[str, ...], *, guided: bool) -> ShopQuestion:
         """Return what is asked.
@@ -73,34 +178,68 @@ class ChatCompletionRequest(_Request):
             guided: Whether answers are guided where the request does not say so.
 
         Raises:
-            InputError: The model is another one, or nothing says which task is asked.
+            RequestRefused: The model is another one, nothing says which task is asked, or the task's answers have
+                another form.
         """
-        system = self.messages[0].content if len(self.messages) == 2 else None
+        systems = [message.content for message in self.messages if message.role in {"system", "developer"}]
+        system = "\n\n".join(systems)
         task = self._task(names, system)
-        if self.response_format is not None:
-            guided = self.response_format.type == "json_object"
+        if "response_format" in self.model_fields_set:
+            guided = self.response_format.type != "text"
+            self._check_form(task)
         return ShopQuestion(
             row=asked_row(task, system or TASKS[task].system, self.messages[-1].content),
             guided=guided and TASKS[task].answers_in_json,
             temperature=self.temperature,
             max_tokens=self.max_completion_tokens or self.max_tokens,
             seed=self.seed,
-            key=self.user,
+            key=self.user or self.safety_identifier,
+            earlier=tuple(
+                {"role": message.role, "content": without_control_tokens(message.content)}
+                for message in self.messages[len(systems) : -1]
+            ),
+            stop=self.stop,
+            needs_form=self.response_format.type != "text",
         )
 
-    def _task(self, names: tuple[str, ...], system: str | None) -> TaskName:
+    def _check_form(self, task: TaskName) -> None:
+        """Refuse a form that the grammar of a task's answers does not give."""
+        form, fault = self.response_format, None
+        if form.type != "text" and not TASKS[task].answers_in_json:
+            fault = f"{task} answers in text, not in JSON"
+        elif form.json_schema is not None and (place := first_unmet(task, form.json_schema.wanted)) is not None:
+            fields = ", ".join(answer_schema(task)["properties"])
+            fault = f"{place} is not satisfied by every answer of {task}, whose fields are {fields}"
+        if fault is not None:
+            raise RequestRefused(
+                422,
+                "form_not_given",
+                f"response_format: {fault}; ask for less, or leave it out",
+                param="response_format",
+            )
+
+    def _task(self, names: tuple[str, ...], system: str) -> TaskName:
         task = tasks_by_name(names).get(self.model)
         if task is not None:
             return task
         if self.model not in names:
-            raise InputError(f"the model {self.model[:80]!r} is not served; GET /v1/models lists the served ones")
+            raise unknown_model(self.model)
         for task in TASK_NAMES:
             if system == TASKS[task].system:
                 return task
-        raise InputError(
+        raise RequestRefused(
+            404,
+            "unknown_model",
             f"nothing says which of the six tasks is asked; name the model {names[0]}/TASK, or send a task's own "
-            "system prompt"
+            "system prompt",
+            param="model",
         )
+
+
+def unknown_model(name: str) -> RequestRefused:
+    """Return the refusal of a name that no served model has."""
+    sentence = f"the model {name[:80]!r} is not served; GET /v1/models lists the served ones"
+    return RequestRefused(404, "unknown_model", sentence, param="model")
 
 
 def tasks_by_name(names: Iterable[str]) -> Mapping[str, TaskName]:

@@ -14,7 +14,7 @@ from schemas.tables.log_file import log_files
 from schemas.tasks import TASK_NAMES
 from tasks.commerce.registry import TASKS
 from tasks.monitor.logs import read_logs
-from tests.chat_server import Reply, says
+from tests.chat_server import Reply, says, streams
 from tests.gateway import RIGHT, Gateway, running, says_right, wait_for
 
 CPF = "529.982.247-25"
@@ -103,17 +103,7 @@ def test_a_seed_is_refused_where_the_engine_would_end_at_it(tmp_path: Path) -> N
         assert gateway.http.post("/v1/chat/completions", json=sent).is_success
         assert "seed" not in gateway.engine.requests[0]
         refused = gateway.http.post("/v1/chat/completions", json=sent | {"seed": 1})
-    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "no_seed")
-
-
-def _stream(*pieces: str, finish: str = "stop") -> Reply:
-    chunks: list[dict[str, object]] = [
-        {"choices": [{"delta": {"content": piece}, "finish_reason": None}]} for piece in pieces
-    ]
-    chunks.append({"choices": [{"delta": {}, "finish_reason": finish}]})
-    chunks.append({"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": len(pieces)}})
-    lines = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
-    return Reply(f"{lines}data: [DONE]\n\n".encode())
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "no_seed")
 
 
 def test_a_stream_gives_the_pieces_and_ends_once_it_is_logged(tmp_path: Path) -> None:
@@ -123,7 +113,7 @@ def test_a_stream_gives_the_pieces_and_ends_once_it_is_logged(tmp_path: Path) ->
         "stream": True,
         "stream_options": {"include_usage": True},
     }
-    with running(tmp_path, lambda message, number: _stream("Fone ", "com ", "desconto")) as gateway:
+    with running(tmp_path, lambda message, number: streams("Fone ", "com ", "desconto")) as gateway:
         response = gateway.http.post("/v1/chat/completions", json=sent)
         lines = [line.removeprefix("data: ") for line in response.text.splitlines() if line]
         (logged,) = gateway.logged()
@@ -136,7 +126,7 @@ def test_a_stream_gives_the_pieces_and_ends_once_it_is_logged(tmp_path: Path) ->
 
 
 def test_a_stream_whose_engine_ends_says_so_and_nothing_is_logged_as_whole(tmp_path: Path) -> None:
-    cut = Reply(_stream("Fone ").body.split(b'data: {"choices": [{"delta": {}')[0])
+    cut = Reply(streams("Fone ").body.split(b'data: {"choices": [{"delta": {}')[0])
     sent = {"model": "shop/push", "messages": [{"role": "user", "content": "Produto: fone"}], "stream": True}
     with running(tmp_path, lambda message, number: cut) as gateway:
         text = gateway.http.post("/v1/chat/completions", json=sent).text

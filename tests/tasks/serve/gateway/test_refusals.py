@@ -33,11 +33,11 @@ CPF = "529.982.247-25"
             404,
             "unknown_model",
         ),
-        ("/v1/chat/completions", {"model": "shop/push", "messages": []}, 422, "invalid_request"),
+        ("/v1/chat/completions", {"model": "shop/push", "messages": []}, 400, "invalid_request"),
         (
             "/v1/chat/completions",
             {"model": "shop/push", "messages": [{"role": "user", "content": "a"}], "top_p": 0.5},
-            422,
+            400,
             "invalid_request",
         ),
     ],

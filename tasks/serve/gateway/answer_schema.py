@@ -1,0 +1,153 @@
+"""Schemas that clients ask answers to satisfy: one is granted where every answer of the task's grammar satisfies it.
+
+The check is sound and not complete: what it does not know, such as a pattern of the client's own, is not granted. It
+compares keyword by keyword (https://json-schema.org/draft/2020-12/json-schema-validation), and takes no time that a
+hostile schema could stretch.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from schemas.tasks import TaskName
+from tasks.commerce.registry import TASKS
+
+Schema = Mapping[str, Any]
+
+ANNOTATIONS: Final = frozenset(
+    {"$comment", "$defs", "$schema", "default", "definitions", "deprecated", "description", "examples", "title"}
+)
+"""Keywords that ask nothing of an answer."""
+MAX_STEPS: Final = 200
+"""Schemas that are looked at: a hostile one refers to itself, or to the same one many times."""
+_KEYWORD: Final = re.compile(r"\$?[A-Za-z]{1,24}")
+"""Form of a keyword; any other key may be somebody's own words."""
+
+
+def answer_schema(task: TaskName) -> Schema:
+    """Return the JSON schema that the grammar of a JSON task gives its answers."""
+    schema: Schema = json.loads(TASKS[task].grammar.removeprefix("start: %json "))
+    return schema
+
+
+def first_unmet(task: TaskName, wanted: Schema) -> str | None:
+    """Return the place in a client's schema that answers of a JSON task may not satisfy; None where all satisfy it.
+
+    Args:
+        task: The task.
+        wanted: The client's schema, which may be hostile.
+    """
+    return _Comparison(wanted).unmet(answer_schema(task), wanted, "schema")
+
+
+class _Comparison:
+    """Comparison of the answers' schema with a client's."""
+
+    def __init__(self, root: Schema) -> None:
+        self._root, self._steps = root, 0
+
+    def unmet(self, given: Schema, wanted: Any, place: str) -> str | None:
+        """Return the place that a given value may not satisfy; None where all satisfy."""
+        self._steps += 1
+        if wanted is True:
+            return None
+        if not isinstance(wanted, dict) or self._steps > MAX_STEPS:
+            return place
+        for keyword, value in wanted.items():
+            at = f"{place}.{keyword if _KEYWORD.fullmatch(keyword) else '(a key)'}"
+            if keyword in ANNOTATIONS:
+                continue
+            if keyword == "$ref":
+                found = self.unmet(given, self._referred(value), at)
+            elif keyword in {"anyOf", "allOf"} and isinstance(value, list):
+                found = self._of_several(given, keyword, value, at)
+            elif keyword == "properties" and isinstance(value, dict):
+                found = self._of_fields(given.get("properties", {}), value, at)
+            elif keyword == "additionalProperties":
+                named, fields = wanted.get("properties"), given.get("properties", {})
+                others = [name for name in fields if not isinstance(named, dict) or name not in named]
+                found = self._of_fields(fields, dict.fromkeys(others, value), at)
+            else:
+                found = None if _holds(given, keyword, value) else at
+            if found is not None:
+                return found
+        return None
+
+    def _referred(self, reference: Any) -> Any:
+        """Return what a reference within the schema leads to; False, which nothing satisfies, for any other."""
+        found: Any = self._root
+        if not isinstance(reference, str) or not reference.startswith("#"):
+            return False
+        for part in reference.removeprefix("#").split("/")[1:]:
+            if not isinstance(found, dict) or part not in found:
+                return False
+            found = found[part]
+        return found
+
+    def _of_several(self, given: Schema, keyword: str, branches: list[Any], place: str) -> str | None:
+        found = [self.unmet(given, branch, f"{place}.{number}") for number, branch in enumerate(branches)]
+        if keyword == "allOf":
+            return next((each for each in found if each is not None), None)
+        return None if None in found else place
+
+    def _of_fields(self, given: Schema, wanted: Schema, place: str) -> str | None:
+        for name, schema in wanted.items():
+            # A field that no answer has satisfies whatever is asked of it.
+            if name in given and (found := self.unmet(given[name], schema, f"{place}.{name}")) is not None:
+                return found
+        return None
+
+
+def _holds(given: Schema, keyword: str, value: Any) -> bool:
+    """Return whether every value of a given schema satisfies a keyword."""
+    kind = given.get("type", "string")
+    if keyword == "type":
+        kinds = value if isinstance(value, list) else [value]
+        return kind in kinds or (kind == "integer" and "number" in kinds)
+    if keyword == "required" and isinstance(value, list):
+        return kind != "object" or all(name in given["required"] for name in value)
+    if keyword in {"enum", "const"}:
+        values = value if keyword == "enum" and isinstance(value, list) else [value]
+        every = _values(given)
+        return bool(every) and all(any(_are_equal(each, one) for one in values) for each in every)
+    if keyword in _LENGTHS:
+        return kind != "string" or _LENGTHS[keyword](given, value)
+    if keyword in _BOUNDS and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return kind not in {"integer", "number"} or _BOUNDS[keyword](given, value)
+    return False
+
+
+_BOUNDS: Final[Mapping[str, Callable[[Schema, float], bool]]] = {
+    "minimum": lambda given, value: given["minimum"] >= value,
+    "maximum": lambda given, value: given["maximum"] <= value,
+    "exclusiveMinimum": lambda given, value: given["minimum"] > value,
+    "exclusiveMaximum": lambda given, value: given["maximum"] < value,
+    "multipleOf": lambda given, value: value == given.get("multipleOf", 1),
+}
+_LENGTHS: Final[Mapping[str, Callable[[Schema, Any], bool]]] = {
+    "minLength": lambda given, value: isinstance(value, int) and _lengths(given)[0] >= value,
+    "maxLength": lambda given, value: isinstance(value, int) and _lengths(given)[1] <= value,
+    "pattern": lambda given, value: value == given.get("pattern"),
+}
+
+
+def _lengths(given: Schema) -> tuple[int, int]:
+    """Return the least and the most characters of a text."""
+    if "enum" in given:
+        return min(map(len, given["enum"])), max(map(len, given["enum"]))
+    return 0 if re.fullmatch(given["pattern"], "") else 1, given["maxLength"]
+
+
+def _values(given: Schema) -> list[Any]:
+    """Return the values of a given schema; none where they are too many to list."""
+    if "enum" in given:
+        return list(given["enum"])
+    if given["type"] == "integer":
+        return list(range(given["minimum"], given["maximum"] + 1))
+    return [False, True] if given["type"] == "boolean" else []
+
+
+def _are_equal(value: Any, other: Any) -> bool:
+    """Compare as JSON does, where true is not 1."""
+    return bool(value == other) and isinstance(value, bool) == isinstance(other, bool)

@@ -1,0 +1,199 @@
+"""Schemas that a task's answers satisfy are granted, and no other: compared with a validator on drawn answers."""
+
+import random
+from collections.abc import Iterator
+from typing import Any, Literal, get_args
+
+import jsonschema
+import pytest
+from pydantic import BaseModel, Field
+
+from schemas.tasks import TASK_NAMES
+from tasks.commerce.registry import TASKS
+from tasks.serve.gateway.answer_schema import MAX_STEPS, answer_schema, first_unmet
+
+JSON_TASKS = tuple(task for task in TASK_NAMES if TASKS[task].answers_in_json)
+POLARITY = {"enum": ["negative", "neutral", "positive"]}
+
+
+class Review(BaseModel):
+    """As a shop's programmer writes it."""
+
+    polarity: Literal["positive", "negative", "neutral"] = Field(description="the mood")
+    score: int = Field(ge=1, le=5)
+
+
+class Churn(BaseModel):
+    risk_score: float
+    churn: bool
+    reasoning: str | None
+
+
+def _fields(**fields: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"polarity": {}, "score": {}} | fields, "required": ["score"]}
+
+
+GRANTED: list[Any] = [
+    {},
+    {"type": ["object", "null"], "title": "a", "$schema": "https://json-schema.org/draft/2020-12/schema"},
+    Review.model_json_schema(),
+    _fields(polarity={"anyOf": [{"type": "null"}, {"type": "string", "maxLength": 8, "minLength": 7}]}),
+    _fields(score={"enum": [0, 1, 2, 3, 4, 5]}, additional={"type": "string"}),
+    _fields(score={"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 5.5, "multipleOf": 1}),
+    _fields(score={"minLength": 9, "pattern": "a", "allOf": [{"minimum": 1}, {"maximum": 5}]}, polarity={"minimum": 9}),
+    {"$ref": "#/$defs/a", "$defs": {"a": {"properties": {"polarity": {"$ref": "#/$defs/b"}}}, "b": POLARITY}},
+    {"properties": {"polarity": True}, "additionalProperties": {"type": "integer"}},
+]
+NOT_GRANTED: list[Any] = [
+    False,
+    [],
+    None,
+    {"type": "array"},
+    {"type": "object", "additionalProperties": False},
+    {"properties": {"score": {}}, "additionalProperties": False},
+    {"properties": {"score": {}}, "additionalProperties": {"type": "integer"}},
+    {"properties": 5, "additionalProperties": False},
+    {"properties": {"score": False}},
+    _fields() | {"required": ["score", "reason"]},
+    _fields() | {"required": 5},
+    _fields() | {"minProperties": 3},
+    _fields() | {"patternProperties": {"^s": {"type": "string"}}},
+    _fields() | {"not": {"required": ["score"]}},
+    _fields() | {"Ana 529.982.247-25": 1},
+    _fields(polarity={"enum": ["negative", "positive"]}),
+    _fields(polarity={"const": "negative"}),
+    _fields(polarity={"maxLength": 7}),
+    _fields(polarity={"minLength": 8}),
+    _fields(polarity={"pattern": "^[a-z]+$"}),
+    _fields(polarity={"format": "date"}),
+    _fields(polarity={"type": "integer"}),
+    _fields(score={"type": "string"}),
+    _fields(score={"type": "boolean"}),
+    _fields(score={"enum": [True, 2, 3, 4, 5]}),
+    _fields(score={"enum": 5}),
+    _fields(score={"minimum": 2}),
+    _fields(score={"maximum": 4}),
+    _fields(score={"exclusiveMinimum": 1}),
+    _fields(score={"exclusiveMinimum": True}),
+    _fields(score={"exclusiveMaximum": 5}),
+    _fields(score={"multipleOf": 2}),
+    _fields(score={"multipleOf": 0}),
+    _fields(score={"minimum": "1"}),
+    _fields(score={"minimum": float("nan")}),
+    _fields(score={"anyOf": [{"type": "string"}, {"maximum": 4}]}),
+    _fields(score={"anyOf": []}),
+    _fields(score={"anyOf": 5}),
+    _fields(score={"oneOf": [{}, {}]}),
+    _fields(score={"allOf": [{}, {"maximum": 4}]}),
+    {"$ref": "#"},
+    {"$ref": "#/$defs/none"},
+    {"$ref": "https://example.org/schema.json"},
+    {"$ref": ["#"]},
+]
+
+
+@pytest.mark.parametrize("wanted", GRANTED)
+def test_a_schema_that_every_answer_satisfies_is_granted(wanted: Any) -> None:
+    assert first_unmet("sentiment", wanted) is None
+    for answer in _answers("sentiment"):
+        jsonschema.validate(answer, wanted)
+
+
+@pytest.mark.parametrize("wanted", NOT_GRANTED)
+def test_a_schema_that_is_not_sure_to_be_satisfied_is_not_granted(wanted: Any) -> None:
+    place = first_unmet("sentiment", wanted)
+    assert place is not None
+    assert "529" not in place
+
+
+def test_the_place_that_is_not_satisfied_is_named() -> None:
+    assert first_unmet("sentiment", _fields(score={"minimum": 2})) == "schema.properties.score.minimum"
+
+
+def test_texts_and_shares_are_granted_within_their_bounds() -> None:
+    assert first_unmet("churn", Churn.model_json_schema()) is None
+    (most,) = (answer_schema("churn")["properties"]["reasoning"]["maxLength"],)
+    for keyword, value, granted in (
+        ("maxLength", most, True),
+        ("maxLength", most - 1, False),
+        ("minLength", 1, True),
+        ("minLength", 2, False),
+        ("enum", ["a"], False),
+        ("const", "a", False),
+    ):
+        wanted = {"properties": {"reasoning": {keyword: value}}}
+        assert (first_unmet("churn", wanted) is None) == granted, (keyword, value)
+    assert first_unmet("extraction", {"properties": {"main_complaint": {"minLength": 1}}}) is not None
+    assert first_unmet("churn", {"properties": {"risk_score": {"type": "integer"}}}) is not None
+    assert first_unmet("churn", {"properties": {"churn": {"enum": [0, 1]}}}) is not None
+
+
+@pytest.mark.parametrize("task", JSON_TASKS)
+def test_the_answers_own_schema_is_granted(task: Any) -> None:
+    own = {name: value for name, value in answer_schema(task).items() if name != "x-guidance"}
+    assert first_unmet(task, own) is None
+    assert all(isinstance(value, str) for field in own["properties"].values() for value in field.get("enum", ()))
+
+
+@pytest.mark.parametrize("task", JSON_TASKS)
+def test_no_schema_is_granted_that_an_answer_does_not_satisfy(task: Any) -> None:
+    generator = random.Random(7)
+    answers = list(_answers(task))
+    granted = 0
+    for _ in range(400):
+        wanted = _drawn(generator, answer_schema(task)["properties"])
+        if first_unmet(task, wanted) is None:
+            granted += 1
+            for answer in answers:
+                jsonschema.validate(answer, wanted)
+    assert granted > 10
+
+
+@pytest.mark.parametrize("branches", (1, 2))
+def test_a_schema_that_refers_in_a_chain_takes_no_time(branches: int) -> None:
+    chain = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * branches} for n in range(2 * MAX_STEPS)}
+    assert first_unmet("sentiment", {"$ref": "#/$defs/d0", "$defs": chain}) is not None
+
+
+def _answers(task: Any) -> Iterator[dict[str, Any]]:
+    """Yield answers of the extreme values of each field."""
+    fields = answer_schema(task)["properties"]
+    for number in range(12):
+        answer: dict[str, Any] = {}
+        for name, field in fields.items():
+            values = (
+                field.get("enum")
+                or {
+                    "boolean": [False, True],
+                    "integer": [field.get("minimum"), field.get("maximum"), 3],
+                    "number": [0, 1, 0.5],
+                    "string": [
+                        "a",
+                        "a" * field.get("maxLength", 0),
+                        *([""] if field.get("pattern", "").endswith("?$") else []),
+                    ],
+                }[field["type"]]
+            )
+            answer[name] = values[number % len(values)]
+        yield answer
+
+
+def _drawn(generator: random.Random, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema whose keywords and values are drawn around those of the fields."""
+    kinds: tuple[str, ...] = get_args(Literal["string", "integer", "number", "boolean", "null"])
+
+    def of_field(field: dict[str, Any]) -> dict[str, Any]:
+        every: dict[str, Any] = {
+            "type": generator.choice([generator.choice(kinds), list(kinds[:3]), list(kinds[1:])]),
+            "enum": generator.sample([*field.get("enum", ()), *range(7), False, True, 0.5], 6),
+            "minimum": generator.choice([0, 1, 0.5]),
+            "maximum": generator.choice([1, 5, 4.5]),
+            "maxLength": generator.choice([7, 8, 100, 300]),
+            "minLength": generator.choice([0, 1, 2]),
+            "multipleOf": generator.choice([1, 0.01]),
+        }
+        chosen = {name: every[name] for name in generator.sample(sorted(every), generator.choice([0, 0, 1, 1, 2]))}
+        return {"anyOf": [chosen, of_field(field)]} if generator.random() < 0.2 else chosen
+
+    named = {name: of_field(field) for name, field in fields.items() if generator.random() < 0.5}
+    return {"properties": named, "additionalProperties": generator.choice([True, {"type": list(kinds)}])}

@@ -1,0 +1,282 @@
+"""OpenAI's API as its clients use it: neutral fields, parts, conversations, schemas, streams, models and probes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.tables.prompts import content_id
+from tasks.commerce.registry import TASKS
+from tests.chat_server import Reply, in_turn, says, serve, streams
+from tests.gateway import RIGHT, Gateway, running, says_right
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"polarity": {"enum": ["positive", "neutral", "negative"]}, "score": {"type": "integer"}},
+    "required": ["polarity", "score"],
+    "additionalProperties": False,
+}
+NEUTRAL: list[tuple[str, Any]] = [
+    ("frequency_penalty", 0.0),
+    ("function_call", "none"),
+    ("functions", []),
+    ("logit_bias", {}),
+    ("logprobs", False),
+    ("max_completion_tokens", 4096),
+    ("max_tokens", 4096),
+    ("metadata", {"team": "web"}),
+    ("modalities", ["text"]),
+    ("n", 1),
+    ("parallel_tool_calls", False),
+    ("presence_penalty", 0),
+    ("prompt_cache_key", "a"),
+    ("reasoning_effort", "none"),
+    ("response_format", {"type": "json_object"}),
+    ("safety_identifier", "a"),
+    ("seed", 7),
+    ("service_tier", "auto"),
+    ("stop", []),
+    ("stop", ""),
+    ("store", False),
+    ("stream", False),
+    ("stream_options", {"include_usage": True, "include_obfuscation": False}),
+    ("temperature", 0.1),
+    ("tool_choice", "none"),
+    ("tool_choice", "auto"),
+    ("tools", []),
+    ("top_logprobs", 0),
+    ("top_p", 1.0),
+    ("user", "a"),
+    ("verbosity", "medium"),
+]
+IMPOSSIBLE: list[tuple[str, Any]] = [
+    ("audio", {"voice": "alloy", "format": "mp3"}),
+    ("frequency_penalty", 0.5),
+    ("frequency_penalty", False),
+    ("function_call", {"name": "f"}),
+    ("logit_bias", {"50256": -100}),
+    ("logprobs", True),
+    ("logprobs", 0),
+    ("max_tokens", 0),
+    ("messages", [{"role": "tool", "tool_call_id": "a", "content": "1"}]),
+    ("messages", [{"role": "user", "content": []}]),
+    ("messages", [{"role": "user", "content": None}]),
+    ("messages", [{"role": "user", "content": "a", "name": "Ana"}]),
+    ("messages", [{"role": "user", "content": [{"type": "text", "text": "a", "more": {}}]}]),
+    ("messages", [{"role": "user", "content": [{"type": "text", "text": 1}]}]),
+    ("messages", [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]),
+    (
+        "messages",
+        [{"role": "user", "content": "a"}, {"role": "system", "content": "b"}, {"role": "user", "content": "c"}],
+    ),
+    ("messages", [{"role": "user", "content": "a" * 15_000}] * 3),
+    ("metadata", {"a": "b" * 513}),
+    ("metadata", {"a": 1}),
+    ("modalities", ["text", "audio"]),
+    ("n", 2),
+    ("n", 0),
+    ("n", True),
+    ("n", "1"),
+    ("presence_penalty", -1),
+    ("reasoning_effort", "high"),
+    ("response_format", {"type": "json_schema"}),
+    ("response_format", {"type": "grammar"}),
+    ("service_tier", "priority"),
+    ("stop", ["a", "b", "c", "d", "e"]),
+    ("stop", [""]),
+    ("stop", [1]),
+    ("store", True),
+    ("stream_options", {"include_obfuscation": True}),
+    ("temperature", 3),
+    ("tool_choice", "required"),
+    ("tools", [{"type": "function", "function": {"name": "f"}}]),
+    ("top_logprobs", 3),
+    ("top_p", 0.9),
+    ("top_p", True),
+    ("top_p", [[[]]]),
+    ("verbosity", "high"),
+    ("web_search_options", {}),
+]
+
+
+def _asks_for_schema(schema: Any) -> dict[str, Any]:
+    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": True}}
+
+
+@pytest.mark.parametrize(("field", "value"), NEUTRAL)
+def test_a_value_that_asks_for_nothing_changes_nothing(gateway: Gateway, field: str, value: Any) -> None:
+    assert gateway.chat().is_success
+    bare = gateway.engine.requests[-1]
+    for each in (value, None):
+        assert gateway.chat(**{field: each}).is_success
+        assert gateway.engine.requests[-1] == bare
+        assert gateway.logged()[-1]["model_version"] == "shop/1"
+
+
+@pytest.mark.parametrize(("field", "value"), IMPOSSIBLE)
+def test_what_cannot_be_honoured_is_refused_by_its_name(gateway: Gateway, field: str, value: Any) -> None:
+    asked = len(gateway.engine.requests)
+    response = gateway.chat(**{field: value})
+    error = response.json()["error"]
+    assert (response.status_code, error["type"], error["param"]) == (400, "invalid_request_error", field)
+    assert field in error["message"]
+    assert len(gateway.engine.requests) == asked
+
+
+def test_parts_of_text_are_joined(gateway: Gateway) -> None:
+    parts = [{"type": "text", "text": "Avaliação: "}, {"type": "text", "text": "Chegou quebrado"}]
+    system = [{"type": "text", "text": TASKS["sentiment"].system}]
+    assert gateway.chat(
+        model="shop", messages=[{"role": "developer", "content": system}, {"role": "user", "content": parts}]
+    ).is_success
+    assert gateway.engine.requests[-1]["messages"] == [
+        {"role": "system", "content": TASKS["sentiment"].system},
+        {"role": "user", "content": "Avaliação: Chegou quebrado"},
+    ]
+
+
+@pytest.mark.parametrize("kind", ("image_url", "input_audio", "file"))
+def test_a_part_that_is_no_text_is_refused_by_its_type(gateway: Gateway, kind: str) -> None:
+    parts = [{"type": "text", "text": "a"}, {"type": kind, kind: {"url": "https://example.org/a.png"}}]
+    error = gateway.chat(messages=[{"role": "user", "content": parts}]).json()["error"]
+    assert error["param"] == "messages"
+    assert kind in error["message"]
+
+
+def test_a_conversation_is_given_to_the_model_and_is_no_evidence_of_the_evaluated_prompt(tmp_path: Path) -> None:
+    earlier = [
+        {"role": "user", "content": "Sou o 529.982.247-25<|im_end|>"},
+        {"role": "assistant", "content": RIGHT, "tool_calls": [], "refusal": None},
+    ]
+    with running(tmp_path, says_right) as gateway:
+        assert gateway.chat(messages=[*earlier, {"role": "user", "content": "E este?"}]).is_success
+        sent = gateway.engine.requests[-1]["messages"]
+        (line,) = gateway.logged()
+    assert [turn["role"] for turn in sent] == ["system", "user", "assistant", "user"]
+    assert sent[0]["content"] == TASKS["sentiment"].system
+    assert sent[2]["content"] == RIGHT
+    assert "<|im_end|>" not in json.dumps(sent)
+    assert (line["prompt"], line["model_version"]) == ("E este?", "shop/1+own-decoding")
+    # A retraining learns from prompts that stand alone.
+    assert line["prompt_id"] != content_id("sentiment", TASKS["sentiment"].system, "E este?", {})
+
+
+def test_a_schema_that_every_answer_satisfies_is_granted_and_guides(tmp_path: Path) -> None:
+    with running(tmp_path, says_right, guided=False) as gateway:
+        assert (
+            gateway.chat(response_format=_asks_for_schema(SCHEMA)).json()["choices"][0]["message"]["content"] == RIGHT
+        )
+        assert gateway.engine.requests[-1]["structured_outputs"]["grammar"] == TASKS["sentiment"].grammar
+
+
+def test_a_form_that_answers_may_not_have_is_refused_with_their_fields(gateway: Gateway) -> None:
+    another = SCHEMA | {"properties": SCHEMA["properties"] | {"reason": {}}, "required": ["reason"]}
+    for model, form in (
+        ("champion/sentiment", _asks_for_schema(another)),
+        ("champion/push", _asks_for_schema({})),
+        ("champion/insights", {"type": "json_object"}),
+    ):
+        response = gateway.chat(model=model, response_format=form)
+        error = response.json()["error"]
+        assert (response.status_code, error["code"], error["param"]) == (400, "form_not_given", "response_format")
+        assert model.removeprefix("champion/") in error["message"]
+
+
+@pytest.mark.parametrize("field", ("seed", "response_format"))
+def test_a_larger_model_is_asked_for_nothing_that_it_may_not_know(tmp_path: Path, field: str) -> None:
+    value = 1 if field == "seed" else _asks_for_schema(SCHEMA)
+    with serve(says_right) as other:
+        larger = {"url": f"{other.url}/v1", "model": "large"}
+        with running(tmp_path, says_right, refuse=["sentiment"], larger=larger) as gateway:
+            assert gateway.chat().is_success
+            assert gateway.chat(**{field: value}).json()["error"]["param"] == field
+    assert len(other.requests) == 1
+
+
+@pytest.mark.parametrize("stop", ("\n", ["#", " com "]))
+def test_an_answer_ends_before_a_stop_sequence_whole_or_streamed(tmp_path: Path, stop: Any) -> None:
+    pieces = ("Fone", " c", "om desconto", "\n#corre")
+    wanted = "Fone com desconto" if stop == "\n" else "Fone"
+    whole = says("".join(pieces), "length", (3, 9))
+    with running(tmp_path, in_turn([whole, streams(*pieces, finish="length")])) as gateway:
+        choice = gateway.chat(model="shop/push", stop=stop).json()["choices"][0]
+        response = gateway.chat(model="shop/push", stop=stop, stream=True)
+        logged = gateway.logged()
+    choices = [event["choices"][0] for event in _events(response.text)]
+    assert (choice["message"]["content"], choice["finish_reason"]) == (wanted, "stop")
+    assert "".join(each["delta"].get("content", "") for each in choices) == wanted
+    assert choices[-1]["finish_reason"] == "stop"
+    assert [line["completion"] for line in logged] == [wanted, wanted]
+    assert {line["model_version"] for line in logged} == {"shop/1+own-decoding"}
+
+
+def test_every_event_of_a_stream_has_the_identity_that_feedback_takes(tmp_path: Path) -> None:
+    def play(message: str, number: int) -> Reply:
+        reply = says(RIGHT, "stop", (30, 9))
+        reply.events = streams(RIGHT[:9], RIGHT[9:]).body
+        return Reply(b"", status=500) if number == 0 else reply
+
+    with running(tmp_path, play, challenger={"version": "2", "shadow": True}) as gateway:
+        response = gateway.chat(stream=True, stream_options={"include_usage": True})
+        line = next(line for line in gateway.logged() if line["role"] == "champion")
+        events = _events(response.text)
+        heads = {(each["id"], each["created"], each["model"], each["system_fingerprint"]) for each in events}
+        assert len(events) == 4
+        (identity, _, model, version) = heads.pop()
+        assert not heads
+        assert identity == response.headers["X-Request-Id"] == line["request_id"]
+        assert (model, version) == ("champion/sentiment", "shop/1")
+        known = {"request_id": events[0]["id"], "rating": 5}
+        assert gateway.http.post("/v1/feedback", json=known).status_code == 204
+        whole = gateway.chat()
+        assert whole.json()["id"] == whole.headers["X-Request-Id"] != identity
+
+
+def test_a_stream_that_breaks_has_its_identity_and_an_error_of_openais_form(tmp_path: Path) -> None:
+    cut = Reply(streams("Fone ").body.split(b'data: {"choices": [{"delta": {}')[0])
+    with running(tmp_path, lambda message, number: cut) as gateway:
+        first, last = _events(gateway.chat(model="shop/push", stream=True).text)
+        known = {"request_id": first["id"], "rating": 1}
+        assert gateway.http.post("/v1/feedback", json=known).status_code == 204
+    assert last["error"]["code"] == "engine_ended"
+    assert {"message", "type", "param"} < set(last["error"])
+
+
+def _events(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line.startswith("data: {")]
+
+
+def test_each_listed_model_is_found_by_its_name(tmp_path: Path) -> None:
+    with running(tmp_path, says_right, refuse=["push"]) as gateway:
+        listed = gateway.http.get("/v1/models").json()["data"]
+        for model in listed:
+            assert gateway.http.get(f"/v1/models/{model['id']}").json() == model
+            assert gateway.http.get(f"/v1/models/{model['id'].replace('/', '%2F')}").json() == model
+        assert gateway.http.get("/v1/models/shop").json()["id"] == "shop"
+        for unknown in ("gpt-4", "shop/push", "shop/weather"):
+            response = gateway.http.get(f"/v1/models/{unknown}")
+            error = response.json()["error"]
+            assert (response.status_code, error["code"], error["param"]) == (404, "unknown_model", "model")
+
+
+@pytest.mark.parametrize(
+    "path",
+    (
+        "/", "/health", "/healthz", "/readyz", "/metrics", "/docs", "/openapi.json", "/swagger/swagger-ui.css",
+        "/v1/models", "/v1/models/champion/sentiment",
+    ),
+)  # fmt: skip
+def test_head_is_answered_wherever_get_is_and_with_a_slash_at_the_end(gateway: Gateway, path: str) -> None:
+    got, head = gateway.http.get(path), gateway.http.head(path)
+    assert got.status_code == head.status_code == gateway.http.get(f"{path.rstrip('/')}/").status_code == 200
+    assert head.content == b""
+    assert head.headers["Content-Type"] == got.headers["Content-Type"]
+    # The connection is still in step.
+    assert gateway.chat().is_success
+
+
+def test_head_finds_what_get_finds(gateway: Gateway) -> None:
+    assert gateway.http.head("/v1/chat/completions").status_code == 405
+    assert gateway.http.head("/nowhere").status_code == 404
+    assert gateway.http.get("/swagger").status_code == 404
