@@ -60,9 +60,7 @@ def serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
         TucanoError: A server did not start.
     """
     if not root.is_dir():
-        raise InputError(
-            f"there is no state folder {root} yet; run `tucano retrain` first, or name another with --state"
-        )
+        raise InputError(f"there is no state folder {root}; run `tucano retrain` first, or name another with --state")
     prove_writable(root)
     with _alone(root), full_disk_told(root):
         _serve(root, prefect_port, mlflow_port)
