@@ -14,6 +14,8 @@ from flows.doctor.finding import CheckOutcome
 from flows.doctor.servers import check_mlflow, check_prefect
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
+from schemas.errors import InputError
+from tasks.lineage.mlflow.client import local_store
 from tests.answering_server import answering
 
 NOBODY = "http://127.0.0.1:9"
@@ -84,9 +86,12 @@ def test_an_address_where_nobody_answers_is_a_fault(
     assert verdicts(check_prefect(config(tmp_path))) == {"Prefect": "fault"}
 
 
-@pytest.mark.parametrize("answer", [(200, "<html>"), (404, ""), (500, VERSION)])
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [((200, "<html>"), "page"), ((404, ""), "is no Prefect server"), ((500, VERSION), "is no Prefect server")],
+)
 def test_another_server_is_not_taken_for_prefects_or_mlflows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: tuple[int, str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: tuple[int, str], said: str
 ) -> None:
     with answering({"/api/admin/version": answer, "/version": answer}) as server:
         monkeypatch.setenv("PREFECT_API_URL", f"{server.url}/api")
@@ -94,7 +99,7 @@ def test_another_server_is_not_taken_for_prefects_or_mlflows(
         mlflow = check_mlflow(config(tmp_path, f"state.mlflow={server.url}"))
     assert verdicts(prefect) == {"Prefect": "fault"}
     assert verdicts(mlflow) == {"MLflow": "fault"}
-    assert "is no Prefect server" in prefect.findings[0].found
+    assert said in prefect.findings[0].found
 
 
 def test_another_version_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,8 +199,13 @@ def test_mlflows_own_store_is_read_and_not_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     file = tmp_path / "mlflow" / "mlflow.db"
     file.parent.mkdir()
-    with closing(sqlite3.connect(file)) as database:
+    schema = local_store(f"sqlite:///{file}").schema
+    assert schema is not None
+    with closing(sqlite3.connect(file)) as database, database:
         database.execute("CREATE TABLE runs (run_uuid TEXT)")
+        database.execute("CREATE TABLE alembic_version (version_num TEXT)")
+        database.execute("INSERT INTO alembic_version VALUES (?)", [schema.revisions()[0]])
     assert "0 runs in" in check_mlflow(config(tmp_path)).findings[0].found
     file.write_bytes(b"no database" * 100)
-    assert verdicts(check_mlflow(config(tmp_path))) == {"MLflow": "fault"}
+    with pytest.raises(InputError, match="damaged"):
+        check_mlflow(config(tmp_path))

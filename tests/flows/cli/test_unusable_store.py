@@ -1,0 +1,74 @@
+"""A store of MLflow's that is in use, or of another version, is one sentence before any work, in every command."""
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from schemas import sqlite_file
+from schemas.sqlite_file import SqliteFile
+from tasks.lineage.mlflow.client import local_store
+from tests.flows.command import in_this_process
+
+COMMANDS = [
+    ("ask", "sentiment", "Chegou quebrado"),
+    ("export", "champion", "--format", "peft", "--out", "exported"),
+    ("forget", "b" * 32, "--apply"),
+    ("lineage", "champion"),
+    ("promote", "1"),
+    ("retrain", "--yes"),
+    ("serve",),
+    ("train", "--yes"),
+]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> SqliteFile:
+    """A store of the installed MLflow's, beside a store of artifacts."""
+    file = tmp_path / "state" / "mlflow" / "mlflow.db"
+    file.parent.mkdir(parents=True)
+    (tmp_path / "state" / "artifacts").mkdir()
+    made = local_store(f"sqlite:///{file}")
+    assert made.schema is not None
+    _of_version(file, made.schema.revisions()[0])
+    return made
+
+
+def _of_version(file: Path, revision: str) -> None:
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("CREATE TABLE IF NOT EXISTS alembic_version (version_num TEXT)")
+        database.execute("DELETE FROM alembic_version")
+        database.execute("INSERT INTO alembic_version VALUES (?)", [revision])
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_store_in_use_is_waited_for_and_the_command_can_be_repeated(
+    store: SqliteFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Sequence[str]
+) -> None:
+    monkeypatch.setattr(sqlite_file, "SECONDS_TO_WAIT", 0.1)
+    monkeypatch.chdir(tmp_path)
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        ended = in_this_process(*command, "--set", f"state.root={tmp_path / 'state'}")
+    said = " ".join(ended.stderr.split())
+    assert (ended.returncode, "in use by another process" in said) == (4, True), said
+    assert "run the same command again" in said
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_store_of_another_version_is_refused_with_both_and_stays_as_it_is(
+    store: SqliteFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Sequence[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _of_version(store.path, "abc123")
+    before = sha256(store.path.read_bytes()).digest()
+    ended = in_this_process(*command, "--set", f"state.root={tmp_path / 'state'}")
+    assert store.schema is not None
+    said = " ".join(ended.stderr.split())
+    assert ended.returncode == 2, said
+    for expected in ("abc123", store.schema.revisions()[0], "copy the file", "mlflow db upgrade"):
+        assert expected in said
+    assert sha256(store.path.read_bytes()).digest() == before
