@@ -1,10 +1,13 @@
-"""A stage without Prefect: reused by the same cache, and where nothing may be made, never begun."""
+"""A stage without Prefect: reused by the same cache, and where nothing may be made, never begun; and one made again."""
 
+from collections.abc import Iterator
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from prefect import flow
 from prefect.filesystems import LocalFileSystem
 from prefect.results import ResultStore
 from prefect.serializers import JSONSerializer
@@ -15,6 +18,7 @@ from flows.stages.runner import Stage, WorkDue, begin_work, only_reuse, run_stag
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
+from tests.flows.prefect_state import prefect_state
 
 
 @pytest.fixture
@@ -100,3 +104,69 @@ def test_work_is_refused_only_inside_the_block() -> None:
     with only_reuse(), pytest.raises(WorkDue):
         begin_work("train")
     begin_work("train")
+
+
+STAGES = ("plan", "draw", "weigh")
+
+
+class Killed(Exception):
+    """Stands for the end of the process."""
+
+
+@pytest.fixture
+def recorded(config: Config, prefect_server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Record runs on Prefect's server, and none in MLflow."""
+    run = SimpleNamespace(run_id="m", log_figures=lambda _: None, log_output=lambda *_: None)
+    recorder = SimpleNamespace(stage=lambda *_: nullcontext(run), note_reuse=lambda *_: None)
+    monkeypatch.setattr(runner, "open_recorder", lambda _: recorder)
+    with prefect_state(prefect_server, config.state.root):
+        yield
+
+
+def made_by(config: Config, pipeline_run: str, *, fresh: bool, killed: tuple[str, str] | None = None) -> list[str]:
+    """Return the stages that a chain makes before its end, which may come inside a stage or after it."""
+    made: list[str] = []
+
+    def stage_of(name: str) -> Stage:
+        def work(draft: Path, *_: Any) -> None:
+            (draft / "plan.json").write_text(f"{name} {pipeline_run}", encoding="utf-8")
+            if killed == ("inside", name):
+                raise Killed
+            made.append(name)
+
+        return Stage(name, "plan", ("tasks.evaluate.preregistration",), name, {}, work, lambda _: {})
+
+    @flow
+    def chain() -> None:
+        for name in STAGES:
+            run_stage(stage_of(name), config, pipeline_run, fresh=fresh)
+            if killed == ("after", name):
+                raise Killed
+
+    with pytest.MonkeyPatch.context() as patch, suppress(Killed):
+        # A run that is scheduled again keeps its identity.
+        patch.setenv("PREFECT__RUNTIME__FLOW_RUN__ROOT_FLOW_RUN_ID", pipeline_run)
+        chain()
+    return made
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("recorded")
+def test_a_fresh_run_interrupted_inside_and_after_each_stage_makes_each_again_once(config: Config) -> None:
+    assert made_by(config, "before", fresh=False) == [*STAGES]
+    for stage in STAGES:
+        assert made_by(config, "again", fresh=True, killed=("inside", stage)) == []
+        assert made_by(config, "again", fresh=True, killed=("after", stage)) == [stage]
+    assert made_by(config, "again", fresh=True) == []
+    assert made_by(config, "later", fresh=False) == []
+    texts = [path.read_text(encoding="utf-8") for path in config.state.root.glob("artifacts/plan/*/content/plan.json")]
+    assert sorted(texts) == sorted(f"{name} {run}" for name in STAGES for run in ("before", "again"))
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("recorded")
+def test_each_fresh_run_makes_all_stages_again_and_no_other_run_does(config: Config) -> None:
+    assert made_by(config, "one", fresh=True, killed=("after", "plan")) == ["plan"]
+    assert made_by(config, "two", fresh=True) == [*STAGES]
+    assert made_by(config, "three", fresh=False) == []
+    assert made_by(config, "one", fresh=True) == ["draw", "weigh"]

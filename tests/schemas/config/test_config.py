@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import get_args
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from schemas.config.config import Config, SynthesizeConfig
 from schemas.config.profiles import PROFILES_FOLDER, load_config, synthesize_config
 from schemas.config.section import Section
+from schemas.config.train_sections import LoraSection
 from schemas.errors import InputError
 
 
@@ -115,6 +117,22 @@ def test_an_address_of_mlflow_holds_no_password_and_is_not_repeated(address: str
     with pytest.raises(InputError) as caught:
         load_config("local", [f"state.mlflow={address}"])
     assert "segredo" not in str(caught.value)
+
+
+def test_training_starts_from_an_adapter_only_if_every_setting_of_both_is_equal() -> None:
+    settings = ["warm_start.steps=10", "warm_start.result=adapter", "evaluate.rungs=[]"]
+    values = LoraSection().model_dump()
+    choices = [
+        dict(zip(values, chosen, strict=True)) for chosen in product(*((each, 2 * each) for each in values.values()))
+    ]
+    for before, after in product(choices, choices):
+        chosen = [f"warm_start.lora.{name}={value}" for name, value in before.items()]
+        chosen += [f"train.lora.{name}={value}" for name, value in after.items()]
+        if before == after:
+            load_config("l4", [*settings, *chosen])
+        else:
+            with pytest.raises(InputError, match=r"set both alike, or warm_start\.result='merged'"):
+                load_config("l4", [*settings, *chosen])
 
 
 def test_training_goes_on_with_an_adapter_of_its_own_size_only() -> None:

@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import binom
 
 from schemas.config.monitor import MonitorConfig
-from tasks.monitor.drift import ALL, Drift, DriftSeries, below_floor, find_drift
+from schemas.tasks import TASK_NAMES
+from tasks.monitor.drift import ALL, MEASURES_BESIDE, Compared, Drift, DriftSeries, below_floor, find_drift
+from tasks.monitor.evidence import evidence_against
+from tasks.monitor.reference import Promise
 from tasks.monitor.reward_counts import RewardCounts, count_rewards
 from tests.tasks.monitor.reward_days import baseline, counts, day, scored
 
@@ -101,6 +105,41 @@ def test_fewer_false_alarms_take_more_evidence() -> None:
     assert often.evidence[-1] == pytest.approx(100 * seldom.evidence[-1], rel=0.01)
 
 
+@pytest.mark.parametrize("tasks", range(1, 7))
+def test_the_false_alarms_of_all_series_add_up_to_the_stated_rate(tasks: int) -> None:
+    """A series that takes N coins to an alarm has one in N / 2 days, by `tasks.monitor.evidence`."""
+    names, days, exactly = TASK_NAMES[:tasks], CONFIG.days_between_false_alarms, 1e-12
+    rewards = counts({task: [0.55] for task in names}, answers=12)
+    baselines = {task: baseline(task, error=exactly) for task in names}
+    beside = {measure: Compared(rewards, baselines) for measure in MEASURES_BESIDE}
+
+    def rate(of: DriftSeries) -> float:
+        group = list(range(tasks)) if of.name == ALL else [names.index(of.name)]
+        promise = Promise(*(np.full(len(group), value) for value in (0.6, exactly, 243.0)))
+        # On the first day, against a mean that is known, the fortune does not depend on the threshold.
+        fortune = evidence_against(promise, rewards.of(group), CONFIG.tolerance, log_enough=0.0).log_sums[0]
+        return 2 * of.evidence[0] / float(np.exp(fortune))
+
+    drift = find_drift(rewards, baselines, CONFIG, beside=beside)
+    rates = {(each.measure, each.name): rate(each) for each in drift.series}
+    assert sum(rates.values()) == pytest.approx(1 / days)
+    # Half is for the reward, and half of a measure's for all tasks together; equal among the rest.
+    of_reward = [found for (measure, _), found in rates.items() if measure == "reward"]
+    together = [0.25] if tasks > 1 else []
+    assert of_reward == pytest.approx([share / days for share in [*together, *[(0.5 - sum(together)) / tasks] * tasks]])
+    beside_it = [rates[measure, names[0]] for measure in MEASURES_BESIDE]
+    assert beside_it == pytest.approx([beside_it[0]] * len(MEASURES_BESIDE))
+
+
+def test_the_evidence_of_a_measure_does_not_depend_on_what_else_was_measured() -> None:
+    rewards, promised = counts({"push": [0.6, 0.5]}), {"push": baseline("push")}
+    compared = Compared(rewards, promised)
+    every = find_drift(rewards, promised, CONFIG, beside=dict.fromkeys(MEASURES_BESIDE, compared)).series
+    for number, measure in enumerate(MEASURES_BESIDE, start=1):
+        alone = find_drift(rewards, promised, CONFIG, beside={measure: compared}).series
+        assert alone == (every[0], every[number])
+
+
 def test_a_single_task_is_one_series() -> None:
     drift = found({"push": [0.6, 0.6]})
     assert [each.name for each in drift.series] == ["push"]
@@ -138,6 +177,23 @@ def test_a_day_that_is_below_the_floor_by_luck_is_no_alarm() -> None:
     lucky, sure = [0.0] * 20 + [1.0] * 10, [0.0] * 28 + [1.0] * 2
     drift = find_drift(pushes(lucky, sure), {"push": baseline("push", 0.6)}, CONFIG)
     assert [alarm.day for alarm in drift.floor] == [day(1)]
+
+
+@pytest.mark.parametrize("tasks", [1, 3])
+def test_days_below_the_floor_by_luck_are_as_rare_as_stated(tasks: int) -> None:
+    """The true mean is the floor; days with each number of right answers are weighed by their chance."""
+    answers, names = 300, TASK_NAMES[:tasks]
+    config = MonitorConfig(days_between_false_alarms=50)
+    rewards = RewardCounts(
+        names,
+        tuple(map(day, range(answers + 1))),
+        np.array([0.0, 1.0]),
+        np.array([[[answers - right, right] for right in range(answers + 1)]] * tasks, dtype=float),
+    )
+    chances = binom.pmf(np.arange(answers + 1), answers, config.floor)
+    alarms = below_floor(rewards, {}, config)
+    by_luck = sum(chances[round(alarm.mean * answers)] for alarm in alarms)
+    assert by_luck == pytest.approx(1 / 50, rel=0.2)
 
 
 def test_a_task_that_is_a_little_above_the_floor_is_no_alarm_in_three_years() -> None:

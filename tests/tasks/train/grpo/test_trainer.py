@@ -1,5 +1,6 @@
 """What the trainer adds to TRL's: rollouts of its own choice, other advantages, and log-probabilities on a CPU."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +11,7 @@ from trl import GRPOTrainer
 from tasks.train.backend.cpu import CpuGRPOTrainer
 from tasks.train.grpo.rollouts import RolloutGroups
 from tasks.train.grpo.trainer import CommerceGRPOTrainer
+from tasks.train.resume.state_files import read_state, write_state
 from tests.tasks.train.small_training import adapter_weights, prompt_rows, small_trainer
 
 pytestmark = pytest.mark.slow
@@ -210,6 +212,54 @@ def test_an_adapter_that_was_taught_before_goes_on_and_has_no_base_to_be_far_fro
     assert all("kl" not in entry for entry in entries)
     assert before.keys() == adapter_weights(trainer).keys()
     assert any(not values.equal(before[name]) for name, values in adapter_weights(trainer).items())
+
+
+def test_every_field_of_the_state_is_restored(tmp_path: Path) -> None:
+    """Stopped between two steps on the same completions; `test_checkpointer` compares how such trainings end."""
+    recipe: dict[str, Any] = {
+        "iterations": 2,
+        "accumulation": 2,
+        "dynamic_sampling": {"extra_groups": 2},
+        "task_weights": {"applies_to": "sampler", "every": 2},
+        "entropy": {"coefficient": 0.001, "adaptive": True, "target": 9.0},
+    }
+    trained, _ = _train(tmp_path / "trained", max_steps=3, **recipe)
+    trained._packed.is_on = False
+    write_state(tmp_path, "sampling", trained.state_dict())
+    resumed = small_trainer(tmp_path / "resumed", max_steps=3, **recipe)
+    new = _fields(resumed.state_dict())
+    resumed.load_state_dict(read_state(tmp_path, "sampling"))
+    state, restored = _fields(trained.state_dict()), _fields(resumed.state_dict())
+    assert state.keys() == {
+        "batch",
+        "entropy.coefficient",
+        "entropy.last",
+        "packed",
+        "sampler.prompts",
+        "sampler.resampled",
+        "sampler.task_weights",
+        "updates",
+    }
+    assert [name for name in state if state[name] == new[name]] == []
+    assert restored == state
+
+
+def _fields(state: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a state says in each of its fields, by dotted name."""
+    fields: dict[str, Any] = {}
+    for name, value in state.items():
+        nested = name in {"sampler", "entropy"}
+        fields |= {f"{name}.{part}": each for part, each in value.items()} if nested else {name: value}
+    return {name: str(_listed(value)) for name, value in fields.items()}
+
+
+def _listed(value: Any) -> Any:
+    """Return a value whose tensors are lists."""
+    if isinstance(value, Mapping):
+        return {name: _listed(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_listed(part) for part in value]
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def test_the_time_of_a_step_is_reported_by_what_it_was_spent_on(tmp_path: Path) -> None:

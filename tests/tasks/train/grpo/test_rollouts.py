@@ -1,0 +1,93 @@
+"""A step's rollouts: their totals are the tasks' rewards, whatever is taken out of them or put in."""
+
+import math
+import random
+from itertools import chain
+from typing import get_args
+
+import pytest
+import torch
+
+from schemas.config.train import TrainConfig
+from schemas.documents import ScoredRollout
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from tasks.commerce.registry import TASKS
+from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.train.grpo.rewards import ComponentRewards
+from tasks.train.grpo.rollouts import RolloutGroups
+from tests.tasks.curate.prompt_rows import reference_for
+from tests.tasks.train.small_training import prompt_rows
+
+ROW = prompt_rows("push", each=1)[0]
+
+
+def _scored(task: TaskName, spec: SpecName, generator: random.Random) -> ScoredRollout:
+    """Return a rollout that earned any components."""
+    reward = TASKS[task].rewards[spec]
+    components = {name: generator.random() for name in reward.weights}
+    return ScoredRollout(
+        prompt_id=ROW.prompt_id,
+        task=task,
+        prompt=ROW.prompt,
+        completion="",
+        reference=dict(reference_for(task, ROW.prompt)),
+        reward=reward.total(components),
+        components=components,
+        parsed=None,
+        spec=spec,
+        reward_version="test",
+    )
+
+
+def _groups(
+    scored: list[ScoredRollout], components: list[list[float]], weights: list[float], generations: int
+) -> RolloutGroups:
+    count = len(components)
+    return RolloutGroups(
+        rows=[ROW] * count,
+        prompt_ids=[[1]] * count,
+        completion_ids=[[number] for number in range(count)],
+        log_probabilities=None,
+        scored=scored,
+        rewards=torch.tensor(components, dtype=torch.float64),
+        weights=weights,
+        truncated=[False] * count,
+        corrected=[False] * count,
+        generations=generations,
+    )
+
+
+@pytest.mark.parametrize("spec", get_args(SpecName))
+def test_the_total_of_each_completion_is_its_reward(spec: SpecName) -> None:
+    """The components of other tasks abstain."""
+    generator, rewards = random.Random(4), ComponentRewards(Databases(()), spec, TrainConfig())
+    scored = [_scored(task, spec, generator) for task in (*TASK_NAMES, *TASK_NAMES) for _ in range(3)]
+    whole = _groups(scored, rewards.components(scored), rewards.weights, generations=3)
+    parts = [
+        whole,
+        whole.at([7, 0, 30]),
+        whole.at_groups([5, 1]),
+        whole.share(1, 2),
+        whole.with_answers([4, 9], [[1], [2]], scored[:2], whole.rewards[:2]),
+        whole.with_groups_of(whole.share(1, 2), {0: 3, 2: 0}),
+    ]
+    for rollouts in parts:
+        earned = [rollout.reward for rollout in rollouts.scored]
+        assert rollouts.totals().tolist() == pytest.approx(earned)
+        assert list(chain.from_iterable(rollouts.group_rewards())) == pytest.approx(earned)
+
+
+@pytest.mark.parametrize(
+    ("components", "weights", "spread"),
+    [
+        ([[1.0, 0.0], [0.0, 1.0]], [0.75, 0.25], 0.25),
+        ([[0.2, 0.9], [0.8, 0.7]], [0.25, 0.75], 0.0),
+        ([[0.5, 1.0], [0.5, 0.0]], [1.0, 0.0], 0.0),
+        ([[math.nan, 0.4], [math.nan, 0.8]], [0.5, 0.5], 0.1),
+    ],
+)
+def test_a_group_spreads_by_its_weighted_rewards(
+    components: list[list[float]], weights: list[float], spread: float
+) -> None:
+    """Where they earned the same, dynamic sampling draws others."""
+    assert _groups([], components, weights, generations=2).group_spreads() == pytest.approx([spread])
