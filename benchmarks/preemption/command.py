@@ -65,6 +65,8 @@ class Command:
 
     def __init__(self, root: Path, overrides: Sequence[str]) -> None:
         """Start it."""
+        # A shell's job in the background ignores Ctrl-C, and so would what it starts.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         settings = [part for override in (f"state.root={root}", *overrides) for part in ("--set", override)]
         self._process = psutil.Popen(
             [sys.executable, "-P", "-m", "flows", "retrain", "--profile", PROFILE, *settings],

@@ -57,7 +57,7 @@ class Departure:
             try:
                 numbers = self._signals.recv(64)
             except TimeoutError:
-                _continue_stopped()
+                continue_stopped()
                 if self._is_lost():
                     self._leave(0.0)
                 continue
@@ -240,7 +240,7 @@ def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def _continue_stopped() -> None:
+def continue_stopped() -> None:
     """Let each process that this one started go on if a signal has stopped it: nothing else would end the wait."""
     # The thread's imports, so that a command that ends at once does without.
     import psutil  # noqa: PLC0415
