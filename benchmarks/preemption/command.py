@@ -26,6 +26,7 @@ SECONDS_OF_A_RUN: Final = 1800.0
 BEGINS: Final = re.compile(r"(\S+): begins$")
 ENDED: Final = re.compile(r"(\S+): (?:\S+ [0-9a-f]{12} in |skipped)")
 DONE: Final = frozenset({0, 3})
+COLUMNS: Final = ("signal", "under way", "s", "exit code", "said", "as it has to")
 
 Helper = Literal["server", "fork server", "child"]
 
@@ -269,9 +270,20 @@ def failures() -> list[tuple[Blow, bool]]:
     return found
 
 
-def holds(struck: Struck, *, ends: bool) -> bool:
-    """Return whether a run ended as it has to: in time, with one sentence and exit code 4."""
+def as_row(blow: Blow, struck: Struck | None) -> tuple[str, ...]:
+    """Return a row of `COLUMNS` but the last."""
+    how = f"{blow.signal.name} {blow.helper or ''}".strip() + (f", {blow.then.name}" if blow.then else "")
+    if struck is None:
+        return how, f"{blow.after} +{blow.seconds:g} s", "-", "-", "the run ended before"
+    code = "goes on" if struck.exit_code is None else str(struck.exit_code)
+    return how, struck.under_way, f"{struck.seconds:.1f}", code, struck.sentence[:80]
+
+
+def verdict(struck: Struck | None, ends: bool) -> str:
+    """Return yes where a run ended as it has to, in time, with one sentence and exit code 4; or where it goes on."""
+    if struck is None or struck.traceback or struck.seconds > SECONDS_TO_LEAVE:
+        return "no"
     if not ends:
-        return struck.exit_code is None
-    is_told = "run the same command again" in struck.sentence and not struck.traceback
-    return struck.exit_code == Interrupted.exit_code and struck.seconds <= SECONDS_TO_LEAVE and is_told
+        return "yes" if struck.exit_code is None else "no"
+    is_told = "run the same command again" in struck.sentence
+    return "yes" if struck.exit_code == Interrupted.exit_code and is_told else "no"
