@@ -100,17 +100,16 @@ def _commands(report: Report, work: Path, only: Sequence[str]) -> None:
         found["uninterrupted"] = finish(work / "uninterrupted", ())
     blows = {
         "signals": [(blow, True) for blow in signals()],
-        "kills": [(blow, False) for blow in kills()],
+        "kills": [(blow, True) for blow in kills()],
         "helpers": failures(),
     }
     for kind in (kind for kind in OF_A_COMMAND if kind in only):
         rows = []
         for blow, ends in progress(blows[kind], kind):
-            struck = strike(work / kind, (), blow, ends=ends or kind == "kills")
-            rows.append(
-                (*as_row(blow, struck), "") if kind == "kills" else (*as_row(blow, struck), verdict(struck, ends))
-            )
-            report.limit(kind == "kills" or rows[-1][-1] == "yes", f"{kind}: {' '.join(rows[-1])}")
+            struck = strike(work / kind, (), blow, ends=ends)
+            held = verdict(blow, struck, ends=ends)
+            rows.append((*as_row(blow, struck), held))
+            report.limit(held == "yes", f"{kind}: {' '.join(rows[-1])}")
         report.table(f"Struck: {kind}", COLUMNS, rows, left=("signal", "under way", "said"))
         if kind != "helpers":
             found[kind] = finish(work / kind, ())

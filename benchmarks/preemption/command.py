@@ -38,7 +38,7 @@ class Blow:
     after: str
     """Regular expression of the line."""
     seconds: float
-    signal: signal.Signals
+    number: signal.Signals
     helper: Helper | None = None
     """What of the run is struck; None for the command itself."""
     then: signal.Signals | None = None
@@ -118,12 +118,12 @@ class Command:
     def strike(self, blow: Blow) -> None:
         """Send the signals."""
         whom = self._process if blow.helper is None else self._helper(blow.helper)
-        if blow.signal is signal.SIGKILL and blow.helper is None:
+        if blow.number is signal.SIGKILL and blow.helper is None:
             for each in [self._process, *self._process.children(recursive=True)]:
                 with suppress(psutil.NoSuchProcess):
                     each.kill()
         else:
-            whom.send_signal(blow.signal)
+            whom.send_signal(blow.number)
         if blow.then is not None:
             time.sleep(1)
             self._process.send_signal(blow.then)
@@ -272,17 +272,19 @@ def failures() -> list[tuple[Blow, bool]]:
 
 def as_row(blow: Blow, struck: Struck | None) -> tuple[str, ...]:
     """Return a row of `COLUMNS` but the last."""
-    how = f"{blow.signal.name} {blow.helper or ''}".strip() + (f", {blow.then.name}" if blow.then else "")
+    how = f"{blow.number.name} {blow.helper or ''}".strip() + (f", {blow.then.name}" if blow.then else "")
     if struck is None:
         return how, f"{blow.after} +{blow.seconds:g} s", "-", "-", "the run ended before"
     code = "goes on" if struck.exit_code is None else str(struck.exit_code)
     return how, struck.under_way, f"{struck.seconds:.1f}", code, struck.sentence[:80]
 
 
-def verdict(struck: Struck | None, ends: bool) -> str:
+def verdict(blow: Blow, struck: Struck | None, *, ends: bool) -> str:
     """Return yes where a run ended as it has to, in time, with one sentence and exit code 4; or where it goes on."""
     if struck is None or struck.traceback or struck.seconds > SECONDS_TO_LEAVE:
         return "no"
+    if (blow.number, blow.helper) == (signal.SIGKILL, None):
+        return "yes" if struck.exit_code == -signal.SIGKILL else "no"
     if not ends:
         return "yes" if struck.exit_code is None else "no"
     is_told = "run the same command again" in struck.sentence

@@ -21,4 +21,4 @@ def test_a_retraining_ends_at_any_signal_and_where_its_server_is_lost(tmp_path: 
     ]
     for blow in blows:
         struck = strike(tmp_path / "state", (), blow, ends=True)
-        assert verdict(struck, ends=True) == "yes", struck
+        assert verdict(blow, struck, ends=True) == "yes", struck
