@@ -22,7 +22,9 @@ from tasks.policy.child import SECONDS_TO_END, ask_children_to_end
 
 SECONDS_TO_LEAVE: Final = 24.0
 """Time for a command to end after a signal; it has more only while a child saves its work."""
-SECONDS_BETWEEN_LOOKS: Final = 1.0
+SECONDS_AFTER_A_CHILD: Final = 2.0
+"""Time to record what a child saved last."""
+SECONDS_BETWEEN_LOOKS: Final = 2.0
 """Pause between looks at the helper processes."""
 SECONDS_OF_THE_THREAD: Final = 0.2
 """Time in which the thread has surely learned of a signal that made the main thread fail."""
@@ -75,9 +77,13 @@ class Departure:
         """End the process unless the main thread does so in time: it may wait for what never answers."""
         self.asked.set()
         began = time.monotonic()
-        while not self.over.wait(0.1):
-            saving = ask_children_to_end() and time.monotonic() < began + SECONDS_TO_END
-            if not saving and (time.monotonic() > began + seconds or self._is_lost()):
+        deadline = began + seconds
+        while not self.over.wait(0.3):
+            continue_stopped()
+            now = time.monotonic()
+            if ask_children_to_end() and now < began + SECONDS_TO_END:
+                deadline = max(deadline, now + SECONDS_AFTER_A_CHILD)
+            elif now > deadline or self._is_lost():
                 _end_process(self.sentence)
 
 
