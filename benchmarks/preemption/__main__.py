@@ -14,6 +14,15 @@ notice of the metadata server in a step that outlasts the notice, and in one tha
 
 Resume: in an empty folder, to the beginning of the first step, at the laptop's size and with the adapter of 42 MB.
 Limit: 15 s in addition to the download, each time.
+
+Signals: 20 of them to `tucano retrain` at the tests' size, at each change of stage, in each child, and while Prefect's
+server is killed or stopped. Limits: one sentence and exit code 4 within 25 s, and the same command resumes.
+
+Kills: 12 SIGKILLs of the command and all that it started, in training, answers, evaluation and promotion. Limit: the
+artifact of each stage and the champion equal those of an uninterrupted run.
+
+Helpers: Prefect's server, the fork server and a child are killed and stopped. Limit: a sentence and exit code 4 within
+25 s, or the run goes on.
 """
 
 import os
@@ -22,13 +31,14 @@ import shutil
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from benchmarks.harness import Report, add_overrides, progress, run_benchmark
+from benchmarks.preemption.command import COLUMNS, as_row, failures, finish, kills, signals, strike, verdict
 from benchmarks.preemption.notice import SECONDS_TO_LEAVE, SECONDS_TO_RESUME, notices, resumes
 from benchmarks.preemption.runs import Life, Result, Run, Strike, draw_strike, make_request, run
 from tasks.train.request import TrainRequest
@@ -47,6 +57,7 @@ UPLOAD_RATE: Final = 500_000.0
 """Bytes a second that the bucket accepts while trainings are killed: an upload takes as long as some steps."""
 ROUNDS: Final = 2
 KINDS: Final = ("exact", "notice", "resume")
+OF_A_COMMAND: Final = ("signals", "kills", "helpers")
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -54,7 +65,9 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--runs", type=int, default=RUNS, help="that are killed")
     parser.add_argument("--at-once", type=int, default=AT_ONCE, help="of them")
     parser.add_argument("--seed", type=int, default=SEED, help="of the moments")
-    parser.add_argument("--only", nargs="+", choices=KINDS, default=KINDS, help="measure this alone")
+    parser.add_argument(
+        "--only", nargs="+", choices=KINDS + OF_A_COMMAND, default=KINDS + OF_A_COMMAND, help="measure this alone"
+    )
     add_overrides(parser)
 
 
@@ -77,6 +90,35 @@ def measure(report: Report, options: Namespace) -> None:
             _notices(report, request, work, server)
         if "resume" in options.only:
             _resumes(report, request, work, server)
+    _commands(report, (work / "commands").resolve(), options.only)
+
+
+def _commands(report: Report, work: Path, only: Sequence[str]) -> None:
+    """Strike whole runs; each state folder's run resumes after each blow, and goes to its end after the last."""
+    found: dict[str, Mapping[str, str]] = {}
+    if "kills" in only:
+        found["uninterrupted"] = finish(work / "uninterrupted", ())
+    blows = {
+        "signals": [(blow, True) for blow in signals()],
+        "kills": [(blow, True) for blow in kills()],
+        "helpers": failures(),
+    }
+    for kind in (kind for kind in OF_A_COMMAND if kind in only):
+        rows = []
+        for blow, ends in progress(blows[kind], kind):
+            struck = strike(work / kind, (), blow, ends=ends)
+            held = verdict(blow, struck, ends=ends)
+            rows.append((*as_row(blow, struck), held))
+            report.limit(held == "yes", f"{kind}: {' '.join(rows[-1])}")
+        report.table(f"Struck: {kind}", COLUMNS, rows, left=("signal", "under way", "said"))
+        if kind != "helpers":
+            found[kind] = finish(work / kind, ())
+    wanted = found.get("uninterrupted")
+    for kind, digests in found.items():
+        if wanted is not None:
+            changed = sorted(name for name in wanted if digests.get(name) != wanted[name])
+            report.line(f"{kind}: of {len(wanted)} artifacts, versions and aliases {len(changed)} differ.")
+            report.limit(not changed, f"{kind}: {', '.join(changed)} differ from the uninterrupted run's")
 
 
 def _exact(report: Report, request: TrainRequest, work: Path, server: StorageServer, options: Namespace) -> None:

@@ -26,6 +26,7 @@ SECONDS_OF_A_RUN: Final = 1800.0
 BEGINS: Final = re.compile(r"(\S+): begins$")
 ENDED: Final = re.compile(r"(\S+): (?:\S+ [0-9a-f]{12} in |skipped)")
 DONE: Final = frozenset({0, 3})
+COLUMNS: Final = ("signal", "under way", "s", "exit code", "said", "as it has to")
 
 Helper = Literal["server", "fork server", "child"]
 
@@ -37,7 +38,7 @@ class Blow:
     after: str
     """Regular expression of the line."""
     seconds: float
-    signal: signal.Signals
+    number: signal.Signals
     helper: Helper | None = None
     """What of the run is struck; None for the command itself."""
     then: signal.Signals | None = None
@@ -65,6 +66,8 @@ class Command:
 
     def __init__(self, root: Path, overrides: Sequence[str]) -> None:
         """Start it."""
+        # A shell's job in the background ignores Ctrl-C, and so would what it starts.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         settings = [part for override in (f"state.root={root}", *overrides) for part in ("--set", override)]
         self._process = psutil.Popen(
             [sys.executable, "-P", "-m", "flows", "retrain", "--profile", PROFILE, *settings],
@@ -115,12 +118,12 @@ class Command:
     def strike(self, blow: Blow) -> None:
         """Send the signals."""
         whom = self._process if blow.helper is None else self._helper(blow.helper)
-        if blow.signal is signal.SIGKILL and blow.helper is None:
+        if blow.number is signal.SIGKILL and blow.helper is None:
             for each in [self._process, *self._process.children(recursive=True)]:
                 with suppress(psutil.NoSuchProcess):
                     each.kill()
         else:
-            whom.send_signal(blow.signal)
+            whom.send_signal(blow.number)
         if blow.then is not None:
             time.sleep(1)
             self._process.send_signal(blow.then)
@@ -267,9 +270,22 @@ def failures() -> list[tuple[Blow, bool]]:
     return found
 
 
-def holds(struck: Struck, *, ends: bool) -> bool:
-    """Return whether a run ended as it has to: in time, with one sentence and exit code 4."""
+def as_row(blow: Blow, struck: Struck | None) -> tuple[str, ...]:
+    """Return a row of `COLUMNS` but the last."""
+    how = f"{blow.number.name} {blow.helper or ''}".strip() + (f", {blow.then.name}" if blow.then else "")
+    if struck is None:
+        return how, f"{blow.after} +{blow.seconds:g} s", "-", "-", "the run ended before"
+    code = "goes on" if struck.exit_code is None else str(struck.exit_code)
+    return how, struck.under_way, f"{struck.seconds:.1f}", code, struck.sentence[:80]
+
+
+def verdict(blow: Blow, struck: Struck | None, *, ends: bool) -> str:
+    """Return yes where a run ended as it has to, in time, with one sentence and exit code 4; or where it goes on."""
+    if struck is None or struck.traceback or struck.seconds > SECONDS_TO_LEAVE:
+        return "no"
+    if (blow.number, blow.helper) == (signal.SIGKILL, None):
+        return "yes" if struck.exit_code == -signal.SIGKILL else "no"
     if not ends:
-        return struck.exit_code is None
-    is_told = "run the same command again" in struck.sentence and not struck.traceback
-    return struck.exit_code == Interrupted.exit_code and struck.seconds <= SECONDS_TO_LEAVE and is_told
+        return "yes" if struck.exit_code is None else "no"
+    is_told = "run the same command again" in struck.sentence
+    return "yes" if struck.exit_code == Interrupted.exit_code and is_told else "no"

@@ -93,7 +93,11 @@ def _keep_running() -> bool:
             os.kill(child, signal.SIGTERM)
 
         before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
-        _, status = os.waitpid(child, 0)
+        _, status = os.waitpid(child, os.WUNTRACED)
+        while os.WIFSTOPPED(status):
+            show("the gateway was stopped by a signal, and goes on")
+            os.kill(child, signal.SIGCONT)
+            _, status = os.waitpid(child, os.WUNTRACED)
         for number, handler in before.items():
             signal.signal(number, handler)
         os.close(pipe)

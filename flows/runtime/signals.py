@@ -22,7 +22,9 @@ from tasks.policy.child import SECONDS_TO_END, ask_children_to_end
 
 SECONDS_TO_LEAVE: Final = 24.0
 """Time for a command to end after a signal; it has more only while a child saves its work."""
-SECONDS_BETWEEN_LOOKS: Final = 1.0
+SECONDS_AFTER_A_CHILD: Final = 2.0
+"""Time to record what a child saved last."""
+SECONDS_BETWEEN_LOOKS: Final = 2.0
 """Pause between looks at the helper processes."""
 SECONDS_OF_THE_THREAD: Final = 0.2
 """Time in which the thread has surely learned of a signal that made the main thread fail."""
@@ -57,7 +59,7 @@ class Departure:
             try:
                 numbers = self._signals.recv(64)
             except TimeoutError:
-                _continue_stopped()
+                continue_stopped()
                 if self._is_lost():
                     self._leave(0.0)
                 continue
@@ -75,9 +77,13 @@ class Departure:
         """End the process unless the main thread does so in time: it may wait for what never answers."""
         self.asked.set()
         began = time.monotonic()
-        while not self.over.wait(0.1):
-            saving = ask_children_to_end() and time.monotonic() < began + SECONDS_TO_END
-            if not saving and (time.monotonic() > began + seconds or self._is_lost()):
+        deadline = began + seconds
+        while not self.over.wait(0.3):
+            continue_stopped()
+            now = time.monotonic()
+            if ask_children_to_end() and now < began + SECONDS_TO_END:
+                deadline = max(deadline, now + SECONDS_AFTER_A_CHILD)
+            elif now > deadline or self._is_lost():
                 _end_process(self.sentence)
 
 
@@ -240,7 +246,7 @@ def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def _continue_stopped() -> None:
+def continue_stopped() -> None:
     """Let each process that this one started go on if a signal has stopped it: nothing else would end the wait."""
     # The thread's imports, so that a command that ends at once does without.
     import psutil  # noqa: PLC0415

@@ -120,6 +120,10 @@ class ForkServer:
         # By itself it would first load all libraries, where its owner ends meanwhile; its children go on.
         weakref.finalize(self, self._process.kill)
 
+    def is_alive(self) -> bool:
+        """Return whether it runs; a killed one leaves the next child to another."""
+        return self._process.poll() is None
+
     def fork(self, command: Sequence[str], environment: Mapping[str, str], log: IO[bytes]) -> ForkedChild:
         """Start a child.
 
@@ -162,7 +166,7 @@ def start_server(environment: Mapping[str, str]) -> ForkServer | None:
     read_on_import = {name: value for name, value in environment.items() if not name.startswith(READ_LATER)}
     with _starting:
         # Libraries that this process imports, such as those of the curate stage, add variables of their own.
-        if not _current or not _current[0].shared.items() <= read_on_import.items():
+        if not _current or not _current[0].is_alive() or not _current[0].shared.items() <= read_on_import.items():
             _current[:] = [ForkServer(read_on_import)]
         return _current[0]
 

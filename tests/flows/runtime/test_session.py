@@ -10,6 +10,7 @@ import threading
 import time
 from pathlib import Path
 
+import httpx
 import psutil
 import pytest
 from filelock import FileLock
@@ -17,9 +18,10 @@ from filelock import FileLock
 from flows.runtime import session as module
 from flows.runtime.prefect_server import reachable, session_server
 from flows.runtime.session import LOCK_FILE, UI_FILE, UI_LOCK, running_server, session
+from flows.runtime.signals import SECONDS_TO_LEAVE
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
-from schemas.errors import InputError
+from schemas.errors import InputError, Interrupted
 from tests.answering_server import answering
 from tests.prefect_server import PlaceDatabase
 
@@ -122,6 +124,65 @@ def test_the_session_server_ends_with_a_parent_that_was_killed(tmp_path: Path, p
     parent.wait()
     _, alive = psutil.wait_procs(servers, timeout=20)
     assert not alive
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("is_asked_to_end", [False, True])
+def test_a_killed_server_ends_the_run_with_one_sentence(
+    is_asked_to_end: bool, tmp_path: Path, prefect_home: PlaceDatabase
+) -> None:
+    """Prefect's client would try for minutes, and end in a traceback; so too where SIGTERM comes meanwhile."""
+    prefect_home(tmp_path / "state" / "prefect")
+    program = (
+        "import sys\n"
+        "from flows.cli.tucano import _end\n"
+        "from flows.runtime.session import recorded, session\n"
+        "from schemas.config.profiles import load_config\n"
+        "from schemas.errors import TucanoError\n"
+        f"config = load_config('local', ['state.root={tmp_path / 'state'}'])\n"
+        "try:\n"
+        "    with session(config, bytes_needed=0), recorded(config):\n"
+        "        from prefect.client.orchestration import get_client\n"
+        "        print('ready', flush=True)\n"
+        "        with get_client(sync_client=True) as client:\n"
+        "            while True:\n"
+        "                client.read_flows(limit=1)\n"
+        "except TucanoError as error:\n"
+        "    _end(error)\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_API")}
+    run = subprocess.Popen(
+        [sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert run.stdout is not None
+    assert run.stdout.readline() == "ready\n"
+    (server,) = psutil.Process(run.pid).children()
+    server.kill()
+    if is_asked_to_end:
+        run.terminate()
+    began = time.monotonic()
+    _, said = run.communicate(timeout=60)
+    assert run.returncode == Interrupted.exit_code, said
+    assert time.monotonic() - began < SECONDS_TO_LEAVE
+    assert said.startswith("tucano: ")
+    assert "run the same command again to resume" in " ".join(said.split())
+    assert is_asked_to_end or f"killed by SIGKILL; its log is {tmp_path / 'state' / 'prefect.log'}" in said
+
+
+def test_a_server_of_somebody_elses_that_goes_away_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that `tucano ui` serves does when it is ended, or when its port is another program's."""
+    answers = {"/api/health": (200, "true"), "/api/flows/filter": (200, "[]"), "/api/admin/version": (200, '"3"')}
+    with answering(answers) as server:
+        monkeypatch.setenv("PREFECT_API_URL", f"{server.url}/api")
+        with (
+            pytest.raises(Interrupted, match=f"the Prefect server at {server.url}/api .* run the same command again"),
+            session(_config(tmp_path), bytes_needed=0),
+        ):
+            httpx.get(f"{server.url}/api/flow_runs/").raise_for_status()
+        with pytest.raises(httpx.HTTPStatusError), session(_config(tmp_path), bytes_needed=0):
+            httpx.get(f"{server.url}/another").raise_for_status()
 
 
 @pytest.mark.integration

@@ -208,6 +208,20 @@ def test_children_that_are_expected_are_forked_from_what_loads_already(
     assert _servers() - before == expected
 
 
+def test_a_killed_fork_server_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise each child that follows would load the libraries by itself."""
+    monkeypatch.setattr(child, "MAY_FORK", "tests.")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "6")
+    before = _servers()
+    expect_children()
+    (killed,) = _started_since(before)
+    os.kill(killed, signal.SIGKILL)
+    while is_alive(killed):
+        time.sleep(0.05)
+    assert _run("work", tmp_path)
+    assert _started_since(before)
+
+
 def test_variables_that_the_owner_adds_meanwhile_start_no_second_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """The libraries of the curate stage set some where they are imported; another value is another environment."""
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
