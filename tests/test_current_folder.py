@@ -18,6 +18,7 @@ from tasks.policy.child import run_child
 from tests.prefect_server import PlaceDatabase
 
 NAMES = (
+    "aiosqlite",
     "html",
     "json",
     "pickle",

@@ -150,6 +150,8 @@ def _main(port: int, mlflow_port: int | None) -> None:
     """Serve the API, and with MLflow's port the pages too, until the parent ends."""
     collect_rarely()
     threading.Thread(target=die_with_parent, daemon=True).start()
+    # Prefect's migrations put the current folder first on the path again, and its settings are read from there.
+    os.chdir("/")
 
     # By default every site's pages may read the answers. Prefect's own ask the server that they are from.
     os.environ |= {"PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS": "", "PREFECT_SERVER_UI_API_URL": "/api"}

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ ARTIFACTS_FOLDER = "artifacts"
 UI_LOCK = "ui.lock"
 EXPERIMENT = "tucano2-commerce"
 INTERRUPTED = "interrupted; run the same command again to resume from here"
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+"""What the users of a file's group, and all others, may do with it."""
 
 
 class StateFolderHeld(InputError):
@@ -141,7 +144,7 @@ def state_folder(config: Config, *, bytes_needed: int, patience: float = 0.0) ->
     root = config.state.root
     prove_writable(root)
     prove_space(root, bytes_needed, "the run")
-    lock = FileLock(root / LOCK_FILE)
+    lock = FileLock(root / LOCK_FILE, mode=0o600)
     try:
         lock.acquire(timeout=patience)
     except Timeout:
@@ -149,12 +152,41 @@ def state_folder(config: Config, *, bytes_needed: int, patience: float = 0.0) ->
             f"another tucano is at work in the state folder {root}; wait for its end, or use another folder "
             "with --set state.root=FOLDER"
         ) from None
+    named = [address for address in (config.state.mirror, config.state.artifacts) if address is not None]
+    shared = any(_is_folder_outside(root, address) for address in named)
     try:
-        with full_disk_told(root):
+        with private_files(root, shared=shared), full_disk_told(root):
             prove_usable(mlflow_store(config.state)[0])
             yield
     finally:
         lock.release()
+
+
+def _is_folder_outside(root: Path, address: str) -> bool:
+    return "://" not in address and not Path(address).resolve().is_relative_to(root.resolve())
+
+
+@contextmanager
+def private_files(root: Path, *, shared: bool = False) -> Iterator[None]:
+    """Close a state folder to other users, and what this process and its children write there during the block.
+
+    Args:
+        root: The state folder.
+        shared: Leave the modes of new files to the user, for some go to a folder outside, which others may share.
+    """
+    status = root.stat()
+    # Not a folder of the system, such as /tmp, nor what is mounted for reading.
+    is_ours = status.st_uid == os.geteuid() and not status.st_mode & stat.S_ISVTX and os.access(root, os.W_OK)
+    if is_ours and status.st_mode & OTHERS:
+        root.chmod(stat.S_IMODE(status.st_mode) & ~OTHERS)
+    if shared:
+        yield
+        return
+    before = os.umask(OTHERS)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ import uvloop
 
 from flows.runtime.console import say
 from flows.runtime.logs_to_monitor import served_logs
-from flows.runtime.session import work_folder
+from flows.runtime.session import private_files, work_folder
 from flows.runtime.stores import existing_store, read_registry
 from flows.stages.registered_version import answers_of, verified_record
 from flows.stages.served_model import find_served_model
@@ -86,7 +86,7 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
     log = DailyFile(folder, days=serve.log_days)
     feedback = DailyFile(folder / FEEDBACK_FOLDER, days=serve.log_days)
     # A socket's path has at most 107 bytes.
-    with scratch_folder() as sockets:
+    with private_files(config.state.root), scratch_folder() as sockets:
         deploy = partial(_deploy, config, sockets)
         deployment = await deploy(number)
         challenger = await _challenger(config, deploy)

@@ -30,6 +30,7 @@ def map_shards(config: CurateConfig) -> MapShards:
 def _on_dask(config: CurateConfig) -> MapShards:
     try:
         # An extra that few install.
+        import dask  # noqa: PLC0415
         from distributed import CancelledError, KilledWorker  # noqa: PLC0415
         from prefect_dask import DaskTaskRunner  # noqa: PLC0415
     except ImportError:
@@ -44,11 +45,14 @@ def _on_dask(config: CurateConfig) -> MapShards:
         cluster = {
             "n_workers": config.workers,
             "threads_per_worker": 1,
-            # By default Dask serves its pages to the whole network, and warns where another cluster has the port.
+            # By default Dask serves pages to the whole network, to any site's name for it, and warns where another
+            # cluster has the port. Here there are none.
             "dashboard_address": "127.0.0.1:0",
+            "scheduler_kwargs": {"dashboard": False},
             # Workers that end early are reported in one sentence.
             "silence_logs": logging.CRITICAL,
         }
+        dask.config.set({"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []})
         runner = DaskTaskRunner(cluster_kwargs=cluster)
 
     @flow(name="curate-shards", task_runner=runner, validate_parameters=False)

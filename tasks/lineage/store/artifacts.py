@@ -267,7 +267,7 @@ class ArtifactStore:
             for name, content in ((RECORD_FILE, written), (RECORD_DIGEST_FILE, _seal_of(written))):
                 draft = home / f".{name}"
                 draft.write_bytes(content)
-                draft.chmod(READ_ONLY)
+                draft.chmod(draft.stat().st_mode & READ_ONLY)
                 draft.replace(home / name)
             synchronize(home)
             new.unlink()
@@ -390,7 +390,7 @@ def _seal(draft: Path, record: ArtifactRecord) -> None:
     (draft.parent / RECORD_DIGEST_FILE).write_bytes(_seal_of(written))
     for path in draft.parent.rglob("*"):
         if path.is_file():
-            path.chmod(READ_ONLY)
+            path.chmod(path.stat().st_mode & READ_ONLY)
         synchronize(path)
     synchronize(draft.parent)
 

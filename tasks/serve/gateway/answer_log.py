@@ -57,7 +57,7 @@ class DailyFile:
         self._file: int | None = None
         self._day = date.min
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = FileLock(folder / LOCK_FILE)
             self._lock.acquire(blocking=False)
         except Timeout:

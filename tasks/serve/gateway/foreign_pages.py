@@ -29,7 +29,7 @@ def foreign_sender(headers: Headers) -> str | None:
         return f"the request is for the host {', '.join(hosts)[:SHOWN]!r}; ask for 127.0.0.1 or localhost"
     foreign = [origin for origin in origins if origin.lower() not in {f"http://{host}", f"https://{host}"}]
     if foreign:
-        return f"the request is from a page of {foreign[0][:SHOWN]!r}, and not of {host}; send it from a program"
+        return f"the request is from a page of {foreign[0][:SHOWN]!r}; ask from a page of {host}, or from a program"
     return None
 
 

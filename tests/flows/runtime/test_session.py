@@ -17,7 +17,7 @@ from filelock import FileLock
 
 from flows.runtime import session as module
 from flows.runtime.prefect_server import reachable, session_server
-from flows.runtime.session import LOCK_FILE, UI_FILE, UI_LOCK, running_server, session
+from flows.runtime.session import LOCK_FILE, UI_FILE, UI_LOCK, private_files, running_server, session, state_folder
 from flows.runtime.signals import SECONDS_TO_LEAVE
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
@@ -197,3 +197,39 @@ def test_the_session_server_ends_with_its_block(
         assert servers
     _, alive = psutil.wait_procs(servers, timeout=1)
     assert not alive
+
+
+def test_what_is_made_in_a_state_folder_is_the_users_alone(tmp_path: Path) -> None:
+    root = tmp_path / "state"
+    root.mkdir(mode=0o755)
+    root.chmod(0o755)
+    before = os.umask(0o022)
+    try:
+        with state_folder(_config(root), bytes_needed=0):
+            (root / "file").touch()
+            subprocess.run([sys.executable, "-c", f"import os; os.makedirs({str(root / 'a' / 'b')!r})"], check=True)
+        (tmp_path / "outside").touch()
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (root, *root.rglob("*"), tmp_path / "outside")}
+    assert modes == {"state": 0o700, LOCK_FILE: 0o600, "file": 0o600, "a": 0o700, "b": 0o700, "outside": 0o644}
+
+
+def test_a_folder_of_the_system_keeps_its_mode(tmp_path: Path) -> None:
+    tmp_path.chmod(0o1777)
+    with private_files(tmp_path):
+        pass
+    assert tmp_path.stat().st_mode & 0o7777 == 0o1777
+
+
+@pytest.mark.parametrize("name", ["mirror", "artifacts"])
+def test_files_of_a_mirror_that_others_may_share_have_the_modes_that_the_user_wants(tmp_path: Path, name: str) -> None:
+    config = load_config("local", [f"state.root='{tmp_path / 'state'}'", f"state.{name}='{tmp_path / 'shared'}'"])
+    before = os.umask(0o027)
+    try:
+        with state_folder(config, bytes_needed=0):
+            (tmp_path / "file").touch()
+    finally:
+        os.umask(before)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700

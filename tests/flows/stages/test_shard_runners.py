@@ -6,7 +6,10 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
+import httpx
+import psutil
 import pytest
 
 from flows.runtime.prefect_client import drain
@@ -30,6 +33,18 @@ def refuse(seconds: float) -> None:
 
 def die(_: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def pages(_: int) -> list[int]:
+    """Return the statuses of the page `/health` on all ports of the cluster."""
+    family = [psutil.Process(), psutil.Process(os.getppid())]
+    ports = {each.laddr.port for process in family for each in process.net_connections() if each.status == "LISTEN"}
+    found = []
+    for port in ports:
+        # Workers and scheduler speak another protocol on ports of their own.
+        with suppress(httpx.HTTPError):
+            found.append(httpx.get(f"http://127.0.0.1:{port}/health").status_code)
+    return found
 
 
 def on_dask(workers: int = 1, address: str | None = None) -> CurateConfig:
@@ -60,6 +75,13 @@ def test_results_come_in_order_from_workers_of_its_own(recwarn: pytest.WarningsR
     assert [number for number, _ in found] == list(range(8))
     assert os.getpid() not in {process for _, process in found}
     assert not [warning for warning in recwarn if "already in use" in str(warning.message)]
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("prefect")
+def test_a_cluster_of_its_own_serves_no_pages() -> None:
+    (found,) = map_shards(on_dask())(pages, [1])
+    assert set(found) == {404}
 
 
 @pytest.mark.integration
