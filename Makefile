@@ -23,9 +23,10 @@ TRAINER ?= $(BIN)/python
 UNSLOTH := .venv-unsloth
 VLLM := .venv-vllm
 ADAPTERS := .venv-adapters
+CLIENTS := .venv-clients
 LLAMA := .venv-llama
 
-.PHONY: setup develop retrain stand-in fluency test test-fast test-deployed test-unsloth test-vllm test-serve test-adapters test-llama lint ui demo docs bench bench-docs gpu-check clean constraints
+.PHONY: setup develop retrain stand-in fluency test test-fast test-deployed test-unsloth test-vllm test-serve test-adapters test-clients test-llama lint ui demo docs bench bench-docs gpu-check clean constraints
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
@@ -59,7 +60,7 @@ test: $(DEVELOPER)  ## Run every test.
 	$(BIN)/python -m pytest $(IN_PROCESSES)
 
 test-fast: $(DEVELOPER)  ## Run the tests of seconds, which train nothing and need no server or child process.
-	$(BIN)/python -m pytest -m "not slow and not integration and not e2e and not deployed and not unsloth and not vllm and not adapters and not llama" $(IN_PROCESSES)
+	$(BIN)/python -m pytest -m "not slow and not integration and not e2e and not deployed and not unsloth and not vllm and not adapters and not clients and not llama" $(IN_PROCESSES)
 
 test-deployed: $(DEVELOPER)  ## Deploy, kill and promote on real servers, also on PostgreSQL where it is installed; some 15 minutes each.
 	$(BIN)/python -m pytest -m deployed --timeout=3600 tests/e2e/test_deployment.py tests/e2e/test_remote_inference.py tests/e2e/test_loop.py
@@ -98,6 +99,18 @@ $(ADAPTERS)/.ready: $(DEVELOPER) constraints/adapters.txt
 	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > $(ADAPTERS)/laptop.path
 	mv $(ADAPTERS)/laptop.path "$$($(ADAPTERS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/laptop.pth"
 	$(BIN)/python -m pip --python $(ADAPTERS)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/adapters.txt
+	touch $@
+
+test-clients: $(CLIENTS)/.ready  ## Ask the gateway by openai, langchain-openai and litellm as they ship.
+	$(CLIENTS)/bin/python -m pytest -m clients tests/contracts/clients
+
+# As for the adapters: it sees all that .venv has, whose pins the clients allow.
+$(CLIENTS)/.ready: $(DEVELOPER) constraints/clients.txt
+	rm -rf $(CLIENTS)
+	$(BIN)/python -m venv --without-pip $(CLIENTS)
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > $(CLIENTS)/laptop.path
+	mv $(CLIENTS)/laptop.path "$$($(CLIENTS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/laptop.pth"
+	$(BIN)/python -m pip --python $(CLIENTS)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/clients.txt
 	touch $@
 
 test-llama: $(DEVELOPER) $(LLAMA)/.ready  ## Have real llama.cpp read exported GGUF files, and print its figures.

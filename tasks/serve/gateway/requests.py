@@ -140,8 +140,8 @@ class ChatCompletionRequest(_Request):
     prompt_cache_key: Annotated[str, Field(max_length=200)] | None = None
     """A hint: every prompt has the same cache."""
     frequency_penalty: Annotated[Any, _only(0)] = None
-    function_call: Annotated[Any, _only("none", "auto")] = None
     functions: Annotated[Any, _only([])] = None
+    function_call: Annotated[Any, _only("none", "auto")] = None
     logit_bias: Annotated[Any, _only({})] = None
     logprobs: Annotated[Any, _only(False)] = None
     modalities: Annotated[Any, _only(["text"])] = None
@@ -152,8 +152,8 @@ class ChatCompletionRequest(_Request):
     reasoning_effort: Annotated[Any, _only("none")] = None
     service_tier: Annotated[Any, _only("auto", "default")] = None
     store: Annotated[Any, _only(False)] = None
-    tool_choice: Annotated[Any, _only("none", "auto")] = None
     tools: Annotated[Any, _only([])] = None
+    tool_choice: Annotated[Any, _only("none", "auto")] = None
     top_logprobs: Annotated[Any, _only(0)] = None
     top_p: Annotated[Any, _only(1)] = None
     verbosity: Annotated[Any, _only("medium")] = None

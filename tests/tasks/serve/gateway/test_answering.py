@@ -67,6 +67,15 @@ def test_personal_data_of_prompt_and_answer_is_in_no_file_and_no_message(
     assert CPF not in caplog.text
 
 
+def test_an_identity_of_a_prompt_cannot_be_searched_for_personal_data(tmp_path: Path) -> None:
+    with running(tmp_path, says_right) as gateway:
+        for number in (CPF, "111.444.777-35"):
+            gateway.chat(f"Sou o {number}")
+            gateway.chat(messages=[{"role": "user", "content": f"Sou o {number}"}, {"role": "user", "content": "Ruim"}])
+        identities = [line["prompt_id"] for line in gateway.logged()]
+    assert identities[:2] == identities[2:]
+
+
 @pytest.mark.parametrize("way", (_of_stream, _of_conversation))
 def test_a_stream_that_breaks_leaves_no_personal_data(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, way: Way
