@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from schemas.errors import InputError
 from schemas.full_disk import is_of_full_disk
+from tasks.lineage.mlflow.moved import follow, refuse_elsewhere
 
 # Before MLflow's import, which reads most of these.
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
@@ -54,11 +55,17 @@ def open_client(tracking_uri: str) -> Any:
     file = Path(tracking_uri.removeprefix(SQLITE_PREFIX))
     unfinished = file.with_name(f"{file.name}.unfinished")
     _prepare(file, unfinished)
+    refuse_elsewhere(tracking_uri, files_folder(file))
     client = MlflowClient(tracking_uri, registry_uri=tracking_uri)
     if unfinished.exists():
         client.search_registered_models(max_results=1)
         unfinished.unlink()
     return client
+
+
+def files_folder(file: Path) -> Path:
+    """Return the folder of the runs' files of a database in a file."""
+    return file.resolve().parent / "artifacts"
 
 
 def shown_address(uri: str) -> str:
@@ -176,6 +183,7 @@ def _prepare(file: Path, unfinished: Path) -> None:
             unfinished.touch()
         with closing(sqlite3.connect(file)) as database:
             database.execute("BEGIN IMMEDIATE")
+            follow(database, files_folder(file))
     except (OSError, sqlite3.Error) as error:
         raise InputError(
             f"MLflow's store {file} cannot be used ({error}); free space or permissions there, or move the file away "
