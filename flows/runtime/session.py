@@ -18,7 +18,7 @@ from schemas.causes import causes_of
 from schemas.config.config import Config, StateConfig
 from schemas.errors import InputError, Interrupted, TucanoError
 from schemas.full_disk import BYTES_OF_A_FULL_DISK, full_disk_error, is_of_full_disk
-from tasks.lineage.mlflow.client import prove_usable
+from tasks.lineage.mlflow.client import SQLITE_PREFIX, files_folder, prove_usable
 
 if TYPE_CHECKING:
     import httpx
@@ -58,12 +58,30 @@ def work_folder(config: Config, name: str) -> Path:
 
 
 def mlflow_store(state: StateConfig) -> tuple[str, Path | None]:
-    """Return the address of MLflow's store, and the folder of its artifacts; None where the server has its own."""
-    if state.mlflow is not None and not state.mlflow.startswith("sqlite:///"):
+    """Return the address of MLflow's store, and the folder of its artifacts; None where the server has its own.
+
+    Raises:
+        InputError: The path of a database in a file has a question mark.
+    """
+    if state.mlflow is not None and not state.mlflow.startswith(SQLITE_PREFIX):
         return state.mlflow, None
-    file = Path(state.mlflow.removeprefix("sqlite:///")) if state.mlflow else state.root / "mlflow" / "mlflow.db"
+    file = Path(state.mlflow.removeprefix(SQLITE_PREFIX)) if state.mlflow else state.root / "mlflow" / "mlflow.db"
     file = file.resolve()
-    return f"sqlite:///{file}", file.parent / "artifacts"
+    refuse_question_mark(file)
+    return f"{SQLITE_PREFIX}{file}", files_folder(file)
+
+
+def refuse_question_mark(path: Path) -> None:
+    """Refuse a path after whose question mark Prefect and MLflow would read options: their databases go elsewhere.
+
+    Raises:
+        InputError: It has one.
+    """
+    if "?" in str(path.resolve()):
+        raise InputError(
+            f"{path.resolve()} has a question mark, which no path of a database may have; rename that folder, or use "
+            "another with --set state.root=FOLDER"
+        )
 
 
 def prefect_folder(root: Path) -> Path:
@@ -289,8 +307,9 @@ def prove_writable(root: Path) -> None:
     """Make a state folder, and try to write in it.
 
     Raises:
-        InputError: It cannot be written, or its disk is full.
+        InputError: It cannot be written, or its disk is full, or its path has a question mark.
     """
+    refuse_question_mark(root)
     probe = root / f".probe-{os.getpid()}"
     try:
         root.mkdir(parents=True, exist_ok=True)

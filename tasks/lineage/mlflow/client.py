@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from schemas.errors import InputError, TucanoError
 from schemas.full_disk import is_of_full_disk
 from schemas.sqlite_file import Schema, SqliteFile, is_in_use
+from tasks.lineage.mlflow.moved import refuse_elsewhere
 
 # Before MLflow's import, which reads most of these.
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
@@ -57,6 +58,7 @@ def open_client(tracking_uri: str) -> Any:
     logging.getLogger(LOGGER_OF_STORES).addFilter(_is_of_interest)
     store = local_store(tracking_uri)
     _prepare(store.path, _unfinished(store.path))
+    refuse_elsewhere(tracking_uri, files_folder(store.path))
     with answered(tracking_uri):
         client = _AnsweredClient(MlflowClient(tracking_uri, registry_uri=tracking_uri), tracking_uri)
         if _unfinished(store.path).exists():
@@ -109,6 +111,11 @@ def local_rows(tracking_uri: str, query: str, *values: str) -> list[tuple[Any, .
         return []
     with store.opened() as database:
         return database.execute(query, values).fetchall()
+
+
+def files_folder(file: Path) -> Path:
+    """Return the folder of the runs' files of a database in a file."""
+    return file.resolve().parent / "artifacts"
 
 
 def shown_address(uri: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tasks.lineage.mlflow.client import SQLITE_PREFIX, open_client
+from tasks.lineage.mlflow.client import SQLITE_PREFIX, files_folder, open_client
 from tasks.lineage.mlflow.run_tags import RETRAININGS
 
 DATABASE: Final = "mlflow.db"
@@ -48,7 +48,7 @@ def pages_of(folder: Path, experiment: str) -> Any:
     from mlflow.server import ARTIFACT_ROOT_ENV_VAR, ARTIFACTS_DESTINATION_ENV_VAR, BACKEND_STORE_URI_ENV_VAR
     from mlflow.server.constants import SERVE_ARTIFACTS_ENV_VAR
 
-    artifacts = str(folder / "artifacts")
+    artifacts = str(files_folder(folder / DATABASE))
     os.environ |= {
         BACKEND_STORE_URI_ENV_VAR: store,
         ARTIFACT_ROOT_ENV_VAR: artifacts,

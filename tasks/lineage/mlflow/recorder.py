@@ -20,6 +20,7 @@ from tasks.lineage.mlflow.client import (
     open_client,
 )
 from tasks.lineage.mlflow.logged_models import MODEL_KINDS, find_logged_model, log_model
+from tasks.lineage.mlflow.moved import STATE_TAG, require_own
 from tasks.lineage.mlflow.run_tags import EXPERIMENT_TAGS, NOTE, WHAT, origin_tags
 from tasks.lineage.store.artifacts import RECORD_FILE
 from tasks.lineage.store.settings import dotted
@@ -29,7 +30,6 @@ DIGEST_CHARACTERS: Final = 36
 METRICS_AT_ONCE: Final = 1000
 PARAMETERS_AT_ONCE: Final = 100
 DEFAULT_EXPERIMENT: Final = "0"
-STATE_TAG: Final = "state"
 ALONE_TAG: Final = "alone"
 """Tag of a pipeline's run: whether it holds the state folder's lock."""
 
@@ -98,7 +98,7 @@ class Recorder:
 
         Raises:
             InputError: The store cannot be opened or written, its server refuses or does not answer, or the experiment
-                was deleted.
+                was deleted, or has its files elsewhere on this machine.
         """
         self._uri = tracking_uri
         self._state = state
@@ -191,6 +191,8 @@ class Recorder:
                 f"the MLflow experiment {name} was deleted; restore it with `mlflow experiments restore "
                 f"--experiment-id {known.experiment_id}` and MLFLOW_TRACKING_URI={self._uri}"
             )
+        if artifact_root is not None:
+            require_own(known.artifact_location, artifact_root.resolve())
         for tag in EXPERIMENT_TAGS.keys() - known.tags.keys():
             # An earlier version made it.
             self._client.set_experiment_tag(known.experiment_id, tag, EXPERIMENT_TAGS[tag])

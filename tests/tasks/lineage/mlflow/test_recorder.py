@@ -108,7 +108,7 @@ def test_the_experiment_opens_on_its_runs_and_no_empty_one_stands_beside_it(reco
 def test_an_experiment_of_an_earlier_version_is_described_too_and_anothers_runs_stay(tmp_path: Path) -> None:
     uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
     client = open_client(uri)
-    client.create_experiment(EXPERIMENT)
+    client.create_experiment(EXPERIMENT, artifact_location=(tmp_path / "artifacts").as_uri())
     client.create_run("0")
     Recorder(uri, tmp_path / "artifacts", EXPERIMENT)
     Recorder(uri, tmp_path / "artifacts", "another")

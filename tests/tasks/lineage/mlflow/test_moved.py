@@ -1,0 +1,173 @@
+"""A store that was moved or copied works on its own files, and nothing is written or removed anywhere else."""
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from flows.runtime.session import mlflow_store
+from schemas.config.config import StateConfig
+from schemas.digests import file_sha256
+from schemas.errors import InputError
+from tasks.lineage.mlflow.client import open_client
+from tasks.lineage.mlflow.recorder import Recorder
+from tasks.lineage.mlflow.registry import Registry
+from tasks.lineage.mlflow.removal import Removal
+from tasks.lineage.mlflow.traces import TracedAnswer, record_traces
+from tests.tasks.lineage.mlflow.records import artifact
+
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_tables")]
+
+EXPERIMENT = "tucano2-commerce"
+MODEL = "loja"
+POLICY, EVALUATION = artifact("policy", "3"), artifact("evaluation", "4")
+ANSWER = TracedAnswer("tuned", "push", "9" * 64, "Escreva um push.", "Oi!", None, {"reward": 0.5})
+
+
+def store(root: Path) -> tuple[str, Path | None]:
+    return mlflow_store(StateConfig(root=root))
+
+
+def recorder(root: Path) -> Recorder:
+    return Recorder(*store(root), EXPERIMENT, state=str(root.resolve()))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, mlflow_tables: None) -> Path:
+    """A state folder with a registered policy, a trace, a run that was killed, and addresses that are not of it."""
+    root = tmp_path_factory.mktemp("made") / "s"
+    uri, _ = store(root)
+    opened = recorder(root)
+    with opened.pipeline("retrain", {}) as parent, opened.stage(parent, "train", {}, {}) as stage:
+        stage.log_output(POLICY)
+        record_traces(uri, stage.run_id, "reward", [ANSWER])
+        Registry(uri).register(
+            stage.run_id,
+            MODEL,
+            policy=POLICY,
+            evaluation=EVALUATION,
+            verdict="promote",
+            metrics={},
+            base_model=None,
+            load_in_4bit=False,
+        )
+    opened._start("killed", {})
+    client = open_client(uri)
+    client.create_experiment("bucket", artifact_location="gs://bucket/mlflow/artifacts")
+    client.create_experiment("theirs", artifact_location="file:///home/ana/mlruns/1")
+    return root
+
+
+def listing(folder: Path) -> dict[str, tuple[int, str]]:
+    files = (file for file in folder.rglob("*") if file.is_file())
+    return {str(file.relative_to(folder)): (file.stat().st_mtime_ns, file_sha256(file)) for file in files}
+
+
+def texts(root: Path) -> Iterator[str]:
+    """Yield every text of the database."""
+    with closing(sqlite3.connect(root / "mlflow" / "mlflow.db")) as database:
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for table in tables:
+            yield from (value for row in database.execute(f'SELECT * FROM "{table}"') for value in row if str(value))
+
+
+def write_everywhere(root: Path) -> None:
+    """Write to a new run, to a model of before, and remove what the policy left."""
+    opened = recorder(root)
+    with opened.pipeline("again", {}) as parent, opened.stage(parent, "evaluate", {}, {}) as stage:
+        stage.log_output(EVALUATION)
+    registry = Registry(store(root)[0])
+    model = root.parent / "model"
+    model.mkdir(exist_ok=True)
+    (model / "MLmodel").write_text("weights", encoding="utf-8")
+    registry.add_model(MODEL, "1", model)
+    assert list((root / "mlflow" / "artifacts" / "models").rglob("MLmodel"))
+    assert len(list((root / "mlflow" / "artifacts").rglob("record.json"))) == 3
+    removal = Removal(*store(root), EXPERIMENT)
+    assert removal.traces(lambda _: True) == 1
+    removal.models([POLICY.sha256])
+    removal.runs([], [POLICY.sha256], [])
+    assert len(list((root / "mlflow" / "artifacts").rglob("record.json"))) == 1
+
+
+@pytest.mark.parametrize("name", ["t", "s2", "s/mlflow/s", "a b%41#'ç", "%3F"])
+def test_a_copy_is_written_and_its_original_is_not(
+    made: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, root = listing(made), tmp_path / name
+    shutil.copytree(made, root)
+    write_everywhere(root)
+    assert listing(made) == before
+    assert not [text for text in texts(root) if f"{made}/" in str(text) or made.as_uri() in str(text)]
+    said = capsys.readouterr().err
+    assert str(made) in said
+    assert str(root) in said
+    assert said.count("\n") == 1
+
+
+def test_a_moved_folder_is_written_and_its_old_place_is_not_made_again(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    once, twice = tmp_path / "once", tmp_path / "sub" / "twice"
+    shutil.copytree(made, once)
+    recorder(once)
+    twice.parent.mkdir()
+    once.rename(twice)
+    # Nothing can be made there.
+    once.write_bytes(b"")
+    capsys.readouterr()
+    write_everywhere(twice)
+    assert once.read_bytes() == b""
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_addresses_of_buckets_and_of_others_stay(made: Path, tmp_path: Path) -> None:
+    shutil.copytree(made, tmp_path / "s")
+    client = open_client(store(tmp_path / "s")[0])
+    assert client.get_experiment_by_name("bucket").artifact_location == "gs://bucket/mlflow/artifacts"
+    assert client.get_experiment_by_name("theirs").artifact_location == "file:///home/ana/mlruns/1"
+
+
+def test_a_run_that_was_killed_before_the_move_is_ended(made: Path, tmp_path: Path) -> None:
+    shutil.copytree(made, tmp_path / "s")
+    opened = recorder(tmp_path / "s")
+    opened.end_abandoned()
+    statuses = [run.info.status for run in open_client(store(tmp_path / "s")[0]).search_runs([opened.experiment_id])]
+    assert statuses.count("KILLED") == 1
+    assert "RUNNING" not in statuses
+
+
+def test_a_link_to_the_folder_is_no_move(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(made)
+    recorder(link)
+    assert capsys.readouterr().err == ""
+
+
+def test_mlflow_itself_writes_nothing_elsewhere(made: Path, tmp_path: Path) -> None:
+    """As where another program changed an address while the store is open."""
+    root, elsewhere = tmp_path / "s", tmp_path / "elsewhere"
+    shutil.copytree(made, root)
+    opened = recorder(root)
+    with pytest.raises(InputError, match="elsewhere"), opened.pipeline("again", {}) as parent:
+        with closing(sqlite3.connect(root / "mlflow" / "mlflow.db")) as database, database:
+            database.execute("UPDATE runs SET artifact_uri = ? WHERE run_uuid = ?", [elsewhere.as_uri(), parent])
+        open_client(store(root)[0]).log_text(parent, "text", "a.txt")
+    assert not elsewhere.exists()
+
+
+def test_an_experiment_with_its_files_elsewhere_is_refused_before_any_run(tmp_path: Path) -> None:
+    root, elsewhere = tmp_path / "s", tmp_path / "elsewhere"
+    client = open_client(store(root)[0])
+    client.create_experiment(EXPERIMENT, artifact_location=elsewhere.as_uri())
+    with pytest.raises(InputError, match=str(elsewhere)):
+        recorder(root)
+
+
+def test_a_path_that_mlflow_cannot_name_is_refused(tmp_path: Path) -> None:
+    """SQLAlchemy takes what follows a question mark for options: the database would be beside the state folder."""
+    with pytest.raises(InputError, match=r"a\?b"):
+        store(tmp_path / "a?b")
