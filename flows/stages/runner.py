@@ -29,6 +29,7 @@ from schemas.artifact import ArtifactKind, ArtifactRecord, Origin
 from schemas.config.config import Config
 from schemas.progress import Progress
 from schemas.source import source_digest, source_files
+from schemas.sqlite_file import InUse
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.openlineage import LineageRun, open_emitter
 from tasks.lineage.store.artifacts import ArtifactDamaged
@@ -147,6 +148,20 @@ def _key(_: Any, parameters: dict[str, Any]) -> str:
 )
 def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[str, str]:  # noqa: ARG001 - the cache's key
     prove_space(config.state.root, BYTES_FOR_A_STAGE, f"the stage {stage.name}")
+    committed: list[ArtifactRecord] = []
+    try:
+        _make(stage, config, pipeline_run, committed)
+    except InUse:
+        if not committed:
+            raise
+        # The next stage waits for the store again, and may end the run; what was made here is not made twice.
+        warn("another process holds MLflow's store, so the stage's page there stays without its results", stage.name)
+    (record,) = committed
+    return {"uri": open_store(config).path(record.sha256).as_uri(), "sha256": record.sha256}
+
+
+def _make(stage: Stage, config: Config, pipeline_run: str, committed: list[ArtifactRecord]) -> None:
+    """Make a stage's artifact and record it; the list gets it as soon as it is in the store."""
     store = open_store(config)
     inputs = {**stage.inputs, **stage.order_only_inputs}
     with (
@@ -161,7 +176,7 @@ def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[
         origin = stage.work(draft, progress, mlflow_run) or Origin()
         # A signal in the middle of a query of the sandbox gives a wrong answer, and no exception.
         refuse_if_interrupted()
-        mlflow_run.log_figures({WORK_SECONDS: time.monotonic() - began})
+        seconds = time.monotonic() - began
         record = store.commit(
             draft,
             kind=stage.kind,
@@ -176,11 +191,12 @@ def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[
             segments=origin.segments,
             worker=origin.worker,
         )
+        committed.append(record)
+        mlflow_run.log_figures({WORK_SECONDS: seconds})
         path = store.path(record.sha256)
         mlflow_run.log_output(record, [path / name for name in stage.reports])
         mlflow_run.log_figures(stage.summary(path))
         made.append(record)
-    return {"uri": path.as_uri(), "sha256": record.sha256}
 
 
 def _tags(stage: Stage) -> dict[str, str]:

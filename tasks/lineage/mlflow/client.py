@@ -266,4 +266,6 @@ def _prepare(file: Path, unfinished: Path) -> None:
         raise InputError(
             f"{store.name} {file} cannot be used ({error.strerror}); free space or permissions there"
         ) from None
-    store.prove_writable()
+    with store.opened(write=True) as database:
+        database.execute("BEGIN IMMEDIATE")
+        follow(database, files_folder(file))

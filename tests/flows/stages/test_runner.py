@@ -1,7 +1,8 @@
 """A stage without Prefect: reused by the same cache, and where nothing may be made, never begun; and one made again."""
 
 from collections.abc import Iterator
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,7 @@ from flows.stages.runner import Stage, WorkDue, begin_work, only_reuse, run_stag
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
+from schemas.sqlite_file import InUse
 from tests.flows.prefect_state import prefect_state
 
 
@@ -98,6 +100,27 @@ def test_a_stage_for_which_the_disk_has_no_room_does_not_begin(
     assert not config.state.root.joinpath("artifacts").exists()
     sha256 = finish(stage, config, storage)
     assert run_stage(stage, config, "", fresh=False).record.sha256 == sha256
+
+
+def test_what_is_made_when_mlflow_s_store_gets_held_is_not_made_twice(
+    stage: Stage, config: Config, storage: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work(output: Path, *_: Any) -> None:
+        (output / "plan.json").write_text("{}", encoding="utf-8")
+
+    def held(*_: Any) -> None:
+        raise InUse("MLflow's store is in use")
+
+    @contextmanager
+    def run(*_: Any) -> Iterator[Any]:
+        yield SimpleNamespace(run_id="1", log_figures=held, log_output=held)
+
+    monkeypatch.setattr(runner, "open_recorder", lambda _: SimpleNamespace(stage=run))
+    with pytest.raises(InUse):
+        run_stage(replace(stage, work=held), config, "", fresh=False)
+    made = run_stage(replace(stage, work=work), config, "", fresh=False)
+    again = run_stage(replace(stage, work=held), config, "", fresh=False)
+    assert (again.record.sha256, again.reused) == (made.record.sha256, True)
 
 
 def test_work_is_refused_only_inside_the_block() -> None:
