@@ -23,7 +23,8 @@ from prefect.states import Crashed
 
 from flows.runtime.console import warn
 from flows.runtime.prefect_server import KEYS, shown
-from schemas.errors import InputError
+from schemas.causes import causes_of
+from schemas.errors import InputError, Interrupted, TucanoError
 
 MOST_SHOWN = 300
 """Most characters shown of the server's own message."""
@@ -82,6 +83,34 @@ def has_worker(client: SyncPrefectClient, pool: WorkPool) -> bool:
 def without_heartbeats() -> AbstractContextManager[object]:
     """Save each flow the second of joining its heartbeat thread: a session's own server acts on no heartbeat."""
     return temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
+
+
+@contextmanager
+def lost_server_told(address: str) -> Iterator[None]:
+    """Say in one sentence that the server of a run went away in the block, once Prefect has tried for a minute.
+
+    Raises:
+        Interrupted: It did.
+    """
+    try:
+        yield
+    except TucanoError:
+        raise
+    except Exception as error:
+        failed = next((cause for cause in causes_of(error) if isinstance(cause, httpx.HTTPError)), None)
+        # Other libraries make their requests by httpx, too.
+        if failed is None or not _is_to(address, failed):
+            raise
+        sentence = f"{refusal(failed, address, read_before=True)}; run the same command again to resume from here"
+        raise Interrupted(sentence) from error
+
+
+def _is_to(address: str, failed: httpx.HTTPError) -> bool:
+    try:
+        return str(failed.request.url).startswith(shown(address))
+    except RuntimeError:
+        # It has none.
+        return False
 
 
 @contextmanager

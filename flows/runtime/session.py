@@ -8,20 +8,15 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
 from flows.runtime.prefect_server import prove_prefect_usable, reachable, session_server, shown
 from flows.runtime.signals import interruptible
-from schemas.causes import causes_of
 from schemas.config.config import Config, StateConfig
-from schemas.errors import InputError, Interrupted, TucanoError
+from schemas.errors import InputError, TucanoError
 from schemas.full_disk import BYTES_OF_A_FULL_DISK, full_disk_error, is_of_full_disk
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, files_folder, prove_usable
-
-if TYPE_CHECKING:
-    import httpx
 
 BYTES_NEEDED = 1_000_000_000
 BYTES_FOR_A_STAGE = 100_000_000
@@ -109,7 +104,10 @@ def session(config: Config, *, bytes_needed: int) -> Iterator[None]:
             if has_server():
                 address = os.environ["PREFECT_API_URL"]
                 _prove_reachable(address)
-                stack.enter_context(_lost_server_told(address))
+                # Prefect reads the session's settings when it is imported.
+                from flows.runtime.prefect_client import lost_server_told  # noqa: PLC0415
+
+                stack.enter_context(lost_server_told(address))
                 stack.enter_context(_lost_lines_told(root))
             yield
 
@@ -251,35 +249,6 @@ def _prove_reachable(address: str) -> None:
     # The health check needs no credentials, so it does not prove that our key is accepted.
     with connected(address) as client:
         client.read_flows(limit=1)
-
-
-@contextmanager
-def _lost_server_told(address: str) -> Iterator[None]:
-    """Say in one sentence that a server of somebody else's went away, once Prefect's client has tried for a minute.
-
-    Raises:
-        Interrupted: It did.
-    """
-    import httpx  # noqa: PLC0415 - Prefect's client, which is loaded by then
-
-    try:
-        yield
-    except Exception as error:
-        failed = next((cause for cause in causes_of(error) if isinstance(cause, httpx.HTTPError)), None)
-        # Other libraries make their requests by httpx, too.
-        if isinstance(error, TucanoError) or failed is None or not _is_to(address, failed):
-            raise
-        from flows.runtime.prefect_client import refusal  # noqa: PLC0415
-
-        sentence = f"{refusal(failed, address, read_before=True)}; run the same command again to resume from here"
-        raise Interrupted(sentence) from error
-
-
-def _is_to(address: str, failed: "httpx.HTTPError") -> bool:
-    try:
-        return str(failed.request.url).startswith(shown(address))
-    except RuntimeError:
-        return False
 
 
 def _lost_lines_told(root: Path) -> AbstractContextManager[None]:

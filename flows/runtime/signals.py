@@ -125,13 +125,14 @@ def interruptible(sentence: str) -> Iterator[None]:
     with departure(sentence) as asked, sigterm_as_ctrl_c():
         try:
             yield
-        except TucanoError:
-            raise
         except KeyboardInterrupt:
             raise Interrupted(asked.sentence) from None
+        except Interrupted:
+            raise
         except BaseException as error:
             # Much fails otherwise while a command is left, such as requests to a server that has ended.
-            if isinstance(error, GeneratorExit) or not asked.asked.wait(SECONDS_OF_THE_THREAD):
+            is_ours = isinstance(error, TucanoError | GeneratorExit)
+            if not asked.asked.wait(0.0 if is_ours else SECONDS_OF_THE_THREAD):
                 raise
             raise Interrupted(asked.sentence) from error
         refuse_if_interrupted()
