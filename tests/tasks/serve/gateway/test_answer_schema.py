@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 from typing import Any, Literal, get_args
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 from pydantic import BaseModel, Field
 

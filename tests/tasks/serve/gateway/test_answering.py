@@ -1,8 +1,10 @@
 """No personal data reaches a file or a log message on any way of asking, and nothing is answered that is not logged."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -32,7 +34,7 @@ def _of_conversation(gateway: Gateway) -> httpx.Response:
 
 
 WAYS = [_of_task, _of_chat, _of_stream, _of_conversation]
-ROLES = {
+ROLES: dict[str, dict[str, Any]] = {
     "champion": {},
     "challenger": {"challenger": {"version": "2", "share": 1.0}},
     "shadow": {"challenger": {"version": "2", "shadow": True}},
@@ -52,7 +54,7 @@ def test_personal_data_of_prompt_and_answer_is_in_no_file_and_no_message(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, role: str, way: Way
 ) -> None:
     with serve(lambda message, number: says(f"meu CPF é {CPF}", "stop")) as other:
-        larger = {"larger": {"url": f"{other.url}/v1", "model": "large"}} if role == "larger" else {}
+        larger: dict[str, Any] = {"larger": {"url": f"{other.url}/v1", "model": "large"}} if role == "larger" else {}
 
         def play(message: str, number: int) -> Reply:
             return Reply(b"", status=500) if number == 0 else says(f"meu CPF é {CPF}", "stop")
@@ -121,7 +123,7 @@ def test_nobody_has_a_whole_answer_while_the_log_is_full(
         raise OSError(28, "No space left on device")
 
     with serve(says_right) as other:
-        larger = {"larger": {"url": f"{other.url}/v1", "model": "large"}} if role == "larger" else {}
+        larger: dict[str, Any] = {"larger": {"url": f"{other.url}/v1", "model": "large"}} if role == "larger" else {}
         with running(tmp_path, says_right, **ROLES[role], **larger) as gateway:
             monkeypatch.setattr("tasks.serve.gateway.answer_log.os.write", full)
             response = way(gateway)
@@ -139,14 +141,12 @@ def test_nobody_has_a_whole_answer_while_the_log_is_full(
 def test_a_shadow_that_cannot_be_logged_is_counted_and_the_answer_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tasks.serve.gateway import answer_log
-
     def write(file: int, line: bytes) -> int:
         if b'"role":"shadow"' in line:
             raise OSError(28, "No space left on device")
         return real(file, line)
 
-    real = answer_log.os.write
+    real = os.write
     monkeypatch.setattr("tasks.serve.gateway.answer_log.os.write", write)
     with running(tmp_path, says_right, **ROLES["shadow"]) as gateway:
         assert gateway.ask().is_success

@@ -109,7 +109,8 @@ def test_a_value_that_asks_for_nothing_changes_nothing(gateway: Gateway, field: 
     assert gateway.chat().is_success
     bare = gateway.engine.requests[-1]
     for each in (value, None):
-        assert gateway.chat(**{field: each}).is_success
+        fields: dict[str, Any] = {field: each}
+        assert gateway.chat(**fields).is_success
         assert gateway.engine.requests[-1] == bare
         assert gateway.logged()[-1]["model_version"] == "shop/1"
 
@@ -185,7 +186,7 @@ def test_a_form_that_answers_may_not_have_is_refused_with_their_fields(gateway: 
 
 @pytest.mark.parametrize("field", ("seed", "response_format"))
 def test_a_larger_model_is_asked_for_nothing_that_it_may_not_know(tmp_path: Path, field: str) -> None:
-    value = 1 if field == "seed" else _asks_for_schema(SCHEMA)
+    value: Any = 1 if field == "seed" else _asks_for_schema(SCHEMA)
     with serve(says_right) as other:
         larger = {"url": f"{other.url}/v1", "model": "large"}
         with running(tmp_path, says_right, refuse=["sentiment"], larger=larger) as gateway:
