@@ -66,7 +66,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     libraries = sysconfig.get_path("purelib", vars={"base": str(place / "venv")})
     # A folder that a .pth file names is searched, and its own .pth files, such as the clone's, are not read.
     Path(libraries, "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
-    pip = [sys.executable, "-m", "pip", "--python", python, "--quiet", "--disable-pip-version-check"]
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "install", "--no-deps", "--no-index", wheel], check=True)
     (place / "empty").mkdir()
     return Installed(wheel, python, place / "empty")
