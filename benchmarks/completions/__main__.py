@@ -27,9 +27,9 @@ from benchmarks.harness import Report, progress, run_benchmark
 from schemas.source import REPOSITORY
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES
-from tasks.curate.scrub import scrub_column
 from tasks.evaluate.completions.page import write_page
 from tasks.evaluate.completions.rows import LoggedTraining, as_document
+from tasks.personal_data.scrub import scrub_column
 
 RECORDED: Final = REPOSITORY / "data" / "audit" / "recorded"
 GROUPS_OF_A_STEP: Final = 25

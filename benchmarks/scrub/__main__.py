@@ -3,7 +3,7 @@
 10,000 documents are made from a seed (`benchmarks/scrub/documents.py`): sentences of shoppers with planted values of
 each kind in the spellings that Brazilians use, next to numbers that must stay. The figures are not blind: generator and
 detectors are by the same author, the generator first, and the detectors were fixed until they found what it plants.
-They say less about texts that others would type than `tests/tasks/curate/personal_lines.toml` did when first read.
+They say less about texts that others would type than `tests/tasks/personal_data/personal_lines.toml` did at first.
 
 Limits, and why:
 
@@ -30,8 +30,8 @@ from benchmarks.prompts import make_prompts
 from benchmarks.scrub.documents import PLANTED_OF_A_KIND, Document, documents
 from schemas.store.files import read_store
 from schemas.tables.prompts import read_prompt_table
-from tasks.curate.scrub import KINDS, Kind, scrub
-from tasks.curate.scrub_table import TEXTS, scrub_prompts
+from tasks.personal_data.scrub import KINDS, Kind, scrub
+from tasks.personal_data.scrub_table import TEXTS, scrub_prompts
 
 SEED: Final = 1
 LEAST_RECALL: Final = 0.995

@@ -16,7 +16,7 @@ from stdnum import luhn
 
 from benchmarks.scrub import identities
 from benchmarks.scrub.numbers import card, cnpj, cpf, digits, with_cnpj_digits, with_cpf_digits
-from tasks.curate.scrub import KINDS, Kind
+from tasks.personal_data.scrub import KINDS, Kind
 
 PLANTED_OF_A_KIND: Final = 1_000
 DECOYS: Final = 3_000

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from benchmarks.scrub.numbers import digits
-from tasks.curate.scrub import Kind
+from tasks.personal_data.scrub import Kind
 
 _MONTHS: Final = ("janeiro", "março", "maio", "agosto", "dezembro")
 _NAMES: Final = ("ana.lima", "joao_souza", "bia.nunes", "rafa.dias", "duda_alves", "tiago.reis", "lia.moura")

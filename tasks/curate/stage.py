@@ -31,9 +31,9 @@ from tasks.curate.known_prompts import read_known
 from tasks.curate.processes import MapShards
 from tasks.curate.proof import prove
 from tasks.curate.quarantine import REASONS, TOO_LONG
-from tasks.curate.scrub import KINDS, Kind
 from tasks.curate.shards import Shard, ShardResult, curate_shard
 from tasks.curate.words import Hashes
+from tasks.personal_data.scrub import KINDS, Kind
 from tasks.policy.length import PromptLengths
 from tasks.policy.stand_in import KNOWN_FILE, shipped
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.scrub.documents import SPELLINGS, decoy, documents, planted
-from tasks.curate.scrub import KINDS, Kind, may_hold_personal_data, names_a_person, scrub
+from tasks.personal_data.scrub import KINDS, Kind, may_hold_personal_data, names_a_person, scrub
 
 pytestmark = pytest.mark.slow
 

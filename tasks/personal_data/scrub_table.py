@@ -11,7 +11,7 @@ import orjson
 import polars as pl
 
 from schemas.tables.prompts import canonical_json, content_id
-from tasks.curate.scrub import Kind, may_hold_personal_data, scrub
+from tasks.personal_data.scrub import Kind, may_hold_personal_data, scrub
 
 TEXTS: Final = ("system", "prompt", "reference")
 

@@ -14,8 +14,8 @@ from schemas.tables.prompt_checks import id_fits
 from schemas.tables.prompts import COLUMNS, PromptRow, canonical_json, content_id
 from schemas.tasks import TASK_NAMES
 from tasks.curate.quarantine import SCHEMA, quarantined
-from tasks.curate.scrub import scrub
-from tasks.curate.scrub_table import scrub_broken, scrub_prompts
+from tasks.personal_data.scrub import scrub
+from tasks.personal_data.scrub_table import scrub_broken, scrub_prompts
 from tests.prompt_tables import prompt_table
 from tests.tasks.curate.prompt_rows import prompt_row
 
