@@ -15,7 +15,7 @@ import orjson
 import uvicorn
 
 from schemas.config.serve import ServeConfig
-from tasks.curate.scrub import scrub
+from tasks.personal_data.scrub import scrub
 from tasks.serve.deployed_version import DeployedVersion
 from tasks.serve.engines.client import EngineClient
 from tasks.serve.gateway.answer_log import DailyFile

@@ -25,7 +25,7 @@ from benchmarks.personal_data.removal import is_removed
 from benchmarks.personal_data.texts import KINDS, TEXTS_FILE, UNSEEN_FILES, Kind, PlantedText, read_texts
 from schemas.store.faults import FIRST_ROW
 from schemas.store.files import read_table
-from tasks.curate.scrub import scrub
+from tasks.personal_data.scrub import scrub
 
 LEAST_REMOVED: Final = 0.95
 MOST_CHANGED: Final = 0.001

@@ -9,7 +9,7 @@ scrubbed text is not the original with placeholders in it, nothing counts as rem
 import re
 from typing import Final
 
-from tasks.curate.scrub import KINDS
+from tasks.personal_data.scrub import KINDS
 
 READABLE: Final = 4
 """Letters or digits in a row that count as readable."""

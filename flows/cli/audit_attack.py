@@ -22,7 +22,7 @@ from tasks.audit.attack.judge import check_judge
 from tasks.audit.attack.processes import attack_tasks
 from tasks.audit.attack.setting import AskedJudge, Setting
 from tasks.audit.stage import shipped_files
-from tasks.curate.scrub import scrub
+from tasks.personal_data.scrub import scrub
 from tasks.synthesize.simulated import simulate_store
 
 ORDERS: Final = 4_000

@@ -10,10 +10,10 @@ import typer
 from flows.cli.options import UNDONE, Json, emit
 from flows.cli.tables.init import print_files, print_tasks
 from flows.runtime.console import show, stage_progress
+from flows.runtime.own_files import refusal_of
 from flows.runtime.signals import interruptible
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
-from schemas.store.column_map import read_column_map
 from tasks.synthesize.columns.document import column_map_text
 from tasks.synthesize.columns.look import find_files, look_at
 from tasks.synthesize.columns.profile import plan, profile_text
@@ -48,12 +48,17 @@ def init(
         column_map, profile = out / COLUMN_MAP, out / PROFILE
         _write(column_map, column_map_text(recognized, out))
         _write(profile, profile_text(planned, confirmed, column_map))
+        progress(len(found), len(found), "reading all rows as a run will")
+        refusal = _refusal(recognized, out)
     print_files(recognized)
     print_tasks(planned)
-    _check(recognized, column_map)
     show(f"column map: {column_map}; read it, and remove the `#` of what you confirm")
     show(f"profile: {profile}")
-    show(_next(recognized, profile) if planned.trained else _NOTHING_YET)
+    unconfirmed = any(True for section in recognized.sections for _ in undecided(section))
+    if refusal is not None:
+        raise InputError(f"{refusal}; once it is corrected: tucano retrain --profile {profile}")
+    then = "once dates and decimals are confirmed" if unconfirmed else "then"
+    show(f"{then}: tucano retrain --profile {profile}" if planned.trained else _NOTHING_YET)
     emit(
         {
             "column_map": str(column_map),
@@ -66,9 +71,16 @@ def init(
     )
 
 
-def _next(recognized: Recognized, profile: Path) -> str:
-    must = any(True for section in recognized.sections for _ in undecided(section))
-    return f"{'once dates and decimals are confirmed' if must else 'then'}: tucano retrain --profile {profile}"
+def _refusal(recognized: Recognized, out: Path) -> str | None:
+    """Return why a run would refuse the files, once dates and decimals are confirmed as proposed; None if not."""
+    if not any(section.is_sure for section in recognized.sections):
+        return None
+    assumed = out / f".{os.getpid()}.{COLUMN_MAP}"
+    _write(assumed, column_map_text(recognized, out, confirmed=True))
+    try:
+        return refusal_of(assumed)
+    finally:
+        assumed.unlink()
 
 
 def _refuse_to_overwrite(out: Path, *, force: bool) -> None:
@@ -91,8 +103,3 @@ def _write(path: Path, text: str) -> None:
         with suppress(OSError):
             draft.unlink()
         raise InputError(f"{path} cannot be written ({error.strerror}); give a folder that you may write") from None
-
-
-def _check(recognized: Recognized, column_map: Path) -> None:
-    if any(section.is_sure for section in recognized.sections):
-        read_column_map(column_map)

@@ -36,7 +36,7 @@ def show(
         raise InputError("--task goes with a step; a prompt is of one task")
     config = configured(profile, overrides, state)
     with interruptible(LOOKED):
-        from tasks.curate.scrub import scrub  # noqa: PLC0415 - half a second, which a refusal need not wait for
+        from tasks.personal_data.scrub import scrub  # noqa: PLC0415 - half a second, which a refusal need not wait for
 
         run = newest_run(open_inventory(config), scrub)
         if is_step:

@@ -1,18 +1,16 @@
-"""A shop's own files, opened with the key of the state folder and with curation's search for personal data."""
+"""A shop's own files, opened with the key of the state folder, or looked through without one."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from schemas.config.config import SynthesizeConfig
+from schemas.errors import InputError
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from tasks.synthesize.own.opened import OwnFiles
-
-IDS_AT_ONCE: Final = 10_000
 
 
 def own_files(config: SynthesizeConfig, state: Path) -> "OwnFiles | None":
@@ -27,21 +25,27 @@ def own_files(config: SynthesizeConfig, state: Path) -> "OwnFiles | None":
     """
     if config.files is None:
         return None
+    from tasks.synthesize.own.identities import open_key  # noqa: PLC0415
+
+    return _opened(config.files, partial(open_key, state))
+
+
+def refusal_of(column_map: Path) -> str | None:
+    """Return why a run would refuse the files of a column map, in its own sentence; None where it would not."""
+    from tasks.synthesize.own.identities import KEY_BYTES  # noqa: PLC0415
+    from tasks.synthesize.sources import read_all  # noqa: PLC0415
+
+    try:
+        # A key of its own, so that to look at files leaves none behind.
+        read_all(_opened(column_map, partial(os.urandom, KEY_BYTES)))
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def _opened(column_map: Path, key: Callable[[], bytes]) -> "OwnFiles":
     # All rewards and detectors, which most runs of this command do without.
     from tasks.commerce.registry import TASKS  # noqa: PLC0415
-    from tasks.synthesize.own.identities import open_key  # noqa: PLC0415
     from tasks.synthesize.own.opened import open_own_files  # noqa: PLC0415
 
-    inputs = {name: task.inputs for name, task in TASKS.items()}
-    return open_own_files(config.files, partial(open_key, state), _hold_personal_data, inputs)
-
-
-def _hold_personal_data(identifiers: "pl.Series") -> bool:
-    from tasks.curate.quarantine import personal_identifiers  # noqa: PLC0415
-
-    # Where the first is one, the others need no search.
-    return any(personal_identifiers(part).any() for part in _parts(identifiers))
-
-
-def _parts(identifiers: "pl.Series") -> "Iterator[pl.Series]":
-    return (identifiers.slice(first, IDS_AT_ONCE) for first in range(0, identifiers.len(), IDS_AT_ONCE))
+    return open_own_files(column_map, key, {name: task.inputs for name, task in TASKS.items()})

@@ -28,7 +28,6 @@ from schemas.progress import Progress
 from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts import KNOWN_TO_BASE, TEST_FILE, TRAIN_FILE, read_prompts
 from tasks.commerce.registry import joint_version
-from tasks.curate.scrub import scrub_column
 from tasks.evaluate import stage as evaluate_stage
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.compare import BASE, CHAMPION, REPORT_FILE, TUNED, read_report
@@ -44,6 +43,7 @@ from tasks.evaluate.stats.statistics import is_wide
 from tasks.lineage.mlflow.judging import Judgement, record_judgements
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.mlflow.traces import record_traces
+from tasks.personal_data.scrub import scrub_column
 from tasks.policy.endpoint import EndpointError
 from tasks.report.language import spoken
 from tasks.report.number_format import interval, signed

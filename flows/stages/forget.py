@@ -30,7 +30,6 @@ from schemas.tables.prompts_summary import PromptsSummary
 from tasks.curate.files import split_file
 from tasks.curate.forget import is_theirs, refuse_too_few
 from tasks.curate.forget import without_person as dataset_without
-from tasks.curate.scrub import scrub
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.privacy.forget import AskedKind, Reached, reached
 from tasks.lineage.privacy.forgetting import Forgetting, Retraced
@@ -38,6 +37,7 @@ from tasks.lineage.privacy.log_lines import holds_them
 from tasks.lineage.privacy.removal_plan import planned, to_remove
 from tasks.lineage.privacy.traces import Forms, Traces, traces_of
 from tasks.lineage.store.inventory import Inventory, read_inventory, short
+from tasks.personal_data.scrub import scrub
 from tasks.synthesize.forget import without_person as prompts_without
 from tasks.synthesize.own.identities import KEY_FILE, find_known, open_key, pseudonym
 

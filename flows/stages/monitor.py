@@ -23,7 +23,6 @@ from schemas.tables.log_file import LogFiles, require_rows
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.past_versions import as_it_is_now, versions_of
 from tasks.curate.processes import in_processes
-from tasks.curate.scrub import may_hold_personal_data, scrub
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
 from tasks.evaluate.compare import read_report
 from tasks.evaluate.report.background import reward_identity
@@ -34,6 +33,7 @@ from tasks.monitor.drift import shown_by
 from tasks.monitor.operations import OperationsAlarm, silence_alarm
 from tasks.monitor.report import REPORT_PAGE, alarm_sentences
 from tasks.monitor.stage import DRIFT_FILE, REPORT_TEXT, NothingScored, ServingChampion, last_days, read_monitoring
+from tasks.personal_data.scrub import may_hold_personal_data, scrub
 from tasks.report.language import spoken
 
 STAGE: Final = "monitor"

@@ -46,18 +46,13 @@ def prompts_stage(config: Config, served: Path | None, own: OwnFiles | None, oth
     return Stage(
         name="synthesize",
         kind="prompts",
-        sources=entry_modules(own),
+        sources=("tasks.synthesize.stage",),
         config_digest=config_digest(config.seed, _key_inputs(config.synthesize, served, own)),
         inputs={},
         work=otherwise or work,
         summary=_figures,
         reports=(SUMMARY_FILE,),
     )
-
-
-def entry_modules(own: OwnFiles | None) -> tuple[str, ...]:
-    """Return the modules that decide the prompts; of own files also those that find personal data among identities."""
-    return ("tasks.synthesize.stage", *(("tasks.curate.quarantine",) if own is not None else ()))
 
 
 def _key_inputs(config: SynthesizeConfig, served: Path | None, own: OwnFiles | None) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from schemas.config.section import Section
 from schemas.did_you_mean import did_you_mean
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
+from schemas.text_file import read_toml
 
 PROFILES_FOLDER = REPOSITORY / "infra" / "profiles"
 EXTENDS: Final = "extends"
@@ -137,15 +138,13 @@ def _read_file(profile: str) -> dict[str, Any]:
     named = PROFILES_FOLDER / f"{profile}.toml"
     path = Path(profile) if profile.endswith(".toml") else named
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return read_toml(path, "profile")
     except FileNotFoundError:
         known = known_profiles()
         meant = did_you_mean(profile, known)
         raise InputError(
             f"there is no profile {profile!r}{meant}; use one of: {', '.join(known)}, or a path to a .toml file"
         ) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"profile {path} cannot be read: {error}") from None
 
 
 def _assign(values: dict[str, Any], assignment: str) -> None:

@@ -4,7 +4,6 @@ A key is a column of ours, its value the column of the file. Names are checked h
 of a task's inputs are those of `tasks.commerce.inputs`, and checked by who makes the prompts.
 """
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, Literal, Self
@@ -16,6 +15,7 @@ from schemas.errors import InputError
 from schemas.references import REFERENCES, ExtractionFields, ExtractionReference
 from schemas.store.mapped_tables import MAPPED_TABLES, TABLE_NAMES, TableName
 from schemas.tasks import TASK_NAMES, TaskName
+from schemas.text_file import read_toml
 
 PROMPT: Final = "prompt"
 """Column with the whole text of a prompt; otherwise the columns are the inputs that it is written from."""
@@ -25,8 +25,6 @@ GIVEN_IN_PROMPT: Final = ("product", "offer")
 """Fields of push's reference, which its prompt names: they follow from the inputs of the same names."""
 FORMATS: Final = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet")
 """Endings of files that can be read."""
-_LARGEST: Final = 1_000_000
-"""Most bytes of a column map."""
 
 Columns = dict[str, str]
 """Column of the file, by ours."""
@@ -145,17 +143,9 @@ def read_column_map(path: Path) -> ColumnMap:
         InputError: The file cannot be read, is no TOML in UTF-8, or a name in it is unknown, is there twice or missing.
     """
     try:
-        if path.stat().st_size > _LARGEST:
-            raise InputError(f"column map {path} is larger than {_LARGEST // 10**6} MB, and no column map")
-        values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        values = read_toml(path, "column map")
     except FileNotFoundError:
         raise InputError(f"column map {path} does not exist; write one with `tucano init FILES`") from None
-    except OSError as error:
-        raise InputError(f"column map {path} cannot be read ({error.strerror}); check the path") from None
-    except UnicodeDecodeError:
-        raise InputError(f"column map {path} is not UTF-8; save it as UTF-8") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"column map {path} is no TOML: {error}; correct it") from None
     try:
         column_map = ColumnMap.model_validate(values)
     except ValidationError as error:

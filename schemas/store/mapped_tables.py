@@ -26,6 +26,20 @@ TABLE_NAMES: Final[tuple[TableName, ...]] = get_args(TableName)
 QUANTITY: Final = "quantity"
 """Column of `items` that no store has: Olist has a row a piece, and a shop's line of three pieces becomes three."""
 
+CANCELED: Final = "canceled"
+ORDER_STATUSES: Final = (
+    *("created", "approved", "invoiced", "processing", "shipped", "delivered", "unavailable"),
+    CANCELED,
+)
+"""Values of an order's status, as Olist has them."""
+CANCELED_DATE: Final = "order_canceled_date"
+"""Column of `orders` that no store has: an order with a date in it was canceled, whatever its status says."""
+OTHER_STATUSES: Final = ("sale_status", "payment_status")
+"""Columns of `orders` that no store has: a status of its own, with the values of `order_status`, that only counts where
+it says that the order was canceled; `order_status` is then that of the delivery."""
+REFUNDED: Final = "refunded_value"
+"""Column of `payments` that no store has: what was paid back, with a minus or without, is taken off what was paid."""
+
 
 @dataclass(frozen=True)
 class MappedTable:
@@ -52,6 +66,8 @@ MAPPED_TABLES: Final[Mapping[TableName, MappedTable]] = {
             "order_delivered_carrier_date",
             "order_delivered_customer_date",
             "order_estimated_delivery_date",
+            CANCELED_DATE,
+            *OTHER_STATUSES,
         ),
     ),
     "items": MappedTable(
@@ -59,7 +75,7 @@ MAPPED_TABLES: Final[Mapping[TableName, MappedTable]] = {
         ("order_item_id", "seller_id", "shipping_limit_date", "freight_value", QUANTITY),
     ),
     "payments": MappedTable(
-        ("order_id", "payment_value"), ("payment_sequential", "payment_type", "payment_installments")
+        ("order_id", "payment_value"), ("payment_sequential", "payment_type", "payment_installments", REFUNDED)
     ),
     "reviews": MappedTable(
         ("order_id", "review_score"),

@@ -10,6 +10,8 @@ import pandera.polars as pa
 import polars as pl
 from pandera.polars import PolarsData
 
+from schemas.store.mapped_tables import ORDER_STATUSES
+
 TOLERATED_WITHOUT_DATE: Final = 0.002
 """Share of delivered orders that may lack the date: Olist has 8 such in 96,478, and its sample 7 in some 5,900."""
 # fmt: off
@@ -40,10 +42,7 @@ class Orders(StoreTable):
 
     order_id: str = pa.Field(unique=True)
     customer_id: str = pa.Field()
-    order_status: str = pa.Field(
-        nullable=True,
-        isin=["created", "approved", "invoiced", "processing", "shipped", "delivered", "unavailable", "canceled"],
-    )
+    order_status: str = pa.Field(nullable=True, isin=[*ORDER_STATUSES])
     order_purchase_timestamp: datetime = pa.Field()
     order_approved_at: datetime = pa.Field(nullable=True)
     order_delivered_carrier_date: datetime = pa.Field(nullable=True)

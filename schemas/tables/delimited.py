@@ -32,6 +32,13 @@ _NAMED_DELIMITER: Final = re.compile(r'\A"?sep=([;,\t])"?(?:\r\n|\r|\n)', re.IGN
 # A lower-case Portuguese letter, a typographic sign or an emoji in UTF-8, which cp1252 would read as Ã§, â€œ and ðŸ˜€.
 _UTF8_LETTER: Final = re.compile(rb"\xc3[\xa1-\xbf]|\xe2[\x80-\x9f][\x80-\xbf]|\xf0\x9f[\x80-\xbf]{2}")
 _ROWS_AT_ONCE: Final = 20_000
+# Texts that a spreadsheet treats as a formula, a number, a date or a truth value, and changes. A formula may begin with
+# the signs' full-width forms, or behind white space.
+_CHANGED: Final = re.compile(
+    r"\A'*(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]|(?=[^\n]*\d)[\d.,:/%eER$ \-]+\Z"
+    r"|\s*(?:true|false|verdadeiro|falso)\s*\Z)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,24 @@ class DelimitedText:
         end = re.search(r"(?:\r\n|\r|\n)\Z", self.text[: lines.tell()])
         return Dialect(delimiter, self.encoding, end[0] if end else "\r\n")
 
+    def header(self, known: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+        """Return the delimiter under which the header has most of some known columns, and the header.
+
+        Raises:
+            ValueError: The header is malformed with every delimiter.
+        """
+        headers: dict[str, tuple[str, ...]] = {}
+        fault = ValueError("line 1 is no header")
+        for delimiter in DELIMITERS:
+            try:
+                headers[delimiter] = tuple(next((cells for _, cells in self.rows(delimiter) if cells), ()))
+            except ValueError as error:
+                fault = error
+        if not headers:
+            raise fault
+        best = max(headers, key=lambda delimiter: len({*headers[delimiter]} & {*known}))
+        return best, headers[best]
+
     def rows(self, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         """Yield each row's line and cells; a blank line has no cells, and those at the end are left out.
 
@@ -88,6 +113,16 @@ class DelimitedText:
             yield from ((number, []) for number in blank)
             blank.clear()
             yield line, cells
+
+
+def as_cell(text: str) -> str:
+    """Return a text as a cell that a spreadsheet leaves alone: behind an apostrophe where it would compute it."""
+    return f"'{text}" if _CHANGED.match(text) else text
+
+
+def of_cell(cell: str) -> str:
+    """Return the text of a cell without apostrophes that only keep a spreadsheet from computing it."""
+    return _CHANGED.sub("", cell, count=1)
 
 
 def read_delimited(path: Path) -> pl.DataFrame:

@@ -54,4 +54,6 @@ class PromptsSummary(Summary):
     """Fewest prompts of a task that are no minority."""
     minorities: dict[TaskName, int]
     """Prompts of each task with fewer, paraphrases among them."""
+    scrubbed: dict[str, int] = Field(default_factory=dict, exclude_if=lambda counts: not counts)
+    """Personal data replaced in the store's texts and in prompts, by kind."""
     warnings: list[str]

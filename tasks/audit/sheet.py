@@ -22,7 +22,7 @@ from schemas.disk import replace_whole
 from schemas.documents import RaterKind, Rollout, SheetItem, SheetRow
 from schemas.errors import InputError
 from schemas.faults import first_fault, first_few
-from schemas.tables.delimited import DELIMITERS, DelimitedText, Dialect, read_text
+from schemas.tables.delimited import Dialect, as_cell, of_cell, read_text
 from schemas.tables.table_check import as_table, table_faults
 from schemas.tasks import TASK_NAMES, TaskName
 
@@ -35,10 +35,6 @@ _NEW: Final = Dialect(",", "utf-8-sig", "\r\n")
 """A new sheet's dialect: with the byte order mark that spreadsheets recognize."""
 # Numbers as spreadsheets recognize them.
 _NUMBERS: Final = ("human_score",)
-# Texts that a spreadsheet treats as a formula, a number, a date or a truth value, and changes.
-_CHANGED: Final = re.compile(
-    r"\A'*(?=[=+\-@\t]|(?=[^\n]*\d)[\d.,:/%eER$ \-]+\Z|\s*(?:true|false|verdadeiro|falso)\s*\Z)", re.IGNORECASE
-)
 _NO_CELL_HOLDS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 Row = Mapping[str, str]
@@ -92,7 +88,7 @@ class ScoredSheet:
 def as_kept(text: str) -> str:
     """Return a text as a spreadsheet returns it: characters that no cell holds are marked, line ends unified."""
     plain = _NO_CELL_HOLDS.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
-    return _CHANGED.sub("", plain, count=1)
+    return of_cell(plain)
 
 
 def fits(text: str) -> bool:
@@ -141,7 +137,7 @@ def write_rows(path: Path, rows: Iterable[Row], dialect: Dialect = _NEW) -> None
         quoting=csv.QUOTE_MINIMAL if "\n" in dialect.line_end else csv.QUOTE_ALL,
     )
     writer.writeheader()
-    writer.writerows({name: row[name] if name in _NUMBERS else _as_cell(row[name]) for name in COLUMNS} for row in rows)
+    writer.writerows({name: row[name] if name in _NUMBERS else as_cell(row[name]) for name in COLUMNS} for row in rows)
     replace_whole(path, _encoded(text.getvalue(), dialect.encoding))
 
 
@@ -159,7 +155,7 @@ def read_with_dialect(path: Path) -> tuple[tuple[Row, ...], Dialect]:
     """Read a sheet's cells as `read_rows` does, and the dialect in which it is written again; the same errors."""
     source = read_text(path)
     try:
-        delimiter, header = header_of(source)
+        delimiter, header = source.header(COLUMNS)
         _check_columns(path, header)
         cells = [_whole(cells) for _, cells in source.rows(delimiter) if cells][1:]
     except ValueError as error:
@@ -263,34 +259,11 @@ def _as_saved_in_cp1252(text: str) -> re.Pattern[str]:
     return re.compile("".join(character or r"(?:\?\?|.)" for character in characters), re.DOTALL)
 
 
-def _as_cell(text: str) -> str:
-    return f"'{text}" if _CHANGED.match(text) else text
-
-
 def _encoded(text: str, encoding: str) -> bytes:
     if encoding == "cp1252":
         with suppress(UnicodeEncodeError):
             return text.encode(encoding)
     return text.encode("utf-8-sig")
-
-
-def header_of(source: DelimitedText) -> tuple[str, tuple[str, ...]]:
-    """Return the delimiter under which the header has most of the sheet's columns, and the header.
-
-    Raises:
-        ValueError: The header is malformed with every delimiter.
-    """
-    headers: dict[str, tuple[str, ...]] = {}
-    fault = ValueError("line 1 is no header")
-    for delimiter in DELIMITERS:
-        try:
-            headers[delimiter] = tuple(next((cells for _, cells in source.rows(delimiter) if cells), ()))
-        except ValueError as error:
-            fault = error
-    if not headers:
-        raise fault
-    best = max(headers, key=lambda delimiter: len({*headers[delimiter]} & {*COLUMNS}))
-    return best, headers[best]
 
 
 def _whole(cells: list[str]) -> list[str]:

@@ -13,8 +13,8 @@ from schemas.references import knows_anything
 from schemas.tables.parquet import open_parquet
 from schemas.tables.prompts import COLUMNS, SPLITS
 from schemas.tasks import TASK_NAMES
-from tasks.curate.scrub_table import with_renamed_parents
 from tasks.curate.shards import ROW, Shard
+from tasks.personal_data.scrub_table import with_renamed_parents
 
 QUARANTINE_FILE = "quarantine.parquet"
 UNKNOWN_TASK = "unknown"

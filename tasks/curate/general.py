@@ -22,9 +22,9 @@ from schemas.tables.dataset_summary import GeneralSummary
 from schemas.tables.instructions import COLUMNS, GENERAL_FILE, Instruction
 from schemas.tables.parquet import open_parquet
 from tasks.curate.files import split_file
-from tasks.curate.scrub import Kind, scrub_column
 from tasks.curate.split import DRAWN
 from tasks.curate.words import with_words
+from tasks.personal_data.scrub import Kind, scrub_column
 from tasks.policy.length import PromptLengths
 
 ROWS_AT_ONCE: Final = 1_000

@@ -18,7 +18,7 @@ from schemas.references import knows_anything
 from schemas.tables.parquet import open_parquet
 from schemas.tables.prompts import COLUMNS, canonical_json, read_prompt_table
 from tasks.curate.files import split_file
-from tasks.curate.scrub import Kind, scrub
+from tasks.personal_data.scrub import Kind, scrub
 
 COMPLETED_SPLITS: Final = ("validation", "test")
 """Splits whose references people complete: training never learns from them."""

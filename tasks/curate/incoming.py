@@ -1,6 +1,7 @@
 """Reader of the prompts to curate: a synthesis folder, a prompt table, or a shop's own JSON Lines."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +11,8 @@ from schemas.errors import InputError
 from schemas.json_lines import gives_a_key_twice, stream_lines
 from schemas.tables.prompt_lines import PromptLine
 from schemas.tables.prompts import PromptRow, content_id, open_prompt_table, reading_prompts, scan_prompt_table
+from schemas.tables.prompts_summary import PromptsSummary
+from schemas.tables.summary import SUMMARY_FILE
 from tasks.commerce.registry import TASKS
 
 JSON_LINES: Final = (".jsonl", ".ndjson", ".json")
@@ -25,6 +28,8 @@ class IncomingPrompts:
     rows: int
     given_twice: frozenset[int] = frozenset()
     """Rows, from 1, whose line of JSON gave a key twice."""
+    scrubbed: Mapping[str, int] = field(default_factory=dict)
+    """Personal data that synthesis replaced, by kind."""
 
 
 def open_prompts(path: Path, work: Path) -> IncomingPrompts:
@@ -49,7 +54,9 @@ def open_prompts(path: Path, work: Path) -> IncomingPrompts:
         if not count:
             raise InputError(f"{table} has no prompts; make some with `tucano synthesize`")
         _refuse_ambiguous_ids(table, rows)
-    return IncomingPrompts(table, count, given_twice)
+    summary = path / SUMMARY_FILE
+    scrubbed = PromptsSummary.read(path).scrubbed if summary.is_file() else {}
+    return IncomingPrompts(table, count, given_twice, scrubbed)
 
 
 def _write_table(lines: Path, table: Path) -> frozenset[int]:

@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
-from tasks.curate.scrub import scrub_column
 from tasks.curate.words import Hashes, spoken, with_words
+from tasks.personal_data.scrub import scrub_column
 
 COLUMN: Final = "words_hash"
 

@@ -11,7 +11,7 @@ from schemas.json_lines import gives_a_key_twice
 from schemas.tables.prompts import COLUMNS, KNOWN_TO_BASE
 from tasks.curate.kinship import SOURCES
 from tasks.curate.reference_queries import queries_that_fail
-from tasks.curate.scrub import may_hold_personal_data, names_a_person, scrub
+from tasks.personal_data.scrub import personal_identifiers
 from tasks.policy.length import PromptLengths
 
 GIVEN_TWICE: Final = "key given twice"
@@ -25,8 +25,6 @@ NEAR_DUPLICATE: Final = "near-duplicate"
 HELD_OUT: Final = "held out"
 LEAKAGE: Final = "leakage"
 NAMED: Final = (*SOURCES, "source")
-OF_PEOPLE: Final = ("customer_id", "source")
-"""Columns in which a bare number may be a telephone or a CPF; elsewhere it numbers orders and reviews."""
 REASONS: Final = (
     GIVEN_TWICE,
     SCHEMA,
@@ -134,21 +132,3 @@ def find_too_long(table: pl.DataFrame, lengths: PromptLengths, most_tokens: int)
     rows = lengths.too_long(table, most_tokens).arg_true()
     details = [f"{tokens} tokens, {most_tokens} allowed" for tokens in lengths.tokens(table[rows])]
     return pl.Series("too_long", [None] * table.height, pl.String).scatter(rows, details)
-
-
-def personal_identifiers(identifiers: pl.Series) -> pl.Series:
-    """Return of each identifier whether it is personal data; the series has the name of its column."""
-    # Most shops name their rows by 32 hexadecimal digits, as Olist does: these need no full search.
-    odd = ~identifiers.str.contains(r"^[0-9a-f]{32}$").fill_null(value=True)
-    names = identifiers.filter(odd).unique()
-    suspect = names.to_frame().select(may_hold_personal_data(names.name)).to_series()
-    verdicts = {
-        name: _is_personal(name, identifiers.name, may_hold=flag) for name, flag in zip(names, suspect, strict=True)
-    }
-    return identifiers.replace_strict(verdicts, default=False, return_dtype=pl.Boolean)
-
-
-def _is_personal(name: str, column: str, *, may_hold: bool) -> bool:
-    if name.isdecimal() and column not in OF_PEOPLE:
-        return False
-    return names_a_person(name) or (may_hold and scrub(name)[0] != name)

@@ -23,8 +23,8 @@ from tasks.curate.quarantine import (
     find_too_long,
 )
 from tasks.curate.reviews import review_words
-from tasks.curate.scrub import Kind
-from tasks.curate.scrub_table import scrub_broken, scrub_prompts
+from tasks.personal_data.scrub import Kind
+from tasks.personal_data.scrub_table import scrub_broken, scrub_prompts
 from tasks.policy.length import PromptLengths
 
 ROW: Final = "row"

@@ -31,9 +31,9 @@ from tasks.curate.known_prompts import read_known
 from tasks.curate.processes import MapShards
 from tasks.curate.proof import prove
 from tasks.curate.quarantine import REASONS, TOO_LONG
-from tasks.curate.scrub import KINDS, Kind
 from tasks.curate.shards import Shard, ShardResult, curate_shard
 from tasks.curate.words import Hashes
+from tasks.personal_data.scrub import KINDS, Kind
 from tasks.policy.length import PromptLengths
 from tasks.policy.stand_in import KNOWN_FILE, shipped
 
@@ -99,7 +99,8 @@ def run(
     # Behind the proof, which takes each id for the content's: a completed reference keeps its prompt's id.
     completed = CompletedReferences() if given is None else complete_splits(output, given)
     shutil.rmtree(work)
-    scrubbed = sum((result.scrubbed for result in results), Counter() if given is None else given.scrubbed)
+    scrubbed = sum((result.scrubbed for result in results), Counter(incoming.scrubbed))
+    scrubbed += Counter() if given is None else given.scrubbed
     summary = _summary(config, counts, scrubbed, general, completed)
     summary.write(output)
     (output / "README.md").write_text(data_card(summary, output), encoding="utf-8")

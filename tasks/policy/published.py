@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from schemas.causes import causes_of
 from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
+from schemas.text_file import read_text_file
 from tasks.policy.generate import Message, as_messages
 from tasks.policy.stand_in import located
 from tasks.policy.thoughts import opens_a_thought
@@ -39,13 +40,11 @@ def given_template(policy: PolicyConfig) -> str | None:
     if policy.chat_template == "chatml":
         return chatml()
     try:
-        return Path(policy.chat_template).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        return read_text_file(Path(policy.chat_template), "policy.chat_template")
+    except FileNotFoundError:
         raise InputError(
-            f"policy.chat_template {str(policy.chat_template)!r} cannot be read ({reason}); give a Jinja file, or "
-            "'chatml'"
-        ) from error
+            f"policy.chat_template {policy.chat_template} does not exist; give a Jinja file, or 'chatml'"
+        ) from None
 
 
 def read_tokenizer(policy: PolicyConfig, template: str | None = None) -> "PreTrainedTokenizerBase":

@@ -1,5 +1,6 @@
 """Prompts of a served model's logs: what was asked, with the right answers that feedback gave later."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +15,8 @@ from schemas.tables.prompts import PromptRow, content_id, open_prompt_table
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
 from tasks.commerce.sql_qa.shown_schema import shown_system
+from tasks.personal_data.scrub import scrub
+from tasks.personal_data.scrub_table import scrubbed_rows
 
 SOURCE: Final = "logs"
 """Origin of these prompts, as `PromptRow.source`."""
@@ -35,7 +38,7 @@ def write_served_prompts(folder: Path, most: Mapping[TaskName, int], table: Path
         InputError: The folder is none, or a file cannot be read, or is no log or no feedback.
     """
     newest: dict[TaskName, dict[str, PromptRow]] = {task: {} for task in TASK_NAMES}
-    for row in _known(folder):
+    for row in scrubbed_rows(_known(folder), Counter()):
         of_task = newest[row.task]
         if len(of_task) < most.get(row.task, 0):
             of_task.setdefault(row.prompt, row)
@@ -75,7 +78,9 @@ def _row(answer: Mapping[str, Any]) -> PromptRow | None:
         asked = content_id(task, system, prompt, {})
         if answer["prompt_id"] in {None, asked}:
             # The split holds a review's prompts out together: also a prompt whose reference is corrected later.
-            review = None if TASKS[task].asked_by_reference else asked
+            # Not of the text as it was logged: a digest of a telephone number could be searched for.
+            clean = content_id(task, scrub(system)[0], scrub(prompt)[0], {})
+            review = None if TASKS[task].asked_by_reference else clean
             identity = content_id(task, system, prompt, reference)
             return PromptRow(identity, task, system, prompt, reference, SOURCE, None, None, review)
     return None

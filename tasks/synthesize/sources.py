@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from schemas.config.config import SynthesizeConfig
@@ -14,12 +14,15 @@ from schemas.store.files import read_store
 from schemas.store.mapped_tables import NEEDED_BY_TASK
 from schemas.store.store import Store
 from schemas.tables.prompts import PromptRow, content_id
-from schemas.tasks import TaskName
+from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.sql_qa.shown_schema import shown_system
+from tasks.personal_data.scrub import Kind
+from tasks.personal_data.scrub_table import scrub_store
 from tasks.synthesize.own.identities import KEY_FILE
 from tasks.synthesize.own.opened import OwnFiles
 from tasks.synthesize.own.prompts import SOURCE, Skipped, own_prompts
+from tasks.synthesize.own.rows import MOST_ROWS
 from tasks.synthesize.own.tables import own_store
 from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
@@ -42,6 +45,8 @@ class OpenedSource:
     """Returns at most so many prompts of a task."""
     notes: Callable[[], list[str]] = list
     """Returns what is to be known of it once all prompts were made."""
+    scrubbed: Counter[Kind] = field(default_factory=Counter)
+    """Personal data that was replaced so far, by kind."""
 
 
 def open_source(config: SynthesizeConfig, seed: int, own: OwnFiles | None, progress: Progress) -> OpenedSource:
@@ -57,18 +62,36 @@ def open_source(config: SynthesizeConfig, seed: int, own: OwnFiles | None, progr
         InputError: A file cannot be read, or is not what it should be.
     """
     total = sum(config.counts.values())
+    scrubbed: Counter[Kind] = Counter()
     if own is not None:
         progress(0, total, f"reading {config.files}")
-        return _of_files(config, seed, own)
+        return _of_files(config, seed, own, scrubbed)
     if config.source == "simulated":
         progress(0, total, f"simulating {config.orders_to_simulate} orders")
         store = simulate_store(config.orders_to_simulate, random.Random(f"{seed}:store"))
     elif config.olist_dir is not None:
         progress(0, total, f"reading {config.olist_dir}")
-        store = read_store(config.olist_dir, complete=True)
+        store = scrub_store(read_store(config.olist_dir, complete=True), scrubbed)
     else:
         raise InputError(f"synthesize.source is {config.source!r} but no files are given; set synthesize.olist_dir")
-    return OpenedSource(store, lambda task, count: _of_store(config, task, count, store, seed, config.source))
+    return OpenedSource(
+        store, lambda task, count: _of_store(config, task, count, store, seed, config.source), scrubbed=scrubbed
+    )
+
+
+def read_all(own: OwnFiles) -> None:
+    """Read a shop's files as a run would that makes every prompt of them, and keep nothing.
+
+    Args:
+        own: The shop's files.
+
+    Raises:
+        InputError: A file cannot be read, or is not what it should be: as a run would say.
+    """
+    own_store(own)
+    for task in TASK_NAMES:
+        for _ in own_prompts(own, task, MOST_ROWS, random.Random(0), Skipped()):
+            pass
 
 
 def _of_store(
@@ -87,14 +110,14 @@ def _with_schema(config: SynthesizeConfig, row: PromptRow) -> PromptRow:
     return replace(row, prompt_id=identity, system=system)
 
 
-def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles) -> OpenedSource:
+def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles, scrubbed: Counter[Kind]) -> OpenedSource:
     tables = {file.table for file in own.column_map.tables}
     if tables and "sql_qa" in config.simulate:
         raise InputError(
             f"synthesize.simulate names sql_qa, whose queries run on one store, and {config.files} maps tables of the "
             "shop's; leave sql_qa out of it"
         )
-    store = own_store(own)
+    store = scrub_store(own_store(own), scrubbed)
     simulated = None
     if config.simulate:
         simulated = simulate_store(config.orders_to_simulate, random.Random(f"{seed}:store"))
@@ -123,7 +146,7 @@ def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles) -> OpenedSourc
             *_notes_on_pseudonyms(own),
         ]
 
-    return OpenedSource(simulated if simulated is not None and not tables else store, rows, notes)
+    return OpenedSource(simulated if simulated is not None and not tables else store, rows, notes, scrubbed)
 
 
 def _lacking(column_map: ColumnMap) -> dict[TaskName, list[str]]:

@@ -11,12 +11,13 @@ from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.references import knows_anything
 from schemas.store.files import write_store
-from schemas.store.store import Store
 from schemas.tables.prompts import PromptRow, PromptTableWriter, open_prompt_table, read_prompts
 from schemas.tables.prompts_summary import ParaphraseCounts, PromptsSummary, StoreSize
 from schemas.tasks import TASK_NAMES, TaskName
+from tasks.personal_data.scrub import Kind
+from tasks.personal_data.scrub_table import scrubbed_rows
 from tasks.synthesize.own.opened import OwnFiles
-from tasks.synthesize.sources import REMEDIES, STORES, open_source
+from tasks.synthesize.sources import REMEDIES, STORES, OpenedSource, open_source
 
 ROWS_BETWEEN_REPORTS: Final = 50
 ANSWERS_FOLDER: Final = "paraphrases"
@@ -36,7 +37,7 @@ def run(
 
     Prompts come task by task, by task name, each followed by its paraphrases, if any; few are in memory at once. Those
     of a served model's logs are the last. A task about which the store knows too little gets fewer prompts than
-    requested; `summary.json` has the numbers.
+    requested; `summary.json` has the numbers. Personal data in texts is replaced before anything is written.
 
     Args:
         config: The source, its size, and the prompts to make by task.
@@ -68,14 +69,16 @@ def run(
             paraphraser = stack.enter_context(open_paraphraser(config.paraphrase, seed, state / ANSWERS_FOLDER))
         table = stack.enter_context(open_prompt_table(output / "prompts.parquet"))
         for task, count in asked.items():
-            rows = source.rows(task, count)
-            for row in rows if paraphraser is None else paraphraser.follow(rows):
+            rows = scrubbed_rows(source.rows(task, count), source.scrubbed)
+            if paraphraser is not None:
+                rows = scrubbed_rows(paraphraser.follow(rows), source.scrubbed)
+            for row in rows:
                 table.add(row)
                 counts.add(row)
                 made[task] += row.parent_id is None
                 if made.total() % ROWS_BETWEEN_REPORTS == 0:
                     progress(made.total(), sum(asked.values()), f"{task} prompts")
-        added = _add_served(served, asked, table, counts)
+        added = _add_served(served, asked, table, counts, source.scrubbed)
     if not made.total():
         wanted = ", ".join(task for task, count in asked.items() if count)
         raise InputError(
@@ -84,7 +87,7 @@ def run(
         )
     progress(made.total(), sum(asked.values()), "prompts")
     paraphrases = None if paraphraser is None else paraphraser.tally.counts()
-    summary = _summary(config, seed, source.store, asked, made, paraphrases, added, counts, source.notes())
+    summary = _summary(config, seed, source, asked, made, paraphrases, added, counts)
     summary.write(output)
     return summary
 
@@ -102,13 +105,17 @@ class _Counts:
 
 
 def _add_served(
-    served: Path | None, asked: Mapping[TaskName, int], table: PromptTableWriter, counts: _Counts
+    served: Path | None,
+    asked: Mapping[TaskName, int],
+    table: PromptTableWriter,
+    counts: _Counts,
+    scrubbed: Counter[Kind],
 ) -> dict[TaskName, int] | None:
     """Add the prompts of a served model's logs, and return how many of each task."""
     if served is None:
         return None
     added: Counter[TaskName] = Counter()
-    for row in read_prompts(served):
+    for row in scrubbed_rows(read_prompts(served), scrubbed):
         table.add(row)
         counts.add(row)
         added[row.task] += 1
@@ -118,14 +125,14 @@ def _add_served(
 def _summary(
     config: SynthesizeConfig,
     seed: int,
-    store: Store,
+    source: OpenedSource,
     asked: Mapping[TaskName, int],
     made: Counter[TaskName],
     paraphrases: ParaphraseCounts | None,
     served: Mapping[TaskName, int] | None,
     counts: _Counts,
-    notes: list[str],
 ) -> PromptsSummary:
+    store = source.store
     added = Counter(paraphrases.made if paraphrases else {}) + Counter(served or {})
     prompts = {task: made[task] + added[task] for task in asked}
     minorities = {
@@ -138,7 +145,7 @@ def _summary(
         asked=dict(asked),
         made={task: made[task] for task in asked},
         origins={
-            task: {source: count for (of, source), count in sorted(counts.origins.items()) if of == task}
+            task: {origin: count for (of, origin), count in sorted(counts.origins.items()) if of == task}
             for task in asked
         },
         without_reference={task: count for task, count in counts.without_reference.items() if count},
@@ -146,7 +153,8 @@ def _summary(
         served=None if served is None else dict(served),
         minority_floor=config.minority_floor,
         minorities=minorities,
-        warnings=[*_warnings(config, asked, made, minorities, paraphrases), *notes, *_untold(counts)],
+        scrubbed=dict(sorted(source.scrubbed.items())),
+        warnings=[*_warnings(config, asked, made, minorities, paraphrases), *source.notes(), *_untold(counts)],
     )
 
 

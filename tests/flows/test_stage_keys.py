@@ -12,7 +12,6 @@ from typing import Final
 import pytest
 
 from flows.stages.answers import RIVAL_SOURCES
-from flows.stages.synthesize import entry_modules
 from schemas.source import PACKAGES, REPOSITORY
 from schemas.tasks import TASK_NAMES
 from tests.source_records import outside_key, run_recorded
@@ -37,7 +36,7 @@ STAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "monitor": ("flows.stages.monitor",),
 }
 """Each stage with its entry modules."""
-OTHERWISE: Final = {"synthesize", "grpo", "dpo", "merge", "answer-rival"}
+OTHERWISE: Final = {"grpo", "dpo", "merge", "answer-rival"}
 """Stages whose entry modules are not written out where the stage is made."""
 WITHOUT_REWARDS: Final = {"synthesize", "merge", "plan", "answer", "answer-rival"}
 COPIED: Final = (*sorted(PACKAGES), "data", "constraints")
@@ -97,12 +96,11 @@ def test_the_stages_of_this_test_are_those_of_the_flows() -> None:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Stage":
                 (sources,) = (each.value for each in node.keywords if each.arg == "sources")
                 found.add(ast.unparse(sources))
-    # Named by a constant or a function: synthesize, train, merge, answer-rival.
-    named = {"entry_modules(config)", "entry_modules(own)", "(MODULE,)", "RIVAL_SOURCES"}
+    # Named by a constant or a function: train, merge, answer-rival.
+    named = {"entry_modules(config)", "(MODULE,)", "RIVAL_SOURCES"}
     here = {str(entries) for name, entries in STAGES.items() if name not in OTHERWISE}
     assert found == here | named
     assert STAGES["answer-rival"] == RIVAL_SOURCES
-    assert entry_modules(None) == STAGES["synthesize"]
 
 
 def test_words_and_unrelated_modules_are_in_no_key(

@@ -56,6 +56,14 @@ def test_names_five_different_faults_and_counts_the_others(tmp_path: Path) -> No
         read_json_lines(path, PairedScore, "scores")
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_file_in_utf_16_is_one_sentence(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "scores.jsonl"
+    path.write_bytes(f"{GOOD.model_dump_json()}\n{GOOD.model_dump_json()}\n".encode(encoding))
+    with pytest.raises(InputError, match=r"^scores .*scores\.jsonl is UTF-16, .*; save it as UTF-8$"):
+        read_json_lines(path, PairedScore, "scores")
+
+
 def test_a_line_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
     path = tmp_path / "scores.jsonl"
     path.write_bytes(GOOD.model_dump_json().encode() + b"\n" + '{"prompt_id":"é"}\n'.encode("latin-1"))

@@ -1,8 +1,6 @@
 """Pairs of audited insights that people scored differently, used to check a judge."""
 
-import csv
 import random
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,13 +14,11 @@ from pydantic import ValidationError
 from schemas.documents import SheetRow
 from schemas.errors import InputError
 from schemas.faults import first_fault
+from schemas.tables.delimited import of_cell, read_text
 from tasks.evaluate.judge.question import AnswerPair
 
 SHEET_FILE: Final = "sheet.csv"
 """Artifact file of the audit: the scored completions."""
-
-# A cell that begins like a formula is prefixed with an apostrophe, which is no part of the text.
-_APOSTROPHE: Final = re.compile(r"\A'+(?=[=+\-@\t])")
 
 
 @dataclass(frozen=True)
@@ -63,16 +59,17 @@ def read_scored_pairs(audit: Path, most: int, seed: int) -> ScoredPairs:
 
 
 def _read_sheet(path: Path) -> list[SheetRow]:
+    source = read_text(path)
     rows = []
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            for number, cells in enumerate(csv.DictReader(file, strict=True), 2):
-                try:
-                    rows.append(SheetRow.model_validate(cells))
-                except ValidationError as error:
-                    raise InputError(f"sheet {path}, row {number}: {first_fault(error)}; correct it") from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"sheet {path} cannot be read ({type(error).__name__}); audit the rewards again") from None
+        delimiter, header = source.header([*SheetRow.model_fields])
+        for number, cells in [row for row in source.rows(delimiter) if row[1]][1:]:
+            try:
+                rows.append(SheetRow.model_validate(dict(zip(header, cells, strict=False))))
+            except ValidationError as error:
+                raise InputError(f"sheet {path}, line {number}: {first_fault(error)}; correct it") from None
+    except ValueError as error:
+        raise InputError(f"sheet {path} cannot be read ({error}); audit the rewards again") from None
     return rows
 
 
@@ -81,7 +78,7 @@ def _pairs(rows: Sequence[SheetRow]) -> Mapping[str, list[AnswerPair]]:
     prompts: dict[str, str] = {}
     for row in rows:
         prompts[row.prompt_id] = row.prompt
-        scores[row.prompt_id][_APOSTROPHE.sub("", row.completion)].append(row.human_score)
+        scores[row.prompt_id][of_cell(row.completion)].append(row.human_score)
     pairs: dict[str, list[AnswerPair]] = {}
     for prompt_id, of_prompt in scores.items():
         means = {text: fmean(given) for text, given in of_prompt.items()}

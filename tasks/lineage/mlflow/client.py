@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from schemas.errors import InputError, TucanoError
 from schemas.full_disk import is_of_full_disk
 from schemas.sqlite_file import Schema, SqliteFile, is_in_use
-from tasks.lineage.mlflow.moved import refuse_elsewhere
+from tasks.lineage.mlflow.moved import follow, refuse_elsewhere
 
 # Before MLflow's import, which reads most of these.
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")

@@ -12,6 +12,8 @@ from tasks.synthesize.columns.names import ColumnNames, Ranked, folded
 
 MOST_VALUES: Final = 40
 """Different values of a status, beyond which it is none."""
+MOST_DIFFERENT: Final = 0.5
+"""Share of a column's texts that differ, below which they are a list of products or of statuses."""
 
 
 @dataclass(frozen=True)
@@ -90,13 +92,27 @@ def _translated(choice: ColumnChoice, cells: pl.Series, names: ColumnNames) -> C
     return replace(choice, why="by its name, and all its values are known", values=different)
 
 
-def guessed(file: LookedFile, wanted: Collection[str], unused: Collection[str]) -> Iterator[ColumnChoice]:
+def guessed(
+    file: LookedFile, wanted: Collection[str], unused: Collection[str], names: ColumnNames
+) -> Iterator[ColumnChoice]:
     """Yield columns whose cells alone look like ours, where one column does; none of them is sure."""
     for ours in wanted:
         kind = expected(ours)
         if kind in {"dates", "stars from 1 to 5", "texts"}:
             open_columns = [name for name in unused if name not in file.personal]
             alike = [name for name in open_columns if looks_like(file.cells[name], kind)]
+            if kind == "texts":
+                alike = [name for name in alike if _may_be_reviews(name, file.cells[name], names)]
             if len(alike) == 1:
                 why = f"the only column whose cells are {kind}, and its name tells nothing"
                 yield ColumnChoice(ours, alike[0], why, sure=False)
+
+
+def _may_be_reviews(column: str, cells: pl.Series, names: ColumnNames) -> bool:
+    """Return whether texts may be what people write of what they bought: sentences that differ."""
+    some = cells.drop_nulls()
+    return (
+        names.no_review.isdisjoint(folded(column).split())
+        and some.n_unique() >= MOST_DIFFERENT * some.len()
+        and looks_like(some, "opinions")
+    )

@@ -16,19 +16,20 @@ _HEAD: Final = """\
 """
 
 
-def column_map_text(recognized: Recognized, folder: Path) -> str:
+def column_map_text(recognized: Recognized, folder: Path, *, confirmed: bool = False) -> str:
     """Return the column map.
 
     Args:
         recognized: What was found.
         folder: The folder that the map will be in, by which its paths are relative.
+        confirmed: Whether the order of dates and the decimal sign are taken as proposed, where no cell tells them.
     """
-    parts = ["\n".join(_section(section, folder)) for section in recognized.sections]
+    parts = ["\n".join(_section(section, folder, confirmed=confirmed)) for section in recognized.sections]
     parts += list(_left_out(recognized))
     return "\n\n".join([_HEAD.rstrip(), *parts]) + "\n"
 
 
-def _section(section: MapSection, folder: Path) -> Iterator[str]:
+def _section(section: MapSection, folder: Path, *, confirmed: bool) -> Iterator[str]:
     kind = "tables" if section.is_table else "prompts"
     # A section that is not sure as a whole would be refused without the columns that are to be confirmed.
     mark = "" if section.is_sure else "# "
@@ -40,7 +41,8 @@ def _section(section: MapSection, folder: Path) -> Iterator[str]:
     yield f"{mark}[[{kind}]]"
     yield f"{mark}{'table' if section.is_table else 'task'} = {_quoted(section.name)}"
     yield f"{mark}path = {_quoted(Path(path).as_posix())}"
-    yield from (f"# {line}  # confirm: {why}" for line, why in undecided(section))
+    open_mark = mark if confirmed else "# "
+    yield from (f"{open_mark}{line}  # confirm: {why}" for line, why in undecided(section))
     yield f"{mark}[{kind}.columns]"
     yield from (_line(choice, mark) for choice in section.columns)
     if section.reference:

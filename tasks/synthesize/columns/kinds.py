@@ -5,17 +5,16 @@ from typing import Final
 
 import polars as pl
 
-from schemas.store.mapped_tables import QUANTITY
+from schemas.store.mapped_tables import QUANTITY, REFUNDED
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import fold
+from tasks.synthesize.own.cells import DATES
 from tasks.synthesize.own.identities import FULL_NAME
 
 LOOKED_AT: Final = 2_000
 """Cells of a column that are looked at."""
 ENOUGH: Final = 0.95
 """Share of the cells that must look like a kind: files have a few odd ones, which reading then names."""
-
-_DAY: Final = r"(?:\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})"
 
 
 def _states() -> str:
@@ -24,8 +23,13 @@ def _states() -> str:
     return "|".join(dict.fromkeys(form for part in parts for form in (part, fold(part))))
 
 
+_OPINIONS: Final = (
+    r"(?i)\b(?:n[ãa]o|muito|que|mas|foi|é|t[ou]do|gostei|amei|adorei|odiei|chegou|veio|recebi|comprei|recomendo|atrasou"
+    r"|quebrad[oa]|bo[ma]|[óo]tim[oa]|p[ée]ssim[oa]|ruim|excelente|perfeit[oa]|demorou|satisfeit[oa]|obrigad[oa])\b"
+)
+"""Words of sentences about what was bought; addresses, titles and lists have few of them."""
 _PATTERNS: Final[Mapping[str, str]] = {
-    "dates": rf"^{_DAY}(?:[T ,]+\d{{1,2}}:\d{{2}}(?::\d{{2}})?.*)?$",
+    "dates": "|".join(f"(?:{pattern})" for pattern in DATES),
     "stars from 1 to 5": r"^[1-5](?:[.,]0+)?$",
     "whole numbers": r"^\d+(?:[.,]0+)?$",
     "numbers": r"^-?\s*(?:R\$)?\s*-?\d[\d.,]*$",
@@ -33,6 +37,7 @@ _PATTERNS: Final[Mapping[str, str]] = {
     "states": rf"(?i)^(?:br-)?(?:{_states()})$",
     "prefixes of postcodes": r"^\d{4,5}$",
     "texts": r"\p{L}{2,}\s+\S*\p{L}{2,}",
+    "opinions": _OPINIONS,
 }
 _CODE: Final = r"^(?:[\w-]*\d[\w-]*|[0-9a-fA-F]{16,})$"
 _IDS: Final = "ids"
@@ -40,7 +45,7 @@ _EXPECTED: Final[Mapping[str, str]] = {
     **dict.fromkeys(("order_id", "customer_id", "customer_unique_id", "review_id", "seller_id"), _IDS),
     "order_approved_at": "dates",
     **dict.fromkeys(("review_score", "score", "rating", "last_rating"), "stars from 1 to 5"),
-    **dict.fromkeys(("price", "freight_value", "payment_value", "spent", "mean_rating"), "numbers"),
+    **dict.fromkeys(("price", "freight_value", "payment_value", REFUNDED, "spent", "mean_rating"), "numbers"),
     **dict.fromkeys((QUANTITY, "orders", "instalments", "silent_days", "late", "undelivered"), "whole numbers"),
     **dict.fromkeys(("churned", "churn"), "true or false"),
     **dict.fromkeys(("review_comment_message", "review", "question"), "texts"),
@@ -79,7 +84,7 @@ def looks_like(cells: pl.Series, kind: str) -> bool:
         # Two people may have one name, and a name is nobody's id.
         return _share(some, FULL_NAME) < 0.5 and _share(some, _PATTERNS["texts"]) < 0.5
     # Some reviews are one word.
-    needed = ENOUGH if kind != "texts" else 0.6
+    needed = {"texts": 0.6, "opinions": 0.3}.get(kind, ENOUGH)
     return _share(some, _PATTERNS[kind]) >= needed
 
 

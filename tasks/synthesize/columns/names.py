@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Final, cast
 
 from schemas.source import REPOSITORY
-from schemas.store.mapped_tables import TableName
+from schemas.store.mapped_tables import OTHER_STATUSES, TableName
 from tasks.commerce.text.text_form import fold
 
 FOLDER: Final = REPOSITORY / "data" / "columns"
@@ -40,6 +40,8 @@ class ColumnNames:
     """Table of a file by its name without the ending."""
     short: Mapping[TableName, Mapping[str, Ranked]]
     """By table and column of ours: names that count only in a file named after the table."""
+    no_review: frozenset[str]
+    """Words of names of columns that hold no review."""
     values: Mapping[str, Mapping[str, str]]
     """By column of ours: our value, by the folded one of a file."""
 
@@ -63,6 +65,7 @@ def read_names() -> ColumnNames:
     """Return the known names."""
     document = tomllib.loads((FOLDER / "names.toml").read_text(encoding="utf-8"))
     listed = document["tables"]
+    document["values"] |= dict.fromkeys(OTHER_STATUSES, document["values"]["order_status"])
     return ColumnNames(
         tables=cast("Mapping[TableName, Mapping[str, Ranked]]", _ranked(listed, listed)),
         prompts=_ranked(document["prompts"], listed),
@@ -75,6 +78,7 @@ def read_names() -> ColumnNames:
             cast("TableName", table): {ours: _ranks(words) for ours, words in columns.items()}
             for table, columns in document["short"].items()
         },
+        no_review=frozenset(map(folded, document["no_review"]["words"])),
         values={
             column: {folded(word): ours for ours, words in of_column.items() for word in (ours, *words)}
             for column, of_column in document["values"].items()

@@ -129,7 +129,7 @@ def _table_sections(file: LookedFile, names: ColumnNames) -> Iterator[MapSection
         if missing and len(missing) < len(needed):
             taken = {choice.theirs for choice in chosen.values()}
             unused = [name for name in file.cells.columns if name not in taken]
-            chosen |= {choice.ours: choice for choice in guessed(file, GUESSED.get(table, ()), unused)}
+            chosen |= {choice.ours: choice for choice in guessed(file, GUESSED.get(table, ()), unused, names)}
         if all(name in chosen for name in needed):
             yield MapSection(table, True, file, needed, tuple(chosen.values()))
 
@@ -191,7 +191,7 @@ def _prompt_sections(file: LookedFile, names: ColumnNames) -> Iterator[MapSectio
         tasks = READS_REVIEWS if group == "review" else (cast("TaskName", group),)
         chosen = choose(file, wanted, names)
         if group == "review" and not chosen:
-            chosen = {c.ours: c for c in guessed(file, ["review"], file.cells.columns)}
+            chosen = {c.ours: c for c in guessed(file, ["review"], file.cells.columns, names)}
         for task in tasks:
             if all(name in chosen for name in required_inputs(task)):
                 reference = choose(file, _of_task(names.references.get(group, {}), task), names)

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
+import polars as pl
+
 from schemas.errors import InputError
-from schemas.tables.decimal_comma import read_numbers
+from schemas.tables.decimal_comma import Decimals, read_numbers
 from tasks.synthesize.columns.kinds import expected
 from tasks.synthesize.columns.recognize import MapSection
 
@@ -18,16 +20,24 @@ def undecided(section: MapSection) -> Iterator[tuple[str, str]]:
     if any(part.len() for part in parts) and not any((part > 12).any() for part in parts):
         yield 'dates = "day-first"', "no date tells whether 03/04 is in April"
     for choice in section.choices:
-        if choice.sure and expected(choice.ours) == "numbers" and not _is_readable(section, choice.theirs):
+        if choice.sure and expected(choice.ours) == "numbers" and _may_be_two(section, choice.theirs):
             yield 'decimals = "comma"', f"no number of {choice.theirs!r} tells whether 1.234 is more than a thousand"
             return
 
 
-def _is_readable(section: MapSection, column: str) -> bool:
-    if column in section.file.numbers:
-        return True
+def _may_be_two(section: MapSection, column: str) -> bool:
+    """Return whether numbers can be read with a decimal comma, and no row tells that they have one."""
+    cells = section.file.cells[column]
+    return (
+        column not in section.file.numbers
+        and not _is_readable(cells, column, None)
+        and _is_readable(cells, column, "comma")
+    )
+
+
+def _is_readable(cells: pl.Series, column: str, decimals: Decimals | None) -> bool:
     try:
-        read_numbers(section.file.cells[column], column)
+        read_numbers(cells, column, decimals)
     except InputError:
         return False
     return True

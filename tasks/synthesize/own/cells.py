@@ -20,8 +20,26 @@ HERE: Final = "America/Sao_Paulo"
 """Clock of the store: moments with an offset are told by it, as most exports without one are."""
 _TIME: Final = r"(?:[T ,]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?)?"
 _OFFSET: Final = r" ?(Z|UTC|[+-]\d{2}:?\d{2})?"
+_MONTHS: Final = (
+    "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+    "january february march april may june july august september october november december",
+)
+_LETTERS: Final = 3
+"""Letters of a month's name by which it is known, and to which it may be cut."""
+_MONTH: Final[Mapping[str, str]] = {
+    name[:_LETTERS]: str(number) for names in _MONTHS for number, name in enumerate(names.split(), 1)
+}
+_MONTH_NAMES: Final = "|".join(["marco", *" ".join(_MONTHS).split(), *_MONTH])
+_IN_WORDS: Final = (
+    r"(?i)^(?:\p{L}+(?:-feira)?,? +)?(\d{1,2})[º°]?(?: +(?:de +)?|[-/])"
+    rf"({_MONTH_NAMES})\.?(?:,? +(?:de +)?|[-/])(\d{{4}})"
+    r"(?:,?(?: +às?| +as| +-)? +(\d{1,2})(?::|h)(\d{2})(?::(\d{2}))?(?: ?(?:hs?|hrs?|horas)\.?)?)?$"
+)
+"""Day, month and year with the month's name, as Mercado Livre writes: `3 de janeiro de 2025 09:00 hs.`"""
 _YEAR_FIRST: Final = rf"^(\d{{4}})[-/](\d{{1,2}})[-/](\d{{1,2}}){_TIME}{_OFFSET}$"
 _YEAR_LAST: Final = rf"^(\d{{1,2}})[-/.](\d{{1,2}})[-/.](\d{{4}}){_TIME}{_OFFSET}$"
+DATES: Final = (_YEAR_FIRST, _YEAR_LAST, _IN_WORDS)
+"""Patterns of all dates that are read, which may yet be none of the calendar."""
 
 DateOrder = Literal["day-first", "month-first"]
 
@@ -167,15 +185,20 @@ def as_moments(cells: ColumnCells, order: DateOrder | None) -> pl.Series:
     parts = texts.str.extract_groups(_YEAR_FIRST).struct.unnest()
     day, month = ("1", "2") if order != "month-first" else ("2", "1")
     other = texts.str.extract_groups(_YEAR_LAST).struct.unnest()
+    words = texts.str.extract_groups(_IN_WORDS).struct.unnest()
+    named = (
+        words["2"].str.to_lowercase().str.head(_LETTERS).replace_strict(_MONTH, default=None, return_dtype=pl.String)
+    )
     table = pl.DataFrame(
         {
-            "year": parts["1"].fill_null(other["3"]),
-            "month": parts["2"].fill_null(other[month]),
-            "day": parts["3"].fill_null(other[day]),
+            "year": parts["1"].fill_null(other["3"]).fill_null(words["3"]),
+            "month": parts["2"].fill_null(other[month]).fill_null(named),
+            "day": parts["3"].fill_null(other[day]).fill_null(words["1"]),
             **{
-                name: parts[group].fill_null(other[group])
-                for name, group in (("hour", "4"), ("minute", "5"), ("second", "6"), ("offset", "7"))
+                name: parts[group].fill_null(other[group]).fill_null(words[group])
+                for name, group in (("hour", "4"), ("minute", "5"), ("second", "6"))
             },
+            "offset": parts["7"].fill_null(other["7"]),
         }
     )
     written = pl.format(
@@ -188,7 +211,7 @@ def as_moments(cells: ColumnCells, order: DateOrder | None) -> pl.Series:
     moments = _here(naive, table["offset"])
     broken = texts.is_not_null() & ~moments.dt.year().is_between(FIRST_YEAR, LAST_YEAR).fill_null(value=False)
     if broken.any():
-        raise cells.fault(broken, "a date such as 2024-01-31 23:59:59 or 31/01/2024 23:59")
+        raise cells.fault(broken, "a date such as 2024-01-31 23:59:59, 31/01/2024 23:59 or 31 de janeiro de 2024 23:59")
     return moments
 
 

@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 import polars as pl
 
 from schemas.errors import InputError
+from tasks.personal_data.scrub import personal_identifiers
 
 Found = TypeVar("Found")
 
@@ -40,8 +41,8 @@ _PUNCTUATION: Final = re.compile(r"[\W_]+")
 MOST_NAMES: Final = 0.5
 """Share of a column's values that look like names, from which they are taken for names."""
 
-IsPersonal = Callable[[pl.Series], bool]
-"""Returns whether any of some identifiers is personal data; those of people are named `customer_id`."""
+IDS_AT_ONCE: Final = 10_000
+"""Identifiers that are searched for personal data at once: where one is some, the others need no search."""
 
 
 def open_key(state: Path) -> bytes:
@@ -85,12 +86,11 @@ def known_as(state: Path, identifier: str) -> str | None:
     return pseudonym(open_key(state), identifier) if (state / KEY_FILE).is_file() else None
 
 
-def personal_kinds(columns: Iterable[tuple[str, str, pl.Series]], is_personal: IsPersonal) -> list[str]:
+def personal_kinds(columns: Iterable[tuple[str, str, pl.Series]]) -> list[str]:
     """Return the kinds of identities that hold personal data anywhere, in the order of `KINDS`.
 
     Args:
         columns: Of each column of identities its name among `KINDS`, its place for messages, and its values.
-        is_personal: Finds personal data.
 
     Raises:
         InputError: A column of people has their names: two may have the same, and a name is nobody's id.
@@ -104,9 +104,14 @@ def personal_kinds(columns: Iterable[tuple[str, str, pl.Series]], is_personal: I
                 f"{place} is mapped to {name} and has names of people or places, and two may have the same; map the "
                 "column of an id, an e-mail or a CPF instead, or none: then each order is of a person of its own"
             )
-        if kind not in found and is_personal(known.alias("customer_id" if kind in OF_PEOPLE else "order_id")):
+        if kind not in found and _hold_personal_data(known.alias("customer_id" if kind in OF_PEOPLE else "order_id")):
             found.add(kind)
     return [kind for kind in dict.fromkeys(KINDS.values()) if kind in found]
+
+
+def _hold_personal_data(identifiers: pl.Series) -> bool:
+    starts = range(0, identifiers.len(), IDS_AT_ONCE)
+    return any(personal_identifiers(identifiers.slice(start, IDS_AT_ONCE)).any() for start in starts)
 
 
 def replaced(values: pl.Series, key: bytes) -> pl.Series:

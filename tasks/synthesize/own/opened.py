@@ -25,7 +25,7 @@ from schemas.store.column_map import (
 from schemas.tasks import TaskName
 from tasks.commerce.inputs import TaskInputs
 from tasks.synthesize.own.cells import ColumnCells, as_identifiers
-from tasks.synthesize.own.identities import KINDS, IsPersonal, personal_kinds, replaced
+from tasks.synthesize.own.identities import KINDS, personal_kinds, replaced
 from tasks.synthesize.own.rows import FileRows, has_lines, read_rows
 
 FOLLOWING: Final[Mapping[str, Mapping[str, str]]] = {
@@ -52,7 +52,6 @@ class OwnFiles:
     """The sha256 of the map and of each file, by path."""
     key: Callable[[], bytes]
     """Returns the key of pseudonyms, where some are needed."""
-    is_personal: IsPersonal
     inputs: Mapping[TaskName, type[TaskInputs]]
     """What a prompt of each task is written from. Given by the caller: the registry of tasks knows the rewards, too, of
     which no prompt depends."""
@@ -108,7 +107,7 @@ class OwnFiles:
             for name, values in of_file.items()
             if name in file.columns
         )
-        personal = personal_kinds(columns, self.is_personal)
+        personal = personal_kinds(columns)
         if personal:
             key = self.key()
             for of_file in found:
@@ -133,15 +132,12 @@ class OwnFiles:
                 yield ours, as_identifiers(self.cells(file, theirs, ours))
 
 
-def open_own_files(
-    path: Path, key: Callable[[], bytes], is_personal: IsPersonal, inputs: Mapping[TaskName, type[TaskInputs]]
-) -> OwnFiles:
+def open_own_files(path: Path, key: Callable[[], bytes], inputs: Mapping[TaskName, type[TaskInputs]]) -> OwnFiles:
     """Read a column map, check its names, and take the digests of its files.
 
     Args:
         path: The column map.
         key: Returns the key of pseudonyms.
-        is_personal: Finds personal data among identifiers.
         inputs: The inputs of each task.
 
     Raises:
@@ -157,7 +153,7 @@ def open_own_files(
             digests[str(file)] = file_sha256(file)
         except OSError as error:
             raise InputError(f"{file} cannot be read ({error.strerror}); correct its path in {path}") from None
-    return OwnFiles(column_map, digests, key, is_personal, inputs)
+    return OwnFiles(column_map, digests, key, inputs)
 
 
 def _columns(file: MappedFile) -> Iterator[str]:

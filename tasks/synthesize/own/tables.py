@@ -7,7 +7,15 @@ import polars as pl
 
 from schemas.errors import InputError
 from schemas.store.column_map import MappedTableFile
-from schemas.store.mapped_tables import QUANTITY, TABLE_NAMES
+from schemas.store.mapped_tables import (
+    CANCELED,
+    CANCELED_DATE,
+    ORDER_STATUSES,
+    OTHER_STATUSES,
+    QUANTITY,
+    REFUNDED,
+    TABLE_NAMES,
+)
 from schemas.store.store import Store
 from schemas.tables.table_check import table_faults
 from tasks.commerce.text.lexicons import read_lexicon
@@ -28,6 +36,8 @@ from tasks.synthesize.own.opened import OwnFiles
 DATA_FILES: Final = ("data/lexicons/states.txt",)
 ROW: Final = "row"
 """Column with the number of a row in its file, from 0."""
+ORDER_OF_ITS_OWN: Final = "pedido {}"
+"""Person of an order that names none: no other order's, and no id of a customer."""
 OWN_SELLER: Final = "loja"
 """The shop itself, where no seller is mapped."""
 HIDDEN: Final = ("review_causes", "customer_hazards")
@@ -55,6 +65,13 @@ LATER: Final = (
     ("reviews", "review_creation_date", ("review_answer_timestamp",)),
 )
 """Moments, and those that are never before them."""
+KINDS_OF_NO_STORE: Final[Mapping[str, Any]] = {
+    QUANTITY: pl.Int64(),
+    REFUNDED: pl.Float64(),
+    CANCELED_DATE: pl.Datetime("us"),
+    **dict.fromkeys(OTHER_STATUSES, pl.String()),
+}
+"""Types of mapped columns that no store has."""
 MOST_PIECES: Final = 10_000
 """Most pieces of a line of an order: more are a mistake."""
 _CEP_PREFIX: Final = 5
@@ -68,7 +85,7 @@ def own_store(own: OwnFiles) -> Store:
             another that is not there.
     """
     files: dict[str, MappedTableFile] = {file.table: file for file in own.column_map.tables}
-    tables = _with_named_rows({name: _read_table(own, file) for name, file in files.items()})
+    tables = _with_named_rows(_with_persons({name: _read_table(own, file) for name, file in files.items()}))
     for name, file in files.items():
         _check(own, file, tables[name])
     _check_links(own, files, tables)
@@ -93,19 +110,29 @@ def _read_table(own: OwnFiles, file: MappedTableFile) -> pl.DataFrame:
     schema = _schema(file.table)
     identities = own.identities(file)
     cells = {ours: own.cells(file, name, ours) for ours, name in file.columns.items() if ours not in KINDS}
-    order = date_order((each for ours, each in cells.items() if schema.get(ours) == pl.Datetime), file.dates)
-    values = {
-        ours: _typed(ours, each, schema.get(ours, pl.Int64()), file, order).alias(ours) for ours, each in cells.items()
-    }
+    kinds = {**schema, **KINDS_OF_NO_STORE}
+    order = date_order((each for ours, each in cells.items() if kinds[ours] == pl.Datetime), file.dates)
+    values = {ours: _typed(ours, each, kinds[ours], file, order).alias(ours) for ours, each in cells.items()}
+    _refuse_unknown_statuses(cells, values)
     if QUANTITY in values:
         wrong = ~values[QUANTITY].is_between(0, MOST_PIECES).fill_null(value=True)
         if wrong.any():
             raise cells[QUANTITY].fault(wrong, f"a number of pieces from 0 to {MOST_PIECES:,}")
     columns = {ROW: pl.int_range(own.rows(file), eager=True), **identities, **values}
     read = pl.DataFrame({name: column.alias(name) for name, column in columns.items()})
-    read = _with_rows_alone(own, file, read.select(ROW, *(n for n in (*schema, QUANTITY) if n in read.columns)))
+    read = _with_rows_alone(own, file, read.select(ROW, *(n for n in kinds if n in read.columns)))
     absent = [pl.lit(None, kind).alias(name) for name, kind in schema.items() if name not in read.columns]
     return _in_time(file.table, read.with_columns(absent).select(ROW, *schema))
+
+
+def _refuse_unknown_statuses(cells: Mapping[str, ColumnCells], values: Mapping[str, pl.Series]) -> None:
+    for name in OTHER_STATUSES:
+        if name in values:
+            unknown = ~values[name].is_in(ORDER_STATUSES).fill_null(value=True)
+            if unknown.any():
+                raise cells[name].fault(
+                    unknown, f"one of {', '.join(ORDER_STATUSES)} (translate it by [tables.values.{name}])"
+                )
 
 
 def _typed(ours: str, cells: ColumnCells, kind: Any, file: MappedTableFile, order: DateOrder | None) -> pl.Series:
@@ -151,6 +178,10 @@ def _with_rows_alone(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame) -
     key = [name for name in KEYS[file.table] if name in read.columns]
     telling = [name for name in TELLING.get(file.table, [n for n in read.columns if n != ROW]) if name in read.columns]
     read = read.filter(~pl.all_horizontal(pl.col(telling).is_null()))
+    of_orders = {each.path for each in own.column_map.tables if each.table == "orders"}
+    if file.table == "customers" and file.path in of_orders:
+        # A row of a flat file is an order's, which may name no customer.
+        read = read.drop_nulls("customer_id")
     for name in key:
         empty = read.filter(pl.col(name).is_null())[ROW]
         if len(empty):
@@ -161,8 +192,32 @@ def _with_rows_alone(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame) -
     if file.table == "payments" and "payment_sequential" not in read.columns:
         known = [name for name in read.columns if name != ROW]
         distinct = read.unique(known, keep="first", maintain_order=True)
-        return distinct.with_columns(payment_sequential=pl.int_range(1, pl.len() + 1).over("order_id"))
-    return _merged(own, file, read, key)
+        return _refunded(distinct.with_columns(payment_sequential=pl.int_range(1, pl.len() + 1).over("order_id")))
+    merged = _merged(own, file, read, key)
+    return _refunded(merged) if file.table == "payments" else _canceled(merged) if file.table == "orders" else merged
+
+
+def _refunded(payments: pl.DataFrame) -> pl.DataFrame:
+    """Take what was paid back off what was paid: a payment of less than nothing is such a refund, too."""
+    paid, back = pl.col("payment_value").fill_null(0), pl.col(REFUNDED) if REFUNDED in payments.columns else pl.lit(0.0)
+    refunds = payments.with_columns(back=back.abs().fill_null(0) - paid.clip(upper_bound=0))
+    if not (refunds["back"] > 0).any():
+        return payments.drop(REFUNDED, strict=False)
+    order, positive = "order_id", paid.clip(lower_bound=0)
+    left = (pl.col("back").sum().over(order) - (positive.cum_sum() - positive).over(order)).clip(lower_bound=0)
+    kept = refunds.with_columns(payment_value=(positive - left).clip(lower_bound=0).round(2), was=paid)
+    return kept.filter(pl.col("was") >= 0).drop("was", "back", REFUNDED, strict=False)
+
+
+def _canceled(orders: pl.DataFrame) -> pl.DataFrame:
+    """Give each order the status `canceled` that another of its columns tells."""
+    told = [pl.col(name) == CANCELED for name in OTHER_STATUSES if name in orders.columns]
+    told += [pl.col(CANCELED_DATE).is_not_null()] if CANCELED_DATE in orders.columns else []
+    if not told:
+        return orders
+    status = pl.col("order_status") if "order_status" in orders.columns else pl.lit(None, pl.String)
+    is_canceled = pl.any_horizontal(told).fill_null(value=False)
+    return orders.with_columns(order_status=pl.when(is_canceled).then(pl.lit(CANCELED)).otherwise(status))
 
 
 def _numbered_items(read: pl.DataFrame) -> pl.DataFrame:
@@ -220,6 +275,22 @@ def _in_time(table: str, read: pl.DataFrame) -> pl.DataFrame:
                     pl.when(is_date).then(pl.max_horizontal(name, first)).otherwise(name).alias(name)
                 )
     return read
+
+
+def _with_persons(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """Give each order without a customer one of its own, and each customer without a person another."""
+    found = dict(tables)
+    if "orders" in found:
+        own = pl.format(ORDER_OF_ITS_OWN, "order_id")
+        orders = found["orders"] = found["orders"].with_columns(pl.col("customer_id").fill_null(own))
+        if "customers" in found:
+            alone = orders.filter(pl.col("customer_id") == own)
+            strangers = alone.join(found["customers"], on="customer_id", how="anti").select(ROW, "customer_id")
+            found["customers"] = pl.concat([found["customers"], strangers], how="diagonal")
+    if "customers" in found:
+        person = pl.col("customer_unique_id").fill_null(pl.format(ORDER_OF_ITS_OWN, "customer_id"))
+        found["customers"] = found["customers"].with_columns(person)
+    return found
 
 
 def _with_named_rows(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.personal_data.removal import is_removed, removed_places
-from tasks.curate.scrub import KINDS
+from tasks.personal_data.scrub import KINDS
 
 WORDS = st.text(alphabet="ab c,.\n19", max_size=12)
 VALUES = st.text(alphabet="xyz678", min_size=1, max_size=14)

@@ -233,7 +233,7 @@ def test_an_unknown_profile_names_the_known_ones() -> None:
 def test_a_profile_that_is_not_toml_is_refused(tmp_path: Path) -> None:
     profile = tmp_path / "broken.toml"
     profile.write_text("seed = ", encoding="utf-8")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match=r"broken\.toml is no TOML: .*; correct it"):
         load_config(str(profile))
 
 

@@ -94,9 +94,12 @@ def test_a_score_with_a_decimal_comma_is_the_whole_number_that_it_is(tmp_path: P
     assert [row["human_score"] for row in read_rows(path)] == ["4,0", " 5,00 "]
 
 
-TEXTS = st.text(st.characters(codec=None), max_size=60) | st.sampled_from(
-    ["=1+1", "'=1+1", "''-x", "- item", "@x", "+55", "\t\r\n", "a\r\nb", "\x00\x1b[31m", "\ud800", "'só aspas'", "'"]
+FORMULAS = (
+    *("=HYPERLINK(1)", "+1", "-1", "@x", "'=1", "\uff1d1", "\uff0b1", "\uff0d1", "\uff20x"),
+    *("\n=1", "\r=1", " =1", "\u00a0\uff1d1", "\ttexto", "\ntexto"),
 )
+ODD = ("''-x", "\t\r\n", "a\r\nb", "\x00\x1b[31m", "\ud800", "'só aspas'", "'", "\n\n'")
+TEXTS = st.text(st.characters(codec=None), max_size=60) | st.sampled_from([*FORMULAS, *ODD])
 
 
 @settings(deadline=None)
@@ -112,14 +115,18 @@ def test_every_text_comes_back_as_its_own_rollout(
     assert item.audit_id == audit_id(asked)
 
 
-@pytest.mark.parametrize("formula", ["=HYPERLINK(1)", "+1", "-1", "@x", "'=1"])
+@pytest.mark.parametrize("formula", FORMULAS)
 def test_no_cell_is_a_formula(tmp_path: Path, formula: str) -> None:
     write_rows(tmp_path / "sheet.csv", [as_row(rollout(1, formula), "random") | {"notes": formula}])
     with (tmp_path / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
         (row,) = csv.DictReader(file)
     assert row["completion"].startswith("'")
     assert row["notes"].startswith("'")
-    assert read_rows(tmp_path / "sheet.csv")[0]["completion"] == as_kept(formula)
+    assert read_rows(tmp_path / "sheet.csv")[0]["completion"] == as_kept(formula) == _unquoted(formula)
+
+
+def _unquoted(formula: str) -> str:
+    return formula.replace("\r", "\n").removeprefix("'")
 
 
 def test_the_reward_is_never_in_the_sheet() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from schemas.errors import InputError
 from tasks.curate.known_prompts import read_known, words_hashes, write_known
-from tasks.curate.scrub import scrub
+from tasks.personal_data.scrub import scrub
 
 PROMPTS = ["Quantos pedidos há em SP?", "Qual é a nota média?"]
 

@@ -13,9 +13,9 @@ from schemas.config.profiles import load_config
 from schemas.json_lines import read_json_lines
 from schemas.tables.instructions import Instruction
 from tasks.curate.general import take_general
-from tasks.curate.scrub import scrub
 from tasks.curate.words import with_words
 from tasks.evaluate.general.instructions import instructions
+from tasks.personal_data.scrub import scrub
 from tasks.policy.length import PromptLengths
 
 ALL = read_json_lines(DEMONSTRATIONS_FILE, Instruction, "general instructions")

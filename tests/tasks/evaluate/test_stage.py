@@ -17,7 +17,6 @@ from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.curate.scrub import scrub_column
 from tasks.evaluate import stage
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.answers.files import GENERAL_FOLDER, Answer, Batch, write_answers
@@ -26,6 +25,7 @@ from tasks.evaluate.general.instructions import as_rows, instructions
 from tasks.evaluate.judge.insights import JudgeReport
 from tasks.evaluate.report.background import Background, LearningCurve, Looks
 from tasks.evaluate.report.metrics import metrics_of_report
+from tasks.personal_data.scrub import scrub_column
 from tasks.policy.generate import StopReason
 from tests.source_records import executed_modules, outside_key
 from tests.tasks.curate.prompt_rows import prompt_row

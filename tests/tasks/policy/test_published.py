@@ -117,8 +117,8 @@ def test_a_file_is_a_template(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("written", "variables", "complaint"),
     [
-        (None, {}, r"policy\.chat_template '.*own\.jinja' cannot be read \(No such file or directory\)"),
-        (b"\xff\xfe\x00", {}, r"own\.jinja' cannot be read \(it is no text\)"),
+        (None, {}, r"policy\.chat_template .*own\.jinja does not exist; give a Jinja file, or 'chatml'"),
+        (b"\xff\xfe\x00", {}, r"own\.jinja is UTF-16, .*; save it as UTF-8"),
         (b"{% for", {}, r"cannot render a system text and a prompt \(TemplateSyntaxError\)"),
         (b"{{ messages }}", {"enable_thinkin": False}, r"chat_template_kwargs\.enable_thinkin is no variable of"),
     ],

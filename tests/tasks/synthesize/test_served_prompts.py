@@ -132,3 +132,17 @@ def test_they_follow_the_prompts_of_the_store_and_are_counted(tmp_path: Path) ->
     assert summary.served is not None
     assert (summary.made["push"], summary.served["push"]) == (4, 1)
     assert json.loads((output / "summary.json").read_text())["served"]["push"] == 1
+
+
+def test_personal_data_of_a_log_is_in_no_row_and_in_no_digest(tmp_path: Path) -> None:
+    """A digest of a text with a telephone number could be searched for."""
+    number, text = "(11) 98765-4321", "Avaliação: chegou quebrado, me liguem: "
+    raw = content_id("sentiment", TASKS["sentiment"].system, text + number, {})
+    answers = [
+        answer(task="sentiment", prompt=text + each, prompt_id=known, reference={"polarity": "negative", "score": 1})
+        for each, known in ((number, raw), ("21 99876-1234", None))
+    ]
+    (row,) = served(tmp_path, answers)
+    assert row.prompt == f"{text}[TELEFONE]"
+    assert row.prompt_id == content_id("sentiment", row.system, row.prompt, row.reference)
+    assert row.review_id == content_id("sentiment", row.system, row.prompt, {})

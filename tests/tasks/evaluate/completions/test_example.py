@@ -4,9 +4,9 @@ import gzip
 import json
 from pathlib import Path
 
-from tasks.curate.scrub import scrub
 from tasks.evaluate.completions.example import EXAMPLE_FILE, keep_example, read_example
 from tasks.evaluate.completions.page import unpacked, write_page
+from tasks.personal_data.scrub import scrub
 from tests.tasks.evaluate.completions.logged import steps
 from tests.tasks.evaluate.completions.test_rows import document
 

@@ -9,9 +9,9 @@ from typing import Final
 
 import pytest
 
-from tasks.curate.scrub import scrub_column
 from tasks.evaluate.completions.page import WORDS, render, unpacked, write_page
 from tasks.evaluate.completions.rows import as_document
+from tasks.personal_data.scrub import scrub_column
 from tasks.report.language import spoken
 from tests.completions_page import NAMES, run_in_page
 from tests.tasks.evaluate.completions.logged import PROMPTS, answers, rollout, steps, training

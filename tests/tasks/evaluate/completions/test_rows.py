@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tasks.curate.scrub import scrub_column
 from tasks.evaluate.completions.rows import CORRECTED, CUT_OFF, LONGEST_SHOWN, SHARES, UNIFORM, as_document
+from tasks.personal_data.scrub import scrub_column
 from tests.tasks.evaluate.completions.logged import PROMPTS, TESTED, answers, rollout, steps, training
 
 HOSTILE = "</script><script>alert(1)</script> \x1b[2J \u202e\u200b <|im_start|> ligue (11) 91234-5678"

@@ -7,7 +7,8 @@ import pytest
 
 from schemas.documents import Rollout
 from schemas.errors import InputError
-from tasks.audit.sheet import as_row, write_rows
+from schemas.tables.delimited import Dialect
+from tasks.audit.sheet import as_row, read_rows, write_rows
 from tasks.evaluate.judge.agreement import SHEET_FILE, read_scored_pairs
 
 SHIPPED = Path("data/audit")
@@ -67,6 +68,14 @@ def test_an_answer_that_begins_like_a_formula_is_read_without_the_apostrophe_of_
     assert (pair.first, pair.second) == ("- SP lidera", "'citado' e bom")
 
 
+def test_a_sheet_that_excel_in_brazil_saved_gives_the_same_pairs(tmp_path: Path) -> None:
+    scores: list[Score] = [("p", "nãoé; boa", 2, "human"), ("p", "- ótima", 4, "human")]
+    expected = read_scored_pairs(write_sheet(tmp_path, scores), 10, seed=0)
+    rows = read_rows(tmp_path / SHEET_FILE)
+    write_rows(tmp_path / SHEET_FILE, rows, Dialect(";", "cp1252", "\r\n"))
+    assert read_scored_pairs(tmp_path, 10, seed=0) == expected
+
+
 def test_every_prompt_gives_a_pair_before_any_gives_a_second(tmp_path: Path) -> None:
     few = read_scored_pairs(SHIPPED, 11, seed=3).pairs
     assert set(Counter(pair.prompt_id for pair in few).values()) == {1}
@@ -84,7 +93,7 @@ def test_the_seed_decides_the_draw() -> None:
 )
 def test_a_sheet_that_cannot_be_read_is_one_sentence(tmp_path: Path, content: bytes) -> None:
     (tmp_path / SHEET_FILE).write_bytes(content)
-    with pytest.raises(InputError, match=r"sheet .*sheet\.csv"):
+    with pytest.raises(InputError, match=r"sheet\.csv"):
         read_scored_pairs(tmp_path, 10, seed=0)
 
 

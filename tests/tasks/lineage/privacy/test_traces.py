@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from schemas.tables.person import Person
-from tasks.curate.scrub import scrub
 from tasks.lineage.privacy.traces import Forms, FoundBy, Traces, traces_of
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import read_inventory
+from tasks.personal_data.scrub import scrub
 from tasks.synthesize.own.identities import pseudonym
 from tests.tasks.lineage.made import commit
 

@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from schemas.errors import InputError
-from tasks.synthesize.own.cells import ColumnCells, DateOrder, date_order
+from tasks.synthesize.own.cells import ColumnCells, DateOrder, as_moments, date_order
 
 
 def cells(*texts: str | None) -> ColumnCells:
@@ -23,3 +23,27 @@ def test_rows_that_contradict_the_order_that_was_given_are_refused(given: DateOr
 
 def test_the_order_that_was_given_decides_dates_that_could_be_two() -> None:
     assert date_order([cells("03/04/2025", None)], "month-first") == "month-first"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "3 de março de 2025 09:00 hs.", "03 de Março de 2025 09:00", "3 de mar. de 2025 09:00 hs", "3 mar 2025 09:00",
+        "segunda-feira, 3 de março de 2025 às 9h00", "03/mar/2025 09:00", "03-Mar-2025 09:00:00",
+    ],
+)  # fmt: skip
+def test_a_date_with_the_month_in_words_is_that_moment(text: str) -> None:
+    moments = as_moments(cells(text, "03/03/2025 09:00"), "day-first")
+    assert moments.dt.strftime("%Y-%m-%d %H:%M").to_list() == ["2025-03-03 09:00"] * 2
+
+
+@pytest.mark.parametrize("text", ["1º de fevereiro de 2025", "1 fev 2025", "01-Feb-2025"])
+def test_a_day_with_the_month_in_words_decides_no_order_and_needs_none(text: str) -> None:
+    for order in (date_order([cells(text)], None), date_order([cells(text)], "month-first")):
+        assert as_moments(cells(text), order).dt.strftime("%Y-%m-%d").to_list() == ["2025-02-01"]
+
+
+@pytest.mark.parametrize("text", ["30 de fevereiro de 2025", "3 de marte de 2025 09:00", "3 de março", "3 março 25"])
+def test_words_that_are_no_date_of_the_calendar_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match="row 2 is not a date such as"):
+        as_moments(cells(text), None)

@@ -29,7 +29,7 @@ score = "nota"
 
 def opened(folder: Path, toml: str) -> OwnFiles:
     (folder / "map.toml").write_text(toml, encoding="utf-8")
-    return open_own_files(folder / "map.toml", lambda: bytes(32), lambda _: False, INPUTS)
+    return open_own_files(folder / "map.toml", lambda: bytes(32), INPUTS)
 
 
 def prompts(

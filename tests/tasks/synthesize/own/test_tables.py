@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from schemas.errors import InputError
 from schemas.store.file_names import FILE_NAMES
 from schemas.store.files import TIMESTAMP_FORMAT, read_store, write_store
-from schemas.store.mapped_tables import MAPPED_TABLES, QUANTITY
+from schemas.store.mapped_tables import MAPPED_TABLES
 from schemas.store.store import Store
 from schemas.store.tables import TABLES
 from tasks.synthesize.own.identities import pseudonym
 from tasks.synthesize.own.opened import OwnFiles, open_own_files
-from tasks.synthesize.own.tables import own_store
+from tasks.synthesize.own.tables import KINDS_OF_NO_STORE, own_store
 from tasks.synthesize.simulated import simulate_store
 from tests.tasks.synthesize.own.task_inputs import INPUTS
 
@@ -23,8 +23,8 @@ KEY = bytes(32)
 STORE = simulate_store(60, random.Random(0))
 
 
-def opened(path: Path, *, personal: bool = False) -> OwnFiles:
-    return open_own_files(path, lambda: KEY, lambda _: personal, INPUTS)
+def opened(path: Path) -> OwnFiles:
+    return open_own_files(path, lambda: KEY, INPUTS)
 
 
 def written(folder: Path, toml: str, **files: str) -> Path:
@@ -167,7 +167,7 @@ def test_the_zero_that_a_spreadsheet_strips_of_a_postcode_is_put_back(tmp_path: 
 
 def test_personal_ids_are_pseudonyms_that_still_join(tmp_path: Path) -> None:
     path = written(tmp_path, ORDERS + CUSTOMERS, pedidos_csv=PEDIDOS.replace(";7;", ";ana@loja.com.br;"))
-    own = opened(path, personal=True)
+    own = opened(path)
     store = own_store(own)
     (person,) = store.customers["customer_unique_id"].unique()
     assert person == pseudonym(KEY, " Ana@Loja.com.br")
@@ -269,5 +269,109 @@ def test_a_file_that_is_not_there_is_named_before_any_is_read(tmp_path: Path) ->
 
 def test_all_columns_of_the_tables_may_be_mapped() -> None:
     for table, model in TABLES.items():
-        columns = set(MAPPED_TABLES[table].columns) - {QUANTITY}  # type: ignore[index]
+        columns = set(MAPPED_TABLES[table].columns) - {*KINDS_OF_NO_STORE}  # type: ignore[index]
         assert columns == set(model.to_schema().columns), table
+
+
+STATUSES = (
+    ORDERS
+    + """order_status = "entrega"
+payment_status = "pagamento"
+order_canceled_date = "cancelado em"
+[tables.values.order_status]
+enviado = "shipped"
+[tables.values.payment_status]
+Pago = "approved"
+Estornado = "canceled"
+[[tables]]
+path = "pedidos.csv"
+table = "payments"
+[tables.columns]
+order_id = "numero"
+payment_value = "total"
+refunded_value = "devolvido"
+"""
+)
+HEADER = "numero;data;entrega;pagamento;cancelado em;total;devolvido\n"
+
+
+@pytest.mark.parametrize(
+    ("cells", "status", "paid"),
+    [
+        ("enviado;Pago;;100,00;", "shipped", [100.0]),
+        ("enviado;Pago;2024-01-06;100,00;0,00", "canceled", [100.0]),
+        (";;2024-01-06 10:00;100,00;100,00", "canceled", [0.0]),
+        ("enviado;Estornado;;100,00;100,00", "canceled", [0.0]),
+        ("enviado;;;R$ 1.100,00;R$ -57,90", "shipped", [1042.1]),
+        ("enviado;Pago;;100,00;-157,90", "shipped", [0.0]),
+    ],
+)
+def test_an_order_that_any_column_tells_canceled_is_and_what_was_paid_back_was_not_paid(
+    tmp_path: Path, cells: str, status: str, paid: list[float]
+) -> None:
+    continued = "1;2024-01-05;;;;;\n"
+    store = store_of(
+        tmp_path, STATUSES, pedidos_csv=f"{HEADER}1;2024-01-05;{cells}\n{continued}2;2024-01-06;;;;9,50;\n"
+    )
+    assert store.orders["order_status"].to_list() == [status, None]
+    assert store.payments["payment_value"].to_list() == [*paid, 9.5]
+
+
+def test_a_payment_of_less_than_nothing_is_taken_off_the_others_of_its_order(tmp_path: Path) -> None:
+    payments = PAYMENTS + "A;100,00\nB;50,00\nA;30,00\nA;-110,50\nC;-5,00\n"
+    orders = "numero;data\nA;2024-01-05\nB;2024-01-06\nC;2024-01-06\n"
+    store = store_of(tmp_path, ORDERS + OF_PAYMENTS, pedidos_csv=orders, pagos_csv=payments)
+    assert store.payments.select("order_id", "payment_value").rows() == [("A", 0.0), ("B", 50.0), ("A", 19.5)]
+
+
+PAYMENTS = "pedido;valor\n"
+OF_PAYMENTS = """
+[[tables]]
+path = "pagos.csv"
+table = "payments"
+[tables.columns]
+order_id = "pedido"
+payment_value = "valor"
+"""
+
+
+def test_another_status_than_ours_is_refused(tmp_path: Path) -> None:
+    message = message_of(tmp_path, STATUSES, pedidos_csv=HEADER + "1;2024-01-05;enviado;Talvez;;1,00;\n")
+    assert "column 'pagamento': row 2 is not one of created, " in message
+    assert "[tables.values.payment_status]" in message
+    assert "Talvez" not in message
+
+
+@pytest.mark.parametrize("person", ["7", "ana@loja.com.br"])
+def test_an_order_without_a_person_is_of_a_person_of_its_own(tmp_path: Path, person: str) -> None:
+    """Neither of somebody who has its number as an id, nor of another order without a person."""
+    rows = f"6;2024-01-05;{person};SP\n7;2024-01-06;;RJ\n7;2024-01-06;;\n8;2024-01-07;;SP\n9;2024-01-08;{person};\n"
+    rows = f"numero;data;cliente;uf\n{rows}"
+    store = store_of(tmp_path, ORDERS + CUSTOMERS, pedidos_csv=rows)
+    persons = store.orders.join(store.customers, on="customer_id")["customer_unique_id"].to_list()
+    if person != "7":
+        assert persons[0] == pseudonym(KEY, person)
+    assert persons[0] == persons[-1]
+    assert len({*persons}) == 3
+
+
+def test_an_order_that_names_no_customer_of_another_file_gets_one(tmp_path: Path) -> None:
+    orders = ORDERS + 'customer_id = "cliente"\n'
+    customers = CUSTOMERS.replace("pedidos.csv", "clientes.csv")
+    store = store_of(
+        tmp_path,
+        orders + customers,
+        pedidos_csv="numero;data;cliente\n1;2024-01-05;a\n2;2024-01-06;\n",
+        clientes_csv="numero;cliente;uf\na;a;SP\nb;b;RJ\n",
+    )
+    assert store.orders["customer_id"].is_in(store.customers["customer_id"].implode()).all()
+    assert store.customers["customer_unique_id"].n_unique() == 3
+
+
+def test_a_flat_file_keyed_by_its_customers_may_have_orders_without_one(tmp_path: Path) -> None:
+    orders = ORDERS + 'customer_id = "cliente"\n'
+    customers = CUSTOMERS.replace('customer_id = "numero"\ncustomer_unique_id', "customer_id")
+    store = store_of(
+        tmp_path, orders + customers, pedidos_csv="numero;data;cliente;uf\n1;2024-01-05;a;SP\n2;2024-01-06;;RJ\n"
+    )
+    assert store.orders["customer_id"].n_unique() == store.customers["customer_unique_id"].n_unique() == 2

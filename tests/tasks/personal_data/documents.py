@@ -14,9 +14,9 @@ from typing import Final
 
 from stdnum import luhn
 
-from tasks.curate.scrub import KINDS, Kind
-from tests.tasks.curate import identities
-from tests.tasks.curate.numbers import card, cnpj, cpf, digits, with_cnpj_digits, with_cpf_digits
+from tasks.personal_data.scrub import KINDS, Kind
+from tests.tasks.personal_data import identities
+from tests.tasks.personal_data.numbers import card, cnpj, cpf, digits, with_cnpj_digits, with_cpf_digits
 
 PLANTED_OF_A_KIND: Final = 1_000
 DECOYS: Final = 3_000

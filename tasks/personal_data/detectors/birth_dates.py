@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from tasks.curate.detectors.context import LABEL_START, LEAD, Search, Span
+from tasks.personal_data.detectors.context import LABEL_START, LEAD, Search, Span
 
 _MONTH: Final = (
     r"(?:jan(?:eiro)?|fev(?:ereiro)?|mar(?:[cç]o)?|abr(?:il)?|mai(?:o)?|jun(?:ho)?|jul(?:ho)?|ago(?:sto)?|set(?:embro)?"

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from tasks.curate.detectors.context import PLACEHOLDER, Span, holds_any
+from tasks.personal_data.detectors.context import PLACEHOLDER, Span, holds_any
 
 DATA_FILES: Final = (
     "data/privacy/companies.txt",

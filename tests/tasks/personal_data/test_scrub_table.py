@@ -1,26 +1,28 @@
 """Scrubbed tables: what held something personal is changed and renamed, and nothing else is touched."""
 
 import json
+import random
 import re
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import polars as pl
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.tables.prompt_checks import id_fits
 from schemas.tables.prompts import COLUMNS, PromptRow, canonical_json, content_id
 from schemas.tasks import TASK_NAMES
 from tasks.curate.quarantine import SCHEMA, quarantined
-from tasks.curate.scrub import scrub
-from tasks.curate.scrub_table import scrub_broken, scrub_prompts
+from tasks.personal_data.scrub import Kind, scrub
+from tasks.personal_data.scrub_table import scrub_broken, scrub_prompts, scrub_store, scrubbed_rows
+from tasks.synthesize.simulated import simulate_store
 from tests.prompt_tables import prompt_table
 from tests.tasks.curate.prompt_rows import prompt_row
 
 TEXT_COLUMNS = [name for name in COLUMNS if name != "prompt_id"]
-CPF, CARD = "529.982.247-25", "4111 1111 1111 1111"
+CPF, CARD, PHONE = "529.982.247-25", "4111 1111 1111 1111", "(11) 98765-4321"
 PERSONAL = st.sampled_from([CPF, CARD, "ana@example.com", "(11) 98765-4321", "https://loja.example/?token=abc123"])
 TEXTS = st.lists(st.text(max_size=8) | PERSONAL, min_size=1, max_size=3).map(" ".join)
 VALUES = st.recursive(
@@ -147,3 +149,49 @@ def test_a_broken_rows_new_id_gives_no_number_away() -> None:
     one, two = ({**dict.fromkeys(COLUMNS), "prompt": f"De {number}?"} for number in (CPF, "111.444.777-35"))
     first, second = scrub_broken(broken(one, two)).table["prompt_id"]
     assert first == second
+
+
+@settings(deadline=None)
+@given(st.lists(rows(), max_size=6))
+def test_rows_and_their_table_are_scrubbed_alike_and_curate_has_nothing_to_do(given_rows: list[PromptRow]) -> None:
+    replaced: Counter[Kind] = Counter()
+    clean_rows = list(scrubbed_rows(given_rows, replaced))
+    table = scrub_prompts(prompt_table(given_rows))
+    assert prompt_table(clean_rows).equals(table.table)
+    assert replaced == table.replaced
+    again = scrub_prompts(prompt_table(clean_rows))
+    assert again.table.equals(table.table)
+    assert (again.replaced, again.renamed) == (Counter(), {})
+
+
+def test_a_store_without_personal_data_stays_as_it_is() -> None:
+    store, replaced = simulate_store(200, random.Random(0)), Counter[Kind]()
+    clean_store = scrub_store(store, replaced)
+    for each in fields(store):
+        assert getattr(clean_store, each.name).equals(getattr(store, each.name)), each.name
+    assert not replaced
+
+
+def test_texts_and_names_of_products_of_a_store_are_scrubbed_and_still_join() -> None:
+    store, replaced = simulate_store(200, random.Random(0)), Counter[Kind]()
+    one, other, code = store.products["product_id"][:3]
+    named = {one: f"Caneca de {PHONE}", other: "Caneca de (21) 99876-1234", code: "7891000315507"}
+    items, products = (each.with_columns(pl.col("product_id").replace(named)) for each in (store.items, store.products))
+    messages = pl.Series(["Liguem: " + PHONE] * store.reviews.height)
+    cities = store.customers.with_columns(customer_city=pl.lit(f"Recife, {CPF}"))
+    found = scrub_store(
+        replace(
+            store,
+            items=items,
+            products=products,
+            customers=cities,
+            reviews=store.reviews.with_columns(review_comment_message=messages),
+        ),
+        replaced,
+    )
+    assert found.products.height == store.products.height - 1
+    assert {"Caneca de [TELEFONE]", "7891000315507"} <= {*found.products["product_id"]}
+    assert found.items["product_id"].is_in(found.products["product_id"].implode()).all()
+    assert {*found.reviews["review_comment_message"]} == {"Liguem: [TELEFONE]"}
+    assert {*found.customers["customer_city"]} == {"Recife, [CPF]"}
+    assert {*replaced} == {"TELEFONE", "CPF"}

@@ -6,7 +6,7 @@ Orders and reviews have such identifiers too, so that one without such a word st
 import re
 from typing import Final
 
-from tasks.curate.detectors.context import LEADS, PLACEHOLDER, Search, Span
+from tasks.personal_data.detectors.context import LEADS, PLACEHOLDER, Search, Span
 
 _BEFORE: Final = 150
 _AFTER: Final = 30

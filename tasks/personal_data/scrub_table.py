@@ -1,19 +1,24 @@
-"""Prompt tables without personal data: texts are scrubbed, and identities derived from them renewed."""
+"""Tables without personal data: prompts, whose ids are renewed where their texts change, and stores."""
 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from itertools import islice
 from typing import Any, Final
 
 import orjson
 import polars as pl
 
-from schemas.tables.prompts import canonical_json, content_id
-from tasks.curate.scrub import Kind, may_hold_personal_data, scrub
+from schemas.store.store import Store
+from schemas.tables.prompts import PromptRow, canonical_json, content_id
+from tasks.personal_data.scrub import Kind, may_hold_personal_data, personal_identifiers, scrub, scrub_column
 
 TEXTS: Final = ("system", "prompt", "reference")
+PRODUCT: Final = "product_id"
+"""The only identity of a store that may be a name: a shop without codes has its products' names here."""
+ROWS_AT_ONCE: Final = 256
 
 
 @dataclass(frozen=True)
@@ -35,26 +40,72 @@ def scrub_prompts(table: pl.DataFrame) -> Scrubbed:
 
     Order and columns stay. Prompts that differed in a personal number only have one id now.
     """
-    # An escape in JSON may hide a digit or a separator.
-    escaped = pl.col("reference").str.contains("\\", literal=True)
-    holding = [may_hold_personal_data(column) for column in TEXTS]
-    suspects = table.select(pl.any_horizontal(escaped, *holding)).to_series()
     replaced: Counter[Kind] = Counter()
     renamed: dict[str, str] = {}
     changed: dict[str, list[Any]] = {"place": [], "prompt_id": [], **{column: [] for column in TEXTS}}
-    for place in suspects.arg_true():
+    for place in _suspects(table).arg_true():
         row = table.row(place, named=True)
-        system, prompt = (_scrubbed(row[column], replaced) for column in ("system", "prompt"))
-        reference = _without_personal_data(json.loads(row["reference"]), replaced)
+        content = _scrubbed_content(row["system"], row["prompt"], json.loads(row["reference"]), replaced)
         # Always written again: a duplicated key would hide the value that is not read.
-        values = (system, prompt, canonical_json(reference))
+        values = (*content[:2], canonical_json(content[2]))
         if values != (row["system"], row["prompt"], row["reference"]):
-            new_id = content_id(row["task"], system, prompt, reference)
+            new_id = content_id(row["task"], *content)
             if new_id != row["prompt_id"]:
                 renamed[row["prompt_id"]] = new_id
             for column, value in zip(changed, (place, new_id, *values), strict=True):
                 changed[column].append(value)
     return Scrubbed(_with_changes(table, changed), replaced, renamed)
+
+
+def scrubbed_rows(rows: Iterable[PromptRow], replaced: Counter[Kind]) -> Iterator[PromptRow]:
+    """Yield prompts without personal data, in their order; few are in memory at once.
+
+    Args:
+        rows: The prompts; their identities are none.
+        replaced: Gets the replacements by kind.
+    """
+    remaining = iter(rows)
+    while batch := list(islice(remaining, ROWS_AT_ONCE)):
+        texts = [(row.system, row.prompt, canonical_json(row.reference)) for row in batch]
+        suspects = _suspects(pl.DataFrame(texts, dict.fromkeys(TEXTS, pl.String), orient="row"))
+        for row, is_suspect in zip(batch, suspects, strict=True):
+            if not is_suspect:
+                yield row
+                continue
+            system, prompt, reference = _scrubbed_content(row.system, row.prompt, row.reference, replaced)
+            identity = content_id(row.task, system, prompt, reference)
+            yield replace(row, prompt_id=identity, system=system, prompt=prompt, reference=reference)
+
+
+def scrub_store(store: Store, replaced: Counter[Kind]) -> Store:
+    """Return a store without personal data in its texts; its identities are none, but for names of products.
+
+    Products that differed in personal data only are one.
+
+    Args:
+        store: The store.
+        replaced: Gets the replacements by kind.
+    """
+    tables = {each.name: getattr(store, each.name) for each in fields(store)}
+    clean = {name: _scrubbed_table(table, replaced) for name, table in tables.items() if table is not None}
+    clean["products"] = clean["products"].unique(PRODUCT, keep="first", maintain_order=True)
+    return replace(store, **clean)
+
+
+def _scrubbed_table(table: pl.DataFrame, replaced: Counter[Kind]) -> pl.DataFrame:
+    texts = [name for name, kind in table.schema.items() if kind == pl.String and not name.endswith("_id")]
+    for name in [*texts, *({PRODUCT} & {*table.columns})]:
+        values = table[name].drop_nulls().unique(maintain_order=True)
+        if name == PRODUCT:
+            values = values.filter(personal_identifiers(values))
+        clean = {}
+        for text, (scrubbed, counts) in zip(values, scrub_column(values), strict=True):
+            if scrubbed != text:
+                clean[text] = scrubbed
+                replaced.update(counts)
+        if clean:
+            table = table.with_columns(pl.col(name).replace(clean))
+    return table
 
 
 def scrub_broken(table: pl.DataFrame) -> Scrubbed:
@@ -96,6 +147,19 @@ def with_renamed_parents(table: pl.DataFrame, renamed: Mapping[str, str]) -> pl.
 
 def _id_of_texts(texts: tuple[str | None, ...]) -> str:
     return hashlib.sha256(orjson.dumps(texts)).hexdigest()
+
+
+def _suspects(table: pl.DataFrame) -> pl.Series:
+    # An escape in JSON may hide a digit or a separator.
+    escaped = pl.col("reference").str.contains("\\", literal=True)
+    return table.select(pl.any_horizontal(escaped, *map(may_hold_personal_data, TEXTS))).to_series()
+
+
+def _scrubbed_content(
+    system: str, prompt: str, reference: Mapping[str, Any], replaced: Counter[Kind]
+) -> tuple[str, str, dict[str, Any]]:
+    texts = (_scrubbed(text, replaced) for text in (system, prompt))
+    return (*texts, _without_personal_data(dict(reference), replaced))
 
 
 def _scrubbed(text: str, replaced: Counter[Kind]) -> str:

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from tasks.curate.detectors.context import EDGE, LETTER_AT, Around, Search, Span, digits_of
+from tasks.personal_data.detectors.context import EDGE, LETTER_AT, Around, Search, Span, digits_of
 
 _MOST_GROUPS: Final = 6
 """Digit groups in a telephone without a keyword: `+55 11 9 8765 43 21`."""

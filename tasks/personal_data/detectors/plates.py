@@ -7,7 +7,7 @@ of cars. The Mercosul form is seldom another thing's, so that a word at some dis
 import re
 from typing import Final
 
-from tasks.curate.detectors.context import LABEL_START, LEAD, PLACEHOLDER, Around, Search, Span
+from tasks.personal_data.detectors.context import LABEL_START, LEAD, PLACEHOLDER, Around, Search, Span
 
 _WINDOW: Final = 60
 _AFTERWARDS: Final = 30

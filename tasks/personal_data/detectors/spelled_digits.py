@@ -4,9 +4,9 @@ import re
 from itertools import pairwise
 from typing import Final
 
-from tasks.curate.detectors.context import Around, Found, Kind
-from tasks.curate.detectors.phones import is_phone
-from tasks.curate.detectors.taxpayers import is_cpf
+from tasks.personal_data.detectors.context import Around, Found, Kind
+from tasks.personal_data.detectors.phones import is_phone
+from tasks.personal_data.detectors.taxpayers import is_cpf
 
 _UNITS: Final = {
     "zero": 0, "um": 1, "uma": 1, "hum": 1, "dois": 2, "duas": 2, "três": 3, "tres": 3, "quatro": 4, "cinco": 5,

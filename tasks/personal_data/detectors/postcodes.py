@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from tasks.curate.detectors.context import EDGE, NEAR_AFTER, PLACEHOLDER, Around, Search, Span, digits_of
+from tasks.personal_data.detectors.context import EDGE, NEAR_AFTER, PLACEHOLDER, Around, Search, Span, digits_of
 
 _ADDRESS_WINDOW: Final = 80
 _CEP: Final = re.compile(rf"{EDGE}\d{{2}}\.?\d{{3}}[ .·•_-]{{0,3}}\d{{3}}(?!\d)")

@@ -6,7 +6,7 @@ from typing import Final
 from stdnum import luhn
 from stdnum.br import cnpj
 
-from tasks.curate.detectors.context import EDGE, Around, Search, Span, digits_of
+from tasks.personal_data.detectors.context import EDGE, Around, Search, Span, digits_of
 
 _TIGHT: Final = r"[ .·•_\n,*|/-]{0,3}"
 _CARD: Final = re.compile(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.curate.scrub import KINDS, Kind, may_hold_personal_data, names_a_person, scrub
-from tests.tasks.curate.documents import SPELLINGS, decoy, documents, planted
+from tasks.personal_data.scrub import KINDS, Kind, may_hold_personal_data, names_a_person, scrub
+from tests.tasks.personal_data.documents import SPELLINGS, decoy, documents, planted
 
 pytestmark = pytest.mark.slow
 

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from tasks.curate.detectors.context import LABEL_START, LEAD, Search, Span
+from tasks.personal_data.detectors.context import LABEL_START, LEAD, Search, Span
 
 _UNIT: Final = "(?:zero|uma?|dois|duas|tr[eê]s|quatro|cinco|seis|meia|sete|oito|nove)"
 _CODE: Final = (

@@ -21,7 +21,7 @@ Every pattern is bounded and starts at a digit's left edge, so that a text is re
 import re
 from typing import Final
 
-from tasks.curate.detectors import (
+from tasks.personal_data.detectors import (
     birth_dates,
     cards,
     identity_documents,
@@ -32,9 +32,9 @@ from tasks.curate.detectors import (
     security_codes,
     taxpayers,
 )
-from tasks.curate.detectors.context import KINDS, Around, Found, Kind, Search, holds_any
-from tasks.curate.detectors.phones import is_beside, is_phone
-from tasks.curate.detectors.taxpayers import is_cpf
+from tasks.personal_data.detectors.context import KINDS, Around, Found, Kind, Search, holds_any
+from tasks.personal_data.detectors.phones import is_beside, is_phone
+from tasks.personal_data.detectors.taxpayers import is_cpf
 
 _DIGIT: Final = re.compile(r"[0-9]")
 _LONG_CODE: Final = re.compile(
@@ -71,7 +71,7 @@ def find_numbers(text: str) -> list[Found]:
     """Find personal numbers.
 
     Args:
-        text: In small letters, with ASCII digits, spaces and hyphens; see `tasks.curate.scrub`.
+        text: In small letters, with ASCII digits, spaces and hyphens; see `tasks.personal_data.scrub`.
 
     Returns:
         Spans and kinds, in no order, none within another.

@@ -14,16 +14,29 @@ from typing import Final
 import polars as pl
 from stdnum.br import cnpj
 
-from tasks.curate.detectors.context import KINDS, Found, Kind, Span, digits_of
-from tasks.curate.detectors.numbers import find_numbers
-from tasks.curate.detectors.phones import is_phone
-from tasks.curate.detectors.profiles import find_handles, find_profile_addresses
-from tasks.curate.detectors.spelled_digits import find_spelled
-from tasks.curate.detectors.suspects import may_hold_personal_data
-from tasks.curate.detectors.taxpayers import is_cpf
-from tasks.curate.detectors.web_addresses import find_emails, find_urls
+from tasks.personal_data.detectors.context import KINDS, Found, Kind, Span, digits_of
+from tasks.personal_data.detectors.numbers import find_numbers
+from tasks.personal_data.detectors.phones import is_phone
+from tasks.personal_data.detectors.profiles import find_handles, find_profile_addresses
+from tasks.personal_data.detectors.spelled_digits import find_spelled
+from tasks.personal_data.detectors.suspects import may_hold_personal_data
+from tasks.personal_data.detectors.taxpayers import is_cpf
+from tasks.personal_data.detectors.web_addresses import find_emails, find_urls
 
-__all__ = ["KINDS", "Kind", "may_hold_personal_data", "names_a_person", "scrub", "scrub_column"]
+__all__ = [
+    "KINDS",
+    "Kind",
+    "may_hold_personal_data",
+    "names_a_person",
+    "personal_identifiers",
+    "scrub",
+    "scrub_column",
+]
+
+DATA_FILES: Final = ("constraints/laptop.txt",)
+"""The versions of the packages that know telephone numbers and check digits."""
+OF_PEOPLE: Final = ("customer_id", "source")
+"""Columns in which a bare number may be a telephone or a CPF; elsewhere it numbers orders and reviews."""
 
 _MOST_PASSES: Final = 4
 """A placeholder leaves its surroundings as they are, so each further pass only finds what the previous one
@@ -77,6 +90,24 @@ def names_a_person(identifier: str) -> bool:
         return number.startswith("55") and len(number) in {12, 13} and is_phone(number[2:])
     emails = find_emails(plain)
     return len(emails) == 1 and emails[0] == (0, len(plain))
+
+
+def personal_identifiers(identifiers: pl.Series) -> pl.Series:
+    """Return of each identifier whether it is personal data; the series has the name of its column."""
+    # Most shops name their rows by 32 hexadecimal digits, as Olist does: these need no full search.
+    odd = ~identifiers.str.contains(r"^[0-9a-f]{32}$").fill_null(value=True)
+    names = identifiers.filter(odd).unique()
+    suspect = names.to_frame().select(may_hold_personal_data(names.name)).to_series()
+    verdicts = {
+        name: _is_personal(name, identifiers.name, may_hold=flag) for name, flag in zip(names, suspect, strict=True)
+    }
+    return identifiers.replace_strict(verdicts, default=False, return_dtype=pl.Boolean)
+
+
+def _is_personal(name: str, column: str, *, may_hold: bool) -> bool:
+    if name.isdecimal() and column not in OF_PEOPLE:
+        return False
+    return names_a_person(name) or (may_hold and scrub(name)[0] != name)
 
 
 def _find(text: str) -> list[Found]:

@@ -5,8 +5,8 @@ from typing import Final
 
 from stdnum.br import cnpj, cpf
 
-from tasks.curate.detectors.context import EDGE, Around, Search, Span, digits_of
-from tasks.curate.detectors.phones import is_phone
+from tasks.personal_data.detectors.context import EDGE, Around, Search, Span, digits_of
+from tasks.personal_data.detectors.phones import is_phone
 
 GAP: Final = r"(?:[ \t.,;:·•*|~=\\/_-]{0,3}| (?:ponto|tra[cç]o|h[ií]fen|barra) )"
 """Between the groups of a number, also as people dictate it."""

@@ -9,9 +9,9 @@ import re
 from functools import partial
 from typing import Final
 
-from tasks.curate.detectors.context import LABEL_START, LEAD, PLACEHOLDER, Around, Kind, Search, Span, digits_of
-from tasks.curate.detectors.phones import is_phone
-from tasks.curate.detectors.taxpayers import GAP, is_cpf
+from tasks.personal_data.detectors.context import LABEL_START, LEAD, PLACEHOLDER, Around, Kind, Search, Span, digits_of
+from tasks.personal_data.detectors.phones import is_phone
+from tasks.personal_data.detectors.taxpayers import GAP, is_cpf
 
 _END: Final = r"(?![^\W_])"
 _STATE: Final = r"(?:a[clmp]|ba|ce|df|es|go|m[agst]|p[abeir]|r[jnors]|s[cep]|to)"

@@ -12,10 +12,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from tasks.curate.detectors.context import Span
-from tasks.curate.detectors.profiles import known_words, shape_of
-from tasks.curate.detectors.spelled_digits import NUMBER_WORDS
-from tasks.curate.detectors.taxpayers import is_cpf
+from tasks.personal_data.detectors.context import Span
+from tasks.personal_data.detectors.profiles import known_words, shape_of
+from tasks.personal_data.detectors.spelled_digits import NUMBER_WORDS
+from tasks.personal_data.detectors.taxpayers import is_cpf
 
 _LONGEST_NAME: Final = 64
 _SUFFIX: Final = (

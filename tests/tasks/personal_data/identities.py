@@ -5,8 +5,8 @@ import string
 from collections.abc import Callable
 from typing import Final
 
-from tasks.curate.scrub import Kind
-from tests.tasks.curate.numbers import digits
+from tasks.personal_data.scrub import Kind
+from tests.tasks.personal_data.numbers import digits
 
 _MONTHS: Final = ("janeiro", "março", "maio", "agosto", "dezembro")
 _NAMES: Final = ("ana.lima", "joao_souza", "bia.nunes", "rafa.dias", "duda_alves", "tiago.reis", "lia.moura")

@@ -1,0 +1,1 @@
+"""Personal data: found in texts and identifiers, and replaced by placeholders."""
