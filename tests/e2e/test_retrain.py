@@ -44,6 +44,7 @@ from tasks.train.summaries import SUMMARY_FILE
 from tests.docs.test_quickstart import ASK, DOCS, commands
 from tests.flows.command import in_this_process
 from tests.house import free_port
+from tests.listing import listing
 from tests.serving import SECONDS, serving
 from tests.small_pipeline import PROFILE, VERDICT_CODES, Ended, Pipeline, command, retrain, retrain_here, skipped
 from tests.source_records import outside_key, used_by_children
@@ -123,7 +124,11 @@ def same_files(one: Path, other: Path) -> None:
 def test_who_is_forgotten_is_in_nothing_and_the_model_is_one_that_never_saw_them(
     pipeline: Pipeline, tmp_path: Path
 ) -> None:
-    """Killed once its training has what it goes on from, it goes on; the rival trains from the start without them."""
+    """Killed once its training has what it goes on from, it goes on; the rival trains from the start without them.
+
+    It is done in a copy, and nothing of the original is written or removed.
+    """
+    original = listing(pipeline.root)
     root = Path(shutil.copytree(pipeline.root, tmp_path / "state"))
     store = ArtifactStore(root / "artifacts")
     before = store.records("policy")[0]
@@ -153,6 +158,7 @@ def test_who_is_forgotten_is_in_nothing_and_the_model_is_one_that_never_saw_them
     made_from = {role: store.path(sha256) for role, sha256 in after.inputs.items()}
     train_anew(tmp_path, **made_from, base_sha256=after.inputs["base"])
     same_files(tmp_path / "output", store.path(after.sha256))
+    assert listing(pipeline.root) == original
 
 
 def test_the_page_of_completions_has_every_rollout_and_every_answer_once(pipeline: Pipeline) -> None:
@@ -268,7 +274,7 @@ def test_every_question_of_the_quickstart_is_answered(pipeline: Pipeline, line: 
 
 
 def test_a_champion_is_served_with_its_own_answers_and_monitored_by_its_log(pipeline: Pipeline, tmp_path: Path) -> None:
-    root = tmp_path / "state"
+    root, original = tmp_path / "state", listing(pipeline.root)
     shutil.copytree(pipeline.root, root)
     state = ("--profile", PROFILE, "--set", f"state.root={root}")
     decision = pipeline.resumed.document["decision"]
@@ -293,6 +299,7 @@ def test_a_champion_is_served_with_its_own_answers_and_monitored_by_its_log(pipe
     found = json.loads(monitored.stdout)
     assert found["logs"]["answers"] == len(rows)
     assert found["logs"]["feedback"]["references"] == len(rows)
+    assert listing(pipeline.root) == original
 
 
 def test_every_rollout_of_the_training_can_be_found_by_its_prompt_and_step(pipeline: Pipeline) -> None:

@@ -10,13 +10,13 @@ import pytest
 
 from flows.runtime.session import mlflow_store
 from schemas.config.config import StateConfig
-from schemas.digests import file_sha256
 from schemas.errors import InputError
 from tasks.lineage.mlflow.client import open_client
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.mlflow.removal import Removal
 from tasks.lineage.mlflow.traces import TracedAnswer, record_traces
+from tests.listing import listing
 from tests.tasks.lineage.mlflow.records import artifact
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_tables")]
@@ -59,11 +59,6 @@ def made(tmp_path_factory: pytest.TempPathFactory, mlflow_tables: None) -> Path:
     client.create_experiment("bucket", artifact_location="gs://bucket/mlflow/artifacts")
     client.create_experiment("theirs", artifact_location="file:///home/ana/mlruns/1")
     return root
-
-
-def listing(folder: Path) -> dict[str, tuple[int, str]]:
-    files = (file for file in folder.rglob("*") if file.is_file())
-    return {str(file.relative_to(folder)): (file.stat().st_mtime_ns, file_sha256(file)) for file in files}
 
 
 def texts(root: Path) -> Iterator[str]:
