@@ -99,8 +99,8 @@ def run(
     # Behind the proof, which takes each id for the content's: a completed reference keeps its prompt's id.
     completed = CompletedReferences() if given is None else complete_splits(output, given)
     shutil.rmtree(work)
-    scrubbed = sum((result.scrubbed for result in results), Counter(incoming.scrubbed))
-    scrubbed += Counter() if given is None else given.scrubbed
+    scrubbed = sum((result.scrubbed for result in results), Counter() if given is None else given.scrubbed)
+    scrubbed += Counter({kind: incoming.scrubbed.get(kind, 0) for kind in KINDS})
     summary = _summary(config, counts, scrubbed, general, completed)
     summary.write(output)
     (output / "README.md").write_text(data_card(summary, output), encoding="utf-8")
