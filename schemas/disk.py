@@ -1,8 +1,33 @@
-"""Atomic and durable writes: a file is whole or absent, and survives a crash of the machine."""
+"""Atomic and durable writes: a file is whole or absent, survives a crash, and has one writer at a time."""
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from schemas.sqlite_file import SECONDS_TO_WAIT, in_use
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Hold a file of people's during the block, against other commands that change it.
+
+    Raises:
+        InUse: Another command holds it for longer than `SECONDS_TO_WAIT`.
+        OSError: Its folder cannot be written.
+    """
+    lock = FileLock(file.with_name(f".{file.name}.lock"), timeout=SECONDS_TO_WAIT)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise in_use(str(file)) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def synchronize(path: Path) -> None:

@@ -128,10 +128,7 @@ class SqliteFile:
             return None
         what, kind = f"{self.name} {self.path}", cause.sqlite_errorcode & _KIND
         if kind in _IN_USE:
-            return InUse(
-                f"{what} is in use by another process, for longer than {SECONDS_TO_WAIT} s; run the same command again "
-                "when that has ended: what was finished is kept"
-            )
+            return in_use(what)
         if is_of_full_disk(cause):
             return full_disk_error(self.path.parent, cause)
         if kind in _CLOSED:
@@ -169,6 +166,14 @@ class SqliteFile:
             f"version, or put back the backup from before `{schema.upgrade}`, or move the file away to start a new one "
             f"without {self.lost_without}"
         )
+
+
+def in_use(what: str) -> InUse:
+    """Return the sentence for a file that another process held for too long."""
+    return InUse(
+        f"{what} is in use by another process, for longer than {SECONDS_TO_WAIT} s; run the same command again when "
+        "that has ended: what was finished is kept"
+    )
 
 
 def is_in_use(error: BaseException) -> bool:

@@ -18,12 +18,15 @@ class AnsweringServer:
 
 
 @contextmanager
-def answering(answers: Mapping[str, tuple[int, str]], *, seconds_ahead: float = 0) -> Iterator[AnsweringServer]:
+def answering(
+    answers: Mapping[str, tuple[int, str]], *, seconds_ahead: float = 0, kind: str = "application/json"
+) -> Iterator[AnsweringServer]:
     """Serve until the block ends.
 
     Args:
         answers: Status and body, by path; of any other path, 404.
         seconds_ahead: How far the server's clock is ahead of this machine's.
+        kind: Type of every answer.
     """
 
     class Handler(BaseHTTPRequestHandler):
@@ -38,6 +41,7 @@ def answering(answers: Mapping[str, tuple[int, str]], *, seconds_ahead: float = 
             server.asked[self.path] = {name.lower(): value for name, value in self.headers.items()}
             status, body = answers.get(self.path, (404, ""))
             self.send_response(status)
+            self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body.encode())))
             self.end_headers()
             self.wfile.write(body.encode())

@@ -55,7 +55,7 @@ def main() -> None:
         if error.errno not in DISK_ERRORS:
             raise
         place = error.filename or "a file"
-        _end(InputError(f"{place} cannot be written: {error.strerror}; fix that, and run the same command again"))
+        _end(InputError(f"{place} cannot be used: {error.strerror}; fix that, and run the same command again"))
 
 
 def _end(error: TucanoError) -> None:

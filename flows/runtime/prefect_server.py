@@ -29,7 +29,8 @@ from tasks.policy.child import die_with_parent, end_group
 
 HOST = "127.0.0.1"
 KEYS = "PREFECT_API_AUTH_STRING=USER:PASSWORD for a server of your own, or PREFECT_API_KEY for Prefect Cloud"
-UPGRADE = "prefect server database upgrade"
+REVISIONS = "server/database/_migrations/versions/sqlite"
+"""Folder of the revisions of Prefect's database, in its package."""
 OTHER_DATABASES = {"PREFECT_API_DATABASE_CONNECTION_URL", "PREFECT_SERVER_DATABASE_CONNECTION_URL"}
 """Variables by which a user names another database than that in Prefect's home."""
 SECONDS_TO_START = 120
@@ -82,7 +83,7 @@ def prove_prefect_usable() -> None:
         InputError: It cannot be read or written, is damaged, or has a schema that the installed Prefect does not know.
         InUse: Another process holds it.
     """
-    schema = Schema("prefect", "server/database/_migrations/versions/sqlite", UPGRADE, upgrades_itself=True)
+    schema = Schema("prefect", REVISIONS, "prefect server database upgrade", upgrades_itself=True)
     database = Path(os.environ["PREFECT_HOME"]) / "prefect.db"
     file = SqliteFile(database, "Prefect's database", "the pages of earlier runs", schema)
     if OTHER_DATABASES.isdisjoint(os.environ) and file.is_made():

@@ -147,7 +147,7 @@ def _on_sheet(folder: Path) -> set[TaskName]:
 def _drawn_from(folder: Path) -> list[str]:
     try:
         return (folder / DRAWN_FROM_FILE).read_text(encoding="utf-8").split()
-    except OSError:
+    except FileNotFoundError:
         return []
 
 

@@ -5,9 +5,7 @@ import io
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from filelock import FileLock
-
-from schemas.disk import replace_whole
+from schemas.disk import locked, replace_whole
 from schemas.errors import InputError
 from schemas.given_references import GivenReference
 from schemas.json_lines import stream_lines
@@ -26,7 +24,7 @@ def remove_prompts(sheet: Path, prompts: Collection[str]) -> int:
         InputError: The sheet cannot be read or written.
     """
     try:
-        with FileLock(sheet.with_name(f".{sheet.name}.lock")):
+        with locked(sheet):
             for left in sheet.parent.glob(f".{sheet.name}.*.draft"):
                 # Of a process that was killed while it wrote the sheet as it was.
                 left.unlink()
@@ -62,7 +60,7 @@ def remove_given(references: Path, prompts: Collection[str]) -> int:
     try:
         if not any(given.prompt_id in prompts for _, given in _given(file)):
             return 0
-        with FileLock(file.with_name(f".{file.name}.lock")):
+        with locked(file):
             lines = list(_given(file))
             kept = [line for line, given in lines if given.prompt_id not in prompts]
             replace_whole(file, b"".join(kept))

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from filelock import FileLock
-
-from schemas.disk import replace_whole
+from schemas.disk import locked, replace_whole
 from schemas.errors import InputError
 from schemas.given_references import ASKED_FIELDS, AskedTask, GivenReference, read_given, values_of, with_values
 from schemas.tables.prompts import PromptRow, canonical_json
@@ -136,7 +134,7 @@ class ReferenceSession:
     def _change(self, change: Callable[[Lines], Lines]) -> None:
         file = self.file.resolve()
         try:
-            with FileLock(file.with_name(f".{file.name}.lock")):
+            with locked(file):
                 lines = change(_read(file))
                 replace_whole(file, "".join(f"{canonical_json(line.model_dump())}\n" for line in lines).encode())
         except OSError as error:

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock
-
+from schemas.disk import locked
 from schemas.documents import RaterKind
 from schemas.errors import InputError
 from tasks.audit.sheet import Row, as_kept, read_with_dialect, write_rows
@@ -65,7 +64,7 @@ def change_rows(sheet: Path, change: Callable[[Rows], Rows]) -> Rows:
     if not sheet.is_file():
         raise InputError(f"there is no sheet {sheet}; give the path of one")
     try:
-        with FileLock(sheet.with_name(f".{sheet.name}.lock")):
+        with locked(sheet):
             rows, dialect = read_with_dialect(sheet)
             changed = change(rows)
             if changed != rows:

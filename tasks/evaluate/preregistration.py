@@ -106,8 +106,8 @@ def _plans(store: ArtifactStore, planned: EvaluationPlan) -> Iterator[tuple[str,
     for record in store.records("plan"):
         try:
             plan = read_plan(store.path(record.sha256))
-        except (OSError, ValueError):
-            # A plan of another format version, which can no longer be evaluated.
+        except (FileNotFoundError, ValueError):
+            # One that is lost, or of another format version: it can no longer be evaluated.
             continue
         if plan.test_split == planned.test_split and _share_a_challenger(plan, planned):
             yield record.sha256, plan

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from schemas.disk import replace_whole, synchronize, write_whole
+from schemas import disk
+from schemas.disk import locked, replace_whole, synchronize, write_whole
+from schemas.errors import Interrupted
 from tests.small_disk import fill, mounted_disk
 
 
@@ -60,3 +62,18 @@ def test_on_a_full_disk_the_earlier_file_stays_and_no_draft(tmp_path: Path) -> N
             write_whole(disk / "plan.json", "later" * 10_000)
         assert (disk / "plan.json").read_text(encoding="utf-8") == "earlier"
         assert not (disk / "plan.draft").exists()
+
+
+def test_a_file_that_another_command_changes_is_waited_for_and_then_said_to_be_in_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk, "SECONDS_TO_WAIT", 0.05)
+    file = tmp_path / "sheet.csv"
+    with (
+        locked(file),
+        pytest.raises(Interrupted, match=r"sheet\.csv is in use .* run the same"),
+        locked(file),
+    ):
+        pass
+    with locked(file):
+        pass

@@ -251,7 +251,7 @@ def _read_result(path: Path) -> TaskAttack | None:
         return None
     try:
         return TaskAttack.model_validate_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValidationError):
+    except ValidationError:
         return None
 
 

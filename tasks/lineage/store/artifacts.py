@@ -44,6 +44,10 @@ READ_ONLY: Final = 0o444
 Damage = Literal["missing", "altered", "added"]
 
 
+_NO_FILE: Final = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+"""Errors that prove that a file is lost; any other says only that it could not be read now."""
+
+
 class ArtifactDamaged(InputError):
     """An artifact is missing, or no longer matches its record; the caller's remedy is to make it again."""
 
@@ -174,14 +178,17 @@ class ArtifactStore:
         """Return an artifact's record.
 
         Raises:
-            ArtifactDamaged: The store has no such artifact, or its record cannot be read.
+            ArtifactDamaged: The store has no such artifact, or its record is lost or altered.
+            InputError: The record is there and may not be read, or its disk fails.
         """
         file = self._home(sha256) / RECORD_FILE
         try:
             written = file.read_bytes()
             record = ArtifactRecord.model_validate_json(written)
-        except (OSError, ValidationError):
+        except (*_NO_FILE, ValidationError):
             raise ArtifactDamaged(f"the record {file} cannot be read") from None
+        except OSError as error:
+            raise _unreadable(file, error) from None
         is_own = record.sha256 == sha256 and record.kind == file.parent.parent.name
         if not is_own or _content_digest(record.files) != sha256 or not _is_sealed(file, written, record):
             raise ArtifactDamaged(f"the record {file} was altered, or its {RECORD_DIGEST_FILE} altered or removed")
@@ -360,8 +367,15 @@ def _is_plain(path: Path) -> bool:
 def _holds(path: Path, recorded: str) -> bool:
     try:
         return _is_plain(path) and file_sha256(path) == recorded
-    except OSError:  # An unreadable file is as lost as an altered one.
+    except _NO_FILE:
         return False
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: OSError) -> InputError:
+    """Return the sentence for a file that may be whole: to make it again would cost what it cost before."""
+    return InputError(f"{path} cannot be read ({error.strerror}); correct its permissions, or see that its disk works")
 
 
 def _columns(folder: Path, names: Iterable[str]) -> dict[str, dict[str, str]]:

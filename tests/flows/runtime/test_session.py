@@ -4,10 +4,12 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import httpx
@@ -16,12 +18,14 @@ import pytest
 from filelock import FileLock
 
 from flows.runtime import session as module
-from flows.runtime.prefect_server import reachable, session_server
+from flows.runtime.prefect_server import REVISIONS, prove_prefect_usable, reachable, session_server
 from flows.runtime.session import LOCK_FILE, UI_FILE, UI_LOCK, private_files, running_server, session, state_folder
 from flows.runtime.signals import SECONDS_TO_LEAVE
+from schemas import sqlite_file
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError, Interrupted
+from schemas.sqlite_file import InUse, Schema
 from tests.answering_server import answering
 from tests.prefect_server import PlaceDatabase
 
@@ -37,6 +41,35 @@ def test_a_second_session_in_the_same_folder_is_refused(tmp_path: Path) -> None:
         session(_config(tmp_path), bytes_needed=0),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("revision", "statement", "error"),
+    [("abc123", "SELECT 1", InputError), (None, "BEGIN EXCLUSIVE", InUse), (None, "SELECT 1", None)],
+)
+def test_prefect_s_database_is_asked_before_a_server_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, revision: str | None, statement: str, error: type[Exception] | None
+) -> None:
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
+    monkeypatch.setattr(sqlite_file, "SECONDS_TO_WAIT", 0)
+    prove_prefect_usable()
+    known = min(Schema("prefect", REVISIONS, "", upgrades_itself=True).revisions()[1])
+    with closing(sqlite3.connect(tmp_path / "prefect.db", isolation_level=None)) as database:
+        database.execute("CREATE TABLE alembic_version (version_num TEXT)")
+        # An older one is upgraded by Prefect itself.
+        database.execute("INSERT INTO alembic_version VALUES (?)", [revision or known])
+        database.execute(statement)
+        with nullcontext() if error is None else pytest.raises(error, match="Prefect's database"):
+            prove_prefect_usable()
+        monkeypatch.setenv("PREFECT_API_DATABASE_CONNECTION_URL", "postgresql+asyncpg://elsewhere/prefect")
+        prove_prefect_usable()
+
+
+def test_a_page_in_place_of_prefect_s_server_is_no_server() -> None:
+    with answering({"/api/health": (200, "true")}) as server:
+        assert reachable(f"{server.url}/api")
+    with answering({"/api/health": (200, "<html>")}, kind="text/html") as server:
+        assert not reachable(f"{server.url}/api")
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
 import errno
+import os
 import re
 import shutil
 import tempfile
@@ -115,6 +116,25 @@ def test_damage_is_found_named_and_mended_by_making_the_artifact_again(
     assert commit(store, stage="again").stage == "again"
     store.verify(record.sha256)
     assert read(store.path(record.sha256)) == FILES
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO, errno.ESTALE, errno.EMFILE])
+@pytest.mark.parametrize("read", ["tasks.lineage.store.artifacts.file_sha256", "pathlib.Path.read_bytes"])
+def test_what_cannot_be_read_now_is_not_lost_and_is_not_made_again(
+    store: ArtifactStore, monkeypatch: pytest.MonkeyPatch, read: str, number: int
+) -> None:
+    record = commit(store)
+
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(read, refuse)
+        for look in (store.verify, store.is_whole):
+            with pytest.raises(InputError, match=re.escape(os.strerror(number))) as caught:
+                look(record.sha256)
+            assert not isinstance(caught.value, ArtifactDamaged)
+    store.verify(record.sha256)
 
 
 def rewrite_record(folder: Path, old: str, new: str) -> None:
