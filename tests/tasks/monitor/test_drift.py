@@ -10,6 +10,7 @@ from scipy.stats import binom
 
 from schemas.config.monitor import MonitorConfig
 from schemas.tasks import TASK_NAMES
+from tasks.monitor.baseline import Baseline
 from tasks.monitor.drift import ALL, MEASURES_BESIDE, Compared, Drift, DriftSeries, below_floor, find_drift
 from tasks.monitor.evidence import evidence_against
 from tasks.monitor.reference import Promise
@@ -110,7 +111,7 @@ def test_the_false_alarms_of_all_series_add_up_to_the_stated_rate(tasks: int) ->
     """A series that takes N coins to an alarm has one in N / 2 days, by `tasks.monitor.evidence`."""
     names, days, exactly = TASK_NAMES[:tasks], CONFIG.days_between_false_alarms, 1e-12
     rewards = counts({task: [0.55] for task in names}, answers=12)
-    baselines = {task: baseline(task, error=exactly) for task in names}
+    baselines: Mapping[str, Baseline] = {task: baseline(task, error=exactly) for task in names}
     beside = {measure: Compared(rewards, baselines) for measure in MEASURES_BESIDE}
 
     def rate(of: DriftSeries) -> float:
