@@ -121,7 +121,7 @@ def reachable(address: str, seconds: float = 5.0) -> bool:
         health = f"{shown(address)}/health"
         with urllib.request.urlopen(health, timeout=seconds) as answer:  # noqa: S310 - the address is the user's
             # A page is of a proxy, or of a network that asks to sign in.
-            return answer.status == 200 and answer.headers.get_content_type() != "text/html"
+            return bool(answer.status == 200 and answer.headers.get_content_type() != "text/html")
     except urllib.error.HTTPError:
         return True
     except (OSError, ValueError, http.client.HTTPException):
