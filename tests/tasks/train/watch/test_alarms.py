@@ -168,6 +168,16 @@ def test_a_recipe_without_the_alarm_resumes_from_the_checkpoint(tmp_path: Path) 
     assert _walk(after, [{"completions/clipped_ratio": 1.0}], first=2) == []
 
 
+def test_other_limits_count_an_episode_from_its_start(tmp_path: Path) -> None:
+    cut = {"completions/clipped_ratio": 1.0}
+    alarms = Alarms(AlarmsSection(patience=1))
+    _walk(alarms, [cut])
+    write_state(tmp_path, "alarms", alarms.state_dict())
+    after = Alarms(AlarmsSection(patience=2))
+    after.load_state_dict(read_state(tmp_path, "alarms"))
+    assert _walk(after, [cut, cut], first=2) == [(3, "ceiling")]
+
+
 METRICS = st.fixed_dictionaries(
     {
         "loss": st.sampled_from([0.1, math.nan]),
