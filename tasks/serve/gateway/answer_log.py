@@ -65,7 +65,10 @@ class DailyFile:
                 f"another gateway writes to {folder}; end it, or name another state folder with --set state.root=FOLDER"
             ) from None
         except OSError as error:
-            raise InputError(f"the folder of logs {folder} cannot be written: {error.strerror}") from None
+            raise InputError(
+                f"the folder of logs {folder} cannot be written ({error.strerror}); correct its permissions, or name "
+                "another state folder with --set state.root=FOLDER"
+            ) from None
 
     def append(self, document: BaseModel, now: datetime) -> None:
         """Append a line to the file of the day.
