@@ -96,7 +96,7 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     configure_prefect(root)
     mlflow_home = (root / "mlflow").resolve()
     mlflow_home.mkdir(exist_ok=True)
-    prove_prefect_usable()
+    prove_prefect_usable(Path(os.environ["PREFECT_HOME"]))
     prove_usable(f"{SQLITE_PREFIX}{mlflow_home / DATABASE}")
     address = f"http://{HOST}:{prefect_port}/api"
     commands = {

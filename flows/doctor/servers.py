@@ -11,8 +11,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from flows.doctor.finding import CheckOutcome, Finding, single, unused
 from flows.doctor.http import Response, Unreachable, ask
-from flows.runtime.prefect_server import KEYS, shown
-from flows.runtime.session import mlflow_store, running_server
+from flows.runtime.prefect_server import KEYS, prove_prefect_usable, shown
+from flows.runtime.session import mlflow_store, prefect_folder, running_server
 from schemas.config.config import Config
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows
 
@@ -42,11 +42,16 @@ class _Refused(Exception):
 
 
 def check_prefect(config: Config) -> CheckOutcome:
-    """Check the server that runs go to: reachable, credentials, version, and workers for its deployments."""
+    """Check the server that runs go to: reachable, credentials, version, and workers for its deployments.
+
+    Raises:
+        TucanoError: A run's own server could not use its database.
+    """
     address = os.environ.get("PREFECT_API_URL") or running_server(config.state.root)
     remote = config.workers.training
     if address is None:
         if remote is None:
+            prove_prefect_usable(prefect_folder(config.state.root))
             return unused(PREFECT, "PREFECT_API_URL is not set: a run starts a server of its own")
         remedy = "export PREFECT_API_URL=http://SERVER:4200/api"
         return single(PREFECT, "fault", f"PREFECT_API_URL is not set, and training runs on {remote}", remedy)
@@ -67,7 +72,11 @@ def check_prefect(config: Config) -> CheckOutcome:
 
 
 def check_mlflow(config: Config) -> CheckOutcome:
-    """Check MLflow's server, or the SQLite store."""
+    """Check MLflow's server, or the SQLite store.
+
+    Raises:
+        TucanoError: The store cannot be used.
+    """
     address, artifacts = mlflow_store(config.state)
     if artifacts is not None:
         return CheckOutcome((_sqlite(address),))

@@ -76,16 +76,18 @@ def session_server(log_file: Path, meanwhile: Callable[[], object] | None = None
         end_group(server, SECONDS_TO_END)
 
 
-def prove_prefect_usable() -> None:
-    """Refuse a database in Prefect's home that a server could not use: it would try for minutes, and say so to a log.
+def prove_prefect_usable(home: Path) -> None:
+    """Refuse a database that a server could not use: it would try for minutes, and say so to a log.
+
+    Args:
+        home: Prefect's home.
 
     Raises:
         InputError: It cannot be read or written, is damaged, or has a schema that the installed Prefect does not know.
         InUse: Another process holds it.
     """
     schema = Schema("prefect", REVISIONS, "prefect server database upgrade", upgrades_itself=True)
-    database = Path(os.environ["PREFECT_HOME"]) / "prefect.db"
-    file = SqliteFile(database, "Prefect's database", "the pages of earlier runs", schema)
+    file = SqliteFile(home / "prefect.db", "Prefect's database", "the pages of earlier runs", schema)
     if OTHER_DATABASES.isdisjoint(os.environ) and file.is_made():
         file.prove_writable()
 

@@ -132,7 +132,7 @@ def recorded(config: Config, meanwhile: Callable[[], object] | None = None) -> I
     if has_server():
         yield
         return
-    prove_prefect_usable()
+    prove_prefect_usable(Path(os.environ["PREFECT_HOME"]))
     with ExitStack() as stack:
         log_file = config.state.root / "prefect.log"
         address = stack.enter_context(session_server(log_file, meanwhile))

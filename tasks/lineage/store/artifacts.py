@@ -419,6 +419,8 @@ def _is_sealed(file: Path, written: bytes, record: ArtifactRecord) -> bool:
         digest = file.with_name(RECORD_DIGEST_FILE).read_text(encoding="utf-8")
     except FileNotFoundError:
         return WRITTEN_WITH_DIGESTS.isdisjoint(record.model_fields_set)
-    except (OSError, UnicodeDecodeError):
+    except UnicodeDecodeError:
         return False
+    except OSError as error:
+        raise _unreadable(file.with_name(RECORD_DIGEST_FILE), error) from None
     return digest.split() == [hashlib.sha256(written).hexdigest(), RECORD_FILE]

@@ -50,9 +50,8 @@ def test_a_second_session_in_the_same_folder_is_refused(tmp_path: Path) -> None:
 def test_prefect_s_database_is_asked_before_a_server_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, revision: str | None, statement: str, error: type[Exception] | None
 ) -> None:
-    monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
     monkeypatch.setattr(sqlite_file, "SECONDS_TO_WAIT", 0)
-    prove_prefect_usable()
+    prove_prefect_usable(tmp_path)
     known = min(Schema("prefect", REVISIONS, "", upgrades_itself=True).revisions()[1])
     with closing(sqlite3.connect(tmp_path / "prefect.db", isolation_level=None)) as database:
         database.execute("CREATE TABLE alembic_version (version_num TEXT)")
@@ -60,9 +59,9 @@ def test_prefect_s_database_is_asked_before_a_server_starts(
         database.execute("INSERT INTO alembic_version VALUES (?)", [revision or known])
         database.execute(statement)
         with nullcontext() if error is None else pytest.raises(error, match="Prefect's database"):
-            prove_prefect_usable()
+            prove_prefect_usable(tmp_path)
         monkeypatch.setenv("PREFECT_API_DATABASE_CONNECTION_URL", "postgresql+asyncpg://elsewhere/prefect")
-        prove_prefect_usable()
+        prove_prefect_usable(tmp_path)
 
 
 def test_a_page_in_place_of_prefect_s_server_is_no_server() -> None:
