@@ -1,6 +1,7 @@
 """Command `tucano`."""
 
 import errno
+import signal
 import sys
 from importlib import metadata
 from typing import Annotated
@@ -9,7 +10,7 @@ import typer
 
 from flows.cli.commands import HELP_OPTIONS, LazyCommands, polish
 from flows.cli.options import Quiet
-from schemas.errors import InputError, TucanoError
+from schemas.errors import InputError, Interrupted, TucanoError
 from schemas.garbage import collect_rarely
 
 app = typer.Typer(
@@ -43,6 +44,10 @@ def root(
 def main() -> None:
     """Run the command; a failure that the user can fix becomes one sentence and an exit code."""
     collect_rarely()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # A shell's job in the background is started deaf to Ctrl-C.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
     try:
         polish(typer.main.get_command(app), "tucano")()
     except TucanoError as error:
@@ -52,6 +57,11 @@ def main() -> None:
             raise
         place = error.filename or "a file"
         _end(InputError(f"{place} cannot be written: {error.strerror}; fix that, and run the same command again"))
+
+
+def _interrupt(*_: object) -> None:
+    """End a command between those of its parts that end at a signal in their own way."""
+    raise Interrupted("interrupted; run the same command again")
 
 
 def _end(error: TucanoError) -> None:
