@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import sys
 from importlib import metadata
 from typing import Annotated
@@ -10,7 +11,7 @@ import typer
 
 from flows.cli.commands import HELP_OPTIONS, LazyCommands, polish
 from flows.cli.options import Quiet
-from schemas.errors import InputError, TucanoError
+from schemas.errors import InputError, Interrupted, TucanoError
 from schemas.garbage import collect_rarely
 from schemas.safe_path import safe_environment
 
@@ -47,6 +48,10 @@ def main() -> None:
     collect_rarely()
     # What libraries start inherits it: processes of multiprocessing and of Dask, vLLM, pip.
     os.environ |= safe_environment()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # A shell's job in the background is started deaf to Ctrl-C.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
     try:
         polish(typer.main.get_command(app), "tucano")()
     except TucanoError as error:
@@ -56,6 +61,11 @@ def main() -> None:
             raise
         place = error.filename or "a file"
         _end(InputError(f"{place} cannot be used: {error.strerror}; fix that, and run the same command again"))
+
+
+def _interrupt(*_: object) -> None:
+    """End a command between those of its parts that end at a signal in their own way."""
+    raise Interrupted("interrupted; run the same command again")
 
 
 def _end(error: TucanoError) -> None:

@@ -163,11 +163,15 @@ def ended_by(loss: Loss) -> Iterator[None]:
 @contextmanager
 def sigterm_as_ctrl_c() -> Iterator[None]:
     """Raise `KeyboardInterrupt` on SIGTERM too; Prefect passes a SIGTERM on to the handler that it found."""
-    before = signal.signal(signal.SIGTERM, _interrupt)
+    before = {number: signal.getsignal(number) for number in ENDING}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
