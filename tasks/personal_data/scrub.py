@@ -33,8 +33,6 @@ __all__ = [
     "scrub_column",
 ]
 
-DATA_FILES: Final = ("constraints/laptop.txt",)
-"""The versions of the packages that know telephone numbers and check digits."""
 OF_PEOPLE: Final = ("customer_id", "source")
 """Columns in which a bare number may be a telephone or a CPF; elsewhere it numbers orders and reviews."""
 

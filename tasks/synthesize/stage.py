@@ -19,6 +19,8 @@ from tasks.personal_data.scrub_table import scrubbed_rows
 from tasks.synthesize.own.opened import OwnFiles
 from tasks.synthesize.sources import REMEDIES, STORES, OpenedSource, open_source
 
+DATA_FILES: Final = ("constraints/laptop.txt",)
+"""The versions of the packages that know telephone numbers and check digits."""
 ROWS_BETWEEN_REPORTS: Final = 50
 ANSWERS_FOLDER: Final = "paraphrases"
 """Folder of a paraphrasing model's answers, in the state folder."""

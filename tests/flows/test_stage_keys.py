@@ -138,7 +138,7 @@ def test_one_weight_changes_the_stages_and_the_task_that_depend_on_it(
         ("data/questions/dates.toml", {"synthesize"}, set()),
         ("data/lexicons/generic_pushes.txt", STAGES.keys() - WITHOUT_REWARDS, {"push"}),
         ("data/lexicons/refusals.txt", STAGES.keys() - WITHOUT_REWARDS | {"synthesize"}, set(TASK_NAMES)),
-        ("constraints/laptop.txt", {"curate"}, set()),
+        ("constraints/laptop.txt", {"synthesize", "curate"}, set()),
         ("tasks/evaluate/report/report.html.j2", {"evaluate"}, set()),
         ("tasks/evaluate/completions/main.js", {"evaluate"}, set()),
         ("tasks/report/page.html.j2", {"audit", "evaluate", "monitor"}, set()),
