@@ -1,6 +1,7 @@
 """Local pages of Prefect and MLflow, on loopback, for the state folder."""
 
 import json
+import os
 import socket
 import subprocess
 import sys
