@@ -17,7 +17,7 @@ from flows.cli.tables.checkpoints import print_checkpoints, print_pruned, print_
 from flows.runtime.console import show, stage_progress
 from flows.runtime.signals import interruptible
 from schemas.errors import GateRefused, InputError
-from tasks.checkpoints.address import BUCKET_SCHEME, open_mirror, trainings
+from tasks.checkpoints.address import open_mirror, require_folder, trainings
 from tasks.checkpoints.inspect import (
     choose_checkpoint,
     complete_name,
@@ -203,8 +203,7 @@ def _open(address: str, training: str | None) -> list[Mirror]:
     Raises:
         InputError: There is no such folder or no such training.
     """
-    if not address.startswith(BUCKET_SCHEME) and "://" not in address and not Path(address).is_dir():
-        raise InputError(f"there is no folder {address}; give a mirror's folder or gs://bucket/prefix")
+    require_folder(address)
     names = trainings(address)
     if training is not None:
         names = [complete_name(training, names, address)]

@@ -13,7 +13,7 @@ from schemas.artifact import ArtifactKind
 from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted, TucanoError
 from schemas.tables.person import Person
-from tasks.checkpoints.address import open_mirror, trainings
+from tasks.checkpoints.address import open_mirror, require_folder, trainings
 from tasks.checkpoints.manifest import Manifest
 from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
 from tasks.lineage.mlflow.removal import Removal
@@ -64,8 +64,9 @@ def remove(config: Config, state: Forgetting) -> Forgetting:
         unreached.append(f"{', '.join(left)} may still be registered in MLflow; the same command tries again")
     for training in state.trainings:
         reach(f"the checkpoints of {training} in the mirror", partial(_remove_training, config, training))
-    if config.state.artifacts is not None:
-        reach(f"the shared artifacts in {config.state.artifacts}", lambda: open_shared(config).remove(state.removed))
+    if (shared := config.state.artifacts) is not None:
+        reach(f"the shared artifacts in {shared}", partial(require_folder, shared))
+        reach(f"the shared artifacts in {shared}", lambda: open_shared(config).remove(state.removed))
     store = open_store(config)
     for sha256 in state.removed:
         store.remove(sha256)
@@ -154,6 +155,7 @@ def _trainings_where(
     found: list[str] = []
     unread: list[str] = []
     try:
+        require_folder(address)
         for training in trainings(address):
             mirror = open_mirror(address, training)
             try:

@@ -41,6 +41,18 @@ def open_store(address: str, *, seconds_to_retry: float = 120) -> tuple[ObjectSt
     return GcsStore(bucket, seconds_to_retry=seconds_to_retry), f"{prefix}/" if prefix else ""
 
 
+def require_folder(address: str) -> None:
+    """Refuse a folder that is not there, as one on a disk that is not mounted, or relative to another folder.
+
+    Raises:
+        InputError: The address is that of a folder, and there is none.
+    """
+    if "://" not in address and not Path(address).is_dir():
+        raise InputError(
+            f"there is no folder {Path(address).absolute()}; give one that is there, or gs://bucket/prefix"
+        )
+
+
 def open_mirror(address: str, training: str) -> Mirror:
     """Open the mirror of one training.
 

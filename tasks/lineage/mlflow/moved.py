@@ -85,13 +85,14 @@ def refuse_elsewhere(tracking_uri: str, folder: Path) -> None:
         _artifact_repository_registry.register(scheme, _own_files)
 
 
-def require_own(address: str, folder: Path) -> None:
-    """Refuse the address of files elsewhere on this machine.
+def require_own(address: str, tracking_uri: str | None) -> None:
+    """Refuse an address of files elsewhere on this machine than beside the database of an open store.
 
     Raises:
         InputError: It is one.
     """
-    if _is_local(address) and not _path(address).resolve().is_relative_to(folder):
+    folder = None if tracking_uri is None else _FOLDERS.get(tracking_uri)
+    if folder is not None and _is_local(address) and not _path(address).resolve().is_relative_to(folder):
         raise InputError(
             f"MLflow's files in {_path(address)} are not in {folder}, beside its database, and nothing is written or "
             "removed elsewhere; give the folder of the database the name that it had, or name a new file with "
@@ -102,8 +103,7 @@ def require_own(address: str, folder: Path) -> None:
 def _own_files(artifact_uri: str, tracking_uri: str | None = None, registry_uri: str | None = None) -> Any:
     from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
 
-    if tracking_uri in _FOLDERS:
-        require_own(artifact_uri, _FOLDERS[tracking_uri])
+    require_own(artifact_uri, tracking_uri)
     return LocalArtifactRepository(artifact_uri, tracking_uri, registry_uri)
 
 

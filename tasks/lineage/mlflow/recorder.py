@@ -191,8 +191,7 @@ class Recorder:
                 f"the MLflow experiment {name} was deleted; restore it with `mlflow experiments restore "
                 f"--experiment-id {known.experiment_id}` and MLFLOW_TRACKING_URI={self._uri}"
             )
-        if artifact_root is not None:
-            require_own(known.artifact_location, artifact_root.resolve())
+        require_own(known.artifact_location, self._uri)
         for tag in EXPERIMENT_TAGS.keys() - known.tags.keys():
             # An earlier version made it.
             self._client.set_experiment_tag(known.experiment_id, tag, EXPERIMENT_TAGS[tag])

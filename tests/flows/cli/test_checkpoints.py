@@ -315,7 +315,7 @@ def test_prune_waits_for_no_worker_that_fell_silent(mirror: Path) -> None:
 @pytest.mark.parametrize("command", ["list", "verify", "prune"])
 @pytest.mark.parametrize(
     ("address", "sentence"),
-    [("nowhere/mirror", "there is no folder nowhere/mirror"), ("s3://bucket/mirror", "neither a folder nor gs://")],
+    [("nowhere/mirror", "nowhere/mirror; give one"), ("s3://bucket/mirror", "neither a folder nor gs://")],
 )
 def test_a_mirror_that_is_not_there_is_named(command: str, address: str, sentence: str) -> None:
     refuses(tucano(command, address), sentence)

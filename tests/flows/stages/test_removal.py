@@ -88,3 +88,16 @@ def test_what_mlflow_refuses_is_no_traceback_and_is_done_by_the_next_run(
     assert again.missed == {"remove": ()}
     assert again.versions_removed == (f"{OTHER_NAME}/1", f"{MODEL}/1")
     assert registered(config) == set()
+
+
+def test_a_mirror_and_shared_artifacts_that_are_not_there_are_not_taken_for_empty(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a disk that is not mounted, or relative to the folder in which the command was run before."""
+    monkeypatch.chdir(tmp_path)
+    places = {"mirror": "elsewhere/mirror", "artifacts": "elsewhere/artifacts"}
+    away = config.model_copy(update={"state": config.state.model_copy(update=places)})
+    state = marked(away)
+    assert any("elsewhere/mirror" in sentence for sentence in state.unreached)
+    assert any("elsewhere/artifacts" in sentence for sentence in remove(away, state).missed["remove"])
+    assert not (tmp_path / "elsewhere").exists()
