@@ -119,7 +119,11 @@ class Command:
         """Send the signals."""
         whom = self._process if blow.helper is None else self._helper(blow.helper)
         if blow.number is signal.SIGKILL and blow.helper is None:
-            for each in [self._process, *self._process.children(recursive=True)]:
+            # One that has ended has none.
+            for each in [
+                self._process,
+                *(self._process.children(recursive=True) if self._process.is_running() else ()),
+            ]:
                 with suppress(psutil.NoSuchProcess):
                     each.kill()
         else:
@@ -197,6 +201,7 @@ def finish(root: Path, overrides: Sequence[str]) -> Mapping[str, str]:
     command = Command(root, overrides)
     code = command.ends(SECONDS_OF_A_RUN)
     if code not in DONE:
+        command.strike(Blow("", 0.0, signal.SIGKILL))
         raise SystemExit(f"the run ended with {code}: {command.lines[-5:]}")
     return digests(root)
 

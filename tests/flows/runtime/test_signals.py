@@ -16,7 +16,9 @@ from tests.tasks.policy.test_child import is_alive
 pytestmark = pytest.mark.integration
 
 SENTENCE = "interrupted; run the same command again"
-BEGIN = f"""
+HEARS = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+"""A job in the background, such as a suite's, starts what is deaf to Ctrl-C."""
+BEGIN = f"""{HEARS}
 import sqlite3, subprocess, sys, time
 from pathlib import Path
 from flows.cli.tucano import _end
@@ -95,6 +97,23 @@ def test_a_lost_signal_still_ends_the_command(work: str, number: signal.Signals)
     """SQLite answers "not authorized" in place of what a callback raises, and an audit went on for eight minutes."""
     started = _start(work)
     time.sleep(0.3)
+    os.kill(started.pid, number)
+    assert _ended(started) == (4, f"tucano: {SENTENCE}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_between_the_parts_of_a_command_ends_it_too(number: signal.Signals) -> None:
+    program = (
+        f"{HEARS}import time\n"
+        "from flows.cli import tucano\n"
+        "tucano.polish = lambda *_: lambda: (print('ready', flush=True), time.sleep(60))\n"
+        "tucano.main()\n"
+    )
+    started = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert started.stdout is not None
+    assert started.stdout.readline() == "ready\n"
     os.kill(started.pid, number)
     assert _ended(started) == (4, f"tucano: {SENTENCE}")
 
