@@ -1,5 +1,22 @@
 """The `tucano` command."""
 
-from flows.cli.tucano import main
+import os
+import signal
+import sys
 
-__all__ = ["main"]
+
+def main() -> None:
+    """Run the command; a signal while it is still loaded ends it with one sentence and exit code 4."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # A shell's job in the background is started deaf to Ctrl-C.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _leave)
+    # Takes a second, in which a traceback would be all that Ctrl-C gives.
+    from flows.cli.tucano import main as run  # noqa: PLC0415
+
+    run()
+
+
+def _leave(*_: object) -> None:
+    sys.stderr.write("tucano: interrupted; nothing was begun; run the same command again\n")
+    os._exit(4)

@@ -18,7 +18,6 @@ from types import FrameType
 from typing import Final
 
 from schemas.errors import Interrupted, TucanoError
-from tasks.policy.child import SECONDS_TO_END, ask_children_to_end
 
 SECONDS_TO_LEAVE: Final = 24.0
 """Time for a command to end after a signal; it has more only while a child saves its work."""
@@ -75,6 +74,9 @@ class Departure:
 
     def _leave(self, seconds: float) -> None:
         """End the process unless the main thread does so in time: it may wait for what never answers."""
+        # Pydantic and psutil, which `tucano --help` does without.
+        from tasks.policy.child import SECONDS_TO_END, ask_children_to_end  # noqa: PLC0415
+
         self.asked.set()
         began = time.monotonic()
         deadline = began + seconds

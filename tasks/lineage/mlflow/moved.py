@@ -92,7 +92,7 @@ def require_own(address: str, tracking_uri: str | None) -> None:
         InputError: It is one.
     """
     folder = None if tracking_uri is None else _FOLDERS.get(tracking_uri)
-    if folder is not None and _is_local(address) and not _path(address).resolve().is_relative_to(folder):
+    if folder is not None and _is_local(address) and not _path(address).resolve().is_relative_to(folder.resolve()):
         raise InputError(
             f"MLflow's files in {_path(address)} are not in {folder}, beside its database, and nothing is written or "
             "removed elsewhere; give the folder of the database the name that it had, or name a new file with "
@@ -122,7 +122,7 @@ def _old_folder(address: str | None, folder: Path) -> Path | None:
 
 
 def _is_local(address: str) -> bool:
-    return address.startswith(("/", "file:"))
+    return urlsplit(address).scheme in {"", "file"}
 
 
 def _path(address: str) -> Path:

@@ -99,7 +99,7 @@ def test_the_help_imports_no_command() -> None:
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert set(eval(ended.stderr)) == {  # noqa: S307 - our own print
         "flows", "flows.cli", "flows.cli.commands", "flows.cli.options", "flows.cli.tucano", "flows.runtime",
-        "flows.runtime.signals", "schemas", "schemas.errors", "schemas.garbage",
+        "flows.runtime.signals", "schemas", "schemas.errors", "schemas.garbage", "schemas.safe_path",
     }  # fmt: skip
 
 

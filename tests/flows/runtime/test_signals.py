@@ -194,3 +194,21 @@ def test_children_are_asked_to_end_and_may_save_though_the_main_thread_is_deaf(d
     assert _ended(started) == (4, f"tucano: {SENTENCE}")
     assert not is_alive(child)
     assert (tmp_path / "saved").exists() == (do == "save")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_the_command_is_loaded_is_one_sentence(number: signal.Signals) -> None:
+    """The finder stands for the imports of a second, in which the signal falls."""
+    program = f"""{HEARS}
+import os, sys
+class Struck:
+    def find_spec(self, name, path=None, target=None):
+        if name == "flows.cli.tucano":
+            os.kill(os.getpid(), {int(number)})
+sys.meta_path.insert(0, Struck())
+from flows.cli import main
+main()
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=30)
+    assert (ended.returncode, ended.stderr.count("\n")) == (4, 1)
+    assert "interrupted" in ended.stderr

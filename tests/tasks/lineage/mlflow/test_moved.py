@@ -139,14 +139,27 @@ def test_a_link_to_the_folder_is_no_move(made: Path, tmp_path: Path, capsys: pyt
     assert capsys.readouterr().err == ""
 
 
-def test_mlflow_itself_writes_nothing_elsewhere(made: Path, tmp_path: Path) -> None:
+def test_files_behind_a_link_to_a_larger_disk_are_used(made: Path, tmp_path: Path) -> None:
+    root, disk = tmp_path / "s", tmp_path / "disk"
+    shutil.copytree(made, root)
+    shutil.move(root / "mlflow" / "artifacts", disk)
+    (root / "mlflow" / "artifacts").symlink_to(disk)
+    write_everywhere(root)
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_mlflow_itself_writes_nothing_elsewhere(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, relative: bool
+) -> None:
     """As where another program changed an address while the store is open."""
     root, elsewhere = tmp_path / "s", tmp_path / "elsewhere"
     shutil.copytree(made, root)
+    monkeypatch.chdir(tmp_path)
+    address = "./elsewhere" if relative else elsewhere.as_uri()
     opened = recorder(root)
     with pytest.raises(InputError, match="elsewhere"), opened.pipeline("again", {}) as parent:
         with closing(sqlite3.connect(root / "mlflow" / "mlflow.db")) as database, database:
-            database.execute("UPDATE runs SET artifact_uri = ? WHERE run_uuid = ?", [elsewhere.as_uri(), parent])
+            database.execute("UPDATE runs SET artifact_uri = ? WHERE run_uuid = ?", [address, parent])
         open_client(store(root)[0]).log_text(parent, "text", "a.txt")
     assert not elsewhere.exists()
 
