@@ -192,7 +192,8 @@ def _sqlite_error(error: BaseException) -> sqlite3.Error | None:
 def _revisions(package: str, folder: str) -> tuple[str, frozenset[str]]:
     spec = find_spec(package)
     places = [] if spec is None else spec.submodule_search_locations or []
-    revisions, replaced = set(), set()
+    revisions: set[str] = set()
+    replaced: set[str] = set()
     for file in (file for place in places for file in (Path(place) / folder).glob("*.py")):
         for is_replaced, revision in _REVISION.findall(file.read_text(encoding="utf-8")):
             (replaced if is_replaced else revisions).add(revision)

@@ -93,7 +93,7 @@ def reachable(address: str) -> bool:
         health = f"{shown(address)}/health"
         with urllib.request.urlopen(health, timeout=5) as answer:  # noqa: S310 - the address is the user's
             # A page is of a proxy, or of a network that asks to sign in.
-            return answer.status == 200 and answer.headers.get_content_type() != "text/html"
+            return bool(answer.status == 200 and answer.headers.get_content_type() != "text/html")
     except urllib.error.HTTPError:
         return True
     except (OSError, ValueError, http.client.HTTPException):

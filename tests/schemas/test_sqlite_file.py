@@ -162,7 +162,9 @@ def test_the_newest_revision_is_the_library_s_own() -> None:
     from mlflow.store.db.utils import _get_package_dir
 
     scripts = ScriptDirectory(str(Path(_get_package_dir()) / "store" / "db_migrations"))
-    assert MLFLOW.revisions() == (scripts.get_current_head(), {each.revision for each in scripts.walk_revisions()})
+    newest, known = MLFLOW.revisions()
+    assert newest == scripts.get_current_head()
+    assert known == {each.revision for each in scripts.walk_revisions()}
 
 
 @pytest.mark.parametrize("schema", [MLFLOW, PREFECT])
