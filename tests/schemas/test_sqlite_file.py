@@ -164,7 +164,7 @@ def test_the_newest_revision_is_the_library_s_own() -> None:
     scripts = ScriptDirectory(str(Path(_get_package_dir()) / "store" / "db_migrations"))
     newest, known = MLFLOW.revisions()
     assert newest == scripts.get_current_head()
-    assert set(known) == {each.revision for each in scripts.walk_revisions()}
+    assert known == {each.revision for each in scripts.walk_revisions()}
 
 
 @pytest.mark.parametrize("schema", [MLFLOW, PREFECT])
