@@ -48,9 +48,10 @@ def main() -> None:
     collect_rarely()
     # What libraries start inherits it: processes of multiprocessing and of Dask, vLLM, pip.
     os.environ |= safe_environment()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number, handler in before.items():
         # A shell's job in the background is started deaf to Ctrl-C.
-        if signal.getsignal(number) is not signal.SIG_IGN:
+        if handler is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
     try:
         polish(typer.main.get_command(app), "tucano")()
@@ -61,6 +62,9 @@ def main() -> None:
             raise
         place = error.filename or "a file"
         _end(InputError(f"{place} cannot be used: {error.strerror}; fix that, and run the same command again"))
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _interrupt(*_: object) -> None:

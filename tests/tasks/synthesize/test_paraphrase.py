@@ -256,7 +256,7 @@ def test_an_endpoint_that_need_not_hold_is_given_up_once_and_reported(tmp_path: 
 
 def test_a_damaged_cache_is_named(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"no database" * 1000)
-    with serve(in_turn([says("?")])) as server, pytest.raises(InputError, match=rf"{FILE}.*remove the file"):
+    with serve(in_turn([says("?")])) as server, pytest.raises(InputError, match=rf"{FILE} is damaged"):
         follow(server, tmp_path, [sql_row("SP")])
 
 

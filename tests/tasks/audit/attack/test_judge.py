@@ -214,5 +214,5 @@ def test_a_key_that_is_not_there_is_said_before_the_search(monkeypatch: pytest.M
 def test_replies_that_cannot_be_kept_are_one_sentence(tmp_path: Path) -> None:
     replies_file(tmp_path, "push").write_text("no database " * 100)
 
-    with serve(recognise) as server, pytest.raises(InputError, match=r"judge-push\.sqlite3 cannot be used"):
+    with serve(recognise) as server, pytest.raises(InputError, match=r"judge-push\.sqlite3 is damaged"):
         attacked(tmp_path, config(server))

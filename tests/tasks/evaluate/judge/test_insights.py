@@ -214,5 +214,5 @@ def test_an_answer_that_cannot_be_encoded_is_judged_all_the_same(tmp_path: Path)
 
 def test_replies_that_cannot_be_kept_are_one_sentence(tmp_path: Path) -> None:
     (tmp_path / REPLIES_FILE).write_text("no database " * 100)
-    with pytest.raises(InputError, match=r"judge\.sqlite3 cannot be used"):
+    with pytest.raises(InputError, match=r"judge\.sqlite3 is damaged"):
         judge(prefer_longer, tmp_path)
