@@ -54,7 +54,8 @@ def read_text_file(path: Path, what: str) -> str:
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise InputError(f"{what} {path}: line {line} is not UTF-8; {_SAVE}") from None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    # Some programs add a mark to a text that has one.
+    return text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def is_utf16(content: bytes) -> bool:

@@ -14,6 +14,7 @@ from flows.runtime.own_files import refusal_of
 from flows.runtime.signals import interruptible
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
+from schemas.store.mapped_tables import CANCELED_DATE, OTHER_STATUSES
 from tasks.synthesize.columns.document import column_map_text
 from tasks.synthesize.columns.look import find_files, look_at
 from tasks.synthesize.columns.profile import plan, profile_text
@@ -57,6 +58,8 @@ def init(
     unconfirmed = any(True for section in recognized.sections for _ in undecided(section))
     if refusal is not None:
         raise InputError(f"{refusal}; once it is corrected: tucano retrain --profile {profile}")
+    if unknown := _unknown_statuses(recognized):
+        show(f"canceled orders count as sales until {', '.join(unknown)} is confirmed in {column_map}")
     then = "once dates and decimals are confirmed" if unconfirmed else "then"
     show(f"{then}: tucano retrain --profile {profile}" if planned.trained else _NOTHING_YET)
     emit(
@@ -69,6 +72,13 @@ def init(
         },
         as_json=as_json,
     )
+
+
+def _unknown_statuses(recognized: Recognized) -> list[str]:
+    """Return the file's columns that may tell of cancellations, and that a run leaves unread until confirmed."""
+    telling = {"order_status", CANCELED_DATE, *OTHER_STATUSES}
+    sections = [section for section in recognized.sections if section.is_sure]
+    return sorted({c.theirs for section in sections for c in section.choices if not c.sure and c.ours in telling})
 
 
 def _refusal(recognized: Recognized, out: Path) -> str | None:

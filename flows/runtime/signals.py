@@ -1,8 +1,9 @@
 """Ctrl-C and SIGTERM: end a command or a run cleanly, with one sentence and exit code 4, whenever they come.
 
 Python raises at a signal in whatever the main thread does, and some code loses the exception: SQLite answers "not
-authorized" where its callback was interrupted, finalizers drop it, and Prefect drops a Ctrl-C between two stages. So
-the interpreter writes each signal to a socket too, a thread keeps it, and what the main thread passes asks for it.
+authorized" where its callback was interrupted, weak references' callbacks drop it, and Prefect drops a Ctrl-C between
+two stages. So the interpreter writes each signal to a socket too, a thread keeps it, and what the main thread passes
+asks for it.
 """
 
 import os

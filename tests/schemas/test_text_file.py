@@ -28,7 +28,10 @@ def test_a_file_of_any_editor_is_read_as_it_was_written(text: str, read: Reader,
     path = tmp_path / "file.toml"
     path.write_bytes(text.encode())
     expected = read(path)
-    for written in (codecs.BOM_UTF8 + text.encode(), text.replace("\n", "\r\n").encode()):
+    for written in (
+        *(marks * codecs.BOM_UTF8 + text.encode() for marks in (1, 2)),
+        text.replace("\n", "\r\n").encode(),
+    ):
         path.write_bytes(written)
         assert read(path) == expected
 

@@ -18,7 +18,7 @@ Schema = Mapping[str, Any]
 ANNOTATIONS: Final = frozenset(
     {"$comment", "$defs", "$schema", "default", "definitions", "deprecated", "description", "examples", "title"}
 )
-"""Keywords that ask nothing of an answer."""
+"""Keywords that ask nothing of an answer; nor does one of somebody's own, which begins with `x-`."""
 MAX_STEPS: Final = 200
 """Schemas that are looked at: a hostile one refers to itself, or to the same one many times."""
 _KEYWORD: Final = re.compile(r"\$?[A-Za-z]{1,24}")
@@ -56,7 +56,7 @@ class _Comparison:
             return place
         for keyword, value in wanted.items():
             at = f"{place}.{keyword if _KEYWORD.fullmatch(keyword) else '(a key)'}"
-            if keyword in ANNOTATIONS:
+            if keyword in ANNOTATIONS or keyword.startswith("x-"):
                 continue
             if keyword == "$ref":
                 found = self.unmet(given, self._referred(value), at)

@@ -57,7 +57,7 @@ class FeedbackRequest(BaseModel):
     """The request, as its answer named it."""
     reference: dict[str, JsonValue] | None = None
     """The right answer, or the known part of it."""
-    rating: Annotated[int, Field(ge=1, le=5)] | None = None
+    rating: Annotated[int, Field(ge=1, le=5, strict=True)] | None = None
 
     @field_validator("reference")
     @classmethod

@@ -109,6 +109,15 @@ def test_an_export_with_cancelled_and_refunded_orders_and_one_without_an_email_i
     assert store.customers["customer_unique_id"].n_unique() == 4
 
 
+def test_a_status_that_is_left_unread_is_said_before_the_retraining(tmp_path: Path) -> None:
+    rows = (
+        f"#{n},a@b.com,{status},,fulfilled,,1.00,2025-01-19,1,Caneca,1.00,,"
+        for n, status in enumerate(("paid", "em análise interna"))
+    )
+    ended = in_this_process("init", shopify(tmp_path, *rows), "--out", tmp_path / "loja")
+    assert "canceled orders count as sales until Financial Status is confirmed" in " ".join(ended.stderr.split())
+
+
 @pytest.mark.parametrize(
     ("row", "refusal"),
     [

@@ -37,6 +37,8 @@ GRANTED: list[Any] = [
     {},
     {"type": ["object", "null"], "title": "a", "$schema": "https://json-schema.org/draft/2020-12/schema"},
     Review.model_json_schema(),
+    *(answer_schema(task) for task in JSON_TASKS if task == "sentiment"),
+    {"x-order": 1, "properties": {"score": {"x-unit": "stars"}}},
     _fields(polarity={"anyOf": [{"type": "null"}, {"type": "string", "maxLength": 8, "minLength": 7}]}),
     _fields(score={"enum": [0, 1, 2, 3, 4, 5]}, additional={"type": "string"}),
     _fields(score={"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 5.5, "multipleOf": 1}),

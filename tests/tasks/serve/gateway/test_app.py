@@ -233,6 +233,7 @@ def test_feedback_is_kept_by_the_request_that_it_is_about(gateway: Gateway) -> N
     assert (line["request_id"], line["rating"]) == (request_id, 4)
     for wrong in (
         known | {"rating": 6},
+        known | {"rating": True},
         known | {"reference": {"polarity": 3}},
         {"request_id": request_id},
         known | {"request_id": "sentiment-1"},
