@@ -11,11 +11,10 @@ A draft becomes an artifact by one rename, so an artifact is either complete or 
 
 import errno
 import hashlib
-import json
 import platform
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,10 +24,18 @@ from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from schemas.artifact import ArtifactKind, ArtifactRecord, Segments, Worker
-from schemas.digests import file_sha256
 from schemas.disk import synchronize, write_whole
 from schemas.errors import InputError, TucanoError
 from schemas.full_disk import full_disk_error, is_of_full_disk
+from tasks.lineage.store.content import (
+    NO_FILE,
+    column_types,
+    content_digest,
+    digest_files,
+    file_names,
+    holds,
+    unreadable,
+)
 
 CONTENT_FOLDER: Final = "content"
 RECORD_FILE: Final = "record.json"
@@ -42,10 +49,6 @@ REFUSED: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
 READ_ONLY: Final = 0o444
 
 Damage = Literal["missing", "altered", "added"]
-
-
-_NO_FILE: Final = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
-"""Errors that prove that a file is lost; any other says only that it could not be read now."""
 
 
 class ArtifactDamaged(InputError):
@@ -118,8 +121,8 @@ class ArtifactStore:
             InputError: The store cannot be written or its disk is full.
             ValueError: The draft is empty, or holds anything but plain files and folders.
         """
-        files = _digest_files(draft)
-        sha256 = _content_digest(files)
+        files = digest_files(draft)
+        sha256 = content_digest(files)
         if self.is_whole(sha256):
             return self.record(sha256)
         record = ArtifactRecord(
@@ -134,7 +137,7 @@ class ArtifactStore:
             machine=platform.node(),
             prefect_run_id=prefect_run_id,
             mlflow_run_id=mlflow_run_id,
-            columns=_columns(draft, files),
+            columns=column_types(draft, files),
             sources=dict(sources or {}),
             config=dict(config or {}),
             stretches=segments or {},
@@ -151,7 +154,7 @@ class ArtifactStore:
             ArtifactDamaged: The draft does not match the record.
             ValueError: The draft is empty, or holds anything but plain files and folders.
         """
-        if _content_digest(_digest_files(draft)) != record.sha256:
+        if content_digest(digest_files(draft)) != record.sha256:
             raise ArtifactDamaged(f"what came of {record.kind} {record.sha256} is not what its record says")
         if not self.is_whole(record.sha256):
             self._admit(draft, record)
@@ -185,12 +188,12 @@ class ArtifactStore:
         try:
             written = file.read_bytes()
             record = ArtifactRecord.model_validate_json(written)
-        except (*_NO_FILE, ValidationError):
+        except (*NO_FILE, ValidationError):
             raise ArtifactDamaged(f"the record {file} cannot be read") from None
         except OSError as error:
-            raise _unreadable(file, error) from None
+            raise unreadable(file, error) from None
         is_own = record.sha256 == sha256 and record.kind == file.parent.parent.name
-        if not is_own or _content_digest(record.files) != sha256 or not _is_sealed(file, written, record):
+        if not is_own or content_digest(record.files) != sha256 or not _is_sealed(file, written, record):
             raise ArtifactDamaged(f"the record {file} was altered, or its {RECORD_DIGEST_FILE} altered or removed")
         return record
 
@@ -228,11 +231,11 @@ class ArtifactStore:
         """
         record = self.record(sha256)
         content = self.path(sha256)
-        found = set(_names(content))
+        found = set(file_names(content))
         for name, recorded in record.files.items():
             if name not in found:
                 yield name, "missing"
-            elif not _holds(content / name, recorded):
+            elif not holds(content / name, recorded):
                 yield name, "altered"
         for name in sorted(found - record.files.keys()):
             yield name, "added"
@@ -343,60 +346,6 @@ def _lock_of(draft: Path) -> Path:
     return draft.with_suffix(".lock")
 
 
-def _names(folder: Path) -> list[str]:
-    """Return the relative path of everything in a folder except folders, sorted."""
-    return sorted(
-        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()
-    )
-
-
-def _digest_files(folder: Path) -> dict[str, str]:
-    names = _names(folder)
-    if not names:
-        raise ValueError(f"the draft {folder} is empty; a stage that made nothing has no artifact")
-    for name in names:
-        if not _is_plain(folder / name):
-            raise ValueError(f"{folder / name} is not a plain file; an artifact holds its own bytes")
-    return {name: file_sha256(folder / name) for name in names}
-
-
-def _is_plain(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink()
-
-
-def _holds(path: Path, recorded: str) -> bool:
-    try:
-        return _is_plain(path) and file_sha256(path) == recorded
-    except _NO_FILE:
-        return False
-    except OSError as error:
-        raise _unreadable(path, error) from None
-
-
-def _unreadable(path: Path, error: OSError) -> InputError:
-    """Return the sentence for a file that may be whole: to make it again would cost what it cost before."""
-    return InputError(f"{path} cannot be read ({error.strerror}); correct its permissions, or see that its disk works")
-
-
-def _columns(folder: Path, names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the column types of each parquet file among a folder's files."""
-    tables = [name for name in names if name.endswith(".parquet")]
-    if not tables:
-        return {}
-    import polars as pl
-
-    columns = {}
-    for name in tables:
-        # A file that is a table in name only has no columns.
-        with suppress(pl.exceptions.ComputeError):
-            columns[name] = {column: str(kind) for column, kind in pl.read_parquet_schema(folder / name).items()}
-    return columns
-
-
-def _content_digest(files: Mapping[str, str]) -> str:
-    return hashlib.sha256(json.dumps(sorted(files.items())).encode()).hexdigest()
-
-
 def _seal(draft: Path, record: ArtifactRecord) -> None:
     """Write the record beside the content and flush every byte to the disk."""
     written = record.model_dump_json(indent=1).encode()
@@ -422,5 +371,5 @@ def _is_sealed(file: Path, written: bytes, record: ArtifactRecord) -> bool:
     except UnicodeDecodeError:
         return False
     except OSError as error:
-        raise _unreadable(file.with_name(RECORD_DIGEST_FILE), error) from None
+        raise unreadable(file.with_name(RECORD_DIGEST_FILE), error) from None
     return digest.split() == [hashlib.sha256(written).hexdigest(), RECORD_FILE]
