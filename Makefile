@@ -56,8 +56,8 @@ $(DEVELOPER): pyproject.toml constraints/laptop.txt
 retrain: $(READY)  ## Retrain on this machine, end to end (SET="seed=2 train.max_steps=80" overrides).
 	$(BIN)/tucano retrain --profile local $(foreach pair,$(SET),--set $(pair))
 
-test: $(DEVELOPER)  ## Run every test.
-	$(BIN)/python -m pytest $(IN_PROCESSES)
+test: $(DEVELOPER)  ## Run every test, and print the 40 slowest.
+	$(BIN)/python -m pytest $(IN_PROCESSES) --durations=40
 
 test-fast: $(DEVELOPER)  ## Run the tests of seconds, which train nothing and need no server or child process.
 	$(BIN)/python -m pytest -m "not slow and not integration and not e2e and not deployed and not unsloth and not vllm and not adapters and not clients and not llama" $(IN_PROCESSES)

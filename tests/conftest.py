@@ -1,7 +1,10 @@
 """What several folders of tests share, made once a session, and what all tests are run with."""
 
 import os
+import signal
 import sys
+from collections.abc import Generator
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -38,6 +41,25 @@ def pytest_configure(config: pytest.Config) -> None:
         writer = config.get_terminal_writer()
         writer.fullwidth = writer.fullwidth
     os.environ["COLUMNS"] = "1000"
+
+
+HANDLERS = pytest.StashKey[dict[signal.Signals, Any]]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    item.stash[HANDLERS] = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """Name the test that leaves another handler behind: a later test's signal would end the process of all."""
+    outcome = yield
+    left = [number for number, handler in item.stash[HANDLERS].items() if signal.getsignal(number) is not handler]
+    for number in left:
+        signal.signal(number, item.stash[HANDLERS][number])
+    assert not left, f"another handler is left of {left}"
+    return outcome
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
