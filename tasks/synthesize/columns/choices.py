@@ -128,11 +128,11 @@ def more_statuses(file: LookedFile, chosen: Mapping[str, ColumnChoice], names: C
         cells = file.cells[column]
         if not left or column in taken or column in file.personal or _is_empty(cells):
             continue
-        if _tells_canceled(column, cells, names) and _is_of_orders(file, chosen["order_id"].theirs, column):
+        if tells_canceled(column, cells, names) and _is_of_orders(file, chosen["order_id"].theirs, column):
             yield _judged(left.pop(0), column, cells, names)
 
 
-def _tells_canceled(column: str, cells: pl.Series, names: ColumnNames) -> bool:
+def tells_canceled(column: str, cells: pl.Series, names: ColumnNames) -> bool:
     """Return whether a column is named like a status, or half of its values are known ones, `canceled` among them."""
     known = names.values["order_status"]
     if any(folded(column) in names.tables["orders"][ours] for ours in ("order_status", *OTHER_STATUSES)):

@@ -72,6 +72,7 @@ def _left_out(recognized: Recognized) -> Iterator[str]:
     for file in recognized.files:
         lines = [
             *_listed("not mapped, for nothing was recognised", recognized.unused(file)),
+            *_listed("not read, though they may tell of canceled sales, which count", recognized.unread_statuses(file)),
             *_listed("not mapped, for they are a person's own", recognized.personal(file)),
             *_listed("not mapped, for they hold objects", file.nested),
         ]

@@ -217,6 +217,15 @@ def test_an_export_is_read_without_a_question(tmp_path: Path, system: str) -> No
     assert store.items["price"].sum() == 20 * len(statuses)
 
 
+def test_a_status_that_has_no_place_is_named(tmp_path: Path) -> None:
+    rows = [f"{n // 2};2{n // 2}/01/2025;P{n};20,00;{'enviado cancelado'.split()[n % 2]};{n % 5 + 1}" for n in range(9)]
+    file = sales(tmp_path, "Pedido;Data;Produto;Preço;Situação do item;Qtd. de caixas", *rows)
+    ended = in_this_process("init", file, "--out", tmp_path / "loja")
+    assert "not read, though they may tell of canceled sales, which count: Situação do item" in ended.stderr
+    assert "then: tucano retrain" in ended.stderr
+    assert "review_score" not in ended.stderr.split("Tasks that")[0]
+
+
 def test_orders_that_wait_to_be_confirmed_are_what_is_confirmed_first(tmp_path: Path) -> None:
     file = sales(tmp_path, "Pedido;Quando;Produto;Preço", *(f"{n};1{n}/01/2025;Caneca;20,00" for n in range(9)))
     ended = in_this_process("init", file, "--out", tmp_path / "loja")
