@@ -160,37 +160,48 @@ def test_a_column_of_cancellations_that_is_empty_yet_is_read_in_the_next_export(
 
 EXPORTS = {
     "WooCommerce": (
-        "Order ID,Date Created,Order Status,Order Total,Refund Total,Billing Email,Billing State,Item Name,"
-        "Item Quantity,Item Price",
+        (
+            "Order ID,Date Created,Order Status,Order Total,Refund Total,Billing Email,Billing State,Item Name,"
+            "Item Quantity,Item Price"
+        ),
         "{n},2025-01-1{n} 10:00:00,{status},20.00,0.00,a{n}@b.com,SP,Caneca,2,10.00",
         {
             **dict.fromkeys(("wc-cancelled", "wc-refunded", "wc-failed"), "canceled"),
             **dict.fromkeys(("wc-pending", "wc-on-hold"), "created"),
-            **{"wc-completed": "delivered", "wc-processing": "processing"},
+            "wc-completed": "delivered",
+            "wc-processing": "processing",
         },
     ),
     "Mercado Livre": (
-        "N.º de venda;Data da venda;Estado;Unidades;Total (BRL);SKU;Título do anúncio;"
-        "Preço unitário de venda do anúncio (BRL);UF",
+        (
+            "N.º de venda;Data da venda;Estado;Unidades;Total (BRL);SKU;Título do anúncio;"
+            "Preço unitário de venda do anúncio (BRL);UF"
+        ),
         "20000{n};{n} de janeiro de 2025 09:00 hs.;{status};2;R$ 20,00;A-1;Caneca;10.00;SP",
         {
             **dict.fromkeys(("Cancelada pelo comprador", "Venda cancelada", "Devolvida"), "canceled"),
-            **{"A caminho": "shipped", "Venda concluída": "delivered"},
+            "A caminho": "shipped",
+            "Venda concluída": "delivered",
         },
     ),
     "Nuvemshop": (
-        "Número do Pedido;E-mail;Data;Estado do pedido;Estado do pagamento;Estado do envio;Data de cancelamento;Total;"
-        "Nome do Produto;Valor do Produto;Quantidade Comprada;Estado",
+        (
+            "Número do Pedido;E-mail;Data;Estado do pedido;Estado do pagamento;Estado do envio;Data de cancelamento;Total;"
+            "Nome do Produto;Valor do Produto;Quantidade Comprada;Estado"
+        ),
         "{n};a{n}@b.com;1{n}/01/2025;{status};Confirmado;Enviado;—;20,00;Caneca;10,00;2;SP",
         {"Cancelado": "canceled", "Aberto": "shipped", "Arquivado": "shipped"},
     ),
     "Tray": (
-        "Código do Pedido;Data do Pedido;Status do Pedido;Total do Pedido;Código do Produto;Quantidade;Preço de Venda;"
-        "Data de Envio;Data de Entrega;Frete;UF",
+        (
+            "Código do Pedido;Data do Pedido;Status do Pedido;Total do Pedido;Código do Produto;Quantidade;Preço de Venda;"
+            "Data de Envio;Data de Entrega;Frete;UF"
+        ),
         "{n};1{n}/01/2025;{status};20,00;P1;2;10,00;-;n/d;–;SP",
         {
             **dict.fromkeys(("CANCELADO", "CANCELADO AUT"), "canceled"),
-            **{"FINALIZADO": "delivered", "devolvido parcialmente": "delivered"},
+            "FINALIZADO": "delivered",
+            "devolvido parcialmente": "delivered",
             **dict.fromkeys(("A ENVIAR", "partially_refunded", "parcialmente reembolsada"), "approved"),
         },
     ),
@@ -218,7 +229,7 @@ def test_an_export_is_read_without_a_question(tmp_path: Path, system: str) -> No
 
 
 def test_a_status_that_has_no_place_is_named(tmp_path: Path) -> None:
-    rows = [f"{n // 2};2{n // 2}/01/2025;P{n};20,00;{'enviado cancelado'.split()[n % 2]};{n % 5 + 1}" for n in range(9)]
+    rows = [f"{n // 2};2{n // 2}/01/2025;P{n};20,00;{['enviado', 'cancelado'][n % 2]};{n % 5 + 1}" for n in range(9)]
     file = sales(tmp_path, "Pedido;Data;Produto;Preço;Situação do item;Qtd. de caixas", *rows)
     ended = in_this_process("init", file, "--out", tmp_path / "loja")
     assert "not read, though they may tell of canceled sales, which count: Situação do item" in ended.stderr
