@@ -19,6 +19,7 @@ from typing import Final
 import polars as pl
 
 from schemas.errors import InputError
+from schemas.text_file import wide_encoding
 
 DELIMITERS: Final = {";": "semicolons", ",": "commas", "\t": "tabs"}
 """Name of each delimiter that is read."""
@@ -178,13 +179,13 @@ def read_text(path: Path) -> DelimitedText:
         InputError: The file cannot be read, changes meanwhile, is too large, or is no text in UTF-8 or cp1252.
     """
     content = _read_bytes(path)
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(f"{path} is UTF-16, which Excel calls Unicode text; {_SAVE}")
+    if wide := wide_encoding(content):
+        raise InputError(f"{path} is {wide}; {_SAVE}")
     if content.startswith(b"PK\x03\x04"):
         raise InputError(f"{path} is a workbook or another zip file; open it and {_SAVE}")
     if b"\0" in content:
         line = _line(content, content.index(b"\0"))
-        raise InputError(f"{path}: line {line} has a NUL byte: it is UTF-16 or no text; {_SAVE}")
+        raise InputError(f"{path}: line {line} has a NUL byte: it is no text; {_SAVE}")
     text, encoding = _decoded(path, content)
     named = _NAMED_DELIMITER.match(text)
     if named is None:

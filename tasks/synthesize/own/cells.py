@@ -16,8 +16,8 @@ from schemas.tables.decimal_comma import Decimals, read_numbers
 TRUE: Final = ("true", "1", "sim", "s", "yes")
 FALSE: Final = ("false", "0", "não", "nao", "n", "no")
 NOTHING: Final = (
-    *"n/a #n/a n/d #n/d n.d. na nd nan nat null nulo vazio (vazio) 0000-00-00".split(),
-    *("0000-00-00 00:00:00", "não informado", "não se aplica", "não disponível", "sem data"),
+    *("na", "n/a", "#n/a", "nd", "n/d", "#n/d", "n.d.", "nan", "nat", "null", "nulo", "vazio", "(vazio)", "sem data"),
+    *("não informado", "não se aplica", "não disponível", "0000-00-00", "0000-00-00 00:00:00"),
 )
 """Cells that say that they are empty, as runs of dashes do."""
 _DASHES: Final = r"^[\p{Pd}\u2212_]+$"

@@ -186,16 +186,16 @@ EXPORTS = {
     ),
     "Nuvemshop": (
         (
-            "Número do Pedido;E-mail;Data;Estado do pedido;Estado do pagamento;Estado do envio;Data de cancelamento;Total;"
-            "Nome do Produto;Valor do Produto;Quantidade Comprada;Estado"
+            "Número do Pedido;E-mail;Data;Estado do pedido;Estado do pagamento;Estado do envio;Data de cancelamento;"
+            "Total;Nome do Produto;Valor do Produto;Quantidade Comprada;Estado"
         ),
         "{n};a{n}@b.com;1{n}/01/2025;{status};Confirmado;Enviado;—;20,00;Caneca;10,00;2;SP",
         {"Cancelado": "canceled", "Aberto": "shipped", "Arquivado": "shipped"},
     ),
     "Tray": (
         (
-            "Código do Pedido;Data do Pedido;Status do Pedido;Total do Pedido;Código do Produto;Quantidade;Preço de Venda;"
-            "Data de Envio;Data de Entrega;Frete;UF"
+            "Código do Pedido;Data do Pedido;Status do Pedido;Total do Pedido;Código do Produto;Quantidade;"
+            "Preço de Venda;Data de Envio;Data de Entrega;Frete;UF"
         ),
         "{n};1{n}/01/2025;{status};20,00;P1;2;10,00;-;n/d;–;SP",
         {
