@@ -31,8 +31,8 @@ class ColumnChoice:
     """Whether it is used; one that is not sure is a comment, to be confirmed by a person."""
     values: Mapping[str, str] = field(default_factory=dict)
     """Our value, by the file's, where they differ."""
-    unknown: tuple[str, ...] = ()
-    """Values of the file that are none of ours, of a column of few."""
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    """Proposed value of ours, by the file's where it is none of the known ones; empty where nothing is like it."""
 
     @property
     def waits(self) -> bool:
@@ -106,12 +106,18 @@ def _translated(choice: ColumnChoice, cells: pl.Series, names: ColumnNames) -> C
     if len(found) > MOST_VALUES:
         return replace(choice, why=f"by its name, but it has {len(found):,} different values", sure=False)
     values = {value: known[folded(value)] for value in found if folded(value) in known}
-    unknown = tuple(value for value in found if value not in values)
+    unknown = {value: proposed(value, known) for value in found if value not in values}
     different = {value: ours for value, ours in values.items() if value != ours}
     if unknown:
         why = f"by its name, but {len(unknown)} of its {len(found)} values are unknown; say below what they mean"
         return replace(choice, why=why, sure=False, values=different, unknown=unknown)
     return replace(choice, why="by its name, and all its values are known", values=different)
+
+
+def proposed(value: str, known: Mapping[str, str]) -> str:
+    """Return what the longest known value means all of whose words are in a file's value; nothing without one."""
+    words = set(folded(value).split())
+    return known[max(alike, key=len)] if (alike := [each for each in known if words.issuperset(each.split())]) else ""
 
 
 def more_statuses(file: LookedFile, chosen: Mapping[str, ColumnChoice], names: ColumnNames) -> Iterator[ColumnChoice]:

@@ -58,7 +58,10 @@ def _section(section: MapSection, folder: Path, *, confirmed: bool) -> Iterator[
             yield f"{comment}[{kind}.values.{choice.ours}]"
             yield from (f"{comment}{_quoted(theirs)} = {_quoted(ours)}" for theirs, ours in choice.values.items())
             meant = f"one of {', '.join(ORDER_STATUSES)}" if choice.waits else "one of ours"
-            yield from (f'# {_quoted(theirs)} = ""  # confirm: {meant}, or nothing' for theirs in choice.unknown)
+            yield from (
+                f"# {_quoted(theirs)} = {_quoted(ours)}  # confirm: {meant}, or nothing"
+                for theirs, ours in choice.unknown.items()
+            )
 
 
 def _line(choice: ColumnChoice, mark: str) -> str:

@@ -6,7 +6,7 @@ from functools import cache
 
 from schemas.store.column_map import ColumnMap, read_column_map
 from schemas.store.mapped_tables import MAPPED_TABLES, TELL_CANCELED, TableName
-from tasks.synthesize.columns.choices import ColumnChoice, choose, more_statuses
+from tasks.synthesize.columns.choices import ColumnChoice, choose, more_statuses, proposed
 from tasks.synthesize.columns.kinds import expected, looks_like
 from tasks.synthesize.columns.look import LookedFile
 from tasks.synthesize.columns.names import FOLDER, ColumnNames, folded
@@ -71,7 +71,7 @@ def _choices(
         if ours in names.values:
             known = {**names.values[ours]} | {folded(value): meaning for value, meaning in values.get(ours, {}).items()}
             found = cells.unique().sort().to_list()
-            unknown = tuple(value for value in found if folded(value) not in known)
+            unknown = {value: proposed(value, known) for value in found if folded(value) not in known}
             if unknown:
                 why = f"as {system} exports it, but {len(unknown)} of its {len(found)} values are unknown"
                 choice = replace(choice, why=why, sure=False, unknown=unknown)
