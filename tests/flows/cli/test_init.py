@@ -158,7 +158,7 @@ def test_a_column_of_cancellations_that_is_empty_yet_is_read_in_the_next_export(
     assert (store.orders["order_status"] == "canceled").sum() == 4
 
 
-EXPORTS = {
+EXPORTS: dict[str, tuple[str, str, dict[str, str | None]]] = {
     "WooCommerce": (
         (
             "Order ID,Date Created,Order Status,Order Total,Refund Total,Billing Email,Billing State,Item Name,"
