@@ -207,7 +207,7 @@ EXPORTS: dict[str, tuple[str, str, dict[str, str | None]]] = {
     ),
     "a shop's own program": (
         "Pedido;Data;Produto;Preço;Qtd. de peças;Total;Cancelado;UF",
-        "{n};2{n}/01/2025;Caneca;20,00;2;20,00;{status};SP",
+        "{n};2{n}/01/2025;Caneca;10,00;2;20,00;{status};SP",
         {"Sim": "canceled", "Não": None},
     ),
 }
