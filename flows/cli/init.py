@@ -55,11 +55,13 @@ def init(
     print_tasks(planned)
     show(f"column map: {column_map}; read it, and remove the `#` of what you confirm")
     show(f"profile: {profile}")
+    waiting = " and ".join(_waiting(recognized))
+    if waiting:
+        show(f"a run refuses the files until you confirm {waiting} in {column_map}")
     if refusal is not None:
-        raise InputError(f"{refusal}; once it is corrected: tucano retrain --profile {profile}")
-    if waiting := _waiting(recognized):
-        show(f"a run refuses the files until you confirm {' and '.join(waiting)} in {column_map}")
-    then = f"once {' and '.join(waiting)} are confirmed" if waiting else "then"
+        confirmed = f", and {waiting} are confirmed" if waiting else ""
+        raise InputError(f"{refusal}; once it is corrected{confirmed}: tucano retrain --profile {profile}")
+    then = f"once {waiting} are confirmed" if waiting else "then"
     show(f"{then}: tucano retrain --profile {profile}" if planned.trained else _NOTHING_YET)
     emit(
         {

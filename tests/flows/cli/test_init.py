@@ -275,6 +275,7 @@ def test_what_a_person_has_to_confirm_hides_no_refusal(tmp_path: Path) -> None:
     shopify(tmp_path, *rows, "#9,a@b.com,paid,,fulfilled,,1.00,03/04/2025,1,Caneca,um real,,")
     ended = in_this_process("init", file, "--out", tmp_path, "--force")
     assert (ended.returncode, "row 82 is no number" in " ".join(ended.stderr.split())) == (2, True)
+    assert "once it is corrected, and dates and decimals are confirmed: tucano" in " ".join(ended.stderr.split())
 
 
 @pytest.mark.parametrize(
