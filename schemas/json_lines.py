@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from schemas.errors import InputError
 from schemas.faults import first_fault, shown_place
-from schemas.text_file import is_utf16
+from schemas.text_file import wide_encoding
 
 Document = TypeVar("Document", bound=BaseModel)
 
@@ -67,8 +67,8 @@ def stream_lines(
                         f"{what} {path}: line {number} is longer than {_LONGEST // 10**6} MB; write one JSON object a "
                         "line, each with a line feed after it"
                     )
-                if number == 1 and is_utf16(line):
-                    raise InputError(f"{what} {path} is UTF-16, which Windows calls Unicode; save it as UTF-8")
+                if number == 1 and (wide := wide_encoding(line)):
+                    raise InputError(f"{what} {path} is {wide}; save it as UTF-8")
                 text = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
                 try:
                     yield text, _read(text, model)

@@ -47,8 +47,8 @@ def read_text_file(path: Path, what: str) -> str:
         raise
     except OSError as error:
         raise InputError(f"{what} {path} cannot be read ({error.strerror}); check the path") from None
-    if is_utf16(content):
-        raise InputError(f"{what} {path} is UTF-16, which Windows calls Unicode; {_SAVE}")
+    if wide := wide_encoding(content):
+        raise InputError(f"{what} {path} is {wide}; {_SAVE}")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -58,6 +58,14 @@ def read_text_file(path: Path, what: str) -> str:
     return text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def is_utf16(content: bytes) -> bool:
-    """Return whether a text is in UTF-16, with a byte order mark or without: no other text has a NUL byte in front."""
-    return content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content[:2]
+def wide_encoding(content: bytes) -> str | None:
+    """Return the name of UTF-32 or UTF-16, with a byte order mark or without; None for other texts, which have no NUL.
+
+    Args:
+        content: The text's bytes, or its first four.
+    """
+    if content[:2] == b"\0\0" or content[2:4] == b"\0\0":
+        return "UTF-32"
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content[:2]:
+        return "UTF-16, which Windows calls Unicode"
+    return None

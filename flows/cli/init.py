@@ -14,7 +14,7 @@ from flows.runtime.own_files import refusal_of
 from flows.runtime.signals import interruptible
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
-from schemas.store.mapped_tables import CANCELED_DATE, OTHER_STATUSES
+from schemas.shown_text import as_shown
 from tasks.synthesize.columns.document import column_map_text
 from tasks.synthesize.columns.look import find_files, look_at
 from tasks.synthesize.columns.profile import plan, profile_text
@@ -55,12 +55,13 @@ def init(
     print_tasks(planned)
     show(f"column map: {column_map}; read it, and remove the `#` of what you confirm")
     show(f"profile: {profile}")
-    unconfirmed = any(True for section in recognized.sections for _ in undecided(section))
+    waiting = " and ".join(_waiting(recognized))
+    if waiting:
+        show(f"a run refuses the files until you confirm {waiting} in {column_map}")
     if refusal is not None:
-        raise InputError(f"{refusal}; once it is corrected: tucano retrain --profile {profile}")
-    if unknown := _unknown_statuses(recognized):
-        show(f"canceled orders count as sales until {', '.join(unknown)} is confirmed in {column_map}")
-    then = "once dates and decimals are confirmed" if unconfirmed else "then"
+        confirmed = f", and {waiting} are confirmed" if waiting else ""
+        raise InputError(f"{refusal}; once it is corrected{confirmed}: tucano retrain --profile {profile}")
+    then = f"once {waiting} are confirmed" if waiting else "then"
     show(f"{then}: tucano retrain --profile {profile}" if planned.trained else _NOTHING_YET)
     emit(
         {
@@ -74,16 +75,28 @@ def init(
     )
 
 
-def _unknown_statuses(recognized: Recognized) -> list[str]:
-    """Return the file's columns that may tell of cancellations, and that a run leaves unread until confirmed."""
-    telling = {"order_status", CANCELED_DATE, *OTHER_STATUSES}
-    sections = [section for section in recognized.sections if section.is_sure]
-    return sorted({c.theirs for section in sections for c in section.choices if not c.sure and c.ours in telling})
+def _waiting(recognized: Recognized) -> list[str]:
+    """Return what a person must confirm before a run: tables of orders, cells with two meanings, and statuses."""
+    orders = ["the columns of table orders"] if _lack_orders(recognized) else []
+    open_cells = any(True for section in recognized.sections for _ in undecided(section))
+    statuses = {
+        each.theirs for section in recognized.sections if section.is_sure for each in section.choices if each.waits
+    }
+    return [
+        *orders,
+        *["dates and decimals"] * open_cells,
+        *(as_shown(f"the values of {name}") for name in sorted(statuses)),
+    ]
+
+
+def _lack_orders(recognized: Recognized) -> bool:
+    tables = {section.name: section.is_sure for section in recognized.sections if section.is_table}
+    return not tables.get("orders", True) and any(tables.values())
 
 
 def _refusal(recognized: Recognized, out: Path) -> str | None:
-    """Return why a run would refuse the files, once dates and decimals are confirmed as proposed; None if not."""
-    if not any(section.is_sure for section in recognized.sections):
+    """Return why a run would refuse the files, once what waits is confirmed; None if not, or if orders wait."""
+    if _lack_orders(recognized) or not any(section.is_sure for section in recognized.sections):
         return None
     assumed = out / f".{os.getpid()}.{COLUMN_MAP}"
     _write(assumed, column_map_text(recognized, out, confirmed=True))

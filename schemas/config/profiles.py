@@ -27,7 +27,8 @@ def load_config(profile: str, overrides: Sequence[str] = (), *, makes_prompts: b
 
     Args:
         profile: Name of a file in `infra/profiles` without its suffix, or a path to a TOML file. With `extends = "l4"`
-            it holds what differs from that profile: sections and tables by key, lists as a whole.
+            it holds what differs from that profile: sections and tables by key, lists as a whole. A path in `extends`
+            is relative to the profile, or else to the current folder.
         overrides: Assignments such as `train.max_steps=20`; values are read as TOML, else as plain text.
         makes_prompts: Whether the run makes the prompts that it splits, so that there must be enough of them.
 
@@ -113,7 +114,7 @@ def _refuse_too_few(config: Config, profile: str) -> None:
 
 def _read_profile(profile: str, extended_by: tuple[str, ...] = ()) -> dict[str, Any]:
     """Read a profile over those that it extends."""
-    if profile in extended_by:
+    if any(_is_one(profile, each) for each in extended_by):
         raise InputError(f"profile {profile!r} extends itself, by {' -> '.join((*extended_by, profile))}; remove one")
     values = _read_file(profile)
     parent = values.pop(EXTENDS, None)
@@ -121,7 +122,14 @@ def _read_profile(profile: str, extended_by: tuple[str, ...] = ()) -> dict[str, 
         return values
     if not isinstance(parent, str):
         raise InputError(f"profile {profile!r}: {EXTENDS} is {parent!r}; give the name of one profile, or its path")
-    return _merge(_read_profile(parent, (*extended_by, profile)), values)
+    beside = str(Path(profile).parent / parent)
+    is_beside = profile.endswith(".toml") and parent.endswith(".toml") and Path(beside).exists()
+    return _merge(_read_profile(beside if is_beside else parent, (*extended_by, profile)), values)
+
+
+def _is_one(profile: str, other: str) -> bool:
+    """Return whether two profiles are one: a file has many paths."""
+    return profile == other or (profile.endswith(".toml") and Path(profile).resolve() == Path(other).resolve())
 
 
 def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:

@@ -39,6 +39,8 @@ OTHER_STATUSES: Final = ("sale_status", "payment_status")
 it says that the order was canceled; `order_status` is then that of the delivery."""
 REFUNDED: Final = "refunded_value"
 """Column of `payments` that no store has: what was paid back, with a minus or without, is taken off what was paid."""
+TELL_CANCELED: Final = ("order_status", CANCELED_DATE, *OTHER_STATUSES, REFUNDED)
+"""Columns without which sales count that were none."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import csv
 import io
 import os
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -18,6 +19,7 @@ from typing import Final
 import polars as pl
 
 from schemas.errors import InputError
+from schemas.text_file import wide_encoding
 
 DELIMITERS: Final = {";": "semicolons", ",": "commas", "\t": "tabs"}
 """Name of each delimiter that is read."""
@@ -32,13 +34,13 @@ _NAMED_DELIMITER: Final = re.compile(r'\A"?sep=([;,\t])"?(?:\r\n|\r|\n)', re.IGN
 # A lower-case Portuguese letter, a typographic sign or an emoji in UTF-8, which cp1252 would read as Ã§, â€œ and ðŸ˜€.
 _UTF8_LETTER: Final = re.compile(rb"\xc3[\xa1-\xbf]|\xe2[\x80-\x9f][\x80-\xbf]|\xf0\x9f[\x80-\xbf]{2}")
 _ROWS_AT_ONCE: Final = 20_000
-# Texts that a spreadsheet treats as a formula, a number, a date or a truth value, and changes. A formula may begin with
-# the signs' full-width forms, or behind white space.
+# Signs that begin a formula, the sign of minus too, and texts that are a number, a date or a truth value.
 _CHANGED: Final = re.compile(
-    r"\A'*(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]|(?=[^\n]*\d)[\d.,:/%eER$ \-]+\Z"
-    r"|\s*(?:true|false|verdadeiro|falso)\s*\Z)",
-    re.IGNORECASE,
+    r"[=+\-@\u2212]|(?=[^\n]*\d)[\d.,:/%eER$ \-]+\Z|(?:true|false|verdadeiro|falso)\s*\Z", re.IGNORECASE
 )
+# Categories of characters that show nothing by themselves, and those of other categories that are empty.
+_INVISIBLE: Final = frozenset({"Cc", "Cf", "Cn", "Me", "Mn", "Zl", "Zp", "Zs"})
+_FILLERS: Final = frozenset("\u115f\u1160\u2800")
 
 
 @dataclass(frozen=True)
@@ -117,12 +119,23 @@ class DelimitedText:
 
 def as_cell(text: str) -> str:
     """Return a text as a cell that a spreadsheet leaves alone: behind an apostrophe where it would compute it."""
-    return f"'{text}" if _CHANGED.match(text) else text
+    return f"'{text}" if _is_changed(text.lstrip("'")) else text
 
 
 def of_cell(cell: str) -> str:
     """Return the text of a cell without apostrophes that only keep a spreadsheet from computing it."""
-    return _CHANGED.sub("", cell, count=1)
+    text = cell.lstrip("'")
+    return text if _is_changed(text) else cell
+
+
+def _is_changed(text: str) -> bool:
+    """Return whether a spreadsheet may change a text: it may drop what shows nothing, and take wide signs for usual."""
+    if text.startswith(("\t", "\r", "\n")):
+        return True
+    # Not composed: `=` and a combining stroke would be another sign.
+    plain = unicodedata.normalize("NFKD", text)
+    seen = (n for n, each in enumerate(plain) if each not in _FILLERS and unicodedata.category(each) not in _INVISIBLE)
+    return _CHANGED.match(plain, next(seen, len(plain))) is not None
 
 
 def read_delimited(path: Path) -> pl.DataFrame:
@@ -166,13 +179,13 @@ def read_text(path: Path) -> DelimitedText:
         InputError: The file cannot be read, changes meanwhile, is too large, or is no text in UTF-8 or cp1252.
     """
     content = _read_bytes(path)
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(f"{path} is UTF-16, which Excel calls Unicode text; {_SAVE}")
+    if wide := wide_encoding(content):
+        raise InputError(f"{path} is {wide}; {_SAVE}")
     if content.startswith(b"PK\x03\x04"):
         raise InputError(f"{path} is a workbook or another zip file; open it and {_SAVE}")
     if b"\0" in content:
         line = _line(content, content.index(b"\0"))
-        raise InputError(f"{path}: line {line} has a NUL byte: it is UTF-16 or no text; {_SAVE}")
+        raise InputError(f"{path}: line {line} has a NUL byte: it is no text; {_SAVE}")
     text, encoding = _decoded(path, content)
     named = _NAMED_DELIMITER.match(text)
     if named is None:

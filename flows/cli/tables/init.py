@@ -33,6 +33,7 @@ def print_files(recognized: Recognized) -> None:
             show("  nothing was recognised")
         for what, columns in (
             ("not recognised", recognized.unused(file)),
+            ("not read, though they may tell of canceled sales, which count", recognized.unread_statuses(file)),
             ("a person's own, and left out", recognized.personal(file)),
             ("objects, and left out", file.nested),
         ):

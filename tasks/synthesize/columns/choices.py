@@ -6,7 +6,8 @@ from typing import Final
 
 import polars as pl
 
-from tasks.synthesize.columns.kinds import expected, looks_like
+from schemas.store.mapped_tables import CANCELED, OTHER_STATUSES, TELL_CANCELED
+from tasks.synthesize.columns.kinds import expected, looks_like, share_of
 from tasks.synthesize.columns.look import LookedFile
 from tasks.synthesize.columns.names import ColumnNames, Ranked, folded
 
@@ -30,6 +31,13 @@ class ColumnChoice:
     """Whether it is used; one that is not sure is a comment, to be confirmed by a person."""
     values: Mapping[str, str] = field(default_factory=dict)
     """Our value, by the file's, where they differ."""
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    """Proposed value of ours, by the file's where it is none of the known ones; empty where nothing is like it."""
+
+    @property
+    def waits(self) -> bool:
+        """Return whether a run reads it and refuses it until a person completes it, lest canceled orders count."""
+        return not self.sure and self.ours in TELL_CANCELED
 
 
 def identity_of(file: LookedFile, names: ColumnNames) -> ColumnChoice | None:
@@ -50,15 +58,15 @@ def choose(file: LookedFile, wanted: Mapping[str, Ranked], names: ColumnNames) -
     """
     open_columns = [column for column in file.cells.columns if column not in file.personal]
     named = [
-        (rank, _judged(ours, column, file.cells[column], names))
+        (_is_empty(file.cells[column]), rank, _judged(ours, column, file.cells[column], names))
         for ours, ranks in wanted.items()
         for column in open_columns
-        if (rank := ranks.get(folded(column))) is not None
+        if (rank := ranks.get(folded(column))) is not None and not _is_other(ours, column, file.cells[column], names)
     ]
     chosen: dict[str, ColumnChoice] = {}
     taken: set[str] = set()
     # What the cells bear out goes first: `Avaliação` may be the stars or the text.
-    for _, choice in sorted(named, key=lambda pair: (not pair[1].sure, pair[0])):
+    for _, _, choice in sorted(named, key=lambda each: (each[0], not each[2].sure, each[1])):
         if choice.ours not in chosen and choice.theirs not in taken:
             chosen[choice.ours] = choice
             # Only an id may be two of ours: that of an order, and of its only customer.
@@ -66,10 +74,24 @@ def choose(file: LookedFile, wanted: Mapping[str, Ranked], names: ColumnNames) -
     return {ours: chosen[ours] for ours in wanted if ours in chosen}
 
 
+def _is_empty(cells: pl.Series) -> bool:
+    return cells.null_count() == cells.len()
+
+
+def _is_other(ours: str, column: str, cells: pl.Series, names: ColumnNames) -> bool:
+    """Return whether a column whose name is that of a status and of a state, such as `Estado`, holds the other."""
+    name, known = folded(column), names.values["order_status"]
+    if name not in names.tables["orders"]["order_status"] or name not in names.tables["customers"]["customer_state"]:
+        return False
+    is_status = any(folded(value) in known for value in cells.drop_nulls().unique()) or share_of(cells, "states") < 0.5
+    return is_status == (expected(ours) == "states")
+
+
 def _judged(ours: str, column: str, cells: pl.Series, names: ColumnNames) -> ColumnChoice:
     kind = expected(ours)
-    if cells.null_count() == cells.len():
-        return ColumnChoice(ours, column, "by its name, but every cell is empty", sure=False)
+    if _is_empty(cells):
+        # A later export of the same form may have a canceled order.
+        return ColumnChoice(ours, column, "by its name, but every cell is empty", sure=ours in TELL_CANCELED)
     if ours in names.values:
         return _translated(ColumnChoice(ours, column, "by its name"), cells, names)
     if kind is not None and not looks_like(cells, kind):
@@ -84,35 +106,77 @@ def _translated(choice: ColumnChoice, cells: pl.Series, names: ColumnNames) -> C
     if len(found) > MOST_VALUES:
         return replace(choice, why=f"by its name, but it has {len(found):,} different values", sure=False)
     values = {value: known[folded(value)] for value in found if folded(value) in known}
-    unknown = len(found) - len(values)
+    unknown = {value: proposed(value, known) for value in found if value not in values}
     different = {value: ours for value, ours in values.items() if value != ours}
     if unknown:
-        why = f"by its name, but {unknown} of its {len(found)} values are unknown; say below what they mean"
-        return replace(choice, why=why, sure=False, values=different)
+        why = f"by its name, but {len(unknown)} of its {len(found)} values are unknown; say below what they mean"
+        return replace(choice, why=why, sure=False, values=different, unknown=unknown)
     return replace(choice, why="by its name, and all its values are known", values=different)
+
+
+def proposed(value: str, known: Mapping[str, str]) -> str:
+    """Return what the longest known value means all of whose words are in a file's value; nothing without one."""
+    words = set(folded(value).split())
+    return known[max(alike, key=len)] if (alike := [each for each in known if words.issuperset(each.split())]) else ""
+
+
+def more_statuses(file: LookedFile, chosen: Mapping[str, ColumnChoice], names: ColumnNames) -> Iterator[ColumnChoice]:
+    """Yield further columns that tell of canceled orders, by their names or values, one for each status that is left.
+
+    Args:
+        file: The file.
+        chosen: The choices for the table of orders.
+        names: All known names.
+    """
+    left = [ours for ours in ("order_status", *OTHER_STATUSES) if ours not in chosen]
+    taken = {choice.theirs for choice in chosen.values()}
+    for column in file.cells.columns:
+        cells = file.cells[column]
+        if not left or column in taken or column in file.personal or _is_empty(cells):
+            continue
+        if tells_canceled(column, cells, names) and _is_of_orders(file, chosen["order_id"].theirs, column):
+            yield _judged(left.pop(0), column, cells, names)
+
+
+def tells_canceled(column: str, cells: pl.Series, names: ColumnNames) -> bool:
+    """Return whether a column is named like a status, or half of its values are known ones, `canceled` among them."""
+    known = names.values["order_status"]
+    if any(folded(column) in names.tables["orders"][ours] for ours in ("order_status", *OTHER_STATUSES)):
+        return not _is_other("order_status", column, cells, names)
+    found = cells.drop_nulls().unique()
+    if found.len() > MOST_VALUES:
+        return False
+    meant = [known[folded(value)] for value in found if folded(value) in known]
+    return CANCELED in meant and len(meant) >= found.len() / 2
+
+
+def _is_of_orders(file: LookedFile, order_id: str, column: str) -> bool:
+    """Return whether all rows of an order say the same in a column: one of items may be canceled by itself."""
+    said = file.cells.group_by(order_id).agg(pl.col(column).drop_nulls().n_unique().alias("said"))["said"]
+    return not (said > 1).any()
 
 
 def guessed(
     file: LookedFile, wanted: Collection[str], unused: Collection[str], names: ColumnNames
 ) -> Iterator[ColumnChoice]:
     """Yield columns whose cells alone look like ours, where one column does; none of them is sure."""
+    named = {name for columns in names.tables.values() for ranks in columns.values() for name in ranks}
     for ours in wanted:
         kind = expected(ours)
         if kind in {"dates", "stars from 1 to 5", "texts"}:
-            open_columns = [name for name in unused if name not in file.personal]
+            open_columns = [name for name in unused if name not in file.personal and folded(name) not in named]
             alike = [name for name in open_columns if looks_like(file.cells[name], kind)]
+            if kind != "dates":
+                no_review = names.no_review[kind.split()[0]]
+                alike = [name for name in alike if no_review.isdisjoint(folded(name).split())]
             if kind == "texts":
-                alike = [name for name in alike if _may_be_reviews(name, file.cells[name], names)]
+                alike = [name for name in alike if _may_be_reviews(file.cells[name])]
             if len(alike) == 1:
                 why = f"the only column whose cells are {kind}, and its name tells nothing"
                 yield ColumnChoice(ours, alike[0], why, sure=False)
 
 
-def _may_be_reviews(column: str, cells: pl.Series, names: ColumnNames) -> bool:
+def _may_be_reviews(cells: pl.Series) -> bool:
     """Return whether texts may be what people write of what they bought: sentences that differ."""
     some = cells.drop_nulls()
-    return (
-        names.no_review.isdisjoint(folded(column).split())
-        and some.n_unique() >= MOST_DIFFERENT * some.len()
-        and looks_like(some, "opinions")
-    )
+    return some.n_unique() >= MOST_DIFFERENT * some.len() and looks_like(some, "opinions")

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from schemas.store.mapped_tables import ORDER_STATUSES
 from tasks.synthesize.columns.choices import ColumnChoice
 from tasks.synthesize.columns.recognize import MapSection, Recognized
 from tasks.synthesize.columns.undecided import undecided
 
 _HEAD: Final = """\
 # Column map, written by `tucano init`: a key is a column of ours, its value the column of your file. Read it before it
-# is used. A line with `# confirm` is not used until you remove its first `#`. What the columns mean: docs/your-data.md.
+# is used. A line with `# confirm` is not used until you remove its first `#`, and a status with such values is refused
+# until you do: orders that are canceled by it would count. What the columns mean: docs/your-data.md.
 """
 
 
@@ -22,7 +24,8 @@ def column_map_text(recognized: Recognized, folder: Path, *, confirmed: bool = F
     Args:
         recognized: What was found.
         folder: The folder that the map will be in, by which its paths are relative.
-        confirmed: Whether the order of dates and the decimal sign are taken as proposed, where no cell tells them.
+        confirmed: Whether the order of dates and the decimal sign are taken as proposed, where no cell tells them, and
+            what tells of canceled orders is left out where it waits to be completed.
     """
     parts = ["\n".join(_section(section, folder, confirmed=confirmed)) for section in recognized.sections]
     parts += list(_left_out(recognized))
@@ -44,19 +47,27 @@ def _section(section: MapSection, folder: Path, *, confirmed: bool) -> Iterator[
     open_mark = mark if confirmed else "# "
     yield from (f"{open_mark}{line}  # confirm: {why}" for line, why in undecided(section))
     yield f"{mark}[{kind}.columns]"
-    yield from (_line(choice, mark) for choice in section.columns)
+    marks = {each.ours: mark if each.sure or (each.waits and not confirmed) else "# " for each in section.choices}
+    yield from (_line(choice, marks[choice.ours]) for choice in section.columns)
     if section.reference:
         yield f"{mark}[{kind}.reference]"
-        yield from (_line(choice, mark) for choice in section.reference)
+        yield from (_line(choice, marks[choice.ours]) for choice in section.reference)
     for choice in section.choices:
-        if choice.values:
-            comment = mark if choice.sure else "# "
+        if choice.values or choice.unknown:
+            comment = marks[choice.ours]
             yield f"{comment}[{kind}.values.{choice.ours}]"
             yield from (f"{comment}{_quoted(theirs)} = {_quoted(ours)}" for theirs, ours in choice.values.items())
+            meant = f"one of {', '.join(ORDER_STATUSES)}" if choice.waits else "one of ours"
+            yield from (
+                f"# {_quoted(theirs)} = {_quoted(ours)}  # confirm: {meant}, or nothing"
+                for theirs, ours in choice.unknown.items()
+            )
 
 
 def _line(choice: ColumnChoice, mark: str) -> str:
     line = f"{choice.ours} = {_quoted(choice.theirs)}"
+    if choice.waits and not mark:
+        return f"{line}  # or remove this line: {choice.why}"
     return f"{mark}{line}  # {choice.why}" if choice.sure else f"# {line}  # confirm: {choice.why}"
 
 
@@ -64,6 +75,7 @@ def _left_out(recognized: Recognized) -> Iterator[str]:
     for file in recognized.files:
         lines = [
             *_listed("not mapped, for nothing was recognised", recognized.unused(file)),
+            *_listed("not read, though they may tell of canceled sales, which count", recognized.unread_statuses(file)),
             *_listed("not mapped, for they are a person's own", recognized.personal(file)),
             *_listed("not mapped, for they hold objects", file.nested),
         ]

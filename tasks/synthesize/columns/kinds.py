@@ -88,6 +88,12 @@ def looks_like(cells: pl.Series, kind: str) -> bool:
     return _share(some, _PATTERNS[kind]) >= needed
 
 
+def share_of(cells: pl.Series, kind: str) -> float:
+    """Return the share of a column's cells that are of a kind; 0 for a column without any."""
+    some = _some(cells)
+    return 0.0 if some.is_empty() else _share(some, _PATTERNS[kind])
+
+
 def are_codes(cells: pl.Series) -> bool:
     """Return whether cells are numbers or codes that a program gave, in contrast to names."""
     some = _some(cells)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -15,6 +15,7 @@ from schemas.store.column_map import FORMATS
 from schemas.tables.delimited import read_delimited
 from tasks.synthesize.columns.kinds import are_codes, is_personal
 from tasks.synthesize.columns.names import folded, read_names
+from tasks.synthesize.own.cells import without_nothing
 from tasks.synthesize.own.rows import JSON_LINES, LONGEST_LINE, PARQUET, read_rows
 
 OF_DATA: Final = tuple(ending for ending in FORMATS if ending != ".txt")
@@ -32,7 +33,7 @@ class LookedFile:
     path: Path
     """The file."""
     cells: pl.DataFrame
-    """Its columns as texts; null where a cell is empty."""
+    """Its columns as texts; null where a cell is empty, or says so."""
     nested: tuple[str, ...] = ()
     """Keys of a file of JSON Lines that hold objects, which no column map names."""
     numbers: frozenset[str] = frozenset()
@@ -79,6 +80,11 @@ def look_at(path: Path) -> LookedFile:
     Raises:
         InputError: It cannot be read.
     """
+    file = _read(path)
+    return replace(file, cells=file.cells.select(pl.all().map_batches(without_nothing)))
+
+
+def _read(path: Path) -> LookedFile:
     if path.suffix.lower() in JSON_LINES:
         names, nested = _keys(path)
         if not names:

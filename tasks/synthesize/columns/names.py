@@ -12,9 +12,9 @@ from schemas.store.mapped_tables import OTHER_STATUSES, TableName
 from tasks.commerce.text.text_form import fold
 
 FOLDER: Final = REPOSITORY / "data" / "columns"
-_FILLERS: Final = frozenset({"de", "do", "da", "dos", "das", "of", "the"})
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_WORDS: Final = re.compile(r"[a-z0-9]+")
+_WORDS: Final = re.compile(r"[a-z0-9]+|#")
+_GENDER: Final = re.compile(r"(?<=[a-z]{3})[ao]\Z")
 
 Ranked = Mapping[str, int]
 """Rank of each name that is known of a column of ours, by the folded name; the lowest wins."""
@@ -40,16 +40,20 @@ class ColumnNames:
     """Table of a file by its name without the ending."""
     short: Mapping[TableName, Mapping[str, Ranked]]
     """By table and column of ours: names that count only in a file named after the table."""
-    no_review: frozenset[str]
-    """Words of names of columns that hold no review."""
+    no_review: Mapping[str, frozenset[str]]
+    """Words of names of columns that hold no review's `texts` or `stars`."""
     values: Mapping[str, Mapping[str, str]]
     """By column of ours: our value, by the folded one of a file."""
 
 
 def folded(name: str) -> str:
-    """Return a name in the form in which names are compared: `ID do Pedido`, `id_pedido` and `idPedido` are one."""
+    """Return a name in the form in which names are compared: `ID do Pedido`, `codPedido` and `order_id` are one."""
     words = _WORDS.findall(fold(_HUMP.sub(" ", name).replace("º", "").replace("ª", "")))
-    return " ".join(word for word in words if word not in _FILLERS)
+    fillers, same = _word_lists()
+    telling = [word for word in words if word not in fillers]
+    if len(telling) > 1:
+        telling = [same.get(word, word) for word in telling]
+    return " ".join(sorted(_GENDER.sub("", word) for word in telling))
 
 
 def with_short(known: Mapping[str, Ranked], short: Mapping[str, Ranked]) -> Mapping[str, Ranked]:
@@ -63,9 +67,12 @@ def with_short(known: Mapping[str, Ranked], short: Mapping[str, Ranked]) -> Mapp
 @cache
 def read_names() -> ColumnNames:
     """Return the known names."""
-    document = tomllib.loads((FOLDER / "names.toml").read_text(encoding="utf-8"))
+    document = _document()
     listed = document["tables"]
-    document["values"] |= dict.fromkeys(OTHER_STATUSES, document["values"]["order_status"])
+    values = {
+        column: {folded(word): ours for ours, words in of_column.items() for word in (ours, *words)}
+        for column, of_column in document["values"].items()
+    }
     return ColumnNames(
         tables=cast("Mapping[TableName, Mapping[str, Ranked]]", _ranked(listed, listed)),
         prompts=_ranked(document["prompts"], listed),
@@ -73,17 +80,30 @@ def read_names() -> ColumnNames:
         identities=_ranks(document["personal"]["identities"]),
         personal=frozenset(map(folded, [*document["personal"]["identities"], *document["personal"]["others"]])),
         names_or_codes=frozenset(map(folded, document["personal"]["names_or_codes"])),
-        files={folded(name): cast("TableName", table) for table, names in document["files"].items() for name in names},
+        files={
+            folded(name): cast("TableName", table)
+            for table, names in document["files"].items()
+            for name in (table, *names)
+        },
         short={
             cast("TableName", table): {ours: _ranks(words) for ours, words in columns.items()}
             for table, columns in document["short"].items()
         },
-        no_review=frozenset(map(folded, document["no_review"]["words"])),
-        values={
-            column: {folded(word): ours for ours, words in of_column.items() for word in (ours, *words)}
-            for column, of_column in document["values"].items()
-        },
+        no_review={kind: frozenset(map(folded, words)) for kind, words in document["no_review"].items()},
+        values=values | {name: values["order_status"] | values.get(name, {}) for name in OTHER_STATUSES},
     )
+
+
+@cache
+def _document() -> dict[str, Any]:
+    return tomllib.loads((FOLDER / "names.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _word_lists() -> tuple[frozenset[str], Mapping[str, str]]:
+    """Return the words that say nothing, and for words that say the same the one that stands for them."""
+    words = _document()["words"]
+    return frozenset(words["fillers"]), {fold(word): fold(one) for one, same in words["same"].items() for word in same}
 
 
 def _ranked(sections: Mapping[str, Any], tables: Mapping[str, Any]) -> Mapping[str, Mapping[str, Ranked]]:

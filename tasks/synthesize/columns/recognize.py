@@ -8,7 +8,7 @@ from schemas.store.column_map import reference_fields
 from schemas.store.mapped_tables import MAPPED_TABLES, TableName
 from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
-from tasks.synthesize.columns.choices import ColumnChoice, choose, guessed, identity_of
+from tasks.synthesize.columns.choices import ColumnChoice, choose, guessed, identity_of, more_statuses, tells_canceled
 from tasks.synthesize.columns.look import LookedFile
 from tasks.synthesize.columns.names import ColumnNames, folded, read_names, with_short
 from tasks.synthesize.columns.shipped import ShippedMap, shipped_map_of
@@ -90,6 +90,11 @@ class Recognized:
         named = {choice.theirs for section in self.sections if section.file is file for choice in section.choices}
         return tuple(name for name in file.cells.columns if name not in named and name not in file.personal)
 
+    def unread_statuses(self, file: LookedFile) -> tuple[str, ...]:
+        """Return a file's columns that may tell of canceled sales, and that no table of ours has a place for."""
+        names = read_names()
+        return tuple(name for name in self.unused(file) if tells_canceled(name, file.cells[name], names))
+
     def personal(self, file: LookedFile) -> tuple[str, ...]:
         """Return a file's columns with personal data that are not mapped."""
         named = {choice.theirs for section in self.sections if section.file is file for choice in section.choices}
@@ -131,6 +136,8 @@ def _table_sections(file: LookedFile, names: ColumnNames) -> Iterator[MapSection
             unused = [name for name in file.cells.columns if name not in taken]
             chosen |= {choice.ours: choice for choice in guessed(file, GUESSED.get(table, ()), unused, names)}
         if all(name in chosen for name in needed):
+            if table == "orders":
+                chosen |= {choice.ours: choice for choice in more_statuses(file, chosen, names)}
             yield MapSection(table, True, file, needed, tuple(chosen.values()))
 
 

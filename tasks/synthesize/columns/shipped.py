@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from schemas.store.column_map import ColumnMap, read_column_map
-from schemas.store.mapped_tables import MAPPED_TABLES, TableName
-from tasks.synthesize.columns.choices import ColumnChoice
+from schemas.store.mapped_tables import MAPPED_TABLES, TELL_CANCELED, TableName
+from tasks.synthesize.columns.choices import ColumnChoice, choose, more_statuses, proposed
 from tasks.synthesize.columns.kinds import expected, looks_like
 from tasks.synthesize.columns.look import LookedFile
 from tasks.synthesize.columns.names import FOLDER, ColumnNames, folded
@@ -42,8 +42,19 @@ def _fitted(name: str, document: ColumnMap, file: LookedFile, names: ColumnNames
         present = {ours: spelled[folded(column)] for ours, column in table.columns.items() if folded(column) in spelled}
         if any(needed not in present for needed in MAPPED_TABLES[table.table].needed):
             return None
-        tables[table.table] = tuple(_choices(name, present, table.values, file, names))
+        listed = {choice.ours: choice for choice in _choices(name, present, table.values, file, names)}
+        tables[table.table] = tuple(_with_others(table.table, listed, file, names).values())
     return ShippedMap(name, tables)
+
+
+def _with_others(
+    table: TableName, listed: Mapping[str, ColumnChoice], file: LookedFile, names: ColumnNames
+) -> Mapping[str, ColumnChoice]:
+    """Return a table's choices with those that tell of canceled orders under other names than the system's."""
+    left = {ours: ranks for ours, ranks in names.tables[table].items() if ours in TELL_CANCELED and ours not in listed}
+    taken = {choice.theirs for choice in listed.values()}
+    chosen = {**listed} | {ours: each for ours, each in choose(file, left, names).items() if each.theirs not in taken}
+    return chosen | {each.ours: each for each in more_statuses(file, chosen, names)} if table == "orders" else chosen
 
 
 def _choices(
@@ -60,13 +71,13 @@ def _choices(
         if ours in names.values:
             known = {**names.values[ours]} | {folded(value): meaning for value, meaning in values.get(ours, {}).items()}
             found = cells.unique().sort().to_list()
-            unknown = [value for value in found if folded(value) not in known]
+            unknown = {value: proposed(value, known) for value in found if folded(value) not in known}
             if unknown:
                 why = f"as {system} exports it, but {len(unknown)} of its {len(found)} values are unknown"
-                choice = replace(choice, why=why, sure=False)
+                choice = replace(choice, why=why, sure=False, unknown=unknown)
             translated = {value: known[folded(value)] for value in found if folded(value) in known}
             choice = replace(choice, values=translated)
         elif kind is not None and cells.len() and not looks_like(cells, kind):
             choice = replace(choice, why=f"as {system} exports it, but its cells are not {kind}", sure=False)
-        if cells.len():
+        if cells.len() or ours in TELL_CANCELED:
             yield choice

@@ -15,6 +15,12 @@ from schemas.tables.decimal_comma import Decimals, read_numbers
 
 TRUE: Final = ("true", "1", "sim", "s", "yes")
 FALSE: Final = ("false", "0", "não", "nao", "n", "no")
+NOTHING: Final = (
+    *("na", "n/a", "#n/a", "nd", "n/d", "#n/d", "n.d.", "nan", "nat", "null", "nulo", "vazio", "(vazio)", "sem data"),
+    *("não informado", "não se aplica", "não disponível", "0000-00-00", "0000-00-00 00:00:00"),
+)
+"""Cells that say that they are empty, as runs of dashes do."""
+_DASHES: Final = r"^[\p{Pd}\u2212_]+$"
 LAST_YEAR: Final = 2200
 HERE: Final = "America/Sao_Paulo"
 """Clock of the store: moments with an offset are told by it, as most exports without one are."""
@@ -80,12 +86,17 @@ class ColumnCells:
         return ColumnCells(replaced.zip_with(known, self.texts), self.place, self.lines, self.are_numbers)
 
 
+def without_nothing(texts: pl.Series) -> pl.Series:
+    """Return texts without spaces around them, null where one is empty or says so."""
+    stripped = texts.str.strip_chars()
+    says_so = stripped.str.to_lowercase().is_in(["", *NOTHING]) | stripped.str.contains(_DASHES)
+    return stripped.set(says_so.fill_null(value=False), None)
+
+
 def as_identifiers(cells: ColumnCells) -> pl.Series:
     """Return identifiers without spaces around them; of numbers, 7.0 is the whole number."""
-    stripped = cells.texts.str.strip_chars()
-    if cells.are_numbers:
-        stripped = stripped.str.replace(r"^(\d+)\.0$", "${1}")
-    return stripped.set(stripped == "", None)
+    some = without_nothing(cells.texts)
+    return some.str.replace(r"^(\d+)\.0$", "${1}") if cells.are_numbers else some
 
 
 def as_numbers(cells: ColumnCells, decimals: Decimals | None) -> pl.Series:

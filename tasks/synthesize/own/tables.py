@@ -344,7 +344,7 @@ def _check_links(own: OwnFiles, files: Mapping[str, MappedTableFile], tables: Ma
         if other not in tables:
             raise InputError(
                 f"{file.path} as table {name} names rows of {other} by {column}, and the column map has no table "
-                f"{other}; add it"
+                f"{other}; add it, or remove the `#` of its lines where they wait to be confirmed"
             )
         strangers = ~tables[name][column].is_in(tables[other][column].implode())
         rows = tables[name].filter(strangers)[ROW]

@@ -109,13 +109,142 @@ def test_an_export_with_cancelled_and_refunded_orders_and_one_without_an_email_i
     assert store.customers["customer_unique_id"].n_unique() == 4
 
 
-def test_a_status_that_is_left_unread_is_said_before_the_retraining(tmp_path: Path) -> None:
-    rows = (
-        f"#{n},a@b.com,{status},,fulfilled,,1.00,2025-01-19,1,Caneca,1.00,,"
-        for n, status in enumerate(("paid", "em análise interna"))
-    )
-    ended = in_this_process("init", shopify(tmp_path, *rows), "--out", tmp_path / "loja")
-    assert "canceled orders count as sales until Financial Status is confirmed" in " ".join(ended.stderr.split())
+def sales(folder: Path, header: str, *rows: str) -> Path:
+    file = folder / "export.csv"
+    file.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "column"),
+    [
+        ("Pedido;Data;Situação;Produto;Valor", "{n};2025-01-19;{status};Caneca;1,00", "Situação"),
+        ("Pedido;Data;Estado;Produto;Valor", "{n};2025-01-19;{status};Caneca;1,00", "Estado"),
+        ("Pedido;Data;Status;Situação;Produto;Valor", "{n};2025-01-19;pago;{status};Caneca;1,00", "Situação"),
+        ("Pedido;Data;Fase;Produto;Valor", "{n};2025-01-19;{status};Caneca;1,00", "Fase"),
+        (ORDERS.strip(), "#{n},a@b.com,{status},,fulfilled,,1.00,2025-01-19,1,Caneca,1.00,,", "Financial Status"),
+        (ORDERS.strip(), "#{n},a@b.com,paid,,{status},,1.00,2025-01-19,1,Caneca,1.00,,", "Fulfillment Status"),
+        (ORDERS.strip(), "#{n},a@b.com,paid,,fulfilled,,1.00,2025-01-19,1,Caneca,1.00,{status},", "Cancelled at"),
+    ],
+)
+def test_a_status_that_is_not_understood_is_refused_until_it_is_confirmed(
+    tmp_path: Path, header: str, row: str, column: str
+) -> None:
+    rows = [row.format(n=n, status=("cancelado", "enviado", "voltou ao começo")[n % 3]) for n in range(9)]
+    out = tmp_path / "loja"
+    ended = in_this_process("init", sales(tmp_path, header, *rows), "--out", out)
+    assert ended.returncode == 0, ended.stderr
+    assert f"once the values of {column} are confirmed: tucano retrain" in " ".join(ended.stderr.split())
+    run = ("synthesize", "--profile", out / "shop.toml", "--out", tmp_path / "o", "--state", tmp_path / "s")
+    refused = in_this_process(*run)
+    assert (refused.returncode, (tmp_path / "o").exists()) == (2, False)
+    if column == "Cancelled at":
+        return
+    text = (out / "columns.toml").read_text(encoding="utf-8")
+    assert '# "voltou ao começo" = ""  # confirm' in text
+    text = text.replace('# "voltou ao começo" = ""', '"voltou ao começo" = "canceled"')
+    (out / "columns.toml").write_text(text, encoding="utf-8")
+    assert in_this_process(*run).returncode == 0
+    assert (read_store(tmp_path / "o" / "store").orders["order_status"] == "canceled").sum() == 6
+
+
+def test_a_column_of_cancellations_that_is_empty_yet_is_read_in_the_next_export(tmp_path: Path) -> None:
+    row = "#{n},a@b.com,paid,,fulfilled,,1.00,2025-01-19,1,Caneca,1.00,{at},"
+    file = shopify(tmp_path, *(row.format(n=n, at="") for n in range(9)))
+    ended = in_this_process("init", file, "--out", tmp_path / "loja")
+    assert "then: tucano retrain" in ended.stderr
+    shopify(tmp_path, *(row.format(n=n, at="2025-01-20" if n < 4 else "") for n in range(9)))
+    store = made_of(tmp_path / "loja" / "shop.toml", tmp_path / "out")
+    assert (store.orders["order_status"] == "canceled").sum() == 4
+
+
+EXPORTS: dict[str, tuple[str, str, dict[str, str | None]]] = {
+    "WooCommerce": (
+        (
+            "Order ID,Date Created,Order Status,Order Total,Refund Total,Billing Email,Billing State,Item Name,"
+            "Item Quantity,Item Price"
+        ),
+        "{n},2025-01-1{n} 10:00:00,{status},20.00,0.00,a{n}@b.com,SP,Caneca,2,10.00",
+        {
+            **dict.fromkeys(("wc-cancelled", "wc-refunded", "wc-failed"), "canceled"),
+            **dict.fromkeys(("wc-pending", "wc-on-hold"), "created"),
+            "wc-completed": "delivered",
+            "wc-processing": "processing",
+        },
+    ),
+    "Mercado Livre": (
+        (
+            "N.º de venda;Data da venda;Estado;Unidades;Total (BRL);SKU;Título do anúncio;"
+            "Preço unitário de venda do anúncio (BRL);UF"
+        ),
+        "20000{n};{n} de janeiro de 2025 09:00 hs.;{status};2;R$ 20,00;A-1;Caneca;10.00;SP",
+        {
+            **dict.fromkeys(("Cancelada pelo comprador", "Venda cancelada", "Devolvida"), "canceled"),
+            "A caminho": "shipped",
+            "Venda concluída": "delivered",
+        },
+    ),
+    "Nuvemshop": (
+        (
+            "Número do Pedido;E-mail;Data;Estado do pedido;Estado do pagamento;Estado do envio;Data de cancelamento;"
+            "Total;Nome do Produto;Valor do Produto;Quantidade Comprada;Estado"
+        ),
+        "{n};a{n}@b.com;1{n}/01/2025;{status};Confirmado;Enviado;—;20,00;Caneca;10,00;2;SP",
+        {"Cancelado": "canceled", "Aberto": "shipped", "Arquivado": "shipped"},
+    ),
+    "Tray": (
+        (
+            "Código do Pedido;Data do Pedido;Status do Pedido;Total do Pedido;Código do Produto;Quantidade;"
+            "Preço de Venda;Data de Envio;Data de Entrega;Frete;UF"
+        ),
+        "{n};1{n}/01/2025;{status};20,00;P1;2;10,00;-;n/d;–;SP",
+        {
+            **dict.fromkeys(("CANCELADO", "CANCELADO AUT"), "canceled"),
+            "FINALIZADO": "delivered",
+            "devolvido parcialmente": "delivered",
+            **dict.fromkeys(("A ENVIAR", "partially_refunded", "parcialmente reembolsada"), "approved"),
+        },
+    ),
+    "a shop's own program": (
+        "Pedido;Data;Produto;Preço;Qtd. de peças;Total;Cancelado;UF",
+        "{n};2{n}/01/2025;Caneca;10,00;2;20,00;{status};SP",
+        {"Sim": "canceled", "Não": None},
+    ),
+}
+
+
+@pytest.mark.parametrize("system", list(EXPORTS))
+def test_an_export_is_read_without_a_question(tmp_path: Path, system: str) -> None:
+    header, row, statuses = EXPORTS[system]
+    rows = [row.format(n=n, status=status) for n, status in enumerate(statuses, 1)]
+    ended = in_this_process("init", sales(tmp_path, header, *rows), "--out", tmp_path / "loja")
+    assert ended.returncode == 0, ended.stderr
+    assert "then: tucano retrain" in ended.stderr
+    assert "review_" not in ended.stderr.split("Tasks that")[0]
+    store = made_of(tmp_path / "loja" / "shop.toml", tmp_path / "out")
+    assert store.orders["order_status"].to_list() == list(statuses.values())
+    assert set(store.customers["customer_state"]) == {"SP"}
+    assert store.payments["payment_value"].to_list() == [20.0] * len(statuses)
+    assert store.items["price"].sum() == 20 * len(statuses)
+
+
+def test_a_status_that_has_no_place_is_named(tmp_path: Path) -> None:
+    rows = [f"{n // 2};2{n // 2}/01/2025;P{n};20,00;{['enviado', 'cancelado'][n % 2]};{n % 5 + 1}" for n in range(9)]
+    file = sales(tmp_path, "Pedido;Data;Produto;Preço;Situação do item;Qtd. de caixas", *rows)
+    ended = in_this_process("init", file, "--out", tmp_path / "loja")
+    assert "not read, though they may tell of canceled sales, which count: Situação do item" in ended.stderr
+    assert "then: tucano retrain" in ended.stderr
+    assert "review_score" not in ended.stderr.split("Tasks that")[0]
+
+
+def test_orders_that_wait_to_be_confirmed_are_what_is_confirmed_first(tmp_path: Path) -> None:
+    file = sales(tmp_path, "Pedido;Quando;Produto;Preço", *(f"{n};1{n}/01/2025;Caneca;20,00" for n in range(9)))
+    ended = in_this_process("init", file, "--out", tmp_path / "loja")
+    assert ended.returncode == 0, ended.stderr
+    assert "a run refuses the files until you confirm the columns of table orders" in " ".join(ended.stderr.split())
+    run = ("--source", "files", "--files", tmp_path / "loja" / "columns.toml", "--count", "9", "--mix", "sql_qa=1")
+    refused = in_this_process("synthesize", *run, "--out", tmp_path / "o", "--state", tmp_path / "s")
+    assert "has no table orders; add it, or remove the `#`" in " ".join(refused.stderr.split())
 
 
 @pytest.mark.parametrize(
@@ -146,6 +275,7 @@ def test_what_a_person_has_to_confirm_hides_no_refusal(tmp_path: Path) -> None:
     shopify(tmp_path, *rows, "#9,a@b.com,paid,,fulfilled,,1.00,03/04/2025,1,Caneca,um real,,")
     ended = in_this_process("init", file, "--out", tmp_path, "--force")
     assert (ended.returncode, "row 82 is no number" in " ".join(ended.stderr.split())) == (2, True)
+    assert "once it is corrected, and dates and decimals are confirmed: tucano" in " ".join(ended.stderr.split())
 
 
 @pytest.mark.parametrize(

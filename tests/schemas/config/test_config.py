@@ -273,6 +273,23 @@ def test_a_profile_extends_another_by_key(tmp_path: Path) -> None:
     assert (config.policy, config.workers) == (extended.policy, extended.workers)
 
 
+def test_the_path_of_a_profile_that_is_extended_is_relative_to_the_one_that_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, seed in (("shop", 5), ("elsewhere", 6)):
+        (tmp_path / folder / "base").mkdir(parents=True)
+        _write(tmp_path / folder, base=f'extends = "local"\nseed = {seed}', mine='extends = "base/middle.toml"')
+        _write(tmp_path / folder / "base", middle='extends = "../base.toml"')
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert load_config("../shop/mine.toml").seed == 5
+    # As it was read before: from the current folder, where there is none beside the profile.
+    (tmp_path / "shop" / "base" / "middle.toml").unlink()
+    assert load_config("../shop/mine.toml").seed == 6
+    _write(tmp_path / "shop" / "base", middle='extends = "../mine.toml"')
+    with pytest.raises(InputError, match="extends itself, by"):
+        load_config("../shop/mine.toml")
+
+
 @pytest.mark.parametrize(
     ("parent", "complaint"),
     [

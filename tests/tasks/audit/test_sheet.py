@@ -96,7 +96,15 @@ def test_a_score_with_a_decimal_comma_is_the_whole_number_that_it_is(tmp_path: P
 
 FORMULAS = (
     *("=HYPERLINK(1)", "+1", "-1", "@x", "'=1", "\uff1d1", "\uff0b1", "\uff0d1", "\uff20x"),
-    *("\n=1", "\r=1", " =1", "\u00a0\uff1d1", "\ttexto", "\ntexto"),
+    *("\n=1", "\r=1", " =1", "\u00a0\uff1d1", "\ttexto", "\ntexto", " \t=1", "\u2028=1", "\u3000+1"),
+    # Small forms, superscripts, the sign of minus, and a sign that a combining stroke changes.
+    *("\ufe661", "\ufe621", "\ufe631", "\ufe6bx", "\u207b1", "\ufb291", "\u22121", "=\u0338SUM(1)"),
+    # Characters that show nothing: zero-width ones, marks of direction and of bytes, fillers, variation selectors.
+    *(
+        f"{nothing}=1"
+        for nothing in "\u200b\u200c\u2060\u200e\u202a\u2066\ufeff\u00ad\u034f\u061c\u180e\u3164\ufe0f\U000e0001"
+    ),
+    *("\u200b \ufeff\uff1d1", "'\u200b=1", "\u200b0.50", "\uff11\uff12", "\u2060VERDADEIRO"),
 )
 ODD = ("''-x", "\t\r\n", "a\r\nb", "\x00\x1b[31m", "\ud800", "'só aspas'", "'", "\n\n'")
 TEXTS = st.text(st.characters(codec=None), max_size=60) | st.sampled_from([*FORMULAS, *ODD])

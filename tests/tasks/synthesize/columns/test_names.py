@@ -9,9 +9,23 @@ from tasks.commerce.registry import TASKS
 from tasks.synthesize.columns.names import folded, read_names
 
 
-@pytest.mark.parametrize("name", ["ID do Pedido", "id_pedido", "idPedido", "Id  pedido:", "ID PEDIDO"])
-def test_names_are_compared_without_accents_case_and_signs(name: str) -> None:
-    assert folded(name) == "id pedido"
+@pytest.mark.parametrize(
+    ("one", "names"),
+    [
+        ("ID do Pedido", ["id_pedido", "idPedido", "Id  pedido:", "Cód. da venda", "Order ID", "pedido (código)"]),
+        ("número da venda", ["N.º de venda", "Nº do Pedido", "N° pedido", "Order #", "Number of the order"]),
+        ("status do pagamento", ["Estado do pagamento", "Situação do Pagamento", "Payment Status"]),
+        ("cancelado parcialmente", ["Parcialmente cancelada", "CANCELADA PARCIALMENTE", "wc-cancelado-parcial"]),
+        ("total", ["Total (BRL)", "Total (R$)"]),
+    ],
+)
+def test_names_are_compared_by_what_they_say(one: str, names: list[str]) -> None:
+    assert {folded(name) for name in names} == {folded(one)}
+
+
+def test_names_that_say_different_things_differ() -> None:
+    names = ["estado", "status", "estado do pedido", "id do cliente", "id do produto", "nota", "notas", "data de envio"]
+    assert len({folded(name) for name in names}) == len(names)
 
 
 def test_every_listed_name_is_of_a_column_of_ours() -> None:

@@ -77,6 +77,23 @@ def test_an_unknown_status_is_to_be_confirmed_and_the_others_are_translated() ->
     assert unsure(found) == {"order_status": "by its name, but 1 of its 3 values are unknown; say below what they mean"}
     (choice,) = [c for c in found.sections[0].choices if c.ours == "order_status"]
     assert choice.values == {"Entregue": "delivered", "Em transporte": "shipped"}
+    assert choice.unknown == {"Sumiu": ""}
+
+
+def test_an_unknown_status_is_proposed_to_mean_what_the_longest_known_part_of_it_does() -> None:
+    found = recognize([looked({**ORDERS, "Situação": ["Venda cancelada. Não envie", "A ENVIAR YAPAY", "Entregue"]})])
+    (choice,) = [c for c in found.sections[0].choices if c.ours == "order_status"]
+    assert (choice.sure, choice.waits) == (False, True)
+    assert choice.unknown == {"A ENVIAR YAPAY": "approved", "Venda cancelada. Não envie": "canceled"}
+
+
+def test_a_name_of_a_status_and_of_a_state_is_what_its_cells_are() -> None:
+    states = recognize([looked({**ORDERS, "Situação": ["1", "2", "3"], "Estado": ["SP", "Rio de Janeiro", "mg"]})])
+    assert mapped(states, "customers")["customer_state"] == "Estado"
+    statuses = recognize([looked({"Pedido": ["1", "2"], "Data": ["31/01/2025"] * 2, "Estado": ["Enviado", "Sumiu"]})])
+    assert [(c.ours, c.theirs) for s in statuses.sections for c in s.choices if c.theirs == "Estado"] == [
+        ("order_status", "Estado")
+    ]
 
 
 def test_a_flat_file_without_an_id_of_persons_keeps_where_they_live() -> None:
