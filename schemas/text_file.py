@@ -1,5 +1,6 @@
 """Text files that people write: UTF-8 with or without a byte order mark, and any line ends."""
 
+import codecs
 import tomllib
 from pathlib import Path
 from typing import Any, Final
@@ -59,13 +60,15 @@ def read_text_file(path: Path, what: str) -> str:
 
 
 def wide_encoding(content: bytes) -> str | None:
-    """Return the name of UTF-32 or UTF-16, with a byte order mark or without; None for other texts, which have no NUL.
+    """Return the name of UTF-32 or UTF-16, with a byte order mark or without; None for other texts and for no text.
 
     Args:
         content: The text's bytes, or its first four.
     """
-    if content[:2] == b"\0\0" or content[2:4] == b"\0\0":
+    # Without a mark it is told by the NUL bytes of a first letter or digit.
+    zeros = "".join("0" if byte == 0 else "x" for byte in content[:4])
+    if content.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)) or zeros in {"000x", "x000"}:
         return "UTF-32"
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content[:2]:
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or zeros in {"0x0x", "x0x0", "0x", "x0"}:
         return "UTF-16, which Windows calls Unicode"
     return None
