@@ -98,18 +98,17 @@ def session(config: Config, *, bytes_needed: int) -> Iterator[None]:
         Interrupted: Ctrl-C or SIGTERM ended the block, or its server went away.
     """
     root = config.state.root
-    with state_folder(config, bytes_needed=bytes_needed):
+    with interruptible(INTERRUPTED), state_folder(config, bytes_needed=bytes_needed), ExitStack() as stack:
         configure_prefect(root)
-        with interruptible(INTERRUPTED), ExitStack() as stack:
-            if has_server():
-                address = os.environ["PREFECT_API_URL"]
-                _prove_reachable(address)
-                # Prefect reads the session's settings when it is imported.
-                from flows.runtime.prefect_client import lost_server_told  # noqa: PLC0415
+        if has_server():
+            address = os.environ["PREFECT_API_URL"]
+            _prove_reachable(address)
+            # Prefect reads the session's settings when it is imported.
+            from flows.runtime.prefect_client import lost_server_told  # noqa: PLC0415
 
-                stack.enter_context(lost_server_told(address))
-                stack.enter_context(_lost_lines_told(root))
-            yield
+            stack.enter_context(lost_server_told(address))
+            stack.enter_context(_lost_lines_told(root))
+        yield
 
 
 def has_server() -> bool:

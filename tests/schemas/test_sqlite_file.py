@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -74,6 +75,24 @@ def test_a_file_that_is_let_go_in_time_is_read(file: SqliteFile, monkeypatch: py
     with held(file.path) as holder:
         threading.Timer(0.2, holder.execute, ["ROLLBACK"]).start()
         assert count(file) == 500
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_a_signal_ends_the_wait_at_once(file: SqliteFile, monkeypatch: pytest.MonkeyPatch, *, write: bool) -> None:
+    def leave(*_: object) -> None:
+        raise Interrupted("asked to end")
+
+    monkeypatch.setattr(sqlite_file, "SECONDS_TO_WAIT", 10)
+    before = signal.signal(signal.SIGALRM, leave)
+    try:
+        with held(file.path):
+            began = time.monotonic()
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            with pytest.raises(Interrupted, match="asked to end"), file.opened(write=write) as database:
+                database.execute(ROWS)
+            assert time.monotonic() - began < 3
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_what_a_killed_writer_left_half_done_is_undone(file: SqliteFile) -> None:
