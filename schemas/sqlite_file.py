@@ -116,14 +116,17 @@ class SqliteFile:
             raise failure from None
 
     def prove_writable(self) -> None:
-        """Refuse a file that could not be written now; nothing is written.
+        """Refuse a file that could not be written now; what is written to prove it is undone.
 
         Raises:
             InUse: As of `opened`.
             InputError: As of `opened`.
         """
-        with self.opened(write=True):
-            pass
+        with self.opened(write=True) as database:
+            # Of a read-only file SQLite grants even this, and says so only at a change.
+            database.execute("BEGIN IMMEDIATE")
+            database.execute("PRAGMA user_version = 1")
+            database.rollback()
 
     def failure(self, error: BaseException) -> TucanoError | None:
         """Return the sentence for an error that SQLite gave, or gave to a library; None for any other error."""
