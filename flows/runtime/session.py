@@ -311,12 +311,27 @@ def configure_prefect(root: Path) -> None:
         # The terminal shows our own lines, and no traceback for a user's mistake; the run's page shows Prefect's.
         "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
         "PREFECT_LOCAL_STORAGE_PATH": str(home / "storage"),
+        "PREFECT_PROFILES_PATH": str(home / "profiles.toml"),
     }
     server = running_server(root)
     if server is not None:
         settings["PREFECT_API_URL"] = server
     for name, value in settings.items():
         os.environ.setdefault(name, value)
+    read_no_settings_here()
+
+
+def read_no_settings_here() -> None:
+    """Keep Prefect from `.env`, `prefect.toml` and `pyproject.toml` of the current folder, which may name code to run.
+
+    It must run before Prefect is imported. The environment and Prefect's profile stay.
+    """
+    # A quarter of a second, which most commands do without.
+    from pydantic_settings import DotEnvSettingsSource  # noqa: PLC0415
+    from pydantic_settings.sources import ConfigFileSourceMixin  # noqa: PLC0415
+
+    ConfigFileSourceMixin._read_files = lambda *_, **__: {}  # type: ignore[method-assign] # noqa: SLF001
+    DotEnvSettingsSource._read_env_files = lambda *_: {}  # type: ignore[method-assign] # noqa: SLF001
 
 
 @dataclass(frozen=True)
