@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 _MOST_NAMED: Final = 5
 _MOST_SHOWN: Final = 20
+_MOST_PARTS: Final = 8
 _KEY: Final = re.compile(r"[a-z_]{1,40}|\[key\]")
 _NUMBER: Final = re.compile(r"-?\d{1,4}(?:[.,]\d{1,4})?")
 _DIGIT: Final = re.compile(r"\d")
@@ -26,7 +27,8 @@ def first_fault(error: ValidationError) -> str:
 
 def shown_place(location: Sequence[str | int]) -> str:
     """Return the path of a value; a key that is not a plain name may be a person's own and is left out."""
-    return ".".join(str(part) if isinstance(part, int) or _KEY.fullmatch(part) else "(a key)" for part in location)
+    shown = [str(part) if isinstance(part, int) or _KEY.fullmatch(part) else "(a key)" for part in location]
+    return ".".join(shown[:_MOST_PARTS]) + ("..." if len(shown) > _MOST_PARTS else "")
 
 
 def _shown(found: Any, fault: str) -> str:

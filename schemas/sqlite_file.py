@@ -5,6 +5,7 @@ A library that opens such a file by itself, as MLflow does, has its errors trans
 
 import re
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from schemas.full_disk import full_disk_error, is_of_full_disk
 
 SECONDS_TO_WAIT: Final = 20
 """Wait for another process that holds a file, as long as MLflow waits."""
+SECONDS_OF_A_TRY: Final = 0.5
+"""Time in which SQLite itself waits, deaf to signals."""
 _IN_USE: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL})
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT})
 _CLOSED: Final = frozenset({sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_AUTH})
@@ -94,7 +97,8 @@ class SqliteFile:
         # itself opens a read-only file as such.
         address = f"{self.path.absolute().as_uri()}?mode={'rwc' if write else 'rw'}"
         try:
-            with closing(sqlite3.connect(address, timeout=SECONDS_TO_WAIT, uri=True)) as database:
+            with closing(sqlite3.connect(address, timeout=SECONDS_OF_A_TRY, uri=True)) as database:
+                _wait_until_free(database, "BEGIN IMMEDIATE" if write else _TABLES)
                 if not write:
                     database.execute("PRAGMA query_only = ON")
                 if self.schema is not None:
@@ -112,14 +116,17 @@ class SqliteFile:
             raise failure from None
 
     def prove_writable(self) -> None:
-        """Refuse a file that could not be written now; nothing is written.
+        """Refuse a file that could not be written now; what is written to prove it is undone.
 
         Raises:
             InUse: As of `opened`.
             InputError: As of `opened`.
         """
         with self.opened(write=True) as database:
+            # Of a read-only file SQLite grants even this, and says so only at a change.
             database.execute("BEGIN IMMEDIATE")
+            database.execute("PRAGMA user_version = 1")
+            database.rollback()
 
     def failure(self, error: BaseException) -> TucanoError | None:
         """Return the sentence for an error that SQLite gave, or gave to a library; None for any other error."""
@@ -166,6 +173,22 @@ class SqliteFile:
             f"version, or put back the backup from before `{schema.upgrade}`, or move the file away to start a new one "
             f"without {self.lost_without}"
         )
+
+
+def _wait_until_free(database: sqlite3.Connection, lock: str) -> None:
+    """Wait for another process's end in short tries, between which a signal is obeyed; later statements wait whole."""
+    deadline = time.monotonic() + SECONDS_TO_WAIT
+    while True:
+        try:
+            database.execute(lock).fetchall()
+            break
+        except sqlite3.OperationalError as error:
+            if not is_in_use(error) or time.monotonic() > deadline:
+                raise
+            # SQLite says so without a wait where it would be in vain.
+            time.sleep(0.05)
+    database.rollback()
+    database.execute(f"PRAGMA busy_timeout = {1000 * SECONDS_TO_WAIT:.0f}")
 
 
 def in_use(what: str) -> InUse:

@@ -75,6 +75,39 @@ def test_children_run_none(prefix: str, marker: Path, monkeypatch: pytest.Monkey
     assert not marker.exists(), marker.read_text()
 
 
+SETTINGS = """
+from pathlib import Path
+from flows.runtime.session import configure_prefect
+configure_prefect(Path("state"))
+from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, get_current_settings, temporary_settings
+for changed in ({}, {PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+    with temporary_settings(changed):
+        settings = get_current_settings()
+        print(settings.logging.config_path.name, settings.tasks.default_retries, settings.flows.default_retries)
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("prefect.toml", '[logging]\nconfig_path = "evil.yml"\n[tasks]\ndefault_retries = 7\n'),
+        ("prefect.toml", 'profiles_path = "profiles.toml"\n'),
+        ("prefect.toml", "no [toml"),
+        ("pyproject.toml", "[tool.prefect.flows]\ndefault_retries = 7\n"),
+        (".env", "PREFECT_TASKS_DEFAULT_RETRIES=7\nPREFECT_LOGGING_SETTINGS_PATH=evil.yml\n"),
+        (".env", "PREFECT_PROFILES_PATH=profiles.toml\n"),
+    ],
+)
+def test_prefects_settings_are_of_no_file_there(tmp_path: Path, file: str, content: str) -> None:
+    (tmp_path / file).write_text(content, encoding="utf-8")
+    profile = 'active = "evil"\n[profiles.evil]\nPREFECT_TASKS_DEFAULT_RETRIES = "7"\n'
+    (tmp_path / "profiles.toml").write_text(profile, encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    asked = [sys.executable, "-P", "-c", SETTINGS]
+    ended = subprocess.run(asked, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert ended.stdout.splitlines() == ["logging.yml 0 0"] * 2, ended.stderr[-500:]
+
+
 @pytest.mark.integration
 def test_prefects_server_runs_none(marker: Path, monkeypatch: pytest.MonkeyPatch, prefect_home: PlaceDatabase) -> None:
     monkeypatch.setenv("PREFECT_HOME", str(prefect_home(marker.parent / "home")))

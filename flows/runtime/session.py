@@ -98,18 +98,17 @@ def session(config: Config, *, bytes_needed: int) -> Iterator[None]:
         Interrupted: Ctrl-C or SIGTERM ended the block, or its server went away.
     """
     root = config.state.root
-    with state_folder(config, bytes_needed=bytes_needed):
+    with interruptible(INTERRUPTED), state_folder(config, bytes_needed=bytes_needed), ExitStack() as stack:
         configure_prefect(root)
-        with interruptible(INTERRUPTED), ExitStack() as stack:
-            if has_server():
-                address = os.environ["PREFECT_API_URL"]
-                _prove_reachable(address)
-                # Prefect reads the session's settings when it is imported.
-                from flows.runtime.prefect_client import lost_server_told  # noqa: PLC0415
+        if has_server():
+            address = os.environ["PREFECT_API_URL"]
+            _prove_reachable(address)
+            # Prefect reads the session's settings when it is imported.
+            from flows.runtime.prefect_client import lost_server_told  # noqa: PLC0415
 
-                stack.enter_context(lost_server_told(address))
-                stack.enter_context(_lost_lines_told(root))
-            yield
+            stack.enter_context(lost_server_told(address))
+            stack.enter_context(_lost_lines_told(root))
+        yield
 
 
 def has_server() -> bool:
@@ -312,12 +311,27 @@ def configure_prefect(root: Path) -> None:
         # The terminal shows our own lines, and no traceback for a user's mistake; the run's page shows Prefect's.
         "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
         "PREFECT_LOCAL_STORAGE_PATH": str(home / "storage"),
+        "PREFECT_PROFILES_PATH": str(home / "profiles.toml"),
     }
     server = running_server(root)
     if server is not None:
         settings["PREFECT_API_URL"] = server
     for name, value in settings.items():
         os.environ.setdefault(name, value)
+    read_no_settings_here()
+
+
+def read_no_settings_here() -> None:
+    """Keep Prefect from `.env`, `prefect.toml` and `pyproject.toml` of the current folder, which may name code to run.
+
+    It must run before Prefect is imported. The environment and Prefect's profile stay.
+    """
+    # A quarter of a second, which most commands do without.
+    from pydantic_settings import DotEnvSettingsSource  # noqa: PLC0415
+    from pydantic_settings.sources import ConfigFileSourceMixin  # noqa: PLC0415
+
+    ConfigFileSourceMixin._read_files = lambda *_, **__: {}  # type: ignore[method-assign] # noqa: SLF001
+    DotEnvSettingsSource._read_env_files = lambda *_: {}  # type: ignore[method-assign] # noqa: SLF001
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import uvloop
 
 from flows.runtime.console import say
 from flows.runtime.logs_to_monitor import served_logs
-from flows.runtime.session import private_files, work_folder
+from flows.runtime.session import private_files, read_no_settings_here, work_folder
 from flows.runtime.stores import existing_store, read_registry
 from flows.stages.registered_version import answers_of, verified_record
 from flows.stages.served_model import find_served_model
@@ -268,6 +268,7 @@ async def _follow(
     def report(outcome: str, version: str, sentence: str) -> None:
         if "PREFECT_API_URL" not in os.environ:
             return
+        read_no_settings_here()
         from flows.runtime.events import emit_switch  # noqa: PLC0415 - Prefect takes seconds to import
 
         emit_switch(names.model_name, version, outcome, sentence)

@@ -44,10 +44,13 @@ _STYLE: Final = {
 @contextmanager
 def canvas(width: float, height: float) -> "Iterator[Figure]":
     """Give an empty figure, its size in inches, in the style of the reports; draw and finish it within the block."""
-    from matplotlib import rc_context
+    from matplotlib import rc_context, rcdefaults, rcParams
     from matplotlib.figure import Figure
 
-    with rc_context(_STYLE):
+    with rc_context():
+        # Not by a `matplotlibrc` of the current folder or of the user.
+        rcdefaults()
+        rcParams.update(_STYLE)
         yield Figure(figsize=(width, height))
 
 

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -26,6 +27,22 @@ database.execute("BEGIN")
 database.execute("UPDATE things SET name = name || name")
 os.kill(os.getpid(), signal.SIGKILL)
 """
+PROVE = """
+import sys
+from pathlib import Path
+from schemas.errors import InputError
+from schemas.sqlite_file import SqliteFile
+try:
+    SqliteFile(Path(sys.argv[1]), "it", "all").prove_writable()
+except InputError as error:
+    print(error)
+"""
+AS_A_USER = (
+    ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"]
+    if os.geteuid() == 0
+    else []
+)
+"""Root may read and write every file."""
 MLFLOW = Schema("mlflow", "store/db_migrations/versions", "mlflow db upgrade sqlite:///F", upgrades_itself=False)
 PREFECT = Schema("prefect", "server/database/_migrations/versions/sqlite", "prefect ...", upgrades_itself=True)
 
@@ -76,6 +93,24 @@ def test_a_file_that_is_let_go_in_time_is_read(file: SqliteFile, monkeypatch: py
         assert count(file) == 500
 
 
+@pytest.mark.parametrize("write", [False, True])
+def test_a_signal_ends_the_wait_at_once(file: SqliteFile, monkeypatch: pytest.MonkeyPatch, *, write: bool) -> None:
+    def leave(*_: object) -> None:
+        raise Interrupted("asked to end")
+
+    monkeypatch.setattr(sqlite_file, "SECONDS_TO_WAIT", 10)
+    before = signal.signal(signal.SIGALRM, leave)
+    try:
+        with held(file.path):
+            began = time.monotonic()
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            with pytest.raises(Interrupted, match="asked to end"), file.opened(write=write) as database:
+                database.execute(ROWS)
+            assert time.monotonic() - began < 3
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_what_a_killed_writer_left_half_done_is_undone(file: SqliteFile) -> None:
     ended = subprocess.run([sys.executable, "-c", KILLED_IN_A_WRITE, str(file.path)], check=False)
     assert ended.returncode == -signal.SIGKILL
@@ -111,6 +146,26 @@ def test_a_damaged_file_is_reported_with_what_is_lost_without_it(
     spoil(file.path)
     with pytest.raises(InputError, match=r"damaged.*without every thing"), file.opened() as database:
         database.execute("SELECT sum(length(name)) FROM things").fetchall()
+
+
+@pytest.mark.parametrize("journal", ["DELETE", "WAL"])
+@pytest.mark.parametrize(("of_file", "of_folder"), [(0o400, 0o700), (0o600, 0o500), (0o000, 0o700)])
+def test_a_file_that_cannot_be_written_is_refused(file: SqliteFile, journal: str, of_file: int, of_folder: int) -> None:
+    with closing(sqlite3.connect(file.path)) as database:
+        database.execute(f"PRAGMA journal_mode = {journal}")
+    file.prove_writable()
+    before = file.path.read_bytes()
+    folder = file.path.parent
+    file.path.chmod(of_file)
+    folder.chmod(of_folder)
+    try:
+        asked = subprocess.run([*AS_A_USER, sys.executable, "-c", PROVE, file.path], text=True, capture_output=True)
+    finally:
+        folder.chmod(0o700)
+        file.path.chmod(0o600)
+    assert "correct the permissions" in asked.stdout, asked
+    assert file.path.read_bytes() == before
+    file.prove_writable()
 
 
 def test_a_folder_in_its_place_is_no_damage(file: SqliteFile) -> None:

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
+from urllib.parse import unquote
 
 from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
@@ -21,8 +22,17 @@ ANNOTATIONS: Final = frozenset(
 """Keywords that ask nothing of an answer; nor does one of somebody's own, which begins with `x-`."""
 MAX_STEPS: Final = 200
 """Schemas that are looked at: a hostile one refers to itself, or to the same one many times."""
-_KEYWORD: Final = re.compile(r"\$?[A-Za-z]{1,24}")
-"""Form of a keyword; any other key may be somebody's own words."""
+LONGEST_PLACE: Final = 120
+"""Characters of a place that are named: a hostile one has thousands."""
+_KEYWORDS: Final = frozenset(
+    {
+        "$id", "$ref", "additionalProperties", "allOf", "anyOf", "const", "enum", "exclusiveMaximum",
+        "exclusiveMinimum", "format", "items", "maxLength", "maxProperties", "maximum", "minLength", "minProperties",
+        "minimum", "multipleOf", "not", "oneOf", "pattern", "patternProperties", "properties", "propertyNames",
+        "required", "type", "unevaluatedProperties",
+    }
+)  # fmt: skip
+"""Keywords that are named; any other key may be somebody's own words."""
 
 
 def answer_schema(task: TaskName) -> Schema:
@@ -38,7 +48,8 @@ def first_unmet(task: TaskName, wanted: Schema) -> str | None:
         task: The task.
         wanted: The client's schema, which may be hostile.
     """
-    return _Comparison(wanted).unmet(answer_schema(task), wanted, "schema")
+    place = _Comparison(wanted).unmet(answer_schema(task), wanted, "schema")
+    return place if place is None or len(place) <= LONGEST_PLACE else f"{place[:LONGEST_PLACE]}..."
 
 
 class _Comparison:
@@ -55,7 +66,7 @@ class _Comparison:
         if not isinstance(wanted, dict) or self._steps > MAX_STEPS:
             return place
         for keyword, value in wanted.items():
-            at = f"{place}.{keyword if _KEYWORD.fullmatch(keyword) else '(a key)'}"
+            at = f"{place}.{keyword if keyword in _KEYWORDS else '(a key)'}"
             if keyword in ANNOTATIONS or keyword.startswith("x-"):
                 continue
             if keyword == "$ref":
@@ -75,14 +86,19 @@ class _Comparison:
         return None
 
     def _referred(self, reference: Any) -> Any:
-        """Return what a reference within the schema leads to; False, which nothing satisfies, for any other."""
+        """Return what a reference within the schema leads to; False, which nothing satisfies, for any other.
+
+        It is a JSON pointer in a URI: https://www.rfc-editor.org/rfc/rfc6901#section-6.
+        """
         found: Any = self._root
-        if not isinstance(reference, str) or not reference.startswith("#"):
+        if not isinstance(reference, str) or not f"{reference}/".startswith("#/"):
             return False
-        for part in reference.removeprefix("#").split("/")[1:]:
-            if not isinstance(found, dict) or part not in found:
+        for part in unquote(reference[1:]).split("/")[1:]:
+            key = part.replace("~1", "/").replace("~0", "~")
+            inside = {str(place): each for place, each in enumerate(found)} if isinstance(found, list) else found
+            if not isinstance(inside, dict) or key not in inside:
                 return False
-            found = found[part]
+            found = inside[key]
         return found
 
     def _of_several(self, given: Schema, keyword: str, branches: list[Any], place: str) -> str | None:

@@ -6,6 +6,7 @@ import logging
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -14,6 +15,7 @@ from schemas.config.serve import ServeConfig
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS, score_rollout
+from tasks.commerce.usable import CheckedAnswer
 from tasks.policy.generate import as_messages
 from tasks.serve.deployed_version import DeployedVersion
 from tasks.serve.engines.client import EngineAnswer, EngineClient, EngineQuestion, EngineRefused, EngineUnavailable
@@ -31,6 +33,8 @@ LOWEST_TEMPERATURE: Final = 1e-4
 """Temperature in the place of 0: as good as always the most likely token."""
 OWN_DECODING: Final = "+own-decoding"
 """What follows a version's name in the log where the request was answered otherwise than at the evaluation."""
+CUT_OFF: Final = "the stream ended within it"
+LOG_UNWRITABLE: Final = "log_unwritable"
 
 Scrub = Callable[[str], str]
 """Replaces the personal data in a text."""
@@ -129,7 +133,8 @@ class AnswerService:
             RequestRefused: It is not answered, or its answer cannot be logged; pieces may have been given before.
         """
         began, arrived = time.monotonic(), datetime.now(UTC)
-        given = is_logged = False
+        given: list[str] = []
+        is_logged = False
         try:
             async with self._admission.place():
                 while True:
@@ -144,7 +149,7 @@ class AnswerService:
                                     is_logged = True
                                     yield answered
                                     return
-                                given = True
+                                given.append(piece)
                                 yield AnswerPiece(piece, asked.version)
                     except EngineRefused as error:
                         raise _refusal(error) from None
@@ -154,9 +159,12 @@ class AnswerService:
                                 503, "engine_ended", "the engine ended; ask again", retry_after=1
                             ) from None
                         await _before_another_try(asked, error)
+        except RequestRefused as refused:
+            is_logged = refused.code == LOG_UNWRITABLE
+            raise
         finally:
             if given and not is_logged:
-                self._metrics.cut_off.inc()
+                self._log_cut_off(question, asked, given, began, arrived)
 
     def _route(self, question: ShopQuestion) -> _Routed:
         """Return who answers: a version, or the larger model where the task is refused."""
@@ -257,6 +265,25 @@ class AnswerService:
             self._shadow(question, answered.request_id)
         return answered
 
+    def _log_cut_off(
+        self, question: ShopQuestion, asked: _Routed, given: list[str], began: float, arrived: datetime
+    ) -> None:
+        """Log a stream that ends within its answer: its client has the identity, and may send feedback by it."""
+        self._metrics.cut_off.inc()
+        answered = Answered(
+            request_id=question.request_id,
+            # It is no evidence about what was evaluated.
+            version=f"{asked.version.removesuffix(OWN_DECODING)}{OWN_DECODING}",
+            answer=EngineAnswer("".join(given), len(given), 0, "length"),
+            checked=CheckedAnswer(None, CUT_OFF),
+            fault=CUT_OFF,
+            guided=bool(asked.question.grammar),
+            milliseconds=(time.monotonic() - began) * 1000,
+        )
+        # Nobody is there to be refused.
+        with suppress(RequestRefused):
+            self._log_line(question, self._scrub(question.row.prompt), asked, answered, arrived, None)
+
     def _form_of_some(self, row: PromptRow, completion: str) -> float | None:
         """Return the reward of a sampled answer's form, which needs no reference; None for the others."""
         self._form_due += self._config.form_share
@@ -285,7 +312,7 @@ class AnswerService:
             prompt=prompt,
             completion=self._scrub(answered.answer.text),
             time=arrived,
-            model_version=asked.version,
+            model_version=answered.version,
             latency_ms=round(answered.milliseconds, 1),
             reward=form,
             role=asked.role,
@@ -301,7 +328,7 @@ class AnswerService:
             self._metrics.unlogged.inc()
             if self._config.require_log:
                 raise RequestRefused(
-                    503, "log_unwritable", f"the answer cannot be logged: {error}; no answer is given", retry_after=30
+                    503, LOG_UNWRITABLE, f"the answer cannot be logged: {error}; no answer is given", retry_after=30
                 ) from None
             if not self._says_unlogged:
                 _log.error("answers are sent that cannot be logged: %s", error)

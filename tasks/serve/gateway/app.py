@@ -253,7 +253,8 @@ def _refuse_in_one_form(app: FastAPI, metrics: Metrics) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def refuse_body(request: Request, error: RequestValidationError) -> Response:
-        fault = error.errors()[0]
+        # What cannot be honoured is named before what is missing: it may be why.
+        fault = min(error.errors(), key=lambda each: each["type"] == "missing")
         # What a shopper wrote is repeated nowhere: the place and the rule are enough.
         place = [part for part in fault["loc"] if part != "body"]
         rule = fault["msg"].removeprefix("Value error, ")

@@ -40,7 +40,7 @@ class Metrics:
             "tucano_refused_requests", "Requests that were not answered.", ["code"], registry=self._registry
         )
         self.cut_off = Counter(
-            "tucano_streams_cut_off", "Streams that ended within their answer, which is in no log.",
+            "tucano_streams_cut_off", "Streams that ended within their answer.",
             registry=self._registry,
         )  # fmt: skip
         self.unlogged = Counter("tucano_unlogged_answers", "Answers that could not be logged.", registry=self._registry)

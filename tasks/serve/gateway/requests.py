@@ -29,9 +29,12 @@ LONGEST_MESSAGE: Final = 4 * LONGEST_TEXT
 
 
 class _Request(BaseModel):
-    """A field that would be ignored is refused: whoever sends it expects it to matter. Null asks for nothing."""
+    """A field that would be ignored is refused: whoever sends it expects it to matter. Null asks for nothing.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    As by OpenAI, a value of another type is no guess at the right one: `"false"` is not false, and true is not 1.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -79,6 +82,8 @@ class ChatMessage(_Request):
 
     role: Literal["system", "developer", "user", "assistant"]
     content: Annotated[str, BeforeValidator(_join_parts), Field(max_length=LONGEST_MESSAGE)]
+    name: Annotated[Any, _only("")] = None
+    refusal: Annotated[Any, _only("")] = None
     tool_calls: Annotated[Any, _only([])] = None
     annotations: Annotated[Any, _only([])] = None
 
@@ -124,8 +129,8 @@ class ChatCompletionRequest(_Request):
     max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
     seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
     stop: Annotated[
-        tuple[Annotated[str, Field(min_length=1, max_length=100)], ...], BeforeValidator(_as_list), Field(max_length=4)
-    ] = ()
+        list[Annotated[str, Field(min_length=1, max_length=100)]], BeforeValidator(_as_list), Field(max_length=4)
+    ] = []
     stream: bool = False
     stream_options: StreamSettings = StreamSettings()
     response_format: ResponseFormat = ResponseFormat(type="text")
@@ -187,6 +192,7 @@ class ChatCompletionRequest(_Request):
         if "response_format" in self.model_fields_set:
             guided = self.response_format.type != "text"
             self._check_form(task)
+            self._check_stop()
         return ShopQuestion(
             row=asked_row(task, system or TASKS[task].system, self.messages[-1].content),
             guided=guided and TASKS[task].answers_in_json,
@@ -198,7 +204,7 @@ class ChatCompletionRequest(_Request):
                 {"role": message.role, "content": without_control_tokens(message.content)}
                 for message in self.messages[len(systems) : -1]
             ),
-            stop=self.stop,
+            stop=tuple(self.stop),
             needs_form=self.response_format.type != "text",
         )
 
@@ -216,6 +222,17 @@ class ChatCompletionRequest(_Request):
                 "form_not_given",
                 f"response_format: {fault}; ask for less, or leave it out",
                 param="response_format",
+            )
+
+    def _check_stop(self) -> None:
+        """Refuse a stop sequence that could end the answer within its form."""
+        if self.stop and self.response_format.type != "text":
+            raise RequestRefused(
+                422,
+                "form_not_given",
+                f"stop: it could end the answer within the {self.response_format.type} of response_format; leave one "
+                "of the two out",
+                param="stop",
             )
 
     def _task(self, names: tuple[str, ...], system: str) -> TaskName:

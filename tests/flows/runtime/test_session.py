@@ -64,6 +64,18 @@ def test_prefect_s_database_is_asked_before_a_server_starts(
         prove_prefect_usable(tmp_path)
 
 
+def test_a_signal_while_a_database_is_waited_for_ends_a_session_in_its_own_words(tmp_path: Path) -> None:
+    (tmp_path / "mlflow").mkdir()
+    with closing(sqlite3.connect(tmp_path / "mlflow" / "mlflow.db", isolation_level=None)) as holder:
+        holder.execute("CREATE TABLE held (number INTEGER)")
+        holder.execute("BEGIN EXCLUSIVE")
+        began = time.monotonic()
+        threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGTERM]).start()
+        with pytest.raises(Interrupted, match="resume from here"), session(_config(tmp_path), bytes_needed=0):
+            pass
+    assert time.monotonic() - began < 10
+
+
 def test_a_page_in_place_of_prefect_s_server_is_no_server() -> None:
     with answering({"/api/health": (200, "true")}) as server:
         assert reachable(f"{server.url}/api")

@@ -3,7 +3,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from matplotlib import rcParams
+from matplotlib import rc_context, rcParams
 
 from tasks.report.canvas import BLUE, add_axes, canvas, svg, write_figures
 
@@ -32,6 +32,13 @@ def test_drawing_changes_no_global_state() -> None:
 def test_equal_numbers_give_equal_bytes_without_date_and_tool() -> None:
     assert drawn() == drawn()
     assert "metadata" not in drawn()
+
+
+def test_a_setting_of_the_users_changes_no_bytes() -> None:
+    as_shipped = drawn()
+    # As a `matplotlibrc` of the current folder sets it.
+    with rc_context({"lines.linewidth": 9, "figure.dpi": 50, "axes.grid": True}):
+        assert drawn() == as_shipped
 
 
 def test_text_stays_text() -> None:

@@ -125,14 +125,16 @@ def test_a_stream_gives_the_pieces_and_ends_once_it_is_logged(tmp_path: Path) ->
     assert events[-1]["id"] == logged["request_id"]
 
 
-def test_a_stream_whose_engine_ends_says_so_and_nothing_is_logged_as_whole(tmp_path: Path) -> None:
+def test_a_stream_whose_engine_ends_says_so_and_is_logged_as_what_it_is(tmp_path: Path) -> None:
     cut = Reply(streams("Fone ").body.split(b'data: {"choices": [{"delta": {}')[0])
     sent = {"model": "shop/push", "messages": [{"role": "user", "content": "Produto: fone"}], "stream": True}
     with running(tmp_path, lambda message, number: cut) as gateway:
         text = gateway.http.post("/v1/chat/completions", json=sent).text
         assert '"code": "engine_ended"' in text
         assert "[DONE]" not in text
-        assert gateway.logged() == []
+        (line,) = gateway.logged()
+    assert (line["completion"], line["valid"], line["model_version"]) == ("Fone ", False, "shop/1+own-decoding")
+    assert "ended" in line["fault"]
 
 
 def test_no_model_is_listed_for_a_task_that_is_not_answered(tmp_path: Path) -> None:

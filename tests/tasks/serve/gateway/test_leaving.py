@@ -71,7 +71,8 @@ def test_a_deadline_within_a_stream_ends_it_with_a_sentence(slow: Gateway, caplo
     assert "Exception in ASGI application" not in caplog.text
     assert slow.answering.requests_inside == 0
     assert _metric(slow, "tucano_streams_cut_off_total") == 1
-    assert slow.logged() == []
+    (line,) = slow.logged()
+    assert (line["completion"].split()[:2], line["valid"]) == (["0", "1"], False)
 
 
 def test_a_stream_whose_client_hangs_up_is_counted_as_cut_off(slow: Gateway) -> None:

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from schemas.tables.feedback import read_feedback, with_feedback
+from schemas.tables.log_file import files_of_folder
+from schemas.tables.log_table import read_production_logs
 from schemas.tables.prompts import content_id
 from tasks.commerce.registry import TASKS
 from tests.chat_server import Reply, in_turn, says, serve, streams
-from tests.gateway import RIGHT, Gateway, running, says_right
+from tests.gateway import RIGHT, Gateway, running, says_right, wait_for
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -17,10 +20,18 @@ SCHEMA: dict[str, Any] = {
     "required": ["polarity", "score"],
     "additionalProperties": False,
 }
+
+
+def _asks_for_schema(schema: Any, *, strict: Any = True) -> dict[str, Any]:
+    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": strict}}
+
+
 NEUTRAL: list[tuple[str, Any]] = [
     ("frequency_penalty", 0.0),
     ("function_call", "none"),
     ("functions", []),
+    ("n", 1.0),
+    ("temperature", 0.10),
     ("logit_bias", {}),
     ("logprobs", False),
     ("max_completion_tokens", 4096),
@@ -58,11 +69,16 @@ IMPOSSIBLE: list[tuple[str, Any]] = [
     ("logit_bias", {"50256": -100}),
     ("logprobs", True),
     ("logprobs", 0),
+    ("logprobs", "false"),
+    ("max_completion_tokens", True),
+    ("max_tokens", "5"),
+    ("max_tokens", 5.5),
     ("max_tokens", 0),
     ("messages", [{"role": "tool", "tool_call_id": "a", "content": "1"}]),
     ("messages", [{"role": "user", "content": []}]),
     ("messages", [{"role": "user", "content": None}]),
-    ("messages", [{"role": "user", "content": "a", "name": "Ana"}]),
+    ("messages", {}),
+    ("messages", ["a"]),
     ("messages", [{"role": "user", "content": [{"type": "text", "text": "a", "more": {}}]}]),
     ("messages", [{"role": "user", "content": [{"type": "text", "text": 1}]}]),
     ("messages", [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]),
@@ -80,15 +96,28 @@ IMPOSSIBLE: list[tuple[str, Any]] = [
     ("n", "1"),
     ("presence_penalty", -1),
     ("reasoning_effort", "high"),
+    ("response_format", "json_object"),
+    ("response_format", _asks_for_schema({}, strict="yes")),
     ("response_format", {"type": "json_schema"}),
     ("response_format", {"type": "grammar"}),
+    ("seed", "1"),
+    ("seed", True),
     ("service_tier", "priority"),
+    ("stop", 5),
+    ("stop", True),
+    ("stop", {"0": "a"}),
     ("stop", ["a", "b", "c", "d", "e"]),
     ("stop", [""]),
     ("stop", [1]),
     ("store", True),
+    ("stream", "false"),
+    ("stream", 0),
+    ("stream_options", []),
+    ("stream_options", {"include_usage": "true"}),
     ("stream_options", {"include_obfuscation": True}),
     ("temperature", 3),
+    ("temperature", True),
+    ("temperature", "0.1"),
     ("tool_choice", "required"),
     ("tools", [{"type": "function", "function": {"name": "f"}}]),
     ("top_logprobs", 3),
@@ -96,12 +125,9 @@ IMPOSSIBLE: list[tuple[str, Any]] = [
     ("top_p", True),
     ("top_p", [[[]]]),
     ("verbosity", "high"),
+    ("user", 5),
     ("web_search_options", {}),
 ]
-
-
-def _asks_for_schema(schema: Any) -> dict[str, Any]:
-    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": True}}
 
 
 @pytest.mark.parametrize(("field", "value"), NEUTRAL)
@@ -123,6 +149,33 @@ def test_what_cannot_be_honoured_is_refused_by_its_name(gateway: Gateway, field:
     assert (response.status_code, error["type"], error["param"]) == (400, "invalid_request_error", field)
     assert field in error["message"]
     assert len(gateway.engine.requests) == asked
+
+
+@pytest.mark.parametrize(
+    ("field", "neutral", "meant"),
+    [
+        ("annotations", [[]], [{"type": "url_citation"}]),
+        ("audio", [], {"id": "a"}),
+        ("function_call", [], {"name": "f", "arguments": ""}),
+        ("name", [""], "Ana"),
+        ("refusal", [""], "No"),
+        ("tool_call_id", [], "a"),
+        ("tool_calls", [[]], [{"id": "a", "type": "function"}]),
+    ],
+)
+@pytest.mark.parametrize("role", ("user", "assistant"))
+def test_a_field_of_a_message_is_taken_where_it_says_nothing_and_else_refused_by_its_name(
+    gateway: Gateway, role: str, field: str, neutral: list[Any], meant: Any
+) -> None:
+    last = {"role": "user", "content": "a"}
+    for value in (None, *neutral):
+        assert gateway.chat(messages=[{"role": role, "content": "a", field: value}, last]).is_success
+    # Also where it stands in the place of a text.
+    for content in ("a", None):
+        response = gateway.chat(messages=[{"role": role, "content": content, field: meant}, last])
+        error = response.json()["error"]
+        assert (response.status_code, error["param"]) == (400, "messages")
+        assert f"messages.0.{field}" in error["message"]
 
 
 def test_parts_of_text_are_joined(gateway: Gateway) -> None:
@@ -184,6 +237,28 @@ def test_a_form_that_answers_may_not_have_is_refused_with_their_fields(gateway: 
         assert model.removeprefix("champion/") in error["message"]
 
 
+@pytest.mark.parametrize("form", ({"type": "json_object"}, _asks_for_schema(SCHEMA)))
+def test_a_stop_sequence_that_would_break_a_form_is_refused_by_its_name(gateway: Gateway, form: Any) -> None:
+    for stop in ("score", [",", "\n"]):
+        response = gateway.chat(response_format=form, stop=stop)
+        assert (response.status_code, response.json()["error"]["param"]) == (400, "stop")
+        assert gateway.chat(response_format={"type": "text"}, stop=stop).is_success
+    for stop in ("", [], None):
+        assert gateway.chat(response_format=form, stop=stop).json()["choices"][0]["message"]["content"] == RIGHT
+
+
+def test_a_fault_deep_in_a_schema_has_a_short_sentence(gateway: Gateway) -> None:
+    for depth in (150, 300):
+        deep: dict[str, Any] = {"type": "array"}
+        for _ in range(depth):
+            deep = {"Ana Maria": deep} if depth == 300 else {"allOf": [deep]}
+        response = gateway.chat(response_format=_asks_for_schema(deep))
+        error = response.json()["error"]
+        assert (response.status_code, error["param"]) == (400, "response_format")
+        assert len(error["message"]) < 350
+        assert "Ana" not in error["message"]
+
+
 @pytest.mark.parametrize("field", ("seed", "response_format"))
 def test_a_larger_model_is_asked_for_nothing_that_it_may_not_know(tmp_path: Path, field: str) -> None:
     value: Any = 1 if field == "seed" else _asks_for_schema(SCHEMA)
@@ -240,8 +315,28 @@ def test_a_stream_that_breaks_has_its_identity_and_an_error_of_openais_form(tmp_
         first, last = _events(gateway.chat(model="shop/push", stream=True).text)
         known = {"request_id": first["id"], "rating": 1}
         assert gateway.http.post("/v1/feedback", json=known).status_code == 204
+        assert [line["request_id"] for line in gateway.logged()] == [first["id"]]
     assert last["error"]["code"] == "engine_ended"
     assert {"message", "type", "param"} < set(last["error"])
+
+
+def test_feedback_by_the_identity_of_a_stream_that_its_client_left_finds_its_line(tmp_path: Path) -> None:
+    # Longer than what is sent before anybody reads.
+    long = streams(*["Fone com desconto "] * 20_000)
+    sent = {"model": "shop/push", "messages": [{"role": "user", "content": "Produto: fone"}], "stream": True}
+    with running(tmp_path, lambda message, number: long) as gateway:
+        with gateway.http.stream("POST", "/v1/chat/completions", json=sent) as response:
+            (event,) = _events(next(response.iter_lines()))
+        wait_for(lambda: bool(gateway.logged()))
+        (line,) = gateway.logged()
+        known = {"request_id": event["id"], "reference": {"product": "fone", "offer": None}}
+        assert gateway.http.post("/v1/feedback", json=known).status_code == 204
+        assert "tucano_streams_cut_off_total 1.0" in gateway.http.get("/metrics").text
+    answers = read_production_logs(tmp_path / f"{line['time'][:10]}.jsonl")
+    joined, _ = with_feedback(answers, read_feedback(files_of_folder(tmp_path).feedback))
+    assert line["request_id"] == event["id"]
+    assert line["completion"].startswith("Fone com desconto Fone")
+    assert json.loads(joined["reference"].item())["product"] == "fone"
 
 
 def _events(text: str) -> list[dict[str, Any]]:
