@@ -26,7 +26,7 @@ ADAPTERS := .venv-adapters
 CLIENTS := .venv-clients
 LLAMA := .venv-llama
 
-.PHONY: setup develop retrain stand-in fluency test test-fast test-deployed test-unsloth test-vllm test-serve test-adapters test-clients test-llama lint ui demo docs bench bench-docs gpu-check clean constraints
+.PHONY: setup develop retrain stand-in fluency test test-fast test-long test-deployed test-unsloth test-vllm test-serve test-adapters test-clients test-llama lint ui demo docs bench bench-docs gpu-check clean constraints
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
@@ -56,11 +56,15 @@ $(DEVELOPER): pyproject.toml constraints/laptop.txt
 retrain: $(READY)  ## Retrain on this machine, end to end (SET="seed=2 train.max_steps=80" overrides).
 	$(BIN)/tucano retrain --profile local $(foreach pair,$(SET),--set $(pair))
 
-test: $(DEVELOPER)  ## Run every test, and print the 40 slowest.
+test: $(DEVELOPER)  ## Run every test but those of minutes, and print the 40 slowest.
 	$(BIN)/python -m pytest $(IN_PROCESSES) --durations=40
 
 test-fast: $(DEVELOPER)  ## Run the tests of seconds, which train nothing and need no server or child process.
-	$(BIN)/python -m pytest -m "not slow and not integration and not e2e and not deployed and not unsloth and not vllm and not adapters and not clients and not llama" $(IN_PROCESSES)
+	$(BIN)/python -m pytest -m "not slow and not integration and not e2e and not deployed and not unsloth and not vllm and not adapters and not clients and not llama and not long" $(IN_PROCESSES)
+
+test-long: $(DEVELOPER)  ## Run the tests of minutes, and note in tests/long.toml that they pass here.
+	$(BIN)/python -m pytest -m long $(IN_PROCESSES) --timeout=1800
+	$(BIN)/python -m tests.long_tests --passed
 
 test-deployed: $(DEVELOPER)  ## Deploy, kill and promote on real servers, also on PostgreSQL where it is installed; some 15 minutes each.
 	$(BIN)/python -m pytest -m deployed --timeout=3600 tests/e2e/test_deployment.py tests/e2e/test_remote_inference.py tests/e2e/test_loop.py

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,6 +15,8 @@ PREFIX: Final = "tucano-"
 _NAME: Final = re.compile(rf"{PREFIX}\w{{8}}", re.ASCII)
 _CONTENT: Final = "content"
 """Its only entry, made once the folder is locked: so a folder without it may be of a process that is just beginning."""
+_SECONDS_TO_BEGIN: Final = 3600
+"""Time after which a folder without it is of no such process."""
 
 
 @contextmanager
@@ -53,7 +56,9 @@ def _remove_unlocked(home: Path) -> None:
     lock = os.open(home, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(lock).st_uid == os.geteuid() and [*home.iterdir()] == [home / _CONTENT]:
+        status, entries = os.fstat(lock), [*home.iterdir()]
+        is_left = entries == [home / _CONTENT] or (not entries and time.time() - status.st_mtime > _SECONDS_TO_BEGIN)
+        if status.st_uid == os.geteuid() and is_left:
             shutil.rmtree(home)
     finally:
         os.close(lock)

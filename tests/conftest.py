@@ -55,7 +55,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
     """Name the test that leaves another handler behind: a later test's signal would end the process of all."""
     outcome = yield
-    left = [number for number, handler in item.stash[HANDLERS].items() if signal.getsignal(number) is not handler]
+    left = [
+        number for number, handler in item.stash.get(HANDLERS, {}).items() if signal.getsignal(number) is not handler
+    ]
     for number in left:
         signal.signal(number, item.stash[HANDLERS][number])
     assert not left, f"another handler is left of {left}"

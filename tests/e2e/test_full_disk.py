@@ -12,7 +12,7 @@ from tests.prefect_server import PlaceDatabase
 from tests.small_disk import empty, fill, mounted_disk
 from tests.small_pipeline import command
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 WITHOUT_CHECKS = """
 from flows.runtime import session

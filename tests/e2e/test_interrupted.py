@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.preemption.command import Blow, strike, verdict
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 
 def test_a_retraining_ends_at_any_signal_and_where_its_server_is_lost(tmp_path: Path) -> None:

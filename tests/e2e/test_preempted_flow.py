@@ -21,7 +21,7 @@ from tests.house import PATIENCE, House, Run, open_house
 from tests.prefect_server import PlaceDatabase
 from tests.small_pipeline import PROFILE
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 AUTOMATIONS = REPOSITORY / "infra" / "automations" / "rescheduling.yaml"
 SECONDS_OF_SILENCE = 75

@@ -22,7 +22,7 @@ from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER
 from tests.small_pipeline import PROFILE, Ended, retrain, retrain_here, skipped
 from tests.source_records import outside_key, used_by_children
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 BEFORE = ["synthesize", "curate", "audit", "base"]
 TASKS = ["extraction", "push"]

@@ -1,5 +1,6 @@
 """Scratch folders: gone with their process however it ends, and never another's."""
 
+import os
 import signal
 import stat
 import subprocess
@@ -50,6 +51,16 @@ def test_what_a_killed_process_left_is_gone_and_what_a_living_one_has_stays(tmp_
         with scratch_folder(tmp_path):
             assert not left.parent.exists()
             assert (kept / "socket").exists()
+
+
+def test_an_empty_folder_is_removed_once_no_process_can_be_just_beginning(tmp_path: Path) -> None:
+    old, new = tmp_path / "tucano-old_abcd", tmp_path / "tucano-new_abcd"
+    for folder in (old, new):
+        folder.mkdir()
+    os.utime(old, (0, 0))
+    with scratch_folder(tmp_path):
+        assert not old.exists()
+        assert new.exists()
 
 
 def test_what_is_not_ours_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,9 +159,8 @@ def test_a_file_that_cannot_be_written_is_refused(file: SqliteFile, journal: str
     file.path.chmod(of_file)
     folder.chmod(of_folder)
     try:
-        asked = subprocess.run(
-            [*AS_A_USER, sys.executable, "-c", PROVE, file.path], text=True, capture_output=True, check=False
-        )
+        command = [*AS_A_USER, sys.executable, "-c", PROVE, str(file.path)]
+        asked = subprocess.run(command, text=True, capture_output=True, check=False)
     finally:
         folder.chmod(0o700)
         file.path.chmod(0o600)

@@ -93,6 +93,8 @@ class AnswerService:
         )
         self._form_due = 0.0
         self._says_unlogged = False
+        self._away: set[EngineClient] = set()
+        """Engines that did not answer last; one line says so, however many tries there are."""
 
     @property
     def tasks(self) -> list[TaskName]:
@@ -124,7 +126,7 @@ class AnswerService:
                 except EngineRefused as error:
                     raise _refusal(error) from None
                 except EngineUnavailable as error:
-                    await _before_another_try(asked, error)
+                    await self._before_another_try(asked, error)
 
     async def stream(self, question: ShopQuestion) -> AsyncIterator[AnswerPiece | Answered]:
         """Answer a question piece by piece; the last one is the whole answer, which is logged by then.
@@ -158,13 +160,20 @@ class AnswerService:
                             raise RequestRefused(
                                 503, "engine_ended", "the engine ended; ask again", retry_after=1
                             ) from None
-                        await _before_another_try(asked, error)
+                        await self._before_another_try(asked, error)
         except RequestRefused as refused:
             is_logged = refused.code == LOG_UNWRITABLE
             raise
         finally:
             if given and not is_logged:
                 self._log_cut_off(question, asked, given, began, arrived)
+
+    async def _before_another_try(self, asked: _Routed, error: EngineUnavailable) -> None:
+        """Wait before the same question is asked again: its answer is the same, and the deadline ends all tries."""
+        if asked.client not in self._away:
+            _log.warning("the engine of %s does not answer (%s); requests are sent again", asked.version, error)
+        self._away.add(asked.client)
+        await asyncio.sleep(SECONDS_BEFORE_ANOTHER_TRY)
 
     def _route(self, question: ShopQuestion) -> _Routed:
         """Return who answers: a version, or the larger model where the task is refused."""
@@ -246,6 +255,9 @@ class AnswerService:
         arrived: datetime,
     ) -> Answered:
         """Read the answer, and log it."""
+        if asked.client in self._away:
+            self._away.remove(asked.client)
+            _log.warning("the engine of %s answers again", asked.version)
         task, answer = question.row.task, cut(answer, question.stop)
         checked = await asked.deployment.check(task, answer.text)
         cut_off = answer.finish_reason == "length"
@@ -378,9 +390,3 @@ def _seed(question: ShopQuestion, deployment: DeployedVersion) -> int | None:
 
 def _refusal(error: EngineRefused) -> RequestRefused:
     return RequestRefused(422, "engine_refused", str(error))
-
-
-async def _before_another_try(asked: _Routed, error: EngineUnavailable) -> None:
-    """Wait before the same question is asked again: its answer is the same, and the deadline ends all tries."""
-    _log.warning("the engine of %s does not answer (%s); the request is sent again", asked.version, error)
-    await asyncio.sleep(SECONDS_BEFORE_ANOTHER_TRY)

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.gpu_check import __main__ as command
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")
