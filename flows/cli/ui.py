@@ -49,8 +49,7 @@ def ui(
     mlflow_port: Annotated[int, typer.Option(min=1, max=65535)] = 5000,
 ) -> None:
     """Serve Prefect's and MLflow's pages on loopback, until Ctrl-C."""
-    with sigterm_as_ctrl_c():
-        serve(root, prefect_port, mlflow_port)
+    serve(root, prefect_port, mlflow_port)
 
 
 def serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
@@ -106,18 +105,20 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     }
     servers: list[subprocess.Popen[bytes]] = []
     try:
-        for name, command in commands.items():
-            servers.append(_start(command, root / f"{name}.log"))
-        pages = Pages(prefect_api=address, mlflow=f"http://{HOST}:{mlflow_port}")
-        file.write_text(json.dumps(asdict(pages)), encoding="utf-8")
-        _wait_for(servers, (prefect_port, mlflow_port), root)
-        say(f"Prefect: http://{HOST}:{prefect_port}")
-        say(f"MLflow:  {pages.mlflow}/{RETRAININGS}")
-        say("Ctrl-C ends both; a `tucano retrain` started meanwhile is shown live")
-        while all(server.poll() is None for server in servers):
-            continue_stopped()
-            time.sleep(0.5)
-        raise TucanoError(f"a server ended by itself; its log is {root / 'prefect.log'} or {root / 'mlflow.log'}")
+        # Before this, a signal ends the command as any other.
+        with sigterm_as_ctrl_c():
+            for name, command in commands.items():
+                servers.append(_start(command, root / f"{name}.log"))
+            pages = Pages(prefect_api=address, mlflow=f"http://{HOST}:{mlflow_port}")
+            file.write_text(json.dumps(asdict(pages)), encoding="utf-8")
+            _wait_for(servers, (prefect_port, mlflow_port), root)
+            say(f"Prefect: http://{HOST}:{prefect_port}")
+            say(f"MLflow:  {pages.mlflow}/{RETRAININGS}")
+            say("Ctrl-C ends both; a `tucano retrain` started meanwhile is shown live")
+            while all(server.poll() is None for server in servers):
+                continue_stopped()
+                time.sleep(0.5)
+            raise TucanoError(f"a server ended by itself; its log is {root / 'prefect.log'} or {root / 'mlflow.log'}")
     except KeyboardInterrupt:
         say("ending both servers")
     finally:

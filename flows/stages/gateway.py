@@ -25,7 +25,7 @@ from flows.stages.registered_version import answers_of, verified_record
 from flows.stages.served_model import find_served_model
 from schemas.config.config import Config
 from schemas.documents import Rollout
-from schemas.errors import InputError
+from schemas.errors import InputError, Interrupted
 from schemas.json_lines import stream_json_lines
 from schemas.scratch import scratch_folder
 from schemas.tables.log_file import FEEDBACK_FOLDER
@@ -60,6 +60,8 @@ MORE_CONNECTIONS: Final = 64
 
 _log = logging.getLogger(__name__)
 
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
 
 def run_gateway(config: Config, number: str | None, listening: socket.socket) -> None:
     """Serve a version until SIGTERM or Ctrl-C.
@@ -72,13 +74,21 @@ def run_gateway(config: Config, number: str | None, listening: socket.socket) ->
 
     Raises:
         TucanoError: It cannot be served.
+        Interrupted: A signal came before it answered anybody.
     """
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    uvloop.run(_serve(config, number, listening))
+    try:
+        uvloop.run(_serve(config, number, listening))
+    except asyncio.CancelledError:
+        raise Interrupted("interrupted before anything was served; run the same command again") from None
 
 
 async def _serve(config: Config, number: str | None, listening: socket.socket) -> None:
-    serve = config.serve
+    serve, loop = config.serve, asyncio.get_running_loop()
+    if (serving := asyncio.current_task()) is not None:
+        # What another handler raises may be lost in a callback of the loop.
+        for each in SIGNALS:
+            loop.add_signal_handler(each, serving.cancel)
     tokens, larger = read_tokens(serve.token_variable), _larger(config)
     # The numbering plan is loaded at the first number that may be a telephone, and not while a client waits.
     scrub(EXAMPLE_OF_A_TELEPHONE)
@@ -147,7 +157,8 @@ async def _listen(config: Config, app: Any, listening: socket.socket, model: Ser
     say(f"{model.version_name} answers at {address}/v1; its last day is on {address}, its API on {address}/docs")
     say(f"answers are logged in {served_logs(config)}; Ctrl-C ends it")
     # Uvicorn raises the signal again once all requests ended, and the engine is yet to be ended.
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in SIGNALS:
+        asyncio.get_running_loop().remove_signal_handler(number)
         signal.signal(number, lambda *_: None)
     await server.serve(sockets=[listening])
 

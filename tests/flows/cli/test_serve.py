@@ -2,6 +2,8 @@
 
 import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -60,6 +62,24 @@ def test_other_machines_are_not_served_without_tokens(shop: Promotable) -> None:
     open_to_all = in_a_process(*_arguments(shop, free_port(), "serve.host='0.0.0.0'"))
     assert open_to_all.returncode == 2
     assert "token_variable" in open_to_all.stderr
+
+
+def test_a_signal_ends_it_also_while_the_engine_loads(shop: Promotable) -> None:
+    _promote(shop, "1")
+    command = [sys.executable, "-m", "flows", *_arguments(shop, free_port())]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as begun:
+        # The gateway, and the process that its engine is a fork of.
+        wait_for(lambda: len(psutil.Process(begun.pid).children(recursive=True)) > 1, SECONDS)
+        processes = psutil.Process(begun.pid).children(recursive=True)
+        begun.send_signal(signal.SIGTERM)
+        try:
+            _, said = begun.communicate(timeout=20)
+        finally:
+            begun.kill()
+    _, alive = psutil.wait_procs(processes, SECONDS)
+    assert (begun.returncode, alive) == (0, [])
+    assert "answers at" not in said
+    assert "Traceback" not in said
 
 
 def test_an_engine_and_a_gateway_that_are_killed_or_stopped_come_back_and_no_answer_is_lost(shop: Promotable) -> None:
