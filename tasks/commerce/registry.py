@@ -1,8 +1,8 @@
 """Registry of the tasks, the one way to score a rollout, and the version of each task's reward."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache, partial
+from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import Final
@@ -36,17 +36,21 @@ def reward_of(task: TaskName, spec: SpecName) -> Reward:
     return rewards["grounded"] if spec == "cited" and spec not in rewards else rewards[spec]
 
 
-def grammars(guided: Guided, spec: SpecName = "grounded") -> dict[TaskName, Callable[[str], str]]:
-    """Return what gives the grammar of the answers to a prompt, by the tasks whose answers are guided."""
-    return {
-        name: known.prompt_grammar or partial(_same, known.grammar)
-        for name, known in tasks_of(spec).items()
-        if (known.grammar or known.prompt_grammar) and (guided == "all" or (guided == "json" and known.answers_in_json))
-    }
+def grammars(guided: Guided) -> dict[TaskName, str]:
+    """Return the grammars that guide answers to any prompt, by the tasks that have one."""
+    return {name: known.grammar for name, known in TASKS.items() if known.grammar and _guides(guided, known)}
 
 
-def _same(grammar: str, _prompt: str) -> str:
-    return grammar
+def grammar_of(task: TaskName, prompt: str, guided: Guided, spec: SpecName) -> str:
+    """Return the grammar that guides the answer to a prompt; empty where any text may be one."""
+    known = tasks_of(spec)[task]
+    if not _guides(guided, known):
+        return ""
+    return known.prompt_grammar(prompt) if known.prompt_grammar else known.grammar
+
+
+def _guides(guided: Guided, task: CommerceTask) -> bool:
+    return guided == "all" or (guided == "json" and task.answers_in_json)
 
 
 def score_rollout(rollout: Rollout, databases: Databases | None, spec: SpecName = "grounded") -> ScoredRollout:
