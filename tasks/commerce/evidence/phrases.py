@@ -19,6 +19,11 @@ Side = Literal["alto", "baixo"]
 Words = dict[str, str]
 OTHER: Final = "outra"
 """The kind of rows that are none of those that are known."""
+SLOTS: Final = (
+    *("em", "de", "Em", "o_linha", "O_linha", "o", "O", "pron", "max", "Max", "grau", "com", "coluna", "valor"),
+    *("mediana", "vezes", "de_outra", "valor_outra", "antes"),
+)
+"""Slots of a sentence; those of the last line are of some facts alone."""
 _ARTICLES: Final = {"nenhum": ("em", "de", ""), "o": ("no", "do", "o"), "a": ("na", "da", "a")}
 _OF_UNKNOWN_STATE: Final = ("no estado", "do estado", "o estado")
 
@@ -115,6 +120,7 @@ def read_phrases(folder: Path = FOLDER) -> Phrases:
             read |= tomllib.loads((folder / name).read_text(encoding="utf-8"))
         phrases = Phrases.model_validate(read)
         _check_actions(phrases)
+        _check_frames(phrases)
     except ValidationError as error:
         raise InputError(f"the phrases of {folder} are broken: {first_fault(error)}; correct the file") from None
     except (OSError, ValueError) as error:
@@ -133,13 +139,17 @@ def _check_actions(phrases: Phrases) -> None:
             raise ValueError(f"action {action.id!r} names {sorted(strangers)}, which is neither column, row nor action")
         for kind in action.linhas:
             _fill(action.texto, {"nome": "x", **phrases.linhas[kind].model_dump(exclude_defaults=True)}, action.id)
-    strangers = {name for frame in phrases.frases for name in frame.colunas} - phrases.colunas.keys()
-    if strangers:
-        raise ValueError(f"a sentence names the columns {sorted(strangers)}, which there are not")
 
 
-def _fill(text: str, words: Mapping[str, str], name: str) -> str:
+def _check_frames(phrases: Phrases) -> None:
+    for frame in phrases.frases:
+        _fill(frame.texto, dict.fromkeys(SLOTS, ""), frame.texto)
+        if strangers := {*frame.colunas} - phrases.colunas.keys():
+            raise ValueError(f"a sentence names the columns {sorted(strangers)}, which there are not")
+
+
+def _fill(text: str, words: Mapping[str, str], name: str) -> None:
     try:
-        return text.format(**words)
+        text.format(**words)
     except (KeyError, IndexError) as error:
         raise ValueError(f"{name!r} has the slot {error}, which nothing fills") from None

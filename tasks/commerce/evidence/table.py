@@ -33,7 +33,8 @@ DOUBTED: Final = 10
 """Orders at which half of a mean's surprise is believed."""
 MAX_ROWS: Final = 20
 KEPT_TABLES: Final = 256
-_NAME: Final = re.compile(r"[^\W_](?!.*(?://|www\.))[\w ,.&+/()'-]{0,59}")
+_NAME: Final = re.compile(r"(?!.*(?://|\.\w))[^\W_][\w ,.&+/()'-]{0,59}")
+"""Names of rows: letters and plain signs, and nothing that a program would make a link of."""
 _FIGURE: Final = re.compile(r"(R\$ ?)?(-?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?)(%?)", re.ASCII)
 _PERIOD: Final = re.compile(r"^Período: ([a-z]{3}/\d{4}) a ([a-z]{3}/\d{4})$", re.MULTILINE)
 
@@ -155,7 +156,6 @@ def _facts(table: Table, title: str) -> dict[Cell, frozenset[str]]:
     column, middle = table.columns[title], table.medians[title]
     ordered = sorted(figures.values())
     several = len(ordered) > 1
-    bound = NOTABLE * abs(middle)
     facts = {}
     for row, own in figures.items():
         true = ["valor"]
@@ -163,14 +163,19 @@ def _facts(table: Table, title: str) -> dict[Cell, frozenset[str]]:
             true += ["maior"] if column.melhor is None else ["maior", "melhor" if column.melhor == "alto" else "pior"]
         if several and own == ordered[0] < ordered[1]:
             true += ["menor"] if column.melhor is None else ["menor", "melhor" if column.melhor == "baixo" else "pior"]
-        if len(ordered) > 2 and abs(own - middle) > bound:
+        if len(ordered) > 2 and _exceeds(own - middle, middle):
             true.append("acima" if own > middle else "abaixo")
         if column.vezes and own >= RATIO * ordered[0] and any(table.times(row, other, title) for other in figures):
             true.append("razao")
-        if (before := figures.get(table.before.get(row, ""))) is not None and abs(own - before) > NOTABLE * abs(before):
+        if (before := figures.get(table.before.get(row, ""))) is not None and _exceeds(own - before, before):
             true.append("subiu" if own > before else "caiu")
         facts[row, title] = frozenset(true)
     return facts
+
+
+def _exceeds(difference: float, base: float) -> bool:
+    # Rounded, since 10,3 and 10,0 are a binary hair more than 3 % apart.
+    return round(abs(difference) - NOTABLE * abs(base), 9) > 0
 
 
 def _salience(table: Table, title: str, orders: str) -> dict[Cell, float]:

@@ -38,7 +38,8 @@ class Known:
 
     def column(self, name: str) -> dict[str, float]:
         """Return the figures of a column by row."""
-        return {row: _number(text) for (row, column), text in self.texts.items() if column == name}
+        cells = ((row, text) for (row, column), text in self.texts.items() if column == name)
+        return {row: _number(text) for row, text in cells if re.search("[0-9]", text)}
 
 
 def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
@@ -95,9 +96,9 @@ def _has_form(finding: object) -> bool:
 def is_true(finding: Mapping[str, str], known: Known) -> bool:
     """Return whether a finding of the right keys says what the store's figures say."""
     row, column, fact = finding["linha"], finding["coluna"], finding["fato"]
-    if known.texts.get((row, column)) != finding["valor"]:
-        return False
     figures = known.column(column)
+    if known.texts.get((row, column)) != finding["valor"] or row not in figures:
+        return False
     own = figures.pop(row)
     if fact in ("valor", "subiu", "caiu"):
         return fact == "valor" or (known.kind == "Mês" and _changed(fact, own, _before(row, figures)))
@@ -105,7 +106,7 @@ def is_true(finding: Mapping[str, str], known: Known) -> bool:
         return fold(column) != "nota media" and _is_ratio(row, finding["outra"], own, figures, known)
     if fact in ("acima", "abaixo"):
         middle = round(median([own, *figures.values()]), len(finding["valor"].rstrip("%").partition(",")[2]))
-        return len(figures) > 1 and (own > 1.03 * middle if fact == "acima" else own < 0.97 * middle)
+        return len(figures) > 1 and _is_beyond(own, middle, above=fact == "acima")
     if fact in ("melhor", "pior"):
         high = GOOD_WHEN_HIGH.get(fold(column))
         return high is not None and _is_end(own, figures, highest=high is (fact == "melhor"))
@@ -119,13 +120,18 @@ def _is_end(own: float, others: Mapping[str, float], *, highest: bool) -> bool:
 def _is_ratio(row: str, other: str, own: float, others: Mapping[str, float], known: Known) -> bool:
     orders = known.column("Pedidos")
     counted = all(orders.get(each, SMALL) >= SMALL for each in (row, other))
-    return counted and others.get(other, 0.0) > 0 and own / others[other] >= 2
+    return counted and others.get(other, 0.0) > 0 and round(own / others[other], 6) >= 2
 
 
 def _changed(fact: str, own: float, before: float | None) -> bool:
     if before is None:
         return False
-    return own > 1.03 * before if fact == "subiu" else own < 0.97 * before
+    return _is_beyond(own, before, above=fact == "subiu")
+
+
+def _is_beyond(own: float, other: float, *, above: bool) -> bool:
+    """Return whether a figure differs from another by more than 3 %; at 3 % itself it does not, whatever the binary."""
+    return own > round(1.03 * other, 6) if above else own < round(0.97 * other, 6)
 
 
 def _before(row: str, others: Mapping[str, float]) -> float | None:
