@@ -20,7 +20,24 @@ Words = dict[str, str]
 OTHER: Final = "outra"
 """The kind of rows that are none of those that are known."""
 SLOTS: Final = (
-    *("em", "de", "Em", "o_linha", "O_linha", "o", "O", "pron", "max", "Max", "grau", "com", "coluna", "valor"),
+    *(
+        "em",
+        "de",
+        "Em",
+        "o_linha",
+        "O_linha",
+        "ser",
+        "ficar",
+        "o",
+        "O",
+        "pron",
+        "max",
+        "Max",
+        "grau",
+        "com",
+        "coluna",
+        "valor",
+    ),
     *("mediana", "vezes", "de_outra", "valor_outra", "antes"),
 )
 """Slots of a sentence; those of the last line are of some facts alone."""
@@ -57,6 +74,8 @@ class RowForms(_Data):
     envio: str
     o: str = ""
     do_estado: str = ""
+    ser: str = "é"
+    ficar: str = "fica"
 
 
 class Frame(_Data):
