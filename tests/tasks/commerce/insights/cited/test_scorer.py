@@ -17,7 +17,7 @@ from tasks.commerce.insights.store_facts import fact_tables
 from tasks.synthesize.simulated import simulate_store
 from tests.tasks.commerce.evidence.tables import all_findings, answer_of, cells_of, prompts
 
-TABLES = 300
+TABLES = 2_000
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
 )
