@@ -3,8 +3,8 @@
 Limits, in rollouts a second by the median of repeated runs of `score_rollout`: well-formed extraction 20,000 and within
 20 times of parsing the same texts with orjson alone; malformed extraction (a quarter each truncated, chatty, in single
 quotes, with decimal commas) 3,000; sentiment, churn, push, insights and insights under `cited` 20,000 each; sql_qa with
-execution on three copies 300. Fuzzing: no mutated completion raises under any specification, and none takes more than 50 ms, except a
-query that runs up to its own limit of half a second.
+execution on three copies 300. Fuzzing: no mutated completion raises under any specification, and none takes more than
+50 ms, except a query that runs up to its own limit of half a second.
 
 No completion is scored twice: each run has prompts of its own, eight answers to each that differ in words, as a group
 of rollouts does. Of the queries half are the reference's but for a comment, which the scorer does not run again. The
