@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import orjson
 
 from tasks.commerce.evidence.phrases import Action, read_phrases
-from tasks.commerce.evidence.table import Table
+from tasks.commerce.evidence.table import FigureTable
 
 MAX_CHARACTERS: Final = 4_000
 """Of an answer; four findings have some 600."""
@@ -47,7 +47,7 @@ FALSE: Final = (Fault.COLUMN, Fault.ROW, Fault.VALUE, Fault.FACT)
 OF_ACTION: Final = (Fault.ACTION, Fault.REPEATED_ACTION, Fault.OPPOSED)
 
 
-class Finding(NamedTuple):
+class CitedFinding(NamedTuple):
     """A claim about one cell, with an action or none (`""`)."""
 
     coluna: str
@@ -61,12 +61,12 @@ class Finding(NamedTuple):
 class Checked(NamedTuple):
     """A finding and its fault, if any."""
 
-    finding: Finding | None
+    finding: CitedFinding | None
     """None where it has no form."""
     fault: Fault | None
 
     @property
-    def said(self) -> Finding | None:
+    def said(self) -> CitedFinding | None:
         """The finding whose claim may be said: true, and not said before."""
         return self.finding if self.fault is None or self.fault in OF_ACTION else None
 
@@ -87,7 +87,7 @@ def read_answer(completion: str) -> list[object] | str:
     return found
 
 
-def check(table: Table, findings: Sequence[object]) -> list[Checked]:
+def check(table: FigureTable, findings: Sequence[object]) -> list[Checked]:
     """Return each finding of an answer with its fault, none where all of it holds."""
     checked: list[Checked] = []
     cells: set[tuple[str, str]] = set()
@@ -110,13 +110,13 @@ def check(table: Table, findings: Sequence[object]) -> list[Checked]:
     return checked
 
 
-def _read(found: object) -> Finding | None:
+def _read(found: object) -> CitedFinding | None:
     if not isinstance(found, dict) or found.keys() != (_KEYS_OF_RATIO if found.get("fato") == "razao" else _KEYS):
         return None
-    return Finding(**found) if all(type(text) is str for text in found.values()) else None
+    return CitedFinding(**found) if all(type(text) is str for text in found.values()) else None
 
 
-def claim_fault(table: Table, finding: Finding) -> Fault | None:
+def claim_fault(table: FigureTable, finding: CitedFinding) -> Fault | None:
     """Return the fault of a finding's claim alone."""
     cell = (finding.linha, finding.coluna)
     if finding.coluna not in table.columns:
@@ -131,7 +131,7 @@ def claim_fault(table: Table, finding: Finding) -> Fault | None:
     return None if true else Fault.FACT
 
 
-def _action_fault(table: Table, finding: Finding, taken: Mapping[str, str]) -> Fault | None:
+def _action_fault(table: FigureTable, finding: CitedFinding, taken: Mapping[str, str]) -> Fault | None:
     action = actions().get(finding.acao)
     if action is None or not fits(table, finding, action):
         return Fault.ACTION
@@ -159,7 +159,7 @@ def actions_on(kind: str, column: str) -> tuple[Action, ...]:
     return tuple(each for each in read_phrases().acoes if kind in each.linhas and column in each.colunas)
 
 
-def side(table: Table, finding: Finding) -> str:
+def side(table: FigureTable, finding: CitedFinding) -> str:
     """Return the side on which a true finding lies, `alto` or `baixo`; nothing where nobody need act.
 
     It is that of the median, of a change that of the month before. A column's own floor must be passed too: a delay of
@@ -176,7 +176,7 @@ def side(table: Table, finding: Finding) -> str:
     return ""
 
 
-def fits(table: Table, finding: Finding, action: Action) -> bool:
+def fits(table: FigureTable, finding: CitedFinding, action: Action) -> bool:
     """Return whether an action makes sense beside a true finding: column, kind of row, side, and few orders."""
     if table.kind not in action.linhas or finding.coluna.lower() not in action.colunas:
         return False

@@ -8,10 +8,10 @@ import json
 from collections.abc import Iterable
 
 from tasks.commerce.evidence.checker import FEWEST, MOST, actions_on
-from tasks.commerce.evidence.table import Table
+from tasks.commerce.evidence.table import FigureTable
 
 
-def findings_grammar(table: Table) -> str:
+def findings_grammar(table: FigureTable) -> str:
     """Return the grammar of an answer's form on a table: compact JSON with its keys in one order."""
     columns = [title for title in table.columns if any((row, title) in table.figures for row in table.rows)]
     rules = [
@@ -36,7 +36,7 @@ def findings_grammar(table: Table) -> str:
     return "\n".join(rules)
 
 
-def _facts(table: Table, title: str) -> list[str]:
+def _facts(table: FigureTable, title: str) -> list[str]:
     judged = ["melhor", "pior"] if table.columns[title].melhor else []
     changes = ["subiu", "caiu"] if table.before else []
     return ["valor", "maior", "menor", *judged, "acima", "abaixo", *changes]

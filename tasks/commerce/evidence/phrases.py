@@ -49,7 +49,7 @@ class _Data(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Column(_Data):
+class FigureColumn(_Data):
     """Column of figures; `frames.toml` says what each field means."""
 
     o: str
@@ -99,12 +99,12 @@ class Action(_Data):
     amostra: bool = False
 
 
-class Phrases(_Data):
+class EvidencePhrases(_Data):
     """All of `data/evidence`."""
 
     meses: tuple[str, ...] = Field(min_length=12, max_length=12)
     somas: frozenset[str]
-    colunas: dict[str, Column]
+    colunas: dict[str, FigureColumn]
     artigos: dict[Literal["nenhum", "o", "a"], frozenset[str]]
     linhas: dict[str, RowForms]
     dias: dict[str, tuple[str, str]]
@@ -126,7 +126,7 @@ class Phrases(_Data):
 
 
 @cache
-def read_phrases(folder: Path = FOLDER) -> Phrases:
+def read_phrases(folder: Path = FOLDER) -> EvidencePhrases:
     """Read and check the files of a folder.
 
     Raises:
@@ -137,7 +137,7 @@ def read_phrases(folder: Path = FOLDER) -> Phrases:
     try:
         for name in ("frames.toml", "actions.toml"):
             read |= tomllib.loads((folder / name).read_text(encoding="utf-8"))
-        phrases = Phrases.model_validate(read)
+        phrases = EvidencePhrases.model_validate(read)
         _check_actions(phrases)
         _check_frames(phrases)
     except ValidationError as error:
@@ -147,7 +147,7 @@ def read_phrases(folder: Path = FOLDER) -> Phrases:
     return phrases
 
 
-def _check_actions(phrases: Phrases) -> None:
+def _check_actions(phrases: EvidencePhrases) -> None:
     known = {action.id for action in phrases.acoes}
     if len(known) < len(phrases.acoes):
         raise ValueError("two actions have one id")
@@ -160,7 +160,7 @@ def _check_actions(phrases: Phrases) -> None:
             _fill(action.texto, {"nome": "x", **phrases.linhas[kind].model_dump(exclude_defaults=True)}, action.id)
 
 
-def _check_frames(phrases: Phrases) -> None:
+def _check_frames(phrases: EvidencePhrases) -> None:
     for frame in phrases.frases:
         _fill(frame.texto, dict.fromkeys(SLOTS, ""), frame.texto)
         if strangers := {*frame.colunas} - phrases.colunas.keys():

@@ -5,9 +5,9 @@ Every word is of `data/evidence` or of the table: the answer says which sentence
 
 from typing import NamedTuple
 
-from tasks.commerce.evidence.checker import Checked, Finding, actions, check, read_answer
+from tasks.commerce.evidence.checker import Checked, CitedFinding, actions, check, read_answer
 from tasks.commerce.evidence.phrases import Words, read_phrases
-from tasks.commerce.evidence.table import Table, read_table
+from tasks.commerce.evidence.table import FigureTable, read_table
 
 
 class Rendered(NamedTuple):
@@ -38,14 +38,14 @@ def render(completion: str, prompt: str) -> Rendered:
     return Rendered(text, not left_out, "; ".join(left_out) or None)
 
 
-def _heading(table: Table) -> str:
+def _heading(table: FigureTable) -> str:
     titles = read_phrases().titulo
     if table.period is None:
         return titles["sem_periodo"]
     return titles["com_periodo"].format(inicio=table.period[0], fim=table.period[1])
 
 
-def _line(table: Table, checked: Checked, place: int) -> str:
+def _line(table: FigureTable, checked: Checked, place: int) -> str:
     """Return a finding with its action; nothing where its claim does not hold."""
     finding = checked.said
     if finding is None:
@@ -57,7 +57,7 @@ def _line(table: Table, checked: Checked, place: int) -> str:
     return " ".join(filter(None, parts))
 
 
-def sample_note(table: Table, finding: Finding) -> str:
+def sample_note(table: FigureTable, finding: CitedFinding) -> str:
     """Return the sentence on a row of few orders; the number of orders says it of itself."""
     orders = next((title for title in table.columns if title.lower() == "pedidos"), "")
     if finding.linha not in table.few or finding.coluna == orders:
@@ -66,7 +66,7 @@ def sample_note(table: Table, finding: Finding) -> str:
     return read_phrases().amostra["um" if text == "1" else "varios"].format(n=text)
 
 
-def sentences(table: Table, finding: Finding) -> list[str]:
+def sentences(table: FigureTable, finding: CitedFinding) -> list[str]:
     """Return every sentence that says a true finding, one or more."""
     row, title = finding.linha, finding.coluna
     column = table.columns[title]
@@ -87,7 +87,7 @@ def sentences(table: Table, finding: Finding) -> list[str]:
     ]
 
 
-def _other_words(table: Table, finding: Finding) -> Words:
+def _other_words(table: FigureTable, finding: CitedFinding) -> Words:
     row, title, fact = finding.linha, finding.coluna, finding.fato
     forms = read_phrases().forms(table.kind, row)
     words = {"o_linha": forms["o"], "O_linha": _capital(forms["o"])} if "o" in forms else {}

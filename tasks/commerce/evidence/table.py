@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from tasks.commerce.evidence.phrases import Column, read_phrases
+from tasks.commerce.evidence.phrases import FigureColumn, read_phrases
 
 Cell = tuple[str, str]
 """A row and a column, as they are printed."""
@@ -40,13 +40,13 @@ _PERIOD: Final = re.compile(r"^Período: ([a-z]{3}/\d{4}) a ([a-z]{3}/\d{4})$", 
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class FigureTable:
     """A table as it is printed, and what is known of it."""
 
     kind: str
     """What its rows are, in small letters, such as `estado`."""
     rows: tuple[str, ...]
-    columns: Mapping[str, Column]
+    columns: Mapping[str, FigureColumn]
     """Those that the phrases know, by their titles."""
     texts: Mapping[Cell, str]
     figures: Mapping[Cell, float]
@@ -80,7 +80,7 @@ class Table:
 
 
 @lru_cache(maxsize=KEPT_TABLES)
-def read_table(prompt: str) -> Table | None:
+def read_table(prompt: str) -> FigureTable | None:
     """Read the table of a prompt, whose cells ` | ` separates; None where it has none that findings can be made of.
 
     That is: two lines of one width, distinct row names of letters and plain signs, and a column that is known.
@@ -111,7 +111,7 @@ def read_table(prompt: str) -> Table | None:
     orders = next((title for title in whole if title.lower() == "pedidos"), "")
     few = frozenset(row for row in rows if orders and figures[row, orders] < SMALL_SAMPLE)
     found = _PERIOD.search(prompt)
-    table = Table(
+    table = FigureTable(
         kind.lower(),
         rows,
         columns,
@@ -151,7 +151,7 @@ def _months_before(rows: Sequence[str], months: Sequence[str]) -> dict[str, str]
     return {row: places[place - 1] for place, row in places.items() if place - 1 in places}
 
 
-def _facts(table: Table, title: str) -> dict[Cell, frozenset[str]]:
+def _facts(table: FigureTable, title: str) -> dict[Cell, frozenset[str]]:
     figures = {row: table.figures[row, title] for row in table.rows}
     column, middle = table.columns[title], table.medians[title]
     ordered = sorted(figures.values())
@@ -178,7 +178,7 @@ def _exceeds(difference: float, base: float) -> bool:
     return round(abs(difference) - NOTABLE * abs(base), 9) > 0
 
 
-def _salience(table: Table, title: str, orders: str) -> dict[Cell, float]:
+def _salience(table: FigureTable, title: str, orders: str) -> dict[Cell, float]:
     """Return the surprise of a column's cells: the distance from the others' median in robust units.
 
     A mean or a rate over few orders is believed less. Sums are compared by logarithms, else the largest row is all that

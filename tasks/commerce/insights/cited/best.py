@@ -3,8 +3,8 @@
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from tasks.commerce.evidence.checker import Finding, actions, actions_on, fits, is_opposed
-from tasks.commerce.evidence.table import KEPT_TABLES, Cell, Table
+from tasks.commerce.evidence.checker import CitedFinding, actions, actions_on, fits, is_opposed
+from tasks.commerce.evidence.table import KEPT_TABLES, Cell, FigureTable
 
 ENOUGH: Final = 3
 """Findings that an answer needs for the full reward."""
@@ -17,14 +17,14 @@ SHARES: Final = {"acima": 0.8, "abaixo": 0.8, "valor": 0.0}
 class Best(NamedTuple):
     """The best findings of a table and what they are worth."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[CitedFinding, ...]
     salience: float
     """Sum of their worths."""
     actions: float
     """Sum of what their actions earn."""
 
 
-def worth(table: Table, cell: Cell, fact: str) -> float:
+def worth(table: FigureTable, cell: Cell, fact: str) -> float:
     """Return how informative a true claim is, in [0, 1)."""
     return SHARES.get(fact, 1.0) * table.salience[cell]
 
@@ -35,7 +35,7 @@ def earned_by_action(action: str) -> float:
 
 
 @lru_cache(maxsize=KEPT_TABLES)
-def best_of(table: Table) -> Best:
+def best_of(table: FigureTable) -> Best:
     """Return the best findings: of the most surprising cells the strongest facts, each with an action if one fits."""
     facts = {cell: _strongest(table, cell) for cell in table.facts}
     worths = {cell: worth(table, cell, fact) for cell, fact in facts.items()}
@@ -55,21 +55,21 @@ def best_of(table: Table) -> Best:
     )
 
 
-def _strongest(table: Table, cell: Cell) -> str:
+def _strongest(table: FigureTable, cell: Cell) -> str:
     true = table.facts[cell]
     return next(fact for fact in STRONGEST if fact in true)
 
 
-def _finding(table: Table, cell: Cell, fact: str) -> Finding:
+def _finding(table: FigureTable, cell: Cell, fact: str) -> CitedFinding:
     row, title = cell
     other = ""
     if fact == "razao":
         lower = (each for each in table.rows if table.times(row, each, title))
         other = max(lower, key=lambda each: table.figures[each, title])
-    return Finding(title, fact, table.texts[cell], row, "", other)
+    return CitedFinding(title, fact, table.texts[cell], row, "", other)
 
 
-def _action(table: Table, finding: Finding, taken: dict[str, str]) -> str:
+def _action(table: FigureTable, finding: CitedFinding, taken: dict[str, str]) -> str:
     """Return the fitting action that earns most and is neither taken nor opposed on its row; none if there is none."""
     free = [
         action.id

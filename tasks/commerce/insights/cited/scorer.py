@@ -17,8 +17,8 @@ is read: the table of the prompt decides.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from tasks.commerce.evidence.checker import FALSE, FEWEST, Finding, check, read_answer
-from tasks.commerce.evidence.table import Table, read_table
+from tasks.commerce.evidence.checker import FALSE, FEWEST, CitedFinding, check, read_answer
+from tasks.commerce.evidence.table import FigureTable, read_table
 from tasks.commerce.insights.cited.best import ENOUGH, best_of, earned_by_action, worth
 from tasks.commerce.reward import Reference, Reward, Score
 
@@ -49,7 +49,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     return Score(components, {"achados": found})
 
 
-def _told(table: Table, said: Sequence[Finding]) -> float:
+def _told(table: FigureTable, said: Sequence[CitedFinding]) -> float:
     """Return the share of the best claims' worth that an answer's have, in [0, 1]."""
     best = best_of(table)
     worths = sorted((worth(table, (each.linha, each.coluna), each.fato) for each in said), reverse=True)[:ENOUGH]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.evidence.checker import Finding, read_answer
+from tasks.commerce.evidence.checker import CitedFinding, read_answer
 from tasks.commerce.evidence.grammar import findings_grammar
 from tasks.commerce.evidence.table import read_table
 from tasks.commerce.insights.cited.best import best_of
@@ -42,7 +42,7 @@ def written(findings: list[dict[str, Any]]) -> str:
     return json.dumps({"achados": findings}, ensure_ascii=False, separators=(",", ":"))
 
 
-def _as_written(finding: Finding) -> dict[str, str]:
+def _as_written(finding: CitedFinding) -> dict[str, str]:
     known = finding._asdict()
     other = {"outra": finding.outra} if finding.outra else {}
     return {key: known[key] for key in ("coluna", "fato", "valor", "linha")} | other | {"acao": finding.acao}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.commerce.evidence.checker import Checked, Fault, actions, check, read_answer
-from tasks.commerce.evidence.table import Table, read_table
+from tasks.commerce.evidence.table import FigureTable, read_table
 from tasks.commerce.insights.cited.truth import Known, is_true, read_cells
 from tests.tasks.commerce.evidence.tables import all_findings, answer_of, cells_of, prompt_of, prompts
 
@@ -23,7 +23,7 @@ STATES = prompt_of(
 )
 
 
-def table_of(prompt: str) -> Table:
+def table_of(prompt: str) -> FigureTable:
     table = read_table(prompt)
     assert table is not None
     return table

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import InputError
-from tasks.commerce.evidence.checker import Finding, claim_fault
+from tasks.commerce.evidence.checker import CitedFinding, claim_fault
 from tasks.commerce.evidence.phrases import FOLDER, read_phrases
 from tasks.commerce.evidence.render import sentences
 from tasks.commerce.evidence.table import read_table
@@ -32,7 +32,9 @@ def test_each_fact_of_each_column_and_kind_of_row_is_said_in_two_ways_or_more(ki
     for row in names:
         for column in FORMS:
             for fact in FACTS:
-                finding = Finding(column, fact, table.texts[row, column], row, "", names[0] if fact == "razao" else "")
+                finding = CitedFinding(
+                    column, fact, table.texts[row, column], row, "", names[0] if fact == "razao" else ""
+                )
                 if claim_fault(table, finding) is None:
                     found = sentences(table, finding)
                     assert len(set(found)) == len(found) >= 2, (kind, column, fact)

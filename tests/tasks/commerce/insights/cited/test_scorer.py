@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.evidence.checker import Finding, actions, check, fits
-from tasks.commerce.evidence.table import Table, read_table
+from tasks.commerce.evidence.checker import CitedFinding, actions, check, fits
+from tasks.commerce.evidence.table import FigureTable, read_table
 from tasks.commerce.insights.cited.best import best_of
 from tasks.commerce.insights.cited.scorer import REWARD, score
 from tasks.commerce.insights.cited.task import answer, spoil, written
@@ -90,20 +90,20 @@ def test_fixed_templates_earn_no_more_than_they_may() -> None:
     assert sum(first) / TABLES <= 0.5
 
 
-def _highest(table: Table, usual: dict[tuple[str, str], str]) -> list[Finding]:
+def _highest(table: FigureTable, usual: dict[tuple[str, str], str]) -> list[CitedFinding]:
     found = []
     for title in list(table.columns)[:4]:
         row = max(table.rows, key=lambda each: table.figures[each, title])
         fact = "maior" if "maior" in table.facts[row, title] else "valor"
-        found.append(Finding(title, fact, table.texts[row, title], row, usual.get((table.kind, title), "")))
+        found.append(CitedFinding(title, fact, table.texts[row, title], row, usual.get((table.kind, title), "")))
     return found
 
 
-def _first_row(table: Table, usual: dict[tuple[str, str], str]) -> list[Finding]:
+def _first_row(table: FigureTable, usual: dict[tuple[str, str], str]) -> list[CitedFinding]:
     row = table.rows[0]
     said = ("maior", "menor", "acima", "abaixo", "valor")
     return [
-        Finding(
+        CitedFinding(
             title,
             next(fact for fact in said if fact in table.facts[row, title]),
             table.texts[row, title],
@@ -114,7 +114,7 @@ def _first_row(table: Table, usual: dict[tuple[str, str], str]) -> list[Finding]
     ]
 
 
-def _usual_actions(tables: list[Table]) -> dict[tuple[str, str], str]:
+def _usual_actions(tables: list[FigureTable]) -> dict[tuple[str, str], str]:
     """Return the action that fits the highest cell of a column most often, whole ones counting twice."""
     counts: dict[tuple[str, str], dict[str, float]] = {}
     for table in tables:
@@ -126,7 +126,7 @@ def _usual_actions(tables: list[Table]) -> dict[tuple[str, str], str]:
     return {key: max(of, key=lambda action: of[action]) for key, of in counts.items()}
 
 
-def _written(findings: list[Finding]) -> str:
+def _written(findings: list[CitedFinding]) -> str:
     return written([{key: value for key, value in each._asdict().items() if key != "outra"} for each in findings])
 
 
