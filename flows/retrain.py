@@ -171,7 +171,7 @@ def _recorded(config: Config) -> Iterator[str]:
     tags = {
         "seed": str(config.seed),
         "config_digest": config.digest(),
-        "reward_version": joint_version(),
+        "reward_version": joint_version(config.rewards.spec),
         "prefect_run_id": str(flow_run.id),
     }
     if (profile := profile_of_run()) is not None:

@@ -2,9 +2,9 @@
 
 Limits, in rollouts a second by the median of repeated runs of `score_rollout`: well-formed extraction 20,000 and within
 20 times of parsing the same texts with orjson alone; malformed extraction (a quarter each truncated, chatty, in single
-quotes, with decimal commas) 3,000; sentiment, churn, push and insights 20,000 each; sql_qa with execution on three
-copies 300. Fuzzing: no mutated completion raises under either specification, and none takes more than 50 ms, except a
-query that runs up to its own limit of half a second.
+quotes, with decimal commas) 3,000; sentiment, churn, push, insights and insights under `cited` 20,000 each; sql_qa with
+execution on three copies 300. Fuzzing: no mutated completion raises under any specification, and none takes more than
+50 ms, except a query that runs up to its own limit of half a second.
 
 No completion is scored twice: each run has prompts of its own, eight answers to each that differ in words, as a group
 of rollouts does. Of the queries half are the reference's but for a comment, which the scorer does not run again. The
@@ -31,8 +31,8 @@ import orjson
 from benchmarks.harness import Report, progress, run_benchmark
 from schemas.documents import Rollout
 from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
-from tasks.commerce.example_makers import EXAMPLE_MAKERS
-from tasks.commerce.registry import TASKS, score_rollout
+from tasks.commerce.example_makers import EXAMPLE_MAKERS, makers_of
+from tasks.commerce.registry import TASKS, score_rollout, tasks_of
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.synthesize.simulated import simulate_store
 
@@ -50,6 +50,7 @@ MIN_PER_SECOND: Final[Mapping[str, float]] = {
     "churn": 20_000,
     "push": 20_000,
     "insights": 20_000,
+    "insights, cited": 20_000,
     "sql_qa": 300,
 }
 MAX_TIMES_ORJSON: Final = 20
@@ -97,7 +98,7 @@ def arguments(parser: ArgumentParser) -> None:
 def measure(report: Report, options: Namespace) -> None:
     """Time each kind of rollouts, then score mutated completions."""
     databases, rollouts = _prepare()
-    speeds = {name: _speed(each, databases) for name, each in _workloads(rollouts).items()}
+    speeds = {name: _speed(each, databases, _spec(name)) for name, each in _workloads(rollouts).items()}
     _report_speeds(report, speeds)
     _report_slowest(report, _fuzz(rollouts, databases, options.fuzz), options.fuzz)
 
@@ -164,12 +165,37 @@ def _workloads(rollouts: Mapping[TaskName, Sequence[Rollout]]) -> dict[str, list
         for number, rollout in enumerate(rollouts["extraction"])
     ]
     kinds: dict[str, Sequence[Rollout]] = {str(task): each for task, each in rollouts.items()}
-    kinds |= {"extraction, malformed": malformed, "sql_qa": queries}
+    kinds |= {"extraction, malformed": malformed, "sql_qa": queries, "insights, cited": _in_findings()}
     workloads = {}
     for name in MIN_PER_SECOND:
         size = ANSWERS * (SQL_PROMPTS_A_RUN if name == "sql_qa" else PROMPTS_A_RUN)
         workloads[name] = [list(kinds[name][run * size : (run + 1) * size]) for run in range(RUNS + 1)]
     return workloads
+
+
+def _in_findings() -> list[Rollout]:
+    """Return answers in findings: the best ones of each prompt and, with facts turned and actions left out, seven."""
+    task = tasks_of("cited")["insights"]
+    store = simulate_store(ORDERS, random.Random(SEED))
+    generator = random.Random(SEED)
+    return [
+        Rollout(
+            prompt_id=str(number),
+            task="insights",
+            prompt=example.prompt,
+            completion=task.faults(right, generator) if answer else right,
+            reference=example.reference,
+        )
+        for number, example in enumerate(
+            makers_of("cited")["insights"](store, random.Random(SEED), (RUNS + 1) * PROMPTS_A_RUN)
+        )
+        for right in [task.answer(example.reference)]
+        for answer in range(ANSWERS)
+    ]
+
+
+def _spec(workload: str) -> SpecName:
+    return "cited" if workload.endswith("cited") else "grounded"
 
 
 def _malform(number: int, completion: str) -> str:
@@ -193,21 +219,21 @@ def _query(number: int, sql: str) -> str:
     return kinds[number % len(kinds)]
 
 
-def _speed(runs: Sequence[Sequence[Rollout]], databases: Databases) -> Speed:
+def _speed(runs: Sequence[Sequence[Rollout]], databases: Databases, spec: SpecName) -> Speed:
     rates, times = [], []
-    _score_all(runs[0], databases)
+    _score_all(runs[0], databases, spec)
     for rollouts in runs[1:]:
         texts = [rollout.completion for rollout in rollouts]
-        scoring = _seconds_of(partial(_score_all, rollouts, databases))
+        scoring = _seconds_of(partial(_score_all, rollouts, databases, spec))
         rates.append(len(rollouts) / scoring)
         with suppress(orjson.JSONDecodeError):
             times.append(scoring / min(_seconds_of(partial(_parse_all, texts)) for _ in range(5)))
     return Speed(statistics.median(rates), statistics.median(times) if times else None)
 
 
-def _score_all(rollouts: Sequence[Rollout], databases: Databases) -> None:
+def _score_all(rollouts: Sequence[Rollout], databases: Databases, spec: SpecName) -> None:
     for rollout in rollouts:
-        score_rollout(rollout, databases)
+        score_rollout(rollout, databases, spec)
 
 
 def _parse_all(texts: Sequence[str]) -> None:

@@ -18,8 +18,9 @@ from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.config.evaluate import RivalConfig
 from schemas.progress import Progress
 from schemas.source import source_digest
-from schemas.tables.prompts import TEST_FILE
+from schemas.tables.prompts import TEST_FILE, read_prompts
 from schemas.tasks import Guided, TaskName
+from tasks.commerce.registry import grammar_of, tasks_of
 from tasks.commerce.registry import grammars as grammars_of
 from tasks.evaluate.answers.answer import AnswerRequest, Reworded
 from tasks.evaluate.answers.files import read_answers
@@ -86,6 +87,7 @@ def answer(
     runs in the pool, if any is given.
     """
     inputs, grammars = who.weights, grammars_of(who.guided)
+    of_prompts = _grammars_of_prompts(config, dataset, who.guided)
     samples = who.draws * config.evaluate.samples
     temperature = config.evaluate.temperature if who.draws == 1 else config.train.temperature
     digest = config_digest(
@@ -99,6 +101,7 @@ def answer(
         grammars,
         who.general,
         who.systems,
+        *filter(None, [of_prompts]),
     )
 
     def work(output: Path, progress: Progress, _: StageRun) -> Origin:
@@ -112,6 +115,7 @@ def answer(
             max_tokens=config.train.max_completion_tokens,
             reworded=tuple(Reworded(task=task, system=system) for task, system in who.systems.items()),
             grammars=grammars,
+            grammars_of_prompts=of_prompts,
             samples=samples,
             batch_size=config.evaluate.batch_size,
             seed=config.seed,
@@ -221,6 +225,16 @@ def answer_rival(
     )
     folder = batches_folder(config, STAGE, stage, fresh=fresh)
     return _run(stage, config, pipeline_run, fresh=fresh)
+
+
+def _grammars_of_prompts(config: Config, dataset: StageResult, guided: Guided) -> dict[str, str]:
+    """Return the grammars of the test prompts that have one of their own, by `prompt_id`."""
+    spec = config.rewards.spec
+    with_own = {name for name, task in tasks_of(spec).items() if task.prompt_grammar}
+    if guided == "none" or not with_own:
+        return {}
+    rows = read_prompts(dataset.path / TEST_FILE)
+    return {row.prompt_id: grammar_of(row.task, row.prompt, guided, spec) for row in rows if row.task in with_own}
 
 
 def _run(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -> StageResult:

@@ -276,7 +276,7 @@ def _plan(
         samples=config.evaluate.samples,
         max_tokens=config.train.max_completion_tokens,
         spec=config.rewards.spec,
-        reward_version=joint_version(),
+        reward_version=joint_version(config.rewards.spec),
         test_split=dataset.record.files[TEST_FILE],
         base=base.record.sha256,
         challengers={seed: policy.record.sha256 for seed, policy in policies.items()},

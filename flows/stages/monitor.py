@@ -20,7 +20,7 @@ from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted
 from schemas.progress import Progress
 from schemas.tables.log_file import LogFiles, require_rows
-from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
 from tasks.commerce.past_versions import as_it_is_now, versions_of
 from tasks.curate.processes import in_processes
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
@@ -219,7 +219,7 @@ def _reward_versions(identities: Mapping[str, str], reward_version: str) -> dict
 
 
 def _as_spec(name: str) -> SpecName:
-    return "v4.2" if name == "v4.2" else "grounded"
+    return next((spec for spec in SPEC_NAMES if spec == name), "grounded")
 
 
 def scrubbed_texts(texts: pl.Series) -> pl.Series:

@@ -17,7 +17,7 @@ from flows.stages.audit_sheet import sheet
 from flows.stages.runner import StageResult, begin_work
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
-from schemas.tasks import TASK_NAMES, TaskName
+from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
 from tasks.audit.sheet import Row, is_scored, read_rows, write_rows
 from tasks.audit.stage import SHEET_FILE, STORE_FOLDER, AuditFiles, files_of, shipped_files
 from tasks.commerce.past_versions import as_it_is_now, versions_of
@@ -34,7 +34,7 @@ STORE_OF: Final = "sql_qa"
 
 def scoring_folder(config: Config) -> Path:
     """Return where a sheet of these rewards is put for people: what they said of a version is asked once."""
-    return _sheets(config) / f"{config.rewards.spec}-{joint_version()[:16]}"
+    return _sheets(config) / f"{config.rewards.spec}-{joint_version(config.rewards.spec)[:16]}"
 
 
 def known_scores(config: Config) -> AuditFiles | None:
@@ -134,9 +134,14 @@ def _still_same(folder: Path) -> set[TaskName]:
         }
     else:
         drawn_for = versions_of(folder.name.rpartition("-")[2])
-    same = {task for task in TASK_NAMES if drawn_for.get(task) == reward_version(task)}
+    same = {task for task in TASK_NAMES if drawn_for.get(task) == reward_version(task, _spec_of(folder))}
     # A sheet that is of no use any more may be unreadable.
     return same & _on_sheet(folder) if same else same
+
+
+def _spec_of(folder: Path) -> SpecName:
+    """Return the specification of a sheet's folder, whose name begins with it."""
+    return next(spec for spec in SPEC_NAMES if folder.name.startswith(f"{spec}-"))
 
 
 def _on_sheet(folder: Path) -> set[TaskName]:
@@ -169,7 +174,7 @@ def _publish(drawn: StageResult | None, kept: Mapping[TaskName, Path], folder: P
     if STORE_OF in kept:
         shutil.rmtree(files_of(draft).store)
         _copy(files_of(kept[STORE_OF]).store, files_of(draft).store)
-    versions = reward_versions(_on_sheet(draft))
+    versions = reward_versions(_on_sheet(draft), _spec_of(folder))
     (draft / VERSIONS_FILE).write_text(json.dumps(versions, indent=1) + "\n", encoding="utf-8")
     drawn_from = [
         *([drawn.record.sha256] if drawn else []),

@@ -39,15 +39,18 @@ def prompts_stage(config: Config, served: Path | None, own: OwnFiles | None, oth
         own: The shop's own files; None for another source.
         otherwise: Makes the prompts in another way under the same key; None: they are synthesized.
     """
+    spec = config.rewards.spec
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
-        synthesize_stage.run(config.synthesize, config.seed, output, progress, config.state.root, served, own)
+        synthesize_stage.run(config.synthesize, config.seed, output, progress, config.state.root, served, own, spec)
 
     return Stage(
         name="synthesize",
         kind="prompts",
         sources=("tasks.synthesize.stage",),
-        config_digest=config_digest(config.seed, _key_inputs(config.synthesize, served, own)),
+        config_digest=config_digest(
+            config.seed, _key_inputs(config.synthesize, served, own), *(["cited"] if spec == "cited" else [])
+        ),
         inputs={},
         work=otherwise or work,
         summary=_figures,

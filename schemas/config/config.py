@@ -220,7 +220,8 @@ class RewardsConfig(Section):
     """The reward specification."""
 
     spec: SpecName = "grounded"
-    """`grounded` scores what the reference knows; `v4.2` is the V4.2 report's reward."""
+    """`grounded` scores what the reference knows; `v4.2` is the V4.2 report's reward; `cited` is `grounded`, but asks
+    insights for findings that code checks."""
 
 
 class AuditJudgeConfig(EndpointSection):

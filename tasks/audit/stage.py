@@ -204,8 +204,8 @@ def _record(
 ) -> AuditRecord:
     return AuditRecord(
         spec=spec,
-        reward_version=registry.joint_version(),
-        reward_versions=registry.reward_versions(audit.tasks),
+        reward_version=registry.joint_version(spec),
+        reward_versions=registry.reward_versions(audit.tasks, spec),
         sheet_sha256=digests[0],
         rollouts_sha256=digests[1],
         raters=dict(sorted(sheet.rater_kinds.items())),

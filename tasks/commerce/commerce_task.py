@@ -43,7 +43,7 @@ class CommerceTask:
     answer: Callable[[Reference], str]
     """A fully correct completion made from a reference; unknown values are answered plausibly."""
     rewards: Mapping[SpecName, Reward]
-    """The task's reward under each specification."""
+    """The task's reward under each specification; `cited` is that of `grounded` where it has no other."""
     metric: Metric
     answer_metrics: tuple[str, ...]
     """Metrics that are defined for one answer, and that an answer made from the reference alone can satisfy: macro-F1
@@ -64,6 +64,8 @@ class CommerceTask:
     which does without."""
     grammar: str = ""
     """Grammar of a right answer's form (`tasks.commerce.grammar`), for guided decoding; empty where any text is one."""
+    prompt_grammar: Callable[[str], str] | None = None
+    """Returns the grammar of the answers to a prompt, where each has its own."""
 
 
 def described(docstring: str) -> str:

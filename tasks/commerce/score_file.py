@@ -17,7 +17,8 @@ from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
 from schemas.progress import Progress
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
-from tasks.commerce.registry import TASKS, joint_version, reward_versions, score_rollout
+from tasks.commerce.commerce_task import CommerceTask
+from tasks.commerce.registry import joint_version, reward_versions, score_rollout, tasks_of
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 
@@ -74,9 +75,12 @@ def score_file(
     return {
         "rollouts": total,
         "spec": spec,
-        "reward_version": joint_version(),
-        "reward_versions": reward_versions(by_task),
-        "tasks": {task: _summary(task, by_task[task], databases, metrics=metrics) for task in _present(by_task)},
+        "reward_version": joint_version(spec),
+        "reward_versions": reward_versions(by_task, spec),
+        "tasks": {
+            task: _summary(tasks_of(spec)[task], by_task[task], databases, metrics=metrics)
+            for task in _present(by_task)
+        },
     }
 
 
@@ -158,12 +162,12 @@ def _present(by_task: Iterable[TaskName]) -> list[TaskName]:
     return [task for task in TASK_NAMES if task in set(by_task)]
 
 
-def _summary(task: TaskName, scores: TaskScores, databases: Databases | None, *, metrics: bool) -> dict[str, Any]:
+def _summary(task: CommerceTask, scores: TaskScores, databases: Databases | None, *, metrics: bool) -> dict[str, Any]:
     summary: dict[str, Any] = {
         "n": len(scores.rewards),
         "reward": fmean(scores.rewards),
         "components": {name: fmean(values) for name, values in scores.components.items()},
     }
     if metrics:
-        summary["metrics"] = TASKS[task].metric(scores.rollouts, databases)
+        summary["metrics"] = task.metric(scores.rollouts, databases)
     return summary

@@ -137,7 +137,9 @@ def run(
 
     def evaluated(rollouts: Sequence[Rollout], as_seed: int) -> Evaluated:
         found = [scorer.score(rollout) for rollout in rollouts]
-        return Evaluated(found, [_as_pair(each, as_seed, databases) for each in found], metrics_of(found, databases))
+        return Evaluated(
+            found, [_as_pair(each, as_seed, databases) for each in found], metrics_of(found, databases, spec)
+        )
 
     def read(folder: Path, as_seed: int, rung: Rung | None = None) -> Evaluated:
         nonlocal done
@@ -206,8 +208,11 @@ def run(
         known_answers=Counter(pair.task for pair in chosen.pairs if pair.truth is not None),
         identities={
             **known.identities,
-            "rewards": f"{spec} {registry.joint_version()}",
-            **{reward_identity(task): version for task, version in registry.reward_versions(comparison.tasks).items()},
+            "rewards": f"{spec} {registry.joint_version(spec)}",
+            **{
+                reward_identity(task): version
+                for task, version in registry.reward_versions(comparison.tasks, spec).items()
+            },
         },
         champion=examined.champion.found if examined.champion else None,
         others=[
@@ -261,7 +266,7 @@ def _as_pair(rollout: ScoredRollout, seed: int, databases: Databases) -> PairedS
         seed=seed,
         sample=drawn["sample"],
         score=rollout.reward,
-        truth=truth_of(rollout, databases),
+        truth=truth_of(rollout, databases, rollout.spec),
         decoding=drawn["decoding"],
     )
 

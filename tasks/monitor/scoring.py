@@ -19,7 +19,7 @@ import polars as pl
 from schemas.documents import Rollout
 from schemas.progress import Progress, silent
 from schemas.tasks import SpecName, TaskName
-from tasks.commerce.registry import TASKS, score_rollout
+from tasks.commerce.registry import TASKS, score_rollout, tasks_of
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.text.parser import parse_object
@@ -32,9 +32,11 @@ KEY: Final = ("task", "prompt", "completion", "reference")
 """Columns that decide a reward."""
 SQL_TASK: Final = "sql_qa"
 STORE_IS_GONE: Final = "sql_qa, whose queries need the store of the champion's prompts, which is gone"
+_UNREAD: Final = frozenset(task.name for task in TASKS.values() if task.prompt_is_unread)
 PROMPT_IS_UNREAD: Final[Mapping[SpecName, frozenset[str]]] = {
-    "grounded": frozenset(task.name for task in TASKS.values() if task.prompt_is_unread),
+    "grounded": _UNREAD,
     "v4.2": frozenset(),
+    "cited": _UNREAD,
 }
 """Tasks whose answers need no scoring for each prompt: such answers, small objects and queries of a few kinds, recur
 often."""
@@ -121,12 +123,12 @@ def _verdict(
     )
     found = score_rollout(rollout, databases, spec)
     answered = is_answer(task, prompt, completion)
-    if TASKS[task].answers_in_json:
+    if tasks_of(spec)[task].answers_in_json:
         return Verdict(found.reward, parse_object(completion).cleanliness == 1.0, answered)
     if task == SQL_TASK and databases is not None:
         # With a reference, a query that runs counts as valid only if it is relevant.
         known = found.components
-        if document is not None or spec != "grounded":
+        if document is not None or spec == "v4.2":
             known = dict(TASKS[task].rewards["grounded"].score(completion, prompt, None, databases).components)
         return Verdict(found.reward, known["valid"] == 1.0, answered)
     return Verdict(found.reward, None, answered)

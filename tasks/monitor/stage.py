@@ -201,8 +201,8 @@ def run(
         "champion": {"model": champion.model, "version": champion.version, "alias": champion.alias},
         "rewards": {
             "spec": champion.spec,
-            "version": joint_version(),
-            "versions": reward_versions(answered),
+            "version": joint_version(champion.spec),
+            "versions": reward_versions(answered, champion.spec),
             "evaluated_with": champion.reward_version,
             "with_references": sorted(rewards.references),
         },
@@ -356,8 +356,10 @@ def _notes(known: Mapping[TaskName, KnownParts], champion: ServingChampion, brok
 def _changed_rewards(champion: ServingChampion, tasks: Iterable[TaskName]) -> list[TaskName]:
     """Return the tasks whose rewards are others than those by which the champion was evaluated."""
     if not champion.reward_versions:
-        return [] if champion.reward_version == joint_version() else list(tasks)
-    return [task for task, now in reward_versions(tasks).items() if champion.reward_versions.get(task) != now]
+        return [] if champion.reward_version == joint_version(champion.spec) else list(tasks)
+    return [
+        task for task, now in reward_versions(tasks, champion.spec).items() if champion.reward_versions.get(task) != now
+    ]
 
 
 def _write(answers: pl.DataFrame, page: Page, hourly: pl.DataFrame | None, output: Path) -> None:

@@ -19,6 +19,7 @@ from schemas.digests import file_sha256
 from schemas.errors import InputError
 from schemas.faults import first_fault
 from schemas.source import source_digest
+from schemas.tasks import SPEC_NAMES, SpecName
 from tasks.curate.known_prompts import words_hashes, write_known
 from tasks.policy.stand_in import CARD_FILE, FOLDER, KNOWN_FILE
 from tasks.stand_in.lessons import Lesson, lessons
@@ -37,7 +38,7 @@ def main() -> int:
     arguments = _arguments()
     given = {name: value for name in ("steps", "demonstrated_steps") if (value := getattr(arguments, name)) is not None}
     try:
-        make(Recipe.model_validate(given), arguments.output, scored=arguments.scored)
+        make(Recipe.model_validate(given), arguments.output, scored=arguments.scored, spec=arguments.spec)
     except ValidationError as error:
         sys.stderr.write(f"{first_fault(error)}; correct the option\n")
         return 2
@@ -47,13 +48,14 @@ def main() -> int:
     return 0
 
 
-def make(recipe: Recipe, output: Path, *, scored: int) -> None:
+def make(recipe: Recipe, output: Path, *, scored: int, spec: SpecName = "grounded") -> None:
     """Train a stand-in and write it into a folder; equal recipes give equal bytes on equal machines.
 
     Args:
         recipe: All that decides it.
         output: Receives its files; those of an earlier stand-in are replaced.
         scored: Prompts of each task whose answers are scored for the card; 0 scores none.
+        spec: The specification whose prompts and answers it is taught.
 
     Raises:
         InputError: The folder holds something else.
@@ -65,7 +67,7 @@ def make(recipe: Recipe, output: Path, *, scored: int) -> None:
         shutil.rmtree(draft)
     draft.mkdir(parents=True)
     started = time.monotonic()
-    taught = list(lessons(recipe))
+    taught = list(lessons(recipe, spec))
     tokenizer = build_tokenizer(_texts(islice(taught, TEXTS_OF_TOKENIZER)), recipe.shape.vocabulary_size)
     model = build_model(recipe.shape, tokenizer, recipe.seed)
     losses = train(model, tokenizer, taught, recipe, _say)
@@ -75,7 +77,8 @@ def make(recipe: Recipe, output: Path, *, scored: int) -> None:
     tokenizer.save_pretrained(draft)
     write_known(known, draft / KNOWN_FILE)
     card = {
-        "command": f"python -m tasks.stand_in --steps {recipe.steps} --demonstrated-steps {recipe.demonstrated_steps}",
+        "command": f"python -m tasks.stand_in --steps {recipe.steps} --demonstrated-steps {recipe.demonstrated_steps}"
+        + ("" if spec == "grounded" else f" --spec {spec}"),
         "recipe": recipe.model_dump(mode="json"),
         "parameters": model.num_parameters(),
         "lessons": len(taught),
@@ -86,7 +89,7 @@ def make(recipe: Recipe, output: Path, *, scored: int) -> None:
         "machine": f"{platform.machine()}, {torch.get_num_threads()} threads, torch {torch.__version__}",
         "licence": "Apache-2.0; every text is simulated, none is of a shop or a person",
         "files": {file.name: file_sha256(file) for file in sorted(draft.iterdir())},
-        "scores": scores_by_task(model.float(), tokenizer, scored, known) if scored else {},
+        "scores": scores_by_task(model.float(), tokenizer, scored, known, spec) if scored else {},
     }
     (draft / CARD_FILE).write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if output.exists():
@@ -110,6 +113,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, help="optimizer steps on right answers; the shipped one's if not set")
     parser.add_argument("--demonstrated-steps", type=int, help="steps on imperfect demonstrations, likewise")
     parser.add_argument("--scored", type=int, default=100, help="prompts a task that are scored for its card")
+    parser.add_argument("--spec", choices=SPEC_NAMES, default="grounded", help="whose prompts and answers it is taught")
     parser.add_argument("--output", type=Path, default=FOLDER, help="folder that is replaced")
     return parser.parse_args()
 

@@ -16,8 +16,8 @@ from types import MappingProxyType
 from typing import Final
 
 from schemas.tasks import TaskName
+from tasks.commerce.commerce_task import CommerceTask
 from tasks.commerce.example import Example
-from tasks.commerce.registry import TASKS
 
 SHARES: Final[Mapping[TaskName, float]] = MappingProxyType(
     {"extraction": 0.8, "push": 0.8, "sentiment": 0.8, "churn": 0.8}
@@ -32,14 +32,14 @@ HALVES: Final = "12"
 """Salt of the hash that divides the kinds: the first number by which both tasks have answers of both halves."""
 
 
-def demonstrate(example: Example, generator: random.Random) -> str:
+def demonstrate(task: CommerceTask, example: Example, generator: random.Random) -> str:
     """Return a nearly right answer to a prompt.
 
     Args:
+        task: The example's.
         example: The prompt, with the known facts of the right answer.
         generator: Decides whether the answer has faults, and which.
     """
-    task = TASKS[example.task]
     right = task.answer(example.reference)
     share = SHARES.get(example.task, SHARE_CARELESS if is_careless(right) else SHARE_CAREFUL)
     return task.faults(right, generator) if generator.random() < share else right

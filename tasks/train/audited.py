@@ -23,13 +23,13 @@ def audit_faults(record: AuditRecord, spec: SpecName, tasks: Iterable[TaskName])
     wanted = set(tasks)
     unaudited = sorted(wanted - record.tasks.keys())
     changed = sorted(
-        task for task in wanted & record.tasks.keys() if record.reward_versions.get(task) != reward_version(task)
+        task for task in wanted & record.tasks.keys() if record.reward_versions.get(task) != reward_version(task, spec)
     )
     faults = []
     if record.spec != spec or (changed and not record.reward_versions):
         faults.append(
             f"it is of the rewards {record.spec} {record.reward_version[:12]}, and these are {spec} "
-            f"{joint_version()[:12]}"
+            f"{joint_version(spec)[:12]}"
         )
     elif changed:
         faults.append(f"the rewards of {', '.join(changed)} are others than those that it audited")

@@ -123,7 +123,7 @@ def attack_task(
     source, predicted = _forecast(setting, search)
     result = TaskAttack(
         task=setting.task,
-        reward_version=reward_version(setting.task),
+        reward_version=reward_version(setting.task, setting.spec),
         evaluations=evaluations,
         seconds=seconds,
         finds=ranked(finds),
@@ -220,7 +220,7 @@ def _key(setting: Setting) -> str:
     parts = [
         setting.task,
         setting.spec,
-        reward_version(setting.task),
+        reward_version(setting.task, setting.spec),
         str(setting.seed),
         *(case.prompt for case in setting.cases),
         *setting.bank.rollouts,

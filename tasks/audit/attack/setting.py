@@ -17,7 +17,7 @@ from tasks.audit.attack.measures import Target
 from tasks.audit.attack.search import AttackPrompts, ExploitSearch
 from tasks.audit.critic.alteration import Case
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
-from tasks.commerce.registry import TASKS
+from tasks.commerce.registry import reward_of
 from tasks.commerce.reward import Reward
 from tasks.commerce.sql_qa.sandbox import Database, Databases
 
@@ -60,7 +60,7 @@ class Setting:
     def target(self) -> Target:
         """Return the reward under attack."""
         databases = Databases.from_store(self.store) if self.task == "sql_qa" else None
-        return Target(self.task, self.planted or TASKS[self.task].rewards[self.spec], databases)
+        return Target(self.task, self.planted or reward_of(self.task, self.spec), databases)
 
     @cached_property
     def cases(self) -> Sequence[Case]:

@@ -15,7 +15,7 @@ from schemas.documents import Rollout, ScoredRollout
 from schemas.tasks import SpecName
 from tasks.audit.completions.asked import Asked, Maker
 from tasks.audit.reward import RewardFunction
-from tasks.commerce.registry import TASKS
+from tasks.commerce.registry import reward_of
 from tasks.commerce.reward import Reference
 
 CEILING: Final = 0.15
@@ -163,7 +163,7 @@ def full_marks(by_design: Mapping[str, float]) -> Callable[[Probed], Mapping[str
     """
 
     def measure(prompt: Probed) -> Mapping[str, float]:
-        weights = TASKS[prompt.asked.task].rewards[prompt.spec].weights
+        weights = reward_of(prompt.asked.task, prompt.spec).weights
         most = by_design if prompt.spec == "grounded" else {}
         found = {name: value / most.get(name, 1) for name, value in prompt.components(prompt.asked.right).items()}
         return {name: value if weights.get(name, 1) > 0 else 1 - value for name, value in found.items()}
@@ -305,7 +305,7 @@ def known_part_counts(make: Maker, less: Callable[[Reference], Reference], at_mo
 
 
 def _fault_of(scored: ScoredRollout) -> str | None:
-    weights = TASKS[scored.task].rewards[scored.spec].weights
+    weights = reward_of(scored.task, scored.spec).weights
     if scored.components.keys() != weights.keys():
         return f"the components are {', '.join(scored.components)}, and the specification's {', '.join(weights)}"
     whole = math.fsum(weight for weight in weights.values() if weight > 0)

@@ -1,12 +1,12 @@
 """Prompts of insights: small tables of the store's numbers."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from schemas.store.store import Store
 from tasks.commerce.example import Example
-from tasks.commerce.insights.store_facts import fact_tables
+from tasks.commerce.insights.store_facts import FactTable, fact_tables
 from tasks.commerce.text.wordings import read_wording
 
 DATA_FILES: Final = ("data/wordings/insights.toml",)
@@ -17,11 +17,17 @@ MISSES: Final = 1_000
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
     """Yield examples on small tables of the store's numbers; a table repeats in another wording only."""
-    if count == 0:
-        return
+    for prompt, table in distinct_tables(fact_tables(store, generator), generator, count):
+        yield Example("insights", WORDING.system, prompt, {"facts": list(table.facts)})
+
+
+def distinct_tables(
+    tables: Iterable[FactTable], generator: random.Random, count: int
+) -> Iterator[tuple[str, FactTable]]:
+    """Yield prompts on tables, no two alike, until there are enough or hardly any new ones."""
     seen: set[int] = set()
     misses = 0
-    for table in fact_tables(store, generator):
+    for table in tables if count else ():
         prompt = f"{generator.choice(WORDING.instructions)}\n{table.text}"
         digest = hash(prompt)
         if digest in seen:
@@ -31,6 +37,6 @@ def examples(store: Store, generator: random.Random, count: int) -> Iterator[Exa
             continue
         misses = 0
         seen.add(digest)
-        yield Example("insights", WORDING.system, prompt, {"facts": list(table.facts)})
+        yield prompt, table
         if len(seen) == count:
             return

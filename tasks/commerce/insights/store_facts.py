@@ -7,7 +7,7 @@ hundred thousand tables need no query.
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
@@ -52,6 +52,8 @@ class FactTable:
     text: str
     facts: tuple[str, ...]
     """Each is `row: statement`, the most informative first: of each column the highest, or the lowest rating."""
+    cells: tuple[str, ...]
+    """Each as `kind of row | row | column | figure`, row by row."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,8 @@ class Ledger:
     dimensions: tuple[Dimension, ...]
     measures: tuple[Measure, ...]
     """Those that the store knows, `COLUMNS` at least."""
+    whole: range
+    """The places of the months that the store covers from their first day to their last."""
 
     def enough(self, sums: Sums) -> bool:
         """Return whether a row has orders enough, and all that its measures divide by."""
@@ -106,29 +110,47 @@ class Ledger:
         return sums[0] >= MIN_ORDERS and all(sums[place] > 0 for place in DIVISORS if known[place])
 
 
-def fact_tables(store: Store, generator: random.Random) -> Iterator[FactTable]:
-    """Yield tables on random groups, columns and spans of months, without end; none if the store is too small."""
+def fact_tables(store: Store, generator: random.Random, *, counted: bool = False) -> Iterator[FactTable]:
+    """Yield tables on random groups, columns and spans of months, without end; none if the store is too small.
+
+    Args:
+        store: The store.
+        generator: Draws each table.
+        counted: Whether each has the number of orders, and one of months has successive whole months in their order: so
+            that small samples show, and a rise is one since the month before.
+    """
     ledger = _sum_up(store)
     misses = 0
     while ledger.months and misses < DRAWS:
-        table = _draw(ledger, generator)
+        table = _draw(ledger, generator, counted=counted)
         misses = 0 if table else misses + 1
         if table:
             yield table
 
 
-def _draw(ledger: Ledger, generator: random.Random) -> FactTable | None:
+def _draw(ledger: Ledger, generator: random.Random, *, counted: bool) -> FactTable | None:
     length = min(generator.choice(WINDOW_MONTHS), len(ledger.months))
     start = generator.randrange(len(ledger.months) - length + 1)
     dimension = generator.choice((*ledger.dimensions, None))
-    sums = _of_months(ledger, start, length) if dimension is None else _of_groups(ledger, dimension, start, length)
+    months = range(start, start + length)
+    if dimension is None:
+        sums = _of_months(ledger, [month for month in months if month in ledger.whole or not counted])
+    else:
+        sums = _of_groups(ledger, dimension, start, length)
     rows = generator.choice(ROWS)
     if len(sums) < min(ROWS):
         return None
-    names = generator.sample(sorted(sums), min(rows, len(sums)))
+    if dimension is None and counted:
+        first = generator.randrange(max(1, len(sums) - rows + 1))
+        names = list(sums)[first : first + rows]
+    else:
+        names = generator.sample(sorted(sums), min(rows, len(sums)))
     if not _tell_apart(names):
         return None
-    measures = [ledger.measures[place] for place in sorted(generator.sample(range(len(ledger.measures)), COLUMNS))]
+    drawn = {*generator.sample(range(len(ledger.measures)), COLUMNS)}
+    if counted:
+        drawn.add(next(place for place, measure in enumerate(ledger.measures) if measure.title == "Pedidos"))
+    measures = [ledger.measures[place] for place in sorted(drawn)]
     period = f"{_month(ledger.months[start])} a {_month(ledger.months[start + length - 1])}"
     title = "Mês" if dimension is None else dimension.title
     return _table(title, {name: sums[name] for name in names}, measures, period)
@@ -140,13 +162,13 @@ def _of_groups(ledger: Ledger, dimension: Dimension, start: int, length: int) ->
     return {name: sums for name, sums in spans.items() if ledger.enough(sums)}
 
 
-def _of_months(ledger: Ledger, start: int, length: int) -> dict[str, Sums]:
-    """Return the sums of each month of a span with enough sales."""
+def _of_months(ledger: Ledger, months: Sequence[int]) -> dict[str, Sums]:
+    """Return the sums of each of some months with enough sales."""
     spans = {
         f"{MONTHS[ledger.months[month].month - 1]}/{ledger.months[month].year}": _difference(
             ledger.total, month, month + 1
         )
-        for month in range(start, start + length)
+        for month in months
     }
     return {name: sums for name, sums in spans.items() if ledger.enough(sums)}
 
@@ -174,7 +196,12 @@ def _table(title: str, rows: Mapping[str, Sums], measures: Sequence[Measure], pe
         for names, measure in zip(ranked, measures, strict=True)
     )
     header = " | ".join([title, *(measure.title for measure in measures)])
-    return FactTable(figures_text(period, "\n".join([header, *lines])), facts)
+    written = tuple(
+        f"{title} | {name} | {measure.title} | {measure.write(cells[name, measure])}"
+        for name in rows
+        for measure in measures
+    )
+    return FactTable(figures_text(period, "\n".join([header, *lines])), facts, written)
 
 
 def _month(day: date) -> str:
@@ -196,7 +223,16 @@ def _sum_up(store: Store) -> Ledger:
     of_all = _running(sales.with_columns(whole=pl.lit("")), "whole", months, str)
     total = of_all.get("", ((0,) * SUMS,))
     measures = tuple(measure for measure in MEASURES if total[-1][measure.known_by])
-    return Ledger(months, total, dimensions, measures)
+    return Ledger(months, total, dimensions, measures, _whole_months(store, months))
+
+
+def _whole_months(store: Store, months: Sequence[date]) -> range:
+    bought = store.orders["order_purchase_timestamp"]
+    first, last = bought.min(), bought.max()
+    if not months or not isinstance(first, datetime) or not isinstance(last, datetime):
+        return range(0)
+    cut_at_start = first.date() > months[0]
+    return range(int(cut_at_start), len(months) - int((last + timedelta(days=1)).month == last.month))
 
 
 def _sum(parts: Iterable[Sums]) -> Sums:

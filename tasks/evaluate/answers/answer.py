@@ -63,6 +63,8 @@ class AnswerRequest(BaseModel):
     """Longest completion, in tokens."""
     grammars: Mapping[TaskName, str] = Field(default_factory=dict)
     """Grammars that guide the answers, by task; what has none is not guided."""
+    grammars_of_prompts: Mapping[str, str] = Field(default_factory=dict)
+    """Grammars of the prompts that have one of their own, by `prompt_id`."""
     samples: int = Field(ge=1)
     """Answers to each prompt."""
     batch_size: int = Field(ge=1)
@@ -161,8 +163,9 @@ def _answer(request: AnswerRequest, asked: Sequence[_Asked], progress: Progress)
             switch_adapter(model, adapter)
         conversations = [as_messages(each.rows[index].system, each.rows[index].prompt) for index in prompts.indices]
         # A general instruction asks for no task's form.
-        by_task = request.grammars if each is asked[0] else {}
-        grammars = [by_task.get(each.rows[index].task, "") for index in prompts.indices]
+        by_task, by_prompt = (request.grammars, request.grammars_of_prompts) if each is asked[0] else ({}, {})
+        of_rows = (each.rows[index] for index in prompts.indices)
+        grammars = [by_prompt.get(row.prompt_id) or by_task.get(row.task, "") for row in of_rows]
         # What would be drawn one after the other is saved one after the other.
         for together in [samples] if ours else [[sample] for sample in samples]:
             seeds = [batch_seed(request.seed, sample, 0 if ours else prompts.number) for sample in together]

@@ -128,7 +128,7 @@ class RolloutGenerator:
 
     def _writes(self, row: PromptRow, tokens: Sequence[int]) -> bool:
         guidance = self._trainer.guidance
-        return guidance is None or guidance.writes(row.task, tokens)
+        return guidance is None or guidance.writes(row, tokens)
 
     def _complete(
         self, rows: Sequence[PromptRow], prompt_ids: list[list[int]], images: Any, fields: Any

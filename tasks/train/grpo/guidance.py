@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from schemas.tables.prompts import PromptRow
-from schemas.tasks import Guided, TaskName
-from tasks.commerce.registry import grammars
+from schemas.tasks import Guided, SpecName
+from tasks.commerce.registry import grammar_of, grammars
 from tasks.policy.guidance import GuidedLogits, grammars_of
 
 if TYPE_CHECKING:
@@ -31,34 +31,44 @@ if TYPE_CHECKING:
 
 
 class RolloutGuidance:
-    """Grammars of the tasks, by numbers that travel with a batch."""
+    """Grammars of the prompts, by numbers that travel with a batch."""
 
-    def __init__(self, guided: Guided, tokenizer: "PreTrainedTokenizerBase", vocabulary: int) -> None:
-        """Compile the grammars.
+    def __init__(self, guided: Guided, spec: SpecName, tokenizer: "PreTrainedTokenizerBase", vocabulary: int) -> None:
+        """Compile the grammars that all prompts of a task share.
 
         Args:
             guided: The tasks that have one.
+            spec: The reward specification, which decides the form of the answers.
             tokenizer: The policy's.
             vocabulary: Tokens that the policy scores.
 
         Raises:
             InputError: A grammar cannot be satisfied with this tokenizer.
         """
-        by_task = grammars(guided)
+        self._guided = guided
+        self._spec = spec
         self._grammars = grammars_of(tokenizer, vocabulary)
-        # The last one, of number -1, allows all.
-        self._texts = (*by_task.values(), "")
-        self._numbers = {task: number for number, task in enumerate(by_task)}
-        for text in by_task.values():
+        # Number -1 allows all.
+        self._numbers = {"": -1} | {text: number for number, text in enumerate(grammars(guided).values())}
+        self._texts = {number: text for text, number in self._numbers.items()}
+        for text in filter(None, self._numbers):
             self._grammars.start(text)
 
     def numbers(self, rows: Sequence[PromptRow]) -> torch.Tensor:
-        """Return the number of the grammar of each prompt, (rows,)."""
-        return torch.tensor([self._numbers.get(row.task, -1) for row in rows])
+        """Return the number of the grammar of each prompt, (rows,); a new grammar gets the next one."""
+        return torch.tensor([self._number(self._grammar(row)) for row in rows])
 
-    def writes(self, task: TaskName, tokens: Sequence[int]) -> bool:
-        """Return whether the constrained policy may write an answer, end included."""
-        return self._grammars.writes(self._texts[self._numbers.get(task, -1)], tokens)
+    def _number(self, grammar: str) -> int:
+        number = self._numbers.setdefault(grammar, len(self._numbers) - 1)
+        self._texts[number] = grammar
+        return number
+
+    def _grammar(self, row: PromptRow) -> str:
+        return grammar_of(row.task, row.prompt, self._guided, self._spec)
+
+    def writes(self, row: PromptRow, tokens: Sequence[int]) -> bool:
+        """Return whether the constrained policy may write an answer to a prompt, end included."""
+        return self._grammars.writes(self._grammar(row), tokens)
 
     def logits_of(self, numbers: torch.Tensor) -> GuidedLogits:
         """Return what guides the sampling of a batch, one answer for each number."""

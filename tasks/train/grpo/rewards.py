@@ -32,7 +32,8 @@ class ComponentRewards:
         """
         self.databases = databases
         """Copies of the store that queries are run on."""
-        self._spec = spec
+        self.spec = spec
+        """The reward specification."""
         self._recipe = recipe
         self._methods = methods_of(self._recipe)
         parts = registry.component_rewards(spec)
@@ -44,7 +45,7 @@ class ComponentRewards:
     def score(self, rows: Sequence[PromptRow], completions: Sequence[Completion]) -> list[ScoredRollout]:
         """Score each completion of a prompt."""
         return [
-            registry.score_rollout(completion.as_rollout(row), self.databases, self._spec)
+            registry.score_rollout(completion.as_rollout(row), self.databases, self.spec)
             for row, completion in zip(rows, completions, strict=True)
         ]
 

@@ -100,7 +100,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         self.guidance: RolloutGuidance | None = None
         if recipe.guided != "none":
             vocabulary = self.model.get_output_embeddings().weight.shape[0]
-            self.guidance = RolloutGuidance(recipe.guided, self.processing_class, vocabulary)
+            self.guidance = RolloutGuidance(recipe.guided, rewards.spec, self.processing_class, vocabulary)
         self._grammars: torch.Tensor | None = None
         self.rollout_generator = RolloutGenerator(self, recipe, rewards)
         self._sampler = RolloutSampler(recipe, rows, self.args.seed, self.rollout_generator, vacancies)

@@ -9,7 +9,7 @@ from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
 from schemas.tasks import SPEC_NAMES, SpecName, TaskName
 from tasks.commerce.commerce_task import CommerceTask
-from tasks.commerce.registry import TASKS
+from tasks.commerce.registry import reward_of, tasks_of
 from tasks.train.methods.method import Method
 
 
@@ -23,14 +23,14 @@ class Parts(NamedTuple):
 
 
 def _parts(task: CommerceTask, spec: SpecName) -> Parts:
-    content = task.content if spec == "grounded" else frozenset[str]()
+    content = frozenset[str]() if spec == "v4.2" else task.content
     return Parts(
-        frozenset(name for name, weight in task.rewards[spec].weights.items() if weight > 0) - content, content
+        frozenset(name for name, weight in reward_of(task.name, spec).weights.items() if weight > 0) - content, content
     )
 
 
 PARTS: Final[Mapping[SpecName, Mapping[TaskName, Parts]]] = MappingProxyType(
-    {spec: {name: _parts(task, spec) for name, task in TASKS.items()} for spec in SPEC_NAMES}
+    {spec: {name: _parts(task, spec) for name, task in tasks_of(spec).items()} for spec in SPEC_NAMES}
 )
 
 
@@ -52,7 +52,7 @@ def gate_components(
     form, content = PARTS[spec][task]
     if not content:
         return dict(components)
-    weights = TASKS[task].rewards[spec].weights
+    weights = reward_of(task, spec).weights
     earned = math.fsum(weights[name] * components[name] for name in content)
     if earned >= threshold * math.fsum(weights[name] for name in content):
         return dict(components)

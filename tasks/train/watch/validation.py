@@ -56,7 +56,6 @@ def validate(
         guided: The tasks whose answers are guided, as their rollouts are: the checkpoint is chosen for the policy that
             is trained.
     """
-    of_tasks = registry.grammars(guided)
     training = model.training
     model.eval()
     completions = generate(
@@ -68,7 +67,7 @@ def validate(
         batch_size=batch_size,
         seed=seed + step,
         stock=stock,
-        grammars=[of_tasks.get(row.task, "") for row in rows],
+        grammars=[registry.grammar_of(row.task, row.prompt, guided, spec) for row in rows],
     )
     model.train(training)
     by_task: dict[str, list[ScoredRollout]] = {task: [] for task in TASK_NAMES if any(row.task == task for row in rows)}
@@ -80,7 +79,8 @@ def validate(
         mean_reward=fmean(rewards.values()),
         by_task=rewards,
         ground_truth={
-            task: registry.TASKS[rollouts[0].task].metric(rollouts, databases) for task, rollouts in by_task.items()
+            task: registry.tasks_of(spec)[rollouts[0].task].metric(rollouts, databases)
+            for task, rollouts in by_task.items()
         },
         variety={task: found.share for task, rollouts in by_task.items() if (found := variety_of(rollouts))},
     )

@@ -14,7 +14,7 @@ from tasks.audit.completions import analyses, any_task, json_objects, pushes, qu
 from tasks.audit.completions.asked import Asked, Completions, Maker
 from tasks.audit.probes.run import PROBES
 from tasks.commerce.example import Example
-from tasks.commerce.registry import TASKS
+from tasks.commerce.registry import reward_of
 from tasks.commerce.sql_qa.sandbox import Databases
 from tests.tasks.commerce.scoring import reward, score
 
@@ -152,7 +152,7 @@ def test_no_string_raises_and_components_stay_in_bounds(
     name: TaskName, spec: SpecName, completion: str, examples: Examples, databases: Databases
 ) -> None:
     example = examples[name][0]
-    specified = TASKS[name].rewards[spec]
+    specified = reward_of(name, spec)
     for reference in (example.reference, None, dict.fromkeys(example.reference)):
         scored = score(name, completion, reference, example.prompt, databases, spec)
         assert set(scored.components) == set(specified.weights)

@@ -30,6 +30,10 @@ def _halves(task: TaskName) -> Mapping[bool, Sequence[Example]]:
     return halves
 
 
+def _shown(example: Example, generator: random.Random) -> str:
+    return demonstrate(TASKS[example.task], example, generator)
+
+
 def _examples(task: TaskName) -> Sequence[Example]:
     return [example for half in _halves(task).values() for example in half]
 
@@ -40,7 +44,7 @@ def _right(example: Example) -> str:
 
 def _share_right(examples: Sequence[Example]) -> float:
     generator = random.Random(0)
-    shown = [demonstrate(each, generator) == _right(each) for each in examples for _ in range(DRAWS)]
+    shown = [_shown(each, generator) == _right(each) for each in examples for _ in range(DRAWS)]
     return sum(shown) / len(shown)
 
 
@@ -48,7 +52,7 @@ def _share_right(examples: Sequence[Example]) -> float:
 @given(seed=st.integers(0, 10_000))
 def test_the_generator_alone_decides(task: TaskName, seed: int) -> None:
     example = _halves(task)[True][0]
-    first, second = (demonstrate(example, random.Random(seed)) for _ in range(2))
+    first, second = (_shown(example, random.Random(seed)) for _ in range(2))
     assert first == second
     assert first
 
@@ -82,7 +86,7 @@ def test_a_fault_says_nothing_of_the_right_label(task: TaskName) -> None:
 @pytest.mark.parametrize("task", ["extraction", "sentiment", "churn"])
 def test_most_faults_in_json_are_a_trailing_comma(task: TaskName) -> None:
     generator = random.Random(4)
-    shown = [demonstrate(each, generator) for each in _examples(task) for _ in range(DRAWS)]
+    shown = [_shown(each, generator) for each in _examples(task) for _ in range(DRAWS)]
     assert 0.55 < sum(answer.endswith(",}") for answer in shown) / len(shown) < 0.72
 
 
@@ -99,7 +103,7 @@ def test_faults_cost_reward(task: TaskName) -> None:
     lost = []
     for example in _examples(task):
         right = _right(example)
-        shown = demonstrate(example, generator)
+        shown = _shown(example, generator)
         if shown != right:
             lost.append(reward(example, right) - reward(example, shown))
     assert min(lost) >= 0
@@ -115,4 +119,4 @@ def test_the_base_models_string_echo_is_among_the_faults() -> None:
         {"rating": 2, "fields": {"sentiment": "negative", "sentiment_score": 2, "delivery_issue": True}},
     )
     generator = random.Random(2)
-    assert any('"delivery_issue":"delivery_issue"' in demonstrate(late, generator) for _ in range(1000))
+    assert any('"delivery_issue":"delivery_issue"' in _shown(late, generator) for _ in range(1000))

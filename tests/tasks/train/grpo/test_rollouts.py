@@ -11,7 +11,7 @@ import torch
 from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
-from tasks.commerce.registry import TASKS
+from tasks.commerce.registry import reward_of
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.grpo.rollouts import RolloutGroups
@@ -23,7 +23,7 @@ ROW = prompt_rows("push", each=1)[0]
 
 def _scored(task: TaskName, spec: SpecName, generator: random.Random) -> ScoredRollout:
     """Return a rollout that earned any components."""
-    reward = TASKS[task].rewards[spec]
+    reward = reward_of(task, spec)
     components = {name: generator.random() for name in reward.weights}
     return ScoredRollout(
         prompt_id=ROW.prompt_id,

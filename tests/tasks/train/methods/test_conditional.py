@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
-from tasks.commerce.registry import TASKS
+from tasks.commerce.registry import TASKS, reward_of
 from tasks.train.methods.conditional import PARTS, gate_components
 
 EXTRACTION = {"json": 1.0, "schema": 0.9, "types": 0.8, "values": 0.6}
@@ -47,7 +47,7 @@ def test_a_reward_of_form_alone_is_left_as_it_is(task: TaskName) -> None:
 def test_gating_only_ever_takes_away_form(
     spec: SpecName, task: TaskName, threshold: float, data: st.DataObject
 ) -> None:
-    reward = TASKS[task].rewards[spec]
+    reward = reward_of(task, spec)
     components = {name: data.draw(st.floats(0, 1)) for name in reward.weights}
     gated = gate_components(task, spec, components, threshold)
     assert reward.total(gated) <= reward.total(components)

@@ -1,0 +1,59 @@
+"""Insights that carry their evidence: two to four claims on the table's cells, each with an action or none.
+
+`cited`, components in [0, 1]; the checker (`tasks.commerce.evidence.checker`) says what is true and what fits:
+
+- `claims`: how much the three best claims tell, beside the three best that the table offers. A claim counts once a
+  cell, by the cell's salience; `acima` and `abaixo` say less than an end, `valor` nothing. Gamed by salient
+  cells that mislead together, since each is checked alone.
+- `actions`: what the claims' actions earn beside those of the best claims: 1 for one that fits, half for one that fits
+  every cell of its column, nothing for one that does not fit, repeats or opposes another. Gamed by claims to which an
+  easy action fits.
+- `form`: the share of at least two findings that have no fault. Gamed by any true claims.
+
+Each false claim halves all three. An answer that cannot be read earns 0, the best three findings earn 1. No reference
+is read: the table of the prompt decides.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from tasks.commerce.evidence.checker import FALSE, FEWEST, CitedFinding, check, read_answer
+from tasks.commerce.evidence.table import FigureTable, read_table
+from tasks.commerce.insights.cited.best import ENOUGH, best_of, earned_by_action, worth
+from tasks.commerce.reward import Reference, Reward, Score
+
+if TYPE_CHECKING:
+    from tasks.commerce.sql_qa.sandbox import Databases
+
+WEIGHTS: Final = {"claims": 0.55, "actions": 0.30, "form": 0.15}
+NOTHING: Final = Score(dict.fromkeys(WEIGHTS, 0.0))
+OF_FALSE_CLAIM: Final = 0.5
+
+
+def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+    """Score the claims, their actions and the form."""
+    table, found = read_table(prompt), read_answer(completion)
+    if table is None or isinstance(found, str):
+        return NOTHING
+    checked = check(table, found)
+    left = OF_FALSE_CLAIM ** sum(fault in FALSE for _, fault in checked)
+    said = [each.said for each in checked if each.said]
+    sound = [finding for finding, fault in checked if fault is None and finding]
+    earned = sum(earned_by_action(each.acao) for each in sound if each.acao)
+    best = best_of(table)
+    components = {
+        "claims": left * _told(table, said),
+        "actions": left * (min(1.0, earned / best.actions) if best.actions else 1.0),
+        "form": left * len(sound) / max(FEWEST, len(checked)),
+    }
+    return Score(components, {"achados": found})
+
+
+def _told(table: FigureTable, said: Sequence[CitedFinding]) -> float:
+    """Return the share of the best claims' worth that an answer's have, in [0, 1]."""
+    best = best_of(table)
+    worths = sorted((worth(table, (each.linha, each.coluna), each.fato) for each in said), reverse=True)[:ENOUGH]
+    return min(1.0, sum(worths) / best.salience) if best.salience else min(1.0, len(worths) / len(best.findings))
+
+
+REWARD: Final = Reward(WEIGHTS, score)

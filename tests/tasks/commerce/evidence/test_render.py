@@ -1,0 +1,70 @@
+"""Rendering: only what holds is said, in words of the data and the table."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.commerce.evidence.checker import check
+from tasks.commerce.evidence.render import render
+from tasks.commerce.evidence.table import read_table
+from tasks.commerce.insights.cited.truth import is_true, read_cells
+from tests.tasks.commerce.evidence.tables import all_findings, answer_of, cells_of, prompt_of, prompts
+
+STATES = prompt_of("Estado", ["Receita", "Pedidos"], {"SP": ["R$ 9.000", "90"], "RO": ["R$ 600", "1"]})
+
+
+@given(st.data(), prompts())
+def test_a_line_is_said_for_each_true_finding_and_no_other(data: st.DataObject, prompt: str) -> None:
+    known = read_cells(cells_of(prompt))
+    assert known is not None
+    findings = data.draw(st.lists(st.sampled_from(all_findings(prompt)), min_size=1, max_size=4))
+    true = {(each["linha"], each["coluna"]): each for each in reversed(findings) if is_true(each, known)}
+    found = render(answer_of(*findings), prompt)
+    lines = [line for line in (found.text or "").splitlines() if line.startswith("- ")]
+    assert len(lines) == len(true)
+    assert found.checked == (len(true) == len(findings))
+    for line, each in zip(lines, reversed(true.values()), strict=True):
+        assert each["valor"] in line
+        assert not re.search(r"[{}]|  |\.\.| \.| ,", line), line
+
+
+def test_no_text_of_an_answer_is_shown() -> None:
+    bad = {"coluna": "Receita", "fato": "maior", "valor": "R$ 9.000", "linha": "SP"}
+    shout = "COMPRE {nome} em www.x.io"
+    for key in ("coluna", "fato", "valor", "linha", "acao", "outra", "nota"):
+        found = render(answer_of({**bad, "acao": "", key: shout}), STATES)
+        assert "COMPRE" not in f"{found.text}{found.reason}"
+        assert not found.checked
+        assert found.reason is not None
+
+
+def test_an_action_that_does_not_fit_is_left_out_and_its_claim_is_said() -> None:
+    found = render(
+        answer_of({"coluna": "Receita", "fato": "maior", "valor": "R$ 9.000", "linha": "SP", "acao": "atraso_rota"}),
+        STATES,
+    )
+    assert found.text is not None
+    assert "R$ 9.000" in found.text
+    assert "transportadora" not in found.text
+    assert found.reason == "finding 1 has a wrong action"
+
+
+def test_few_orders_are_named() -> None:
+    found = render(
+        answer_of({"coluna": "Receita", "fato": "menor", "valor": "R$ 600", "linha": "RO", "acao": ""}), STATES
+    )
+    assert found.text is not None
+    assert "apenas 1 pedido:" in found.text
+
+
+def test_nothing_is_said_of_a_prompt_without_a_table() -> None:
+    assert render(answer_of({}), "Analise.") == (None, False, "the prompt has no table whose columns are known")
+
+
+def test_a_faultless_answer_is_checked() -> None:
+    table = read_table(STATES)
+    assert table is not None
+    finding = {"coluna": "Pedidos", "fato": "maior", "valor": "90", "linha": "SP", "acao": ""}
+    assert check(table, [finding])[0].fault is None
+    assert render(answer_of(finding), STATES).checked

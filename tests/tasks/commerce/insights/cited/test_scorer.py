@@ -1,0 +1,144 @@
+"""The reward of findings: bounded, 1 for the best, never raised by a false claim or by a repeated cell."""
+
+import json
+import random
+from itertools import islice
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.commerce.evidence.checker import CitedFinding, actions, check, fits
+from tasks.commerce.evidence.table import FigureTable, read_table
+from tasks.commerce.insights.cited.best import best_of
+from tasks.commerce.insights.cited.scorer import REWARD, score
+from tasks.commerce.insights.cited.task import answer, spoil, written
+from tasks.commerce.insights.store_facts import fact_tables
+from tasks.synthesize.simulated import simulate_store
+from tests.tasks.commerce.evidence.tables import all_findings, answer_of, cells_of, prompts
+
+TABLES = 2_000
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+)
+
+
+def reward(completion: str, prompt: str) -> float:
+    return REWARD.total(score(completion, prompt, None, None).components)
+
+
+@given(
+    prompts(),
+    st.text() | ANY_JSON.map(json.dumps) | ANY_JSON.map(lambda value: json.dumps({"achados": [value, value]})),
+)
+def test_any_text_earns_between_0_and_1(prompt: str, completion: str) -> None:
+    components = score(completion, prompt, None, None).components
+    assert components.keys() == REWARD.weights.keys()
+    assert all(0 <= value <= 1 for value in components.values())
+
+
+@given(prompts())
+def test_the_best_findings_earn_all(prompt: str) -> None:
+    right = answer({"facts": cells_of(prompt)})
+    findings = json.loads(right)["achados"]
+    # A table of one cell has one thing to say, and two are asked for.
+    assert reward(right, prompt) == pytest.approx(1.0 if len(findings) > 1 else 0.925)
+
+
+@given(st.data(), prompts(), st.booleans())
+def test_neither_a_false_claim_nor_a_repeated_cell_raises_it(data: st.DataObject, prompt: str, repeats: bool) -> None:
+    table = read_table(prompt)
+    assert table is not None
+    every = data.draw(st.lists(st.sampled_from(all_findings(prompt)), min_size=1, max_size=3))
+    with_actions = [{**each, "acao": data.draw(st.sampled_from(["", *actions()]))} for each in every]
+    known = {(each["linha"], each["coluna"]) for each in every if check(table, [each])[0].said}
+    worse = [
+        each
+        for each in all_findings(prompt)
+        if (check(table, [each])[0].said is None) != repeats
+        and (not repeats or (each["linha"], each["coluna"]) in known)
+    ]
+    if worse:
+        added = {**data.draw(st.sampled_from(worse)), "acao": data.draw(st.sampled_from(["", *actions()]))}
+        place = len(every) if repeats else data.draw(st.integers(0, len(every)))
+        longer = [*with_actions[:place], added, *with_actions[place:]]
+        assert reward(answer_of(*longer), prompt) <= reward(answer_of(*with_actions), prompt) + 1e-9
+
+
+def test_mere_values_and_an_action_that_fits_everywhere_earn_less() -> None:
+    prompt = "Estado | Ticket médio | Pedidos\nSP | R$ 300 | 90\nRJ | R$ 100 | 80\nMG | R$ 110 | 85"
+    plain = {"coluna": "Ticket médio", "fato": "maior", "valor": "R$ 300", "linha": "SP", "acao": "ticket_seguro"}
+    other = {"coluna": "Pedidos", "fato": "maior", "valor": "90", "linha": "SP", "acao": ""}
+    whole = reward(answer_of(plain, other), prompt)
+    assert reward(answer_of(plain | {"fato": "valor"}, other), prompt) < whole - 0.3
+    assert reward(answer_of(plain | {"acao": "ticket_entender"}, other), prompt) < whole
+    assert reward(answer_of(plain | {"acao": ""}, other), prompt) < reward(
+        answer_of(plain | {"acao": "ticket_entender"}, other), prompt
+    )
+
+
+def test_fixed_templates_earn_no_more_than_they_may() -> None:
+    """The highest of each column with its usual action at most .75, the first row at most .5: EVIDENCE's limits."""
+    store = simulate_store(1_500, random.Random("templates:store"))
+    texts = [each.text for each in islice(fact_tables(store, random.Random("templates"), counted=True), TABLES)]
+    tables = [table for text in texts if (table := read_table(text))]
+    assert len(tables) == TABLES
+    usual = _usual_actions(tables)
+    highest = [reward(_written(_highest(table, usual)), text) for table, text in zip(tables, texts, strict=True)]
+    first = [reward(_written(_first_row(table, usual)), text) for table, text in zip(tables, texts, strict=True)]
+    assert sum(highest) / TABLES <= 0.75
+    assert sum(first) / TABLES <= 0.5
+
+
+def _highest(table: FigureTable, usual: dict[tuple[str, str], str]) -> list[CitedFinding]:
+    found = []
+    for title in list(table.columns)[:4]:
+        row = max(table.rows, key=lambda each: table.figures[each, title])
+        fact = "maior" if "maior" in table.facts[row, title] else "valor"
+        found.append(CitedFinding(title, fact, table.texts[row, title], row, usual.get((table.kind, title), "")))
+    return found
+
+
+def _first_row(table: FigureTable, usual: dict[tuple[str, str], str]) -> list[CitedFinding]:
+    row = table.rows[0]
+    said = ("maior", "menor", "acima", "abaixo", "valor")
+    return [
+        CitedFinding(
+            title,
+            next(fact for fact in said if fact in table.facts[row, title]),
+            table.texts[row, title],
+            row,
+            usual.get((table.kind, title), ""),
+        )
+        for title in list(table.columns)[:4]
+    ]
+
+
+def _usual_actions(tables: list[FigureTable]) -> dict[tuple[str, str], str]:
+    """Return the action that fits the highest cell of a column most often, whole ones counting twice."""
+    counts: dict[tuple[str, str], dict[str, float]] = {}
+    for table in tables:
+        for finding in _highest(table, {}):
+            for action in actions().values():
+                if fits(table, finding, action):
+                    of = counts.setdefault((table.kind, finding.coluna), {})
+                    of[action.id] = of.get(action.id, 0) + (1 if action.lado == "ambos" else 2)
+    return {key: max(of, key=lambda action: of[action]) for key, of in counts.items()}
+
+
+def _written(findings: list[CitedFinding]) -> str:
+    return written([{key: value for key, value in each._asdict().items() if key != "outra"} for each in findings])
+
+
+def test_imperfect_demonstrations_are_read_and_earn_less_on_average() -> None:
+    store = simulate_store(600, random.Random("spoilt:store"))
+    texts = [each.text for each in islice(fact_tables(store, random.Random(1), counted=True), 60)]
+    generator = random.Random(2)
+    rewards = [reward(spoil(answer({"facts": cells_of(text)}), generator), text) for text in texts]
+    assert 0.2 < sum(rewards) / len(rewards) < 0.8
+
+
+def test_the_best_findings_are_distinct_and_checked() -> None:
+    table = read_table("Estado | Receita | Pedidos\nSP | R$ 300 | 90\nRJ | R$ 100 | 80\nMG | R$ 110 | 85")
+    assert table is not None
+    assert len({(each.linha, each.coluna) for each in best_of(table).findings}) == 3
