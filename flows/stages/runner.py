@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -149,22 +149,10 @@ def _key(_: Any, parameters: dict[str, Any]) -> str:
 def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[str, str]:  # noqa: ARG001 - the cache's key
     prove_space(config.state.root, BYTES_FOR_A_STAGE, f"the stage {stage.name}")
     committed: list[ArtifactRecord] = []
-    try:
-        _make(stage, config, pipeline_run, committed)
-    except InUse:
-        if not committed:
-            raise
-        # The next stage waits for the store again, and may end the run; what was made here is not made twice.
-        warn("another process holds MLflow's store, so the stage's page there stays without its results", stage.name)
-    (record,) = committed
-    return {"uri": open_store(config).path(record.sha256).as_uri(), "sha256": record.sha256}
-
-
-def _make(stage: Stage, config: Config, pipeline_run: str, committed: list[ArtifactRecord]) -> None:
-    """Make a stage's artifact and record it; the list gets it as soon as it is in the store."""
     store = open_store(config)
     inputs = {**stage.inputs, **stage.order_only_inputs}
     with (
+        _kept_though_held(stage.name, committed),
         store.draft() as draft,
         open_recorder(config).stage(pipeline_run, stage.name, inputs, _tags(stage)) as mlflow_run,
         _reported_to_catalogues(
@@ -197,6 +185,20 @@ def _make(stage: Stage, config: Config, pipeline_run: str, committed: list[Artif
         mlflow_run.log_output(record, [path / name for name in stage.reports])
         mlflow_run.log_figures(stage.summary(path))
         made.append(record)
+    (record,) = committed
+    return {"uri": store.path(record.sha256).as_uri(), "sha256": record.sha256}
+
+
+@contextmanager
+def _kept_though_held(stage: str, committed: Sequence[ArtifactRecord]) -> Iterator[None]:
+    """Go on after the block if another process held MLflow's store once the artifact was there."""
+    try:
+        yield
+    except InUse:
+        if not committed:
+            raise
+        # The next stage waits for the store again, and may end the run; what was made here is not made twice.
+        warn("another process holds MLflow's store, so the stage's page there stays without its results", stage)
 
 
 def _tags(stage: Stage) -> dict[str, str]:
