@@ -59,7 +59,7 @@ def test_a_registry_in_use_is_not_one_without_a_champion(tmp_path: Path) -> None
 def test_a_run_whose_store_is_held_ends_in_one_sentence_and_is_marked_by_the_next(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    uri, files = f"sqlite:///{tmp_path / 'mlflow.db'}", tmp_path / "files"
+    uri, files = f"sqlite:///{tmp_path / 'mlflow.db'}", tmp_path / "artifacts"
     recorder = Recorder(uri, files, "e", state="s")
     with (
         caplog.at_level(logging.WARNING),
@@ -76,7 +76,7 @@ def test_a_run_whose_store_is_held_ends_in_one_sentence_and_is_marked_by_the_nex
 
 
 def test_an_interrupted_run_stays_interrupted_where_its_end_cannot_be_recorded(tmp_path: Path) -> None:
-    recorder = Recorder(f"sqlite:///{tmp_path / 'mlflow.db'}", tmp_path / "files", "e")
+    recorder = Recorder(f"sqlite:///{tmp_path / 'mlflow.db'}", tmp_path / "artifacts", "e")
     with ExitStack() as until_the_end, pytest.raises(KeyboardInterrupt) as interrupted, recorder.pipeline("p", {}):
         until_the_end.enter_context(held(tmp_path / "mlflow.db"))
         raise KeyboardInterrupt
