@@ -59,8 +59,8 @@ def init(
     if waiting:
         show(f"a run refuses the files until you confirm {waiting} in {column_map}")
     if refusal is not None:
-        confirmed = f", and {waiting} are confirmed" if waiting else ""
-        raise InputError(f"{refusal}; once it is corrected{confirmed}: tucano retrain --profile {profile}")
+        too = f", and {waiting} are confirmed" if waiting else ""
+        raise InputError(f"{refusal}; once it is corrected{too}: tucano retrain --profile {profile}")
     then = f"once {waiting} are confirmed" if waiting else "then"
     show(f"{then}: tucano retrain --profile {profile}" if planned.trained else _NOTHING_YET)
     emit(
