@@ -243,8 +243,9 @@ def test_a_stop_sequence_that_would_break_a_form_is_refused_by_its_name(gateway:
         response = gateway.chat(response_format=form, stop=stop)
         assert (response.status_code, response.json()["error"]["param"]) == (400, "stop")
         assert gateway.chat(response_format={"type": "text"}, stop=stop).is_success
-    for stop in ("", [], None):
-        assert gateway.chat(response_format=form, stop=stop).json()["choices"][0]["message"]["content"] == RIGHT
+    nothing: tuple[Any, ...] = ("", [], None)
+    for none in nothing:
+        assert gateway.chat(response_format=form, stop=none).json()["choices"][0]["message"]["content"] == RIGHT
 
 
 def test_a_fault_deep_in_a_schema_has_a_short_sentence(gateway: Gateway) -> None:

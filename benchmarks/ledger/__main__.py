@@ -1,0 +1,89 @@
+"""Capability ledger: every row of docs/capabilities.md, run in its order.
+
+Limit: each command ends with the exit code of its row and prints the text of its row.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from benchmarks.harness import Report, run_benchmark
+from schemas.source import REPOSITORY
+
+PAGE: Final = REPOSITORY / "docs" / "capabilities.md"
+ROW: Final = re.compile(r"\| (?P<capability>[^|]+) \| `(?P<command>.+)` \| (?P<code>\d)(?: `(?P<text>.+)`)? \|")
+SECONDS: Final = 1_800
+PROFILE: Final = "tests/e2e/small.toml"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A thing that a user can do, and what shows it."""
+
+    capability: str
+    command: str
+    exit_code: int
+    text: str
+    """Part of what it prints on stdout or stderr, where white space is one space; empty if anything does."""
+
+
+def rows(page: str) -> Iterator[Row]:
+    """Yield the rows of the page."""
+    for line in page.splitlines():
+        if found := ROW.fullmatch(line):
+            command = found["command"].replace("\\|", "|")
+            yield Row(found["capability"], command, int(found["code"]), found["text"] or "")
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("--folder", type=Path, help="work here and leave it, in place of a temporary folder")
+    parser.add_argument("--only", default="", help="regular expression of the commands to run")
+    parser.add_argument("--print", action="store_true", help="print what each command prints")
+
+
+def measure(report: Report, options: Namespace) -> None:
+    """Run each row."""
+    chosen = [row for row in rows(PAGE.read_text(encoding="utf-8")) if re.search(options.only, row.command)]
+    with TemporaryDirectory() as temporary:
+        folder = (options.folder or Path(temporary)).absolute()
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = [_run(row, folder, report, options.print) for row in chosen]
+    report.table(f"{len(lines)} capabilities", ("a user can", "exit code", "as before", "s"), lines)
+
+
+def _run(row: Row, folder: Path, report: Report, is_printed: bool) -> tuple[str, int, str, str]:
+    state = shlex.quote(str(folder / "state"))
+    script = f"D={shlex.quote(str(folder))}; RUN='--profile {PROFILE} --state {state}'; {row.command}"
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    began = time.monotonic()
+    ended = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", script],
+        cwd=REPOSITORY,
+        env={**os.environ, "PATH": path, "COLUMNS": "1000"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=SECONDS,
+    )
+    seconds = time.monotonic() - began
+    printed = " ".join(ended.stdout.split())
+    is_same = ended.returncode == row.exit_code and row.text in printed
+    report.limit(is_same, f"`{row.command}` gave {ended.returncode}, and: {printed[-300:]}")
+    if is_printed:
+        sys.stderr.write(f"$ {row.command}\n{ended.stdout}\n[{ended.returncode} in {seconds:.1f} s]\n\n")
+    return row.capability, ended.returncode, "yes" if is_same else "no", f"{seconds:.1f}"
+
+
+if __name__ == "__main__":
+    sys.exit(run_benchmark(__package__, __doc__, measure, arguments))
