@@ -51,7 +51,7 @@ def test_a_registry_that_cannot_be_read_is_not_one_without_aliases(tmp_path: Pat
 @pytest.mark.integration
 def test_aliases_and_a_pipeline_s_artifacts_are_those_that_mlflow_knows(world: World, tmp_path: Path) -> None:
     uri, made = f"sqlite:///{tmp_path / 'mlflow.db'}", world.made
-    recorder, registry = Recorder(uri, tmp_path / "runs", "lineage"), Registry(uri)
+    recorder, registry = Recorder(uri, tmp_path / "artifacts", "lineage"), Registry(uri)
     with recorder.pipeline("retrain", {"prefect_run_id": "12345678-1234-4234-8234-123456789abc"}) as pipeline:
         with recorder.stage(pipeline, "train", {}, {}) as stage:
             stage.log_output(made["train"])
