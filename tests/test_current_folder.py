@@ -61,6 +61,8 @@ def test_python_m_flows_runs_none(marker: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_workers_of_multiprocessing_run_none_below_the_command(marker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["tucano", "--version"])
+    # Prefect's migrations, which other tests run in this process and a command does not, add it to the path.
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry != "."])
     with pytest.raises(SystemExit):
         main()
     assert list(in_processes(2)(math.sqrt, [1.0, 4.0])) == [1.0, 2.0]
