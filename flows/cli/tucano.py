@@ -2,7 +2,6 @@
 
 import errno
 import os
-import signal
 import sys
 from importlib import metadata
 from typing import Annotated
@@ -11,6 +10,7 @@ import typer
 
 from flows.cli.commands import HELP_OPTIONS, LazyCommands, polish
 from flows.cli.options import Quiet
+from flows.runtime.signals import handle_signals
 from schemas.errors import InputError, Interrupted, TucanoError
 from schemas.garbage import collect_rarely
 from schemas.safe_path import safe_environment
@@ -48,23 +48,16 @@ def main() -> None:
     collect_rarely()
     # What libraries start inherits it: processes of multiprocessing and of Dask, vLLM, pip.
     os.environ |= safe_environment()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    for number, handler in before.items():
-        # A shell's job in the background is started deaf to Ctrl-C.
-        if handler is not signal.SIG_IGN:
-            signal.signal(number, _interrupt)
-    try:
-        polish(typer.main.get_command(app), "tucano")()
-    except TucanoError as error:
-        _end(error)
-    except OSError as error:
-        if error.errno not in DISK_ERRORS:
-            raise
-        place = error.filename or "a file"
-        _end(InputError(f"{place} cannot be used: {error.strerror}; fix that, and run the same command again"))
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with handle_signals(_interrupt):
+        try:
+            polish(typer.main.get_command(app), "tucano")()
+        except TucanoError as error:
+            _end(error)
+        except OSError as error:
+            if error.errno not in DISK_ERRORS:
+                raise
+            place = error.filename or "a file"
+            _end(InputError(f"{place} cannot be used: {error.strerror}; fix that, and run the same command again"))
 
 
 def _interrupt(*_: object) -> None:

@@ -166,15 +166,27 @@ def ended_by(loss: Loss) -> Iterator[None]:
 @contextmanager
 def sigterm_as_ctrl_c() -> Iterator[None]:
     """Raise `KeyboardInterrupt` on SIGTERM too; Prefect passes a SIGTERM on to the handler that it found."""
+    with handle_signals(_interrupt):
+        yield
+
+
+@contextmanager
+def handle_signals(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """Handle Ctrl-C and SIGTERM in the block, and give each its earlier handler back.
+
+    Args:
+        handler: As of `signal.signal`; a signal that is ignored stays so.
+    """
     before = {number: signal.getsignal(number) for number in ENDING}
-    for number, handler in before.items():
-        if handler is not signal.SIG_IGN:
-            signal.signal(number, _interrupt)
+    for number, found in before.items():
+        # A shell's job in the background is started deaf to Ctrl-C.
+        if found is not signal.SIG_IGN:
+            signal.signal(number, handler)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, found in before.items():
+            signal.signal(number, found)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ import uvloop
 from flows.runtime.console import say
 from flows.runtime.logs_to_monitor import served_logs
 from flows.runtime.session import private_files, read_no_settings_here, work_folder
+from flows.runtime.signals import ENDING
 from flows.runtime.stores import existing_store, read_registry
 from flows.stages.registered_version import answers_of, verified_record
 from flows.stages.served_model import find_served_model
@@ -60,8 +61,6 @@ MORE_CONNECTIONS: Final = 64
 
 _log = logging.getLogger(__name__)
 
-SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
-
 
 def run_gateway(config: Config, number: str | None, listening: socket.socket) -> None:
     """Serve a version until SIGTERM or Ctrl-C.
@@ -87,7 +86,7 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
     serve, loop = config.serve, asyncio.get_running_loop()
     if (serving := asyncio.current_task()) is not None:
         # What another handler raises may be lost in a callback of the loop.
-        for each in SIGNALS:
+        for each in ENDING:
             loop.add_signal_handler(each, serving.cancel)
     tokens, larger = read_tokens(serve.token_variable), _larger(config)
     # The numbering plan is loaded at the first number that may be a telephone, and not while a client waits.
@@ -157,7 +156,7 @@ async def _listen(config: Config, app: Any, listening: socket.socket, model: Ser
     say(f"{model.version_name} answers at {address}/v1; its last day is on {address}, its API on {address}/docs")
     say(f"answers are logged in {served_logs(config)}; Ctrl-C ends it")
     # Uvicorn raises the signal again once all requests ended, and the engine is yet to be ended.
-    for number in SIGNALS:
+    for number in ENDING:
         asyncio.get_running_loop().remove_signal_handler(number)
         signal.signal(number, lambda *_: None)
     await server.serve(sockets=[listening])
