@@ -185,22 +185,19 @@ def _tell_apart(names: Sequence[str]) -> bool:
 
 def _table(title: str, rows: Mapping[str, Sums], measures: Sequence[Measure], period: str) -> FactTable:
     cells = {(name, measure): measure.value(sums) for name, sums in rows.items() for measure in measures}
-    lines = [" | ".join([name, *(measure.write(cells[name, measure]) for measure in measures)]) for name in rows]
+    texts = {(name, measure): measure.write(cell) for (name, measure), cell in cells.items()}
+    lines = [" | ".join([name, *(texts[name, measure] for measure in measures)]) for name in rows]
     ranked = [
         sorted(rows, key=lambda name: (cells[name, measure] * (1 if measure.worst_first else -1), name))
         for measure in measures
     ]
     facts = tuple(
-        f"{names[rank]}: {measure.state.format(measure.write(cells[names[rank], measure]))}"
+        f"{names[rank]}: {measure.state.format(texts[names[rank], measure])}"
         for rank in range(len(rows))
         for names, measure in zip(ranked, measures, strict=True)
     )
     header = " | ".join([title, *(measure.title for measure in measures)])
-    written = tuple(
-        f"{title} | {name} | {measure.title} | {measure.write(cells[name, measure])}"
-        for name in rows
-        for measure in measures
-    )
+    written = tuple(f"{title} | {name} | {measure.title} | {text}" for (name, measure), text in texts.items())
     return FactTable(figures_text(period, "\n".join([header, *lines])), facts, written)
 
 
