@@ -94,7 +94,10 @@ def measure(report: Report, options: Namespace) -> None:
 
 
 def _commands(report: Report, work: Path, only: Sequence[str]) -> None:
-    """Strike whole runs; each state folder's run resumes after each blow, and goes to its end after the last."""
+    """Strike whole runs; each state folder's run resumes after each blow, and goes to its end after the last.
+
+    A blow whose moment has passed in its folder comes in a new one.
+    """
     found: dict[str, Mapping[str, str]] = {}
     if "kills" in only:
         found["uninterrupted"] = finish(work / "uninterrupted", ())
@@ -104,15 +107,19 @@ def _commands(report: Report, work: Path, only: Sequence[str]) -> None:
         "helpers": failures(),
     }
     for kind in (kind for kind in OF_A_COMMAND if kind in only):
-        rows = []
+        rows, folders = [], 1
         for blow, ends in progress(blows[kind], kind):
-            struck = strike(work / kind, (), blow, ends=ends)
+            struck = strike(work / f"{kind}-{folders}", (), blow, ends=ends)
+            if struck is None:
+                folders += 1
+                struck = strike(work / f"{kind}-{folders}", (), blow, ends=ends)
             held = verdict(blow, struck, ends=ends)
             rows.append((*as_row(blow, struck), held))
             report.limit(held == "yes", f"{kind}: {' '.join(rows[-1])}")
         report.table(f"Struck: {kind}", COLUMNS, rows, left=("signal", "under way", "said"))
         if kind != "helpers":
-            found[kind] = finish(work / kind, ())
+            names = [f"{kind}-{number}" for number in range(1, folders + 1)]
+            found |= {name: finish(work / name, ()) for name in names}
     wanted = found.get("uninterrupted")
     for kind, digests in found.items():
         if wanted is not None:

@@ -189,6 +189,10 @@ def strike(root: Path, overrides: Sequence[str], blow: Blow, *, ends: bool) -> S
     if code is None:
         command.strike(Blow("", 0.0, signal.SIGKILL))
     last = said[-1 if code is not None else 0] if said else ""
+    # These lines alone tell why a blow was not obeyed.
+    root.parent.mkdir(parents=True, exist_ok=True)
+    with root.with_name(f"{root.name}.log").open("a", encoding="utf-8") as log:
+        log.writelines(f"{line}\n" for line in (f"== {blow}", *said))
     return Struck(blow, under_way, seconds, code, last, any("Traceback" in line for line in said))
 
 
