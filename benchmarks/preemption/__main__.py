@@ -19,7 +19,7 @@ Signals: 20 of them to `tucano retrain` at the tests' size, at each change of st
 server is killed or stopped. Limits: one sentence and exit code 4 within 25 s, and the same command resumes.
 
 Kills: 12 SIGKILLs of the command and all that it started, in training, answers, evaluation and promotion. Limit: the
-artifact of each stage and the champion equal those of an uninterrupted run.
+files of each stage but the eight with seconds in them, and the champion, equal those of an uninterrupted run.
 
 Helpers: Prefect's server, the fork server and a child are killed and stopped. Limit: a sentence and exit code 4 within
 25 s, or the run goes on.
@@ -124,7 +124,7 @@ def _commands(report: Report, work: Path, only: Sequence[str]) -> None:
     for kind, digests in found.items():
         if wanted is not None:
             changed = sorted(name for name in wanted if digests.get(name) != wanted[name])
-            report.line(f"{kind}: of {len(wanted)} artifacts, versions and aliases {len(changed)} differ.")
+            report.line(f"{kind}: of {len(wanted)} files, versions and aliases {len(changed)} differ.")
             report.limit(not changed, f"{kind}: {', '.join(changed)} differ from the uninterrupted run's")
 
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal
 
@@ -26,6 +27,16 @@ SECONDS_OF_A_RUN: Final = 1800.0
 BEGINS: Final = re.compile(r"(\S+): begins$")
 ENDED: Final = re.compile(r"(\S+): (?:\S+ [0-9a-f]{12} in |skipped)")
 DONE: Final = frozenset({0, 3})
+OF_PREFECT: Final = re.compile(r"[0-9:.]+ \| ")
+"""Beginning of a line of Prefect's log, which no user sees: with each failure it has a traceback."""
+TIMED: Final = frozenset(
+    {
+        *((f"answer-{name}", "timing.json") for name in ("base", "published", "tuned", "tuned-nf4")),
+        *(("evaluate", f"report.{ending}") for ending in ("html", "json", "md")),
+        ("promote", "README.md"),
+    }
+)
+"""Files of stages that hold seconds or times, and so differ from run to run."""
 COLUMNS: Final = ("signal", "under way", "s", "exit code", "said", "as it has to")
 
 Helper = Literal["server", "fork server", "child"]
@@ -193,11 +204,12 @@ def strike(root: Path, overrides: Sequence[str], blow: Blow, *, ends: bool) -> S
     root.parent.mkdir(parents=True, exist_ok=True)
     with root.with_name(f"{root.name}.log").open("a", encoding="utf-8") as log:
         log.writelines(f"{line}\n" for line in (f"== {blow}", *said))
-    return Struck(blow, under_way, seconds, code, last, any("Traceback" in line for line in said))
+    shown = [line for before, line in pairwise(["", *said]) if not OF_PREFECT.match(before)]
+    return Struck(blow, under_way, seconds, code, last, any("Traceback" in line for line in shown))
 
 
 def finish(root: Path, overrides: Sequence[str]) -> Mapping[str, str]:
-    """Run to the end, and return the digest of each stage's artifact, and the champion's version.
+    """Run to the end, and return its `digests`.
 
     Raises:
         SystemExit: It failed.
@@ -211,9 +223,10 @@ def finish(root: Path, overrides: Sequence[str]) -> Mapping[str, str]:
 
 
 def digests(root: Path) -> Mapping[str, str]:
-    """Return the digest of each artifact's content by its stage, and the registry's versions with their aliases."""
+    """Return the digest of each stage's files but those that hold times, and the registry's versions and aliases."""
     records = map(json.loads, (file.read_bytes() for file in (root / "artifacts").glob("*/*/record.json")))
-    found = {str(record["stage"]): str(record["sha256"]) for record in records}
+    files = (((record["stage"], name), digest) for record in records for name, digest in record["files"].items())
+    found = {"/".join(file): str(digest) for file, digest in files if file not in TIMED}
     with closing(sqlite3.connect(root / "mlflow" / "mlflow.db")) as database:
         versions = database.execute("SELECT version FROM model_versions ORDER BY version").fetchall()
         aliases = database.execute("SELECT alias, version FROM registered_model_aliases ORDER BY alias").fetchall()
