@@ -3,6 +3,8 @@
 import json
 import logging
 import os
+import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -68,7 +70,7 @@ def open_client(tracking_uri: str) -> Any:
 
 
 class _AnsweredClient:
-    """MLflow's client: a call that its store does not answer ends in one sentence."""
+    """MLflow's client: a call that its store does not answer ends in one sentence, and no signal breaks one off."""
 
     def __init__(self, client: Any, tracking_uri: str) -> None:
         self._client = client
@@ -76,7 +78,33 @@ class _AnsweredClient:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._client, name)
-        return answered(self._uri)(found) if callable(found) else found
+        if not callable(found):
+            return found
+        asked = answered(self._uri)(found)
+        return _unbroken()(asked) if self._uri.startswith(SQLITE_PREFIX) else asked
+
+
+@contextmanager
+def _unbroken() -> Iterator[None]:
+    """Hold Ctrl-C and SIGTERM back in the block.
+
+    A call that is broken off while it writes leaves its transaction open, and the next one waits 20 s for it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _: came.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in came[:1]:
+            signal.raise_signal(number)
 
 
 def local_store(tracking_uri: str) -> SqliteFile:

@@ -1,5 +1,6 @@
 """MLflow is quiet, and a server that refuses or does not answer is reported in one sentence, soon."""
 
+import signal
 import subprocess
 import sys
 import threading
@@ -7,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -173,3 +175,24 @@ def test_a_user_who_may_only_read_is_reported_before_anything_runs(monkeypatch: 
 def test_an_address_is_shown_without_its_password() -> None:
     assert shown_address("https://ana:x@mlflow.loja.example:5000/") == "https://mlflow.loja.example:5000"
     assert shown_address("sqlite:////tmp/mlflow.db") == "sqlite:////tmp/mlflow.db"
+
+
+def test_signal_in_a_write_comes_after_it(tmp_path: Path) -> None:
+    # Broken off within its commit, a call left its transaction open: the run then waited 20 s to record its own end.
+    from sqlalchemy import event
+    from sqlalchemy.engine import Engine
+
+    client = open_client(f"sqlite:///{tmp_path / 'mlflow.db'}")
+    run_id = client.create_run(client.create_experiment("e")).info.run_id
+
+    def interrupt(_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    event.listen(Engine, "commit", interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            client.set_tag(run_id, "written", "yes")
+    finally:
+        event.remove(Engine, "commit", interrupt)
+    assert client.get_run(run_id).data.tags["written"] == "yes"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
