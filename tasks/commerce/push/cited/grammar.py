@@ -6,12 +6,12 @@ Openers are set apart by the words that a core or closer may have too, so that n
 import json
 from collections.abc import Iterable, Mapping
 
-from tasks.commerce.push.cited.phrases import Suiting, content_words
+from tasks.commerce.push.cited.phrases import CampaignPhrases, content_words
 
 Words = frozenset[str]
 
 
-def push_grammar(phrases: Suiting) -> str:
+def push_grammar(phrases: CampaignPhrases) -> str:
     """Return the grammar of the templates that these phrases make; empty, which guides nothing, where there is none."""
     if not phrases.cores:
         return ""

@@ -17,8 +17,7 @@ DATA_FILES: Final = ("data/evidence/push.toml",)
 FILE: Final = Path(__file__).resolve().parents[4] / DATA_FILES[0]
 GENERAL: Final = "geral"
 KEPT_CAMPAIGNS: Final = 4096
-_DEADLINE: Final = re.compile(r"\b(hoje|amanhã|domingo|segunda-feira|sexta|sábado|meia-noite|fim de semana|até dia)\b")
-_CONDITION: Final = re.compile(r"\b(acima de|a partir de|últim[ao]s|até|em compras|n[ao]s? compras?|só|somente)\b")
+_AMOUNT: Final = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD: Final = re.compile(r"(?<![\w{])[\w-]{3,}")
 
 
@@ -29,17 +28,21 @@ class _Data(BaseModel):
 class Core(_Data):
     """Core of a push; `push.toml` says what each field means."""
 
-    texto: str = Field(pattern=r"^[^{}]*\{(produto|oferta)\}[^{}]*\{(produto|oferta)\}[^{}]*$")
+    texto: str = Field(pattern=r"^[^{}]*(\{produto\}[^{}]*\{oferta\}|\{oferta\}[^{}]*\{produto\})[^{}]*$")
     no_fim: bool = False
     com: bool = False
 
 
-class _Closers(_Data):
+class Closers(_Data):
+    """Closers for every offer, and those for offers with a deadline."""
+
     sempre: tuple[str, ...] = Field(min_length=1)
     com_prazo: tuple[str, ...]
 
 
-class _Group(_Data):
+class OpenersOfGroup(_Data):
+    """Openers that fit the categories and the products of `de`."""
+
     de: frozenset[str]
     aberturas: tuple[str, ...]
 
@@ -48,14 +51,16 @@ class PushPhrases(_Data):
     """All of the file."""
 
     system: str
-    frases: frozenset[str]
+    com: frozenset[str]
+    sem_condicao: frozenset[str]
+    prazos: tuple[str, ...] = Field(min_length=1)
     repetem: frozenset[str]
     nucleos: tuple[Core, ...] = Field(min_length=1)
-    fechos: _Closers
-    grupos: dict[str, _Group]
+    fechos: Closers
+    grupos: dict[str, OpenersOfGroup]
 
 
-class Suiting(NamedTuple):
+class CampaignPhrases(NamedTuple):
     """The phrases that suit a product and an offer."""
 
     own: tuple[str, ...]
@@ -71,49 +76,35 @@ def read_phrases(file: Path = FILE) -> PushPhrases:
     """Read and check the file of phrases.
 
     Raises:
-        InputError: It is no TOML, or lacks something.
+        InputError: It is no TOML, lacks something, or has no general openers.
     """
     try:
-        return PushPhrases.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+        phrases = PushPhrases.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
     except ValidationError as error:
         raise InputError(f"the phrases of {file} are broken: {first_fault(error)}; correct the file") from None
     except (OSError, ValueError) as error:
         raise InputError(f"the phrases of {file} cannot be read: {error}; correct the file") from None
-
-
-@cache
-def _groups() -> Mapping[str, frozenset[str]]:
-    """Return the groups of each product that is known by its name or by its category."""
-    found: dict[str, set[str]] = {}
-    for name, group in read_phrases().grupos.items():
-        # The things of what is no category are its own name.
-        for product in (product for listed in group.de for product in things_of(listed)):
-            found.setdefault(product.lower(), set()).add(name)
-    return {product: frozenset(groups) for product, groups in found.items()}
+    if GENERAL not in phrases.grupos:
+        raise InputError(f"the phrases of {file} lack the group {GENERAL!r}, which suits every product; add it")
+    return phrases
 
 
 @lru_cache(maxsize=KEPT_CAMPAIGNS)
-def suiting(product: str, offer: str) -> Suiting:
+def suiting(product: str, offer: str) -> CampaignPhrases:
     """Return the phrases that suit a product and an offer and repeat no word of them."""
-    known, said, groups = (
-        read_phrases(),
-        content_words(f"{product} {offer}"),
-        _groups().get(product.lower(), frozenset()),
-    )
+    known, said = read_phrases(), content_words(f"{product} {offer}")
     lower = offer.lower()
-    ends = bool(_DEADLINE.search(lower))
-    bound = ends or bool(_CONDITION.search(lower))
-    is_sentence = lower.split(" ", 1)[0] in known.frases
-    cores = (core.texto for core in known.nucleos if not (bound and not core.no_fim) and not (is_sentence and core.com))
+    is_free = _AMOUNT.sub("#", lower) in known.sem_condicao
+    takes_com = lower[:1].isdigit() or lower.split(" ", 1)[0] in known.com
 
     def unsaid(texts: Iterable[str]) -> tuple[str, ...]:
         return tuple(text for text in texts if said.isdisjoint(content_words(text)))
 
-    return Suiting(
-        unsaid(text for name in sorted(groups) for text in known.grupos[name].aberturas),
+    return CampaignPhrases(
+        unsaid(text for name in _groups().get(product.lower(), ()) for text in known.grupos[name].aberturas),
         unsaid(known.grupos[GENERAL].aberturas),
-        unsaid(cores),
-        unsaid([*known.fechos.sempre, *(known.fechos.com_prazo if ends else ())]),
+        unsaid(core.texto for core in known.nucleos if (core.no_fim or is_free) and (takes_com or not core.com)),
+        unsaid([*known.fechos.sempre, *(known.fechos.com_prazo if _deadline().search(lower) else ())]),
     )
 
 
@@ -121,3 +112,19 @@ def suiting(product: str, offer: str) -> Suiting:
 def content_words(text: str) -> frozenset[str]:
     """Return the words of a text that may stand in a push once; merge fields are none."""
     return frozenset(_WORD.findall(text.lower())) - read_phrases().repetem
+
+
+@cache
+def _groups() -> Mapping[str, list[str]]:
+    """Return the groups of each product that is known by its name or by its category."""
+    found: dict[str, list[str]] = {}
+    for name, group in read_phrases().grupos.items():
+        # What is no category is a product: its one thing has its own name.
+        for product in sorted({product.lower() for listed in group.de for product in things_of(listed)}):
+            found.setdefault(product, []).append(name)
+    return found
+
+
+@cache
+def _deadline() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, read_phrases().prazos))})\b")
