@@ -33,7 +33,7 @@ class PushFault(StrEnum):
     LONG = f"filled in, it has more than {LONGEST} characters"
 
 
-class Campaign(NamedTuple):
+class PushCampaign(NamedTuple):
     """What a push is to say."""
 
     product: str
@@ -53,10 +53,10 @@ class PushParts(NamedTuple):
         return " ".join(filter(None, self))
 
 
-def read_campaign(prompt: str) -> Campaign | None:
+def read_campaign(prompt: str) -> PushCampaign | None:
     """Return the product and the offer of a prompt; None where it names none, or several."""
     found = _CAMPAIGN.findall(prompt)
-    return Campaign(*found[0]) if len(found) == 1 else None
+    return PushCampaign(*found[0]) if len(found) == 1 else None
 
 
 @lru_cache(maxsize=KEPT_CAMPAIGNS)
@@ -78,7 +78,7 @@ def _form() -> re.Pattern[str]:
     return re.compile(f"(?:({opener}) )?({core})(?: ({closer}))?")
 
 
-def fault_of(template: str, campaign: Campaign) -> PushFault | None:
+def fault_of(template: str, campaign: PushCampaign) -> PushFault | None:
     """Return the first thing that is wrong with a template for a campaign; None where its text may be sent."""
     if not _are_names(campaign):
         return PushFault.NAME
@@ -93,7 +93,7 @@ def fault_of(template: str, campaign: Campaign) -> PushFault | None:
 
 
 @lru_cache(maxsize=KEPT_CAMPAIGNS)
-def _are_names(campaign: Campaign) -> bool:
+def _are_names(campaign: PushCampaign) -> bool:
     """Return whether product and offer are one line each that a customer may read."""
     return all(_NOT_OF_A_NAME.search(name) is None and name.isprintable() for name in campaign)
 
@@ -112,7 +112,7 @@ def repeats(parts: PushParts) -> bool:
     return not (opener.isdisjoint(core) and opener.isdisjoint(closer) and core.isdisjoint(closer))
 
 
-def fill(template: str, campaign: Campaign) -> str:
+def fill(template: str, campaign: PushCampaign) -> str:
     """Return what a customer reads: names in place of fields, and a capital letter where a sentence begins."""
     values = {"produto": campaign.product, "oferta": campaign.offer}
     text = _FIELD_FIRST.sub(lambda field: f"{field[1]}{values[field[2]][:1].upper()}{values[field[2]][1:]}", template)

@@ -21,11 +21,11 @@ _AMOUNT: Final = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD: Final = re.compile(r"(?<![\w{])[\w-]{3,}")
 
 
-class _Data(BaseModel):
+class _PushData(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Core(_Data):
+class Core(_PushData):
     """Core of a push; `push.toml` says what each field means."""
 
     texto: str = Field(pattern=r"^[^{}]*(\{produto\}[^{}]*\{oferta\}|\{oferta\}[^{}]*\{produto\})[^{}]*$")
@@ -33,21 +33,21 @@ class Core(_Data):
     com: bool = False
 
 
-class Closers(_Data):
+class Closers(_PushData):
     """Closers for every offer, and those for offers with a deadline."""
 
     sempre: tuple[str, ...] = Field(min_length=1)
     com_prazo: tuple[str, ...]
 
 
-class OpenersOfGroup(_Data):
+class OpenersOfGroup(_PushData):
     """Openers that fit the categories and the products of `de`."""
 
     de: frozenset[str]
     aberturas: tuple[str, ...]
 
 
-class PushPhrases(_Data):
+class PushPhrases(_PushData):
     """All of the file."""
 
     system: str

@@ -6,7 +6,7 @@ from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.push.cited.checker import (
-    Campaign,
+    PushCampaign,
     PushFault,
     PushParts,
     fault_of,
@@ -36,7 +36,7 @@ USUAL: Final = ("Oi!", "Boa notícia!", "Novidade no app!")
 
 def answer(reference: Reference) -> str:
     """Return a push without a fault whose phrases the campaign alone decides, with an opener of the product's group."""
-    campaign = Campaign(reference.get("product") or "toda a loja", reference.get("offer") or "novidades")
+    campaign = PushCampaign(reference.get("product") or "toda a loja", reference.get("offer") or "novidades")
     known = suiting(*campaign)
     generator = random.Random(zlib.crc32(" ".join(campaign).encode()))
     openers = known.own or known.general or ("",)

@@ -2,26 +2,26 @@
 
 from collections.abc import Iterator
 
-from tasks.commerce.push.cited.checker import Campaign, PushParts
+from tasks.commerce.push.cited.checker import PushCampaign, PushParts
 from tasks.commerce.push.cited.phrases import CampaignPhrases, PushPhrases, suiting
 from tasks.commerce.push.inputs import push_prompt
 
 OF_MANY_KINDS = (
-    Campaign("coleiras", "20% de desconto"),
-    Campaign("fones de ouvido", "15% de desconto até domingo"),
-    Campaign("panelas", "leve 3 e pague 2"),
-    Campaign("livros técnicos", "frete grátis acima de R$ 99"),
-    Campaign("vinhos", "até 10x sem juros"),
-    Campaign("caixas de som", "cupom de R$ 30"),
-    Campaign("Kit Viagem Luxo", "oferta da semana no app"),
+    PushCampaign("coleiras", "20% de desconto"),
+    PushCampaign("fones de ouvido", "15% de desconto até domingo"),
+    PushCampaign("panelas", "leve 3 e pague 2"),
+    PushCampaign("livros técnicos", "frete grátis acima de R$ 99"),
+    PushCampaign("vinhos", "até 10x sem juros"),
+    PushCampaign("caixas de som", "cupom de R$ 30"),
+    PushCampaign("Kit Viagem Luxo", "oferta da semana no app"),
 )
 
 
-def prompt_of(campaign: Campaign) -> str:
+def prompt_of(campaign: PushCampaign) -> str:
     return push_prompt("Crie a notificação.", *campaign, "novos clientes")
 
 
-def sayable(campaign: Campaign) -> Iterator[PushParts]:
+def sayable(campaign: PushCampaign) -> Iterator[PushParts]:
     """Yield all pushes of the phrases that suit a campaign, those with a repeated word and too long ones too."""
     known: CampaignPhrases = suiting(*campaign)
     for opener in ("", *known.own, *known.general):

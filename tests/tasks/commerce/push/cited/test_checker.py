@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tasks.commerce.push.campaigns import things_of
 from tasks.commerce.push.cited.checker import (
-    Campaign,
+    PushCampaign,
     PushFault,
     PushParts,
     fault_of,
@@ -26,15 +26,15 @@ from tests.tasks.commerce.push.cited.campaigns import OF_MANY_KINDS, all_phrases
 
 PROSE = tomllib.loads((Path(__file__).parents[1] / "pushes.toml").read_text(encoding="utf-8"))
 BARE = "{produto}: {oferta}."
-SOLD = Campaign("coleiras", "20% de desconto")
+SOLD = PushCampaign("coleiras", "20% de desconto")
 
 
-def is_right(template: str, campaign: Campaign) -> bool:
+def is_right(template: str, campaign: PushCampaign) -> bool:
     return all(claims_kept(template, {"product": campaign.product, "offer": campaign.offer}).values())
 
 
 @pytest.mark.parametrize("campaign", OF_MANY_KINDS, ids=" ".join)
-def test_the_checker_agrees_with_the_truth_on_all_that_the_phrases_of_a_campaign_say(campaign: Campaign) -> None:
+def test_the_checker_agrees_with_the_truth_on_all_that_the_phrases_of_a_campaign_say(campaign: PushCampaign) -> None:
     pushes = random.Random(1).sample(list(sayable(campaign)), 300)
     checked = [fault_of(parts.template, campaign) is None for parts in pushes]
     assert checked == [is_right(parts.template, campaign) for parts in pushes]
@@ -60,7 +60,7 @@ def test_every_phrase_may_be_sent_for_some_campaign() -> None:
     known = read_phrases()
     products = ["vinhos", *(min(group.de) for group in known.grupos.values() if group.de)]
     offers = ("20% de desconto", "20% de desconto só hoje")
-    campaigns = [Campaign(thing, offer) for each in products for thing in things_of(each) for offer in offers]
+    campaigns = [PushCampaign(thing, offer) for each in products for thing in things_of(each) for offer in offers]
     for parts in (
         *(PushParts(text, BARE, "") for text in openers),
         *(PushParts("", text, "") for text in cores),
@@ -88,18 +88,18 @@ def test_no_other_text_is_a_push(text: str) -> None:
         (f"Dia de mimar o pet. {BARE} Vem ver!", SOLD, None),
         (f"Hora da leitura. {BARE}", SOLD, PushFault.OPENER),
         (f"{BARE} Fique de olho no prazo.", SOLD, PushFault.CLOSER),
-        (f"{BARE} Fique de olho no prazo.", Campaign("coleiras", "20% de desconto até domingo"), None),
+        (f"{BARE} Fique de olho no prazo.", PushCampaign("coleiras", "20% de desconto até domingo"), None),
         ("Tem {oferta} em {produto}.", SOLD, None),
-        ("Tem {oferta} em {produto}.", Campaign("coleiras", "20% de desconto no boleto"), PushFault.CORE),
-        ("{produto} com {oferta}.", Campaign("coleiras", "leve 3 e pague 2"), PushFault.CORE),
+        ("Tem {oferta} em {produto}.", PushCampaign("coleiras", "20% de desconto no boleto"), PushFault.CORE),
+        ("{produto} com {oferta}.", PushCampaign("coleiras", "leve 3 e pague 2"), PushFault.CORE),
         (f"Novidade no app! {BARE} Veja no app.", SOLD, PushFault.REPEATED),
-        (f"{BARE} Veja no app.", Campaign("coleiras", "5% de desconto pelo app"), PushFault.CLOSER),
+        (f"{BARE} Veja no app.", PushCampaign("coleiras", "5% de desconto pelo app"), PushFault.CLOSER),
         (BARE.replace("{oferta}", "20% de desconto"), SOLD, PushFault.FORM),
         (f"{BARE} ", SOLD, PushFault.FORM),
-        (BARE, Campaign("x" * 90, "20% de desconto nas últimas 50 unidades"), PushFault.LONG),
+        (BARE, PushCampaign("x" * 90, "20% de desconto nas últimas 50 unidades"), PushFault.LONG),
     ],
 )
-def test_each_fault_is_named(template: str, campaign: Campaign, fault: PushFault | None) -> None:
+def test_each_fault_is_named(template: str, campaign: PushCampaign, fault: PushFault | None) -> None:
     assert fault_of(template, campaign) == fault
 
 
@@ -112,19 +112,19 @@ def test_each_fault_is_named(template: str, campaign: Campaign, fault: PushFault
     ],
 )
 def test_no_push_is_made_of_what_is_no_name(name: str) -> None:
-    assert fault_of(BARE, Campaign(name, "frete grátis")) == PushFault.NAME
-    assert fault_of(BARE, Campaign("coleiras", name)) == PushFault.NAME
+    assert fault_of(BARE, PushCampaign(name, "frete grátis")) == PushFault.NAME
+    assert fault_of(BARE, PushCampaign("coleiras", name)) == PushFault.NAME
 
 
 @pytest.mark.parametrize(
     "name", ['TV 32" Smart (2ª geração)', "copo d'água", "R$ 1.000,50 de desconto", "café 100%", "São João 🎉"]
 )
 def test_names_of_shops_are_names(name: str) -> None:
-    assert fault_of(BARE, Campaign(name, "frete grátis")) is None
+    assert fault_of(BARE, PushCampaign(name, "frete grátis")) is None
 
 
 def test_a_sentence_begins_with_a_capital_and_names_are_as_the_shop_writes_them() -> None:
-    campaign = Campaign("iPads", "leve 2 e pague 1")
+    campaign = PushCampaign("iPads", "leve 2 e pague 1")
     assert fill(f"Oi! {BARE}", campaign) == "Oi! IPads: leve 2 e pague 1."
     assert fill("Olha: {oferta} em {produto}.", campaign) == "Olha: leve 2 e pague 1 em iPads."
 
@@ -144,7 +144,7 @@ def test_nothing_unchecked_is_shown(completion: str, prompt: str) -> None:
 
 def test_what_is_sent_is_shown_and_a_product_too_long_has_a_reason() -> None:
     assert render(BARE, prompt_of(SOLD)) == ("Coleiras: 20% de desconto.", True, None)
-    long = render(f"Aviso rápido. {BARE} Toque para ver.", prompt_of(Campaign("c" * 90, "20% de desconto")))
+    long = render(f"Aviso rápido. {BARE} Toque para ver.", prompt_of(PushCampaign("c" * 90, "20% de desconto")))
     assert (long.text, long.checked) == (None, False)
     assert long.reason is not None and "120" in long.reason
 

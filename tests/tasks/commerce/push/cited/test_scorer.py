@@ -8,22 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.documents import Rollout, ScoredRollout
-from tasks.commerce.push.cited.checker import Campaign
+from tasks.commerce.push.cited.checker import PushCampaign
 from tasks.commerce.push.cited.phrases import suiting
 from tasks.commerce.push.cited.scorer import shares_that_begin_otherwise
 from tasks.commerce.registry import component_rewards, score_beside, score_rollout
 from tests.tasks.commerce.push.cited.campaigns import OF_MANY_KINDS, prompt_of
 
-PET = Campaign("coleiras", "20% de desconto")
+PET = PushCampaign("coleiras", "20% de desconto")
 REST = "{produto}: {oferta}. Vem ver!"
 
 
-def scored(template: str, campaign: Campaign) -> ScoredRollout:
+def scored(template: str, campaign: PushCampaign) -> ScoredRollout:
     rollout = Rollout(prompt_id="p", task="push", prompt=prompt_of(campaign), completion=template)
     return score_rollout(rollout, None, "cited")
 
 
-def rewards(pushes: Sequence[tuple[str, Campaign]]) -> list[float]:
+def rewards(pushes: Sequence[tuple[str, PushCampaign]]) -> list[float]:
     return [each.reward for each in score_beside([scored(*push) for push in pushes], "cited")]
 
 
@@ -34,12 +34,16 @@ def test_an_opener_of_the_group_is_best_and_a_fault_earns_nothing() -> None:
     ]
     assert earned[0] == 1.0
     assert earned[0] > earned[1] > earned[2] > earned[3] == earned[4] == earned[5] == 0.0
-    assert scored(f"Oi! {REST}", Campaign("vinhos", "frete grátis")).reward == 1.0
+    assert scored(f"Oi! {REST}", PushCampaign("vinhos", "frete grátis")).reward == 1.0
 
 
 def test_a_long_push_earns_less() -> None:
-    long = Campaign("coleiras de couro legítimo com placa de identificação", "20% de desconto nas últimas 50 unidades")
-    assert 0.6 < scored(f"Oi! {REST}", long).reward < scored(f"Oi! {REST}", Campaign("vinhos", "frete grátis")).reward
+    long = PushCampaign(
+        "coleiras de couro legítimo com placa de identificação", "20% de desconto nas últimas 50 unidades"
+    )
+    assert (
+        0.6 < scored(f"Oi! {REST}", long).reward < scored(f"Oi! {REST}", PushCampaign("vinhos", "frete grátis")).reward
+    )
 
 
 @pytest.mark.parametrize("opener", ["Dia de mimar o pet. ", "Oi! ", ""])
