@@ -164,8 +164,9 @@ class CurateConfig(Section):
     """Test prompts of each task, read by the evaluation only. One number, or one for each task."""
     held_out_share: float = Field(default=0.25, gt=0, lt=1)
     """Share of customers, by a keyed hash of their identity, that are never trained on: validation and test are drawn
-    from them; half of it is the share of push's products and offers. It does not depend on the number of rows, so that a
-    test row never becomes a training row later; raise it, never lower it, from one version of a dataset to the next."""
+    from them; half of it is the share of push's products and offers. It does not depend on the number of rows, so that
+    a test row never becomes a training row later; raise it, never lower it, from one version of a dataset to the
+    next."""
     split_seed: int = Field(default=42, ge=0)
     """Key of that hash. It is not the run's seed: the same prompts are tested whatever seed trains. Never change it
     from one version of a dataset to the next."""
