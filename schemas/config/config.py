@@ -164,8 +164,9 @@ class CurateConfig(Section):
     """Test prompts of each task, read by the evaluation only. One number, or one for each task."""
     held_out_share: float = Field(default=0.25, gt=0, lt=1)
     """Share of customers, by a keyed hash of their identity, that are never trained on: validation and test are drawn
-    from them. It does not depend on the number of rows, so that a test row never becomes a training row later; raise
-    it, never lower it, from one version of a dataset to the next."""
+    from them; half of it is the share of push's products and offers. It does not depend on the number of rows, so that
+    a test row never becomes a training row later; raise it, never lower it, from one version of a dataset to the
+    next."""
     split_seed: int = Field(default=42, ge=0)
     """Key of that hash. It is not the run's seed: the same prompts are tested whatever seed trains. Never change it
     from one version of a dataset to the next."""
@@ -221,7 +222,7 @@ class RewardsConfig(Section):
 
     spec: SpecName = "grounded"
     """`grounded` scores what the reference knows; `v4.2` is the V4.2 report's reward; `cited` is `grounded`, but asks
-    insights for findings that code checks."""
+    insights and push for answers that code checks."""
 
 
 class AuditJudgeConfig(EndpointSection):

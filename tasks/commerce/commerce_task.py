@@ -62,6 +62,8 @@ class CommerceTask:
     check: Callable[[str, Databases | None], CheckedAnswer]
     """Reads an answer as a shop's program does, and says why it cannot be used; the databases are read by sql_qa only,
     which does without."""
+    parts: tuple[str, ...] = ()
+    """Keys of the reference of whose values some are never trained on, so that unseen ones are evaluated."""
     grammar: str = ""
     """Grammar of a right answer's form (`tasks.commerce.grammar`), for guided decoding; empty where any text is one."""
     prompt_grammar: Callable[[str], str] | None = None

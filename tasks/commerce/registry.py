@@ -1,7 +1,7 @@
 """Registry of the tasks, the one way to score a rollout, and the version of each task's reward."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
@@ -13,16 +13,17 @@ from schemas.tasks import TASK_NAMES, Guided, SpecName, TaskName
 from tasks.commerce.commerce_task import CommerceTask
 from tasks.commerce.reward import Reward
 from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.commerce.step_reward import StepReward
 
 FOUND_MODULES: Final = ("tasks.commerce.*.task", "tasks.commerce.*.cited.task")
 TASKS: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType(
     {name: import_module(f"tasks.commerce.{name}.task").TASK for name in TASK_NAMES}
 )
-IN_FINDINGS: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType(
-    {"insights": import_module("tasks.commerce.insights.cited.task").TASK}
+IN_EVIDENCE: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType(
+    {name: import_module(f"tasks.commerce.{name}.cited.task").TASK for name in ("insights", "push")}
 )
 """The tasks that `cited` asks for in another form."""
-_CITED: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType({**TASKS, **IN_FINDINGS})
+_CITED: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType({**TASKS, **IN_EVIDENCE})
 
 
 def tasks_of(spec: SpecName) -> Mapping[TaskName, CommerceTask]:
@@ -90,6 +91,23 @@ def score_rollout(rollout: Rollout, databases: Databases | None, spec: SpecName 
     return scored
 
 
+def score_beside(scored: Sequence[ScoredRollout], spec: SpecName = "grounded") -> list[ScoredRollout]:
+    """Return a step's scored rollouts with what the others decide of each one's reward, in the same order."""
+    found = list(scored)
+    for task in dict.fromkeys(rollout.task for rollout in scored):
+        reward = reward_of(task, spec)
+        if isinstance(reward, StepReward):
+            places = [place for place, rollout in enumerate(scored) if rollout.task == task]
+            shares = reward.among([scored[place].completion for place in places])
+            for place, share in zip(places, shares, strict=True):
+                known = scored[place].components
+                components = {**known, reward.component: share * known[reward.component]}
+                found[place] = scored[place].model_copy(
+                    update={"components": components, "reward": reward.total(components)}
+                )
+    return found
+
+
 def component_rewards(spec: SpecName = "grounded") -> tuple[tuple[TaskName, str, float], ...]:
     """Return every task's components with their weights, always in the same order: the rewards of GDPO (2601.05242)."""
     return tuple(
@@ -108,7 +126,7 @@ def reward_version(task: TaskName, spec: SpecName = "grounded") -> str:
     It is the digest of the scorer's code, its word lists and its wording, for an echo of the system prompt is
     recognized by its text. What only makes prompts, and the other tasks, are no part of it.
     """
-    form = ".cited" if spec == "cited" and task in IN_FINDINGS else ""
+    form = ".cited" if spec == "cited" and task in IN_EVIDENCE else ""
     return source_digest(f"{__package__}.{task}{form}.scorer")
 
 

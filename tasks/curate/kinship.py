@@ -7,6 +7,9 @@ facts, the same campaign) form a group.
 Whether a group may be trained on depends only on a keyed hash of each customer (or other source): if one lies below the
 held-out share, the whole group is held out. Later rows can only hold out more groups, never release any, which keeps an
 old test prompt from ever being trained on.
+
+Of a campaign's products and offers half as large a share is held out too, each with all prompts that have it, where
+there are enough of them. So the evaluation asks for products and offers that were never trained on.
 """
 
 from collections.abc import Iterator
@@ -21,6 +24,8 @@ from tasks.commerce.registry import TASKS
 SOURCES: Final = ("customer_id", "order_id", "review_id")
 """From the person, by whom a prompt is held out if it has one, to the single review."""
 ASKED_BY_REFERENCE: Final = tuple(task.name for task in TASKS.values() if task.asked_by_reference)
+ENOUGH_PARTS: Final = 12
+"""Different products from which on some are held out: of fewer, all could be. There are only ever more of them."""
 _DIGITS: Final = 13
 """Hexadecimal digits of the hash that are read as a number: 52 bits, which a float holds exactly."""
 
@@ -35,12 +40,26 @@ def with_kin(index: pl.DataFrame, seed: int, held_out_share: float) -> pl.DataFr
         held_out_share: Share of sources that are held out.
     """
     named = index.with_columns(name=_name(), asked=asked_by_reference())
-    drawn = named.with_columns(kin=pl.Series(_components(named)), own_draw=_draw(seed))
-    return (
-        drawn.with_columns(draw=pl.col("own_draw").min().over("kin"))
-        .with_columns(held_out=pl.col("draw") < held_out_share)
-        .drop("name", "asked", "own_draw")
+    drawn = named.with_columns(kin=pl.Series(_components(named)), own_draw=_draw(seed, pl.col("name")))
+    # By its own draw a campaign that is held out itself would come before all that are held out by a part.
+    in_parts = pl.col("task").cast(pl.String).is_in([task.name for task in TASKS.values() if task.parts])
+    position = pl.when(in_parts).then(_draw(seed, pl.format("position:{}", "name"))).otherwise("own_draw")
+    held_out = pl.col("own_draw") < held_out_share
+    for draw in _draws_of_parts(named, seed):
+        held_out |= (draw < held_out_share / 2).fill_null(value=False)
+    return drawn.with_columns(draw=position.min().over("kin"), held_out=held_out.any().over("kin")).drop(
+        "name", "asked", "own_draw"
     )
+
+
+def _draws_of_parts(named: pl.DataFrame, seed: int) -> Iterator[pl.Expr]:
+    """Yield, for each part, the number that its value draws; null in other tasks and where a task has few values."""
+    for task in TASKS.values():
+        for key in task.parts:
+            value = pl.col("reference").str.json_path_match(f"$.{key}").str.to_lowercase().str.strip_chars()
+            own = pl.when(pl.col("task").cast(pl.String) == task.name).then(value)
+            if named.select(own.drop_nulls().n_unique()).item() >= ENOUGH_PARTS:
+                yield _draw(seed, pl.format(f"part:{task.name}:{key}:{{}}", own))
 
 
 def _sourceless() -> pl.Expr:
@@ -62,10 +81,10 @@ def _name() -> pl.Expr:
     )
 
 
-def _draw(seed: int) -> pl.Expr:
+def _draw(seed: int, name: pl.Expr) -> pl.Expr:
     import polars_hash  # noqa: F401 - gives expressions their `chash`
 
-    digest: pl.Expr = pl.format(f"{seed}:{{}}", "name").chash.sha2_256()  # type: ignore[attr-defined]
+    digest: pl.Expr = pl.format(f"{seed}:{{}}", name).chash.sha2_256()  # type: ignore[attr-defined]
     return digest.str.slice(0, _DIGITS).str.to_integer(base=16) / 16.0**_DIGITS
 
 

@@ -5,7 +5,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from schemas.config.evaluate import EvaluateConfig
-from schemas.documents import PairedScore, Rollout, ScoredRollout
+from schemas.documents import PairedScore, ScoredRollout
 from schemas.tasks import TaskName
 from tasks.commerce.variety import variety_of
 from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, learned_tasks
@@ -134,6 +134,7 @@ def _of(tasks: Collection[TaskName], pairs: Sequence[PairedScore]) -> list[Paire
     return [pair for pair in pairs if pair.task in tasks]
 
 
-def _variety(rollouts: Sequence[Rollout], task: TaskName) -> float | None:
-    found = variety_of([rollout for rollout in rollouts if rollout.task == task])
+def _variety(rollouts: Sequence[ScoredRollout], task: TaskName) -> float | None:
+    own = [rollout for rollout in rollouts if rollout.task == task]
+    found = variety_of(own, own[0].spec) if own else None
     return None if found is None else found.share

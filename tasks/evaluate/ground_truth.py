@@ -3,10 +3,11 @@
 Never mixed with the rewards: a reward can be gamed, and the gate requires that the truth did not get worse.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from schemas.documents import Rollout
+from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
@@ -29,3 +30,36 @@ def metrics_of(
     ordered = sorted(rollouts, key=lambda rollout: TASK_NAMES.index(rollout.task))
     by_task = groupby(ordered, key=lambda rollout: rollout.task)
     return {task: registry.tasks_of(spec)[task].metric(list(answers), databases) for task, answers in by_task}
+
+
+def metrics_apart(
+    rollouts: Sequence[Rollout], training: Iterable[PromptRow], databases: Databases, spec: SpecName = "grounded"
+) -> dict[TaskName, dict[str, float]]:
+    """Return the strictest metric of tasks in parts, apart for what was trained on and what was not.
+
+    For push: `all_kept_seen` over campaigns whose product and offer stand in training, `all_kept_unseen_product` and
+    `all_kept_unseen_offer` over the others; one of no answers is left out.
+
+    Args:
+        rollouts: All answers of one model.
+        training: The prompts of the training split.
+        databases: Read by sql_qa only.
+        spec: The specification by which the answers were asked.
+    """
+    found: dict[TaskName, dict[str, float]] = {}
+    rows = list(training)
+    for name, task in registry.tasks_of(spec).items():
+        answers = [rollout for rollout in rollouts if rollout.task == name and rollout.reference]
+        trained = {key: {_part(row, key) for row in rows if row.task == name} for key in task.parts}
+        unseen = {key: [each for each in answers if _part(each, key) not in known] for key, known in trained.items()}
+        seen = [each for each in answers if all(_part(each, key) in known for key, known in trained.items())]
+        strictest = task.answer_metrics[-1]
+        groups = {"seen": seen, **{f"unseen_{key}": some for key, some in unseen.items()}} if trained else {}
+        for group, some in groups.items():
+            if some:
+                found.setdefault(name, {})[f"{strictest}_{group}"] = task.metric(some, databases)[strictest]
+    return found
+
+
+def _part(prompt: Rollout | PromptRow, key: str) -> str:
+    return str((prompt.reference or {}).get(key)).strip().lower()

@@ -28,7 +28,7 @@ from tasks.evaluate.decision import Examined, decide_on, matched, without_decodi
 from tasks.evaluate.evidence import Evaluated, ScoredBaseline, claims_of
 from tasks.evaluate.forgetting import GeneralOutcome, measure_general
 from tasks.evaluate.gain import shares_of_gain
-from tasks.evaluate.ground_truth import metrics_of, truth_of
+from tasks.evaluate.ground_truth import metrics_apart, metrics_of, truth_of
 from tasks.evaluate.judge.insights import JudgeReport
 from tasks.evaluate.ladder import RungStanding, best_rung
 from tasks.evaluate.report.background import Background, OtherModel, reward_identity, unknown_to_engine
@@ -111,7 +111,7 @@ def run(
         spec: The reward specification that scores the answers.
         seed: Seed of the resampling; models that were not trained here are scored under it.
         store: Folder of the store on which generated SQL is executed.
-        training: The training split, which chooses the baselines.
+        training: The training split, which chooses the baselines and decides what is unseen.
         base: Folder of the base's answers.
         tuned: Folders of the tuned policies' answers, by training seed; all are compared with the base.
         champion: Folder of the champion's; None without a champion.
@@ -136,10 +136,10 @@ def run(
     scorer = _Scorer(databases, spec)
 
     def evaluated(rollouts: Sequence[Rollout], as_seed: int) -> Evaluated:
-        found = [scorer.score(rollout) for rollout in rollouts]
-        return Evaluated(
-            found, [_as_pair(each, as_seed, databases) for each in found], metrics_of(found, databases, spec)
-        )
+        found = registry.score_beside([scorer.score(rollout) for rollout in rollouts], spec)
+        apart = metrics_apart(found, training, databases, spec)
+        metrics = {task: values | apart.get(task, {}) for task, values in metrics_of(found, databases, spec).items()}
+        return Evaluated(found, [_as_pair(each, as_seed, databases) for each in found], metrics)
 
     def read(folder: Path, as_seed: int, rung: Rung | None = None) -> Evaluated:
         nonlocal done

@@ -91,5 +91,6 @@ TASK: Final = CommerceTask(
     asked_by_reference=True,
     prompt_is_unread=False,
     check=lambda completion, _: _check(completion),
+    parts=("product", "offer"),
     grammar=GRAMMAR,
 )

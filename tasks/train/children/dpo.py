@@ -12,6 +12,7 @@ from schemas.errors import GateRefused
 from schemas.progress import Progress, silent
 from schemas.tables.prompts import PromptRow
 from schemas.tables.vacancies import Vacancy
+from tasks.commerce.registry import score_beside
 from tasks.policy.child import as_child
 from tasks.policy.generate import StopReason, as_answer, as_messages, generate
 from tasks.train.dpo.preferences import PreferencePair, Preferences, RewardedCompletion, pairs
@@ -134,9 +135,10 @@ def preferred(
         seed=seed,
         progress=progress,
     )
+    scores = score_beside(rewards.score(each, completions), rewards.spec)
     answers = [
         RewardedCompletion(scored.completion, scored.reward, completion.stop_reason is StopReason.END_OF_TURN)
-        for scored, completion in zip(rewards.score(each, completions), completions, strict=True)
+        for scored, completion in zip(scores, completions, strict=True)
     ]
     groups = [answers[start : start + config.generations] for start in range(0, len(answers), config.generations)]
     return pairs(asked, groups, config.preferences.min_gap)

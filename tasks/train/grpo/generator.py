@@ -11,6 +11,7 @@ from accelerate.utils import gather_object
 from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
+from tasks.commerce.registry import score_beside
 from tasks.policy.choice import Sampled, keys_of
 from tasks.policy.engine import Engine
 from tasks.policy.generate import Completion, StopReason, as_messages, read_completion
@@ -198,8 +199,7 @@ class RolloutGenerator:
         pairs = list(zip(rows, completions, strict=True))
         with self._trainer.accelerator.split_between_processes(pairs) as own:
             scored = self._rewards.score([row for row, _ in own], [completion for _, completion in own])
-        gathered: list[ScoredRollout] = gather_object(scored)
-        return gathered
+        return score_beside(gather_object(scored), self._rewards.spec)
 
     def _components(self, scored: Sequence[ScoredRollout]) -> torch.Tensor:
         """Return the components of rewards as trained on, (rollouts, components)."""

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 from schemas.config.train import TrainConfig
 from schemas.tables.prompts import PromptRow
+from tasks.commerce.registry import score_beside
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
 from tasks.policy.thoughts import THINK, opens_a_thought
 from tasks.train.grpo.rewards import ComponentRewards
@@ -165,7 +166,7 @@ def _check_ceiling(answers: Answers, recipe: TrainConfig) -> Check:
 
 def _check_rewards(answers: Answers, rewards: ComponentRewards, recipe: TrainConfig) -> list[Check]:
     limits = recipe.preflight
-    scored = rewards.score(answers.rows, answers.completions)
+    scored = score_beside(rewards.score(answers.rows, answers.completions), rewards.spec)
     spreads = [pstdev(group) for group in _groups([rollout.reward for rollout in scored])]
     spread = fmean(spreads)
     flat = fmean(spread < recipe.dynamic_sampling.min_spread for spread in spreads)

@@ -73,6 +73,7 @@ def validate(
     by_task: dict[str, list[ScoredRollout]] = {task: [] for task in TASK_NAMES if any(row.task == task for row in rows)}
     for row, completion in zip(rows, completions, strict=True):
         by_task[row.task].append(registry.score_rollout(completion.as_rollout(row), databases, spec))
+    by_task = {task: registry.score_beside(rollouts, spec) for task, rollouts in by_task.items()}
     rewards = {task: fmean(rollout.reward for rollout in rollouts) for task, rollouts in by_task.items()}
     return Validation(
         step=step,
@@ -82,7 +83,7 @@ def validate(
             task: registry.tasks_of(spec)[rollouts[0].task].metric(rollouts, databases)
             for task, rollouts in by_task.items()
         },
-        variety={task: found.share for task, rollouts in by_task.items() if (found := variety_of(rollouts))},
+        variety={task: found.share for task, rollouts in by_task.items() if (found := variety_of(rollouts, spec))},
     )
 
 

@@ -97,6 +97,50 @@ def test_the_order_of_rows_decides_nothing(rows: list[PromptRow], seed: int, gen
     assert drawn(rows) == drawn(generator.sample(rows, len(rows)))
 
 
+def campaigns(products: int, offers: int) -> list[PromptRow]:
+    return [
+        prompt_row("push", f"Produto {product}, oferta {offer}", {"product": f"p{product}", "offer": f"o{offer}"})
+        for product in range(products)
+        for offer in range(offers)
+    ]
+
+
+def parts(index: pl.DataFrame) -> list[set[str]]:
+    return [set(index["reference"].str.json_path_match(f"$.{key}")) for key in ("product", "offer")]
+
+
+def test_products_and_offers_are_held_out_of_themselves_and_tested_beside_known_ones() -> None:
+    index = with_kin(indexed(campaigns(60, 60))[0], 3, 0.25)
+    trained, held_out = (parts(index.filter(pl.col("held_out") == is_held)) for is_held in (False, True))
+    for known, tested in zip(trained, held_out, strict=True):
+        assert 0.05 < len(tested - known) / 60 < 0.25
+    first = index.filter("held_out").sort("draw").head(40)
+    unseen = [not known.isdisjoint(tested) for known, tested in zip(trained, parts(first), strict=True)]
+    assert all(unseen)
+    of_both = [
+        sum(value not in known for value in first["reference"].str.json_path_match(f"$.{key}"))
+        for key, known in zip(("product", "offer"), trained, strict=True)
+    ]
+    assert all(5 <= count <= 25 for count in of_both)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(1, 25), st.integers(1, 25), st.randoms(), st.integers(0, 9))
+def test_more_campaigns_never_release_what_was_held_out(
+    products: int, offers: int, generator: random.Random, seed: int
+) -> None:
+    rows = campaigns(products, offers)
+    some = generator.sample(rows, generator.randint(1, len(rows)))
+    before, after = (with_kin(indexed(each)[0], seed, 0.3).filter("held_out") for each in (some, rows))
+    assert set(before["prompt_id"]) <= set(after["prompt_id"])
+
+
+def test_of_few_offers_none_is_held_out_of_itself() -> None:
+    index = with_kin(indexed(campaigns(30, 2))[0], 1, 0.25)
+    _, offers = parts(index.filter(~pl.col("held_out")))
+    assert offers == {"o0", "o1"}
+
+
 def test_the_share_held_out_is_the_share_of_sources() -> None:
     index = with_kin(indexed(list(independent_rows(churn=4000)))[0], 7, 0.2)
     share = index["held_out"].mean()

@@ -11,7 +11,8 @@ from schemas.tables.rollout_tables import read_rollouts
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.evaluate.ground_truth import metrics_of, truth_of
+from tasks.evaluate.ground_truth import metrics_apart, metrics_of, truth_of
+from tests.tasks.curate.prompt_rows import prompt_row
 
 
 @pytest.fixture(scope="module")
@@ -48,3 +49,20 @@ def test_the_mean_of_single_answers_is_the_metric_of_all_where_it_is_a_share(dat
     rollouts = [each for each in read_rollouts(AUDIT_FOLDER / "rollouts.jsonl") if each.task == "sentiment"]
     truths = [truth for each in rollouts if (truth := truth_of(each, databases)) is not None]
     assert sum(truths) / len(truths) == pytest.approx(metrics_of(rollouts, databases)["sentiment"]["accuracy"])
+
+
+def test_pushes_of_what_was_never_trained_on_are_told_apart(databases: Databases) -> None:
+    training = [
+        prompt_row("push", str(number), {"product": product, "offer": offer})
+        for number, (product, offer) in enumerate([("Fone X", "10%"), ("pneus", "20% de desconto")])
+    ]
+    right, wrong = "Fone X com 20% de desconto", "Fone X"
+    answers = [
+        rollout(right, {"product": "fone x", "offer": "20% de desconto"}, "push"),
+        rollout(wrong, {"product": "Fone X", "offer": "10%"}, "push"),
+        rollout(right, {"product": "Fone X", "offer": "20% de desconto só hoje"}, "push"),
+        rollout("?", None, "push"),
+        rollout("gostei", {"polarity": "positive", "score": 5}),
+    ]
+    assert metrics_apart(answers, training, databases) == {"push": {"all_kept_seen": 0.5, "all_kept_unseen_offer": 0.0}}
+    assert metrics_apart(answers[-1:], training, databases) == {}

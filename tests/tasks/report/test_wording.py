@@ -19,7 +19,7 @@ from schemas.source import REPOSITORY
 from tasks.audit.figures import STRATA
 from tasks.audit.gate import AuditVerdict
 from tasks.audit.sampling import AT_RANDOM
-from tasks.commerce.registry import TASKS
+from tasks.commerce.registry import IN_EVIDENCE, TASKS
 from tasks.evaluate.compare import BASE, CHAMPION, TUNED
 from tasks.evaluate.completions.page import WORDS
 from tasks.evaluate.gain import CONTENT, PARTS
@@ -56,7 +56,14 @@ OTHER_METRICS: Final = ("balanced_accuracy", "reason_true", "stars", "auc", "mac
 
 def data() -> set[str]:
     """Return the messages that are data, or names, where they are made."""
-    metrics = {name for task in TASKS.values() for name in task.answer_metrics}
+    tasks = (*TASKS.values(), *IN_EVIDENCE.values())
+    metrics = {name for task in tasks for name in task.answer_metrics}
+    metrics |= {
+        f"{task.answer_metrics[-1]}_{group}"
+        for task in tasks
+        if task.parts
+        for group in ("seen", *(f"unseen_{key}" for key in task.parts))
+    }
     metrics |= {name for floors in FLOORS.values() for name in floors} | {*OTHER_METRICS}
     return {
         *(name.replace("_", " ") for name in metrics),

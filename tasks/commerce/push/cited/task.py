@@ -1,0 +1,99 @@
+"""Push in phrases: an opener, a core and a closer of proof-read phrases, with the product and the offer as fields."""
+
+import random
+import zlib
+from typing import Final
+
+from tasks.commerce.commerce_task import CommerceTask, described
+from tasks.commerce.push.cited.checker import (
+    PushCampaign,
+    PushFault,
+    PushParts,
+    fault_of,
+    fill,
+    graphemes,
+    parts_of,
+    read_campaign,
+)
+from tasks.commerce.push.cited.grammar import push_grammar
+from tasks.commerce.push.cited.phrases import read_phrases, suiting
+from tasks.commerce.push.cited.scorer import REWARD, SEEN_AT_ONCE
+from tasks.commerce.push.cited.truth import metric
+from tasks.commerce.push.cited.v42 import V42_REWARD
+from tasks.commerce.push.inputs import PushInputs
+from tasks.commerce.reward import Reference
+from tasks.commerce.text.wordings import read_wording
+from tasks.commerce.usable import CheckedAnswer, check_text
+
+ATTEMPTS: Final = 40
+"""Draws of phrases for one right answer; one in two is without a fault, and of a long product few are short."""
+SHARE_DULL: Final = 0.6
+SHARE_STRANGE: Final = 0.2
+SHARE_BARE: Final = 0.1
+USUAL: Final = ("Oi!", "Boa notícia!", "Novidade no app!")
+"""Openers of careless answers, which suit everything."""
+
+
+def answer(reference: Reference) -> str:
+    """Return a push without a fault whose phrases the campaign alone decides, with an opener of the product's group."""
+    campaign = PushCampaign(reference.get("product") or "toda a loja", reference.get("offer") or "novidades")
+    known = suiting(*campaign)
+    generator = random.Random(zlib.crc32(" ".join(campaign).encode()))
+    openers = known.own or known.general or ("",)
+    found = ""
+    for _ in range(ATTEMPTS):
+        parts = PushParts(generator.choice(openers), generator.choice(known.cores), generator.choice(known.closers))
+        if fault_of(parts.template, campaign) is None:
+            found = parts.template
+            if graphemes(fill(found, campaign)) <= SEEN_AT_ONCE:
+                return found
+    return found or known.cores[0]
+
+
+def spoil(right: str, generator: random.Random) -> str:
+    """Begin as ever mostly, at times as for another product, and at times say nothing but the core."""
+    parts, kind = parts_of(right), generator.random()
+    if parts is None:
+        return right
+    if kind < SHARE_DULL:
+        parts = parts._replace(opener=generator.choice(USUAL))
+    elif kind < SHARE_DULL + SHARE_STRANGE:
+        openers = [text for group in read_phrases().grupos.values() for text in group.aberturas]
+        parts = parts._replace(opener=generator.choice(openers))
+    elif kind < SHARE_DULL + SHARE_STRANGE + SHARE_BARE:
+        parts = PushParts("", parts.core, "")
+    return parts.template
+
+
+def grammar(prompt: str) -> str:
+    """Return the grammar of the pushes for a prompt's campaign; empty, which guides nothing, where none is known."""
+    campaign = read_campaign(prompt)
+    return push_grammar(suiting(*campaign)) if campaign else ""
+
+
+def _check(completion: str) -> CheckedAnswer:
+    """Refuse what is no template; the campaign, which `render` knows, is not asked."""
+    read = check_text(completion)
+    is_template = isinstance(read.parsed, str) and parts_of(read.parsed) is not None
+    return read if read.fault or is_template else read._replace(fault=PushFault.FORM)
+
+
+TASK: Final = CommerceTask(
+    name="push",
+    description=described(__doc__),
+    system=read_phrases().system,
+    instruction=read_wording("push").instructions[0],
+    inputs=PushInputs,
+    answer=answer,
+    rewards={"cited": REWARD, "v4.2": V42_REWARD},
+    metric=metric,
+    answer_metrics=("in_form", "suits_the_campaign", "condition_last", "no_repetition", "within_length", "all_kept"),
+    content=frozenset({"fit"}),
+    faults=spoil,
+    answers_in_json=False,
+    asked_by_reference=True,
+    prompt_is_unread=False,
+    check=lambda completion, _: _check(completion),
+    parts=("product", "offer"),
+    prompt_grammar=grammar,
+)
