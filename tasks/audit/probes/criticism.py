@@ -19,7 +19,8 @@ from schemas.store.files import read_store
 from tasks.audit.critic.alteration import LIMITS, Alteration, Case, Kind, within_limit
 from tasks.audit.critic.critic import ALTERATIONS
 from tasks.audit.critic.open_failures import open_failures
-from tasks.audit.probes.properties import Probe, Probed
+from tasks.audit.gate import Probe
+from tasks.audit.probes.properties import Probed
 from tasks.commerce.sql_qa.sandbox import Database
 
 FEWEST: Final = 5
