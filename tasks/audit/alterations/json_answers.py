@@ -273,6 +273,14 @@ def _legible() -> Iterator[Alteration]:
             around(form),
         )
 
+    yield Alteration(
+        "more chatter",
+        "Has more text around it, which is worse than little.",
+        around(f"{'Vou dizer com calma o que li aqui. ' * 20}\n@"),
+        costs(0.01),
+        around("Claro! @"),
+    )
+
 
 def _opposite_sentiment(fields: Fields) -> Fields | None:
     name = next(name for name in SENTIMENTS if name in fields)

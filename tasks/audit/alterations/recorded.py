@@ -20,8 +20,9 @@ from schemas.json_lines import read_json_lines
 from schemas.store.files import read_store
 from schemas.tasks import SpecName, TaskName
 from tasks.audit.alterations.library import GoodAnswer
-from tasks.audit.alterations.run import ALTERATIONS, Scorer, good_answer
+from tasks.audit.alterations.run import ALTERATIONS, good_answer
 from tasks.audit.gate import Probe
+from tasks.audit.reward import RewardFunction
 from tasks.commerce.example_makers import makers_of
 
 DATA_FILES: Final = ("data/audit/scores",)
@@ -54,7 +55,7 @@ class RecordedPrompt(BaseModel):
         return known.model_copy(update={"completion": completion})
 
 
-def recorded_changes(task: TaskName, score: Scorer, folder: Path = FOLDER) -> Probe | None:
+def recorded_changes(task: TaskName, score: RewardFunction, folder: Path = FOLDER) -> Probe | None:
     """Compare a reward with its recorded scores; None where nothing was recorded.
 
     Queries run on the store under audit, so that they are compared only where that is the shipped one: where the right
@@ -75,7 +76,7 @@ def recorded_changes(task: TaskName, score: Scorer, folder: Path = FOLDER) -> Pr
     return Probe(not changed, detail)
 
 
-def changes(prompt: RecordedPrompt, score: Scorer) -> Iterator[str]:
+def changes(prompt: RecordedPrompt, score: RewardFunction) -> Iterator[str]:
     """Yield in words each altered answer to a prompt that earns something else than was recorded."""
     now = _scores(prompt, score)
     for name in dict.fromkeys((*prompt.scores, *now)):
@@ -86,7 +87,7 @@ def changes(prompt: RecordedPrompt, score: Scorer) -> Iterator[str]:
             yield f"{name}: {part} {before.get(part, 'none')}, now {after.get(part, 'none')}"
 
 
-def record(task: TaskName, score: Scorer, folder: Path = FOLDER) -> Sequence[RecordedPrompt]:
+def record(task: TaskName, score: RewardFunction, folder: Path = FOLDER) -> Sequence[RecordedPrompt]:
     """Write what the library's answers earn now: to the recorded prompts, or to some of the shipped store's.
 
     Raises:
@@ -118,7 +119,7 @@ def _shipped_prompts(task: TaskName) -> Iterable[RecordedPrompt]:
     return (RecordedPrompt(task=task, prompt=each.prompt, reference=each.reference, scores={}) for each in examples)
 
 
-def _scores(prompt: RecordedPrompt, score: Scorer) -> dict[str, dict[str, float]]:
+def _scores(prompt: RecordedPrompt, score: RewardFunction) -> dict[str, dict[str, float]]:
     good: GoodAnswer = good_answer(prompt.task, SPEC, prompt.rollout("-"))
     found = {}
     for alteration in ALTERATIONS[prompt.task]:

@@ -1,7 +1,7 @@
 """The one runner: the library on the prompts of a sheet, and what a reward must keep beside the bounds."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from statistics import fmean
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from tasks.audit.alterations.library import ANY_TASK, TOLERANCE, Alteration, Goo
 from tasks.audit.alterations.queries import SQL_QA
 from tasks.audit.alterations.templates import PUSH
 from tasks.audit.gate import Probe
+from tasks.audit.reward import RewardFunction
 from tasks.commerce.registry import reward_of, tasks_of
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Database, Databases
@@ -40,13 +41,11 @@ MIN_FOR_MOST: Final = 5
 SCORED_AGAIN: Final = 3
 """Alterations of each prompt that are scored twice."""
 
-Scorer = Callable[[Rollout], ScoredRollout]
 
-
-class Measured:
+class RewardMeter:
     """A reward on the altered answers to some prompts; it keeps the first fault of a total, and what to ask again."""
 
-    def __init__(self, score: Scorer) -> None:
+    def __init__(self, score: RewardFunction) -> None:
         """Begin without any."""
         self._score = score
         self.count = 0
@@ -63,7 +62,9 @@ class Measured:
         return scored.reward
 
 
-def run_alterations(task: TaskName, spec: SpecName, rollouts: Sequence[Rollout], score: Scorer) -> dict[str, Probe]:
+def run_alterations(
+    task: TaskName, spec: SpecName, rollouts: Sequence[Rollout], score: RewardFunction
+) -> dict[str, Probe]:
     """Alter the right answer to each prompt, and compare what a reward gives with the bounds.
 
     Args:
@@ -80,7 +81,7 @@ def run_alterations(task: TaskName, spec: SpecName, rollouts: Sequence[Rollout],
     prompts = [(rollout, good_answer(task, spec, rollout)) for rollout in list(by_prompt.values())[:MAX_PROMPTS]]
     if not prompts:
         return {"right answer": Probe(False, "no prompt has a reference, so that no answer is known to be right")}
-    measured = Measured(score)
+    measured = RewardMeter(score)
     probes = {each.name: probe for each in ALTERATIONS[task] if (probe := _probe(each, prompts, measured)) is not None}
     fault = measured.fault or f"{measured.count} rewards are the weighted sum of their components, all from 0 to 1"
     return probes | {"weighted sum": Probe(measured.fault is None, fault), "repeatable": _repeatable(measured)}
@@ -100,7 +101,9 @@ def _stores() -> tuple[Databases, Database]:
     return open_databases(folder), Database(read_store(folder))
 
 
-def _probe(alteration: Alteration, prompts: Sequence[tuple[Rollout, GoodAnswer]], measured: Measured) -> Probe | None:
+def _probe(
+    alteration: Alteration, prompts: Sequence[tuple[Rollout, GoodAnswer]], measured: RewardMeter
+) -> Probe | None:
     rewards = list(_rewards(alteration, prompts, measured))
     if not rewards:
         return None
@@ -121,7 +124,7 @@ def _probe(alteration: Alteration, prompts: Sequence[tuple[Rollout, GoodAnswer]]
 
 
 def _rewards(
-    alteration: Alteration, prompts: Sequence[tuple[Rollout, GoodAnswer]], measured: Measured
+    alteration: Alteration, prompts: Sequence[tuple[Rollout, GoodAnswer]], measured: RewardMeter
 ) -> Iterator[tuple[float, float]]:
     """Yield the reward of each altered answer, and that of the text which it is beside."""
     for rollout, good in prompts:
@@ -144,7 +147,7 @@ def _are_most(missed: Sequence[bool]) -> bool:
     return sum(math.comb(count, each) for each in range(sum(missed), count + 1)) <= CHANCE * 2.0**count
 
 
-def _repeatable(measured: Measured) -> Probe:
+def _repeatable(measured: RewardMeter) -> Probe:
     """Score some answers again, the last first: results must not depend on earlier calls."""
     for rollout, reward in reversed(measured.asked):
         again = measured.reward(rollout)

@@ -11,8 +11,9 @@ import json
 import random
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from statistics import fmean
 from typing import Final, NamedTuple
 
@@ -22,7 +23,7 @@ from schemas.documents import Rollout
 from schemas.errors import InputError, Interrupted
 from schemas.store.store import Store
 from schemas.tasks import SpecName, TaskName
-from tasks.audit.alterations.library import GoodAnswer
+from tasks.audit.alterations.library import Alteration, GoodAnswer
 from tasks.audit.alterations.run import ALTERATIONS
 from tasks.commerce.example_makers import makers_of
 from tasks.commerce.registry import reward_of, reward_version, tasks_of
@@ -45,7 +46,7 @@ MECHANISM_FINDS: Final = 3
 """Finds of one mechanism that are kept."""
 
 
-class Candidate(NamedTuple):
+class Program(NamedTuple):
     """A program that answers any prompt."""
 
     base: str
@@ -105,7 +106,19 @@ class SearchResult(BaseModel):
     """The worst first."""
 
 
-class Measured(NamedTuple):
+class SearchBudget(NamedTuple):
+    """End of one task's search: whichever comes first."""
+
+    seconds: float | None = None
+    evaluations: int | None = None
+
+    def is_spent(self, evaluations: int, seconds: float) -> bool:
+        """Return whether there is nothing left."""
+        late = self.seconds is not None and seconds >= self.seconds
+        return late or (self.evaluations is not None and evaluations >= self.evaluations)
+
+
+class AlteredAnswer(NamedTuple):
     """One completion of one prompt, as shares of the right answer's reward and truth."""
 
     text: str
@@ -121,7 +134,7 @@ class Measured(NamedTuple):
 
 
 @dataclass
-class Target:
+class AttackedReward:
     """A reward under attack with the prompts of a store."""
 
     task: TaskName
@@ -172,7 +185,7 @@ class Target:
         metrics = self._task.metric([rollout.model_copy(update={"completion": text})], self._databases)
         return min((metrics[name] for name in self._task.answer_metrics if name in metrics), default=1.0)
 
-    def measure(self, candidate: Candidate, good: GoodAnswer) -> Measured | None:
+    def measure(self, candidate: Program, good: GoodAnswer) -> AlteredAnswer | None:
         """Measure a candidate's completion; None where it does not apply, or is the right answer."""
         text = completed(candidate, good)
         if text is None or text == good.text:
@@ -181,27 +194,29 @@ class Target:
         best, known = self._good[good.prompt]
         share = reward / best
         truth = self.truth(good, text) / known if share >= UNTRUE else 1.0
-        return Measured(text, reward, components, share, truth)
+        return AlteredAnswer(text, reward, components, share, truth)
 
     def right(self, good: GoodAnswer) -> float:
         """Return the reward of the right answer."""
         return self._good[good.prompt][0]
 
 
-def completed(candidate: Candidate, good: GoodAnswer) -> str | None:
+def completed(candidate: Program, good: GoodAnswer) -> str | None:
     """Return a candidate's completion of a prompt; None where a step does not apply."""
-    text: str | None = candidate.base or good.text
+    text = candidate.base or good.text
     for name, argument in candidate.steps:
-        before = replace(good, text=text or "")
-        if name in _STEPS:
-            text = _STEPS[name](before.text, argument)
-        else:
-            known = next((each for each in ALTERATIONS[good.task] if each.name == name), None)
-            text = known.apply(before) if known is not None and known.knows is None else None
-        if text is None:
+        step, known = _STEPS.get(name), _alterations(good.task).get(name)
+        after = step(text, argument) if step else known.apply(replace(good, text=text)) if known else None
+        if after is None:
             return None
-        text = text[:MAX_CHARACTERS]
+        text = after[:MAX_CHARACTERS]
     return text
+
+
+@cache
+def _alterations(task: TaskName) -> Mapping[str, Alteration]:
+    """Return what the search may do to an answer: all that changes its text."""
+    return {each.name: each for each in ALTERATIONS[task] if each.knows is None}
 
 
 def _exchanged(text: str, rival: str) -> str | None:
@@ -219,198 +234,6 @@ def _exchanged(text: str, rival: str) -> str | None:
         place = generator.randrange(len(one[name]))
         other[name] = [*one[name][:place], generator.choice(other[name]), *one[name][place + 1 :]]
     return json.dumps(one | {name: other[name]}, ensure_ascii=False, separators=(",", ":"))
-
-
-_STEPS: Final = 3
-MAX_FINDS: Final = 60
-MAX_CHARACTERS: Final = 4_000
-TRIED_AGAIN: Final = 2_000
-"""Candidates in a row that were tried before, after which a search ends."""
-MECHANISM_FINDS: Final = 3
-"""Finds of one mechanism that are kept."""
-
-
-class Candidate(NamedTuple):
-    """A program that answers any prompt."""
-
-    base: str
-    """The text it begins with; empty for the right answer of the prompt."""
-    steps: tuple[tuple[str, str], ...] = ()
-    """Names of steps, each with its argument."""
-
-    @property
-    def mechanism(self) -> tuple[str, ...]:
-        """Return base and steps without texts."""
-        return ("rival" if self.base else "answer", *(name for name, _ in self.steps))
-
-
-class ExploitExample(BaseModel):
-    """An exploit on one fresh prompt."""
-
-    model_config = ConfigDict(frozen=True)
-
-    prompt: str
-    answer: str
-    completion: str
-    reward: float
-    components: dict[str, float]
-    truth: float
-
-
-class FoundExploit(BaseModel):
-    """One candidate that a reward pays for on fresh prompts, though ground truth calls it bad."""
-
-    model_config = ConfigDict(frozen=True)
-
-    identity: str
-    task: TaskName
-    mechanism: tuple[str, ...]
-    prompts: int
-    hits: int
-    reward: float
-    """Mean reward of the hits; `good` is that of the right answers, `truth` the mean share of their truth."""
-    good: float
-    truth: float
-    gap: float
-    example: ExploitExample
-
-
-class SearchResult(BaseModel):
-    """Result of one task's search."""
-
-    model_config = ConfigDict(frozen=True)
-
-    task: TaskName
-    reward_version: str
-    evaluations: int
-    seconds: float
-    best_bad: float
-    """Highest mean share of the right answers' reward that bad answers of one candidate earned."""
-    finds: list[FoundExploit]
-    """The worst first."""
-
-
-class Measured(NamedTuple):
-    """One completion of one prompt, as shares of the right answer's reward and truth."""
-
-    text: str
-    reward: float
-    components: dict[str, float]
-    share: float
-    truth: float
-
-    @property
-    def hit(self) -> bool:
-        """Return whether it is bad and paid for."""
-        return self.truth <= UNTRUE and self.share >= PAID
-
-
-@dataclass
-class Target:
-    """A reward under attack with the prompts of a store."""
-
-    task: TaskName
-    spec: SpecName
-    store: Store
-    witness: Store | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Make the prompts whose right answer is right by reward and truth.
-
-        Raises:
-            InputError: The store has too few.
-        """
-        self._task = tasks_of(self.spec)[self.task]
-        self._reward = reward_of(self.task, self.spec)
-        self._databases = Databases.from_store(self.store) if self.task == "sql_qa" else None
-        witness = Database(self.witness) if self.task == "sql_qa" and self.witness is not None else None
-        self.evaluations = 0
-        examples = makers_of(self.spec)[self.task](
-            self.store, random.Random(f"{self.seed}:prompts"), TRAINING + FRESH + RIVALS
-        )
-        known = self._task
-        answers = [
-            GoodAnswer(
-                *(self.task, each.prompt, each.reference, known.answer(each.reference), known.system),
-                *(self._databases, witness),
-            )
-            for each in examples
-        ]
-        self._good = {each.prompt: (self.score(each, each.text)[0], self.truth(each, each.text)) for each in answers}
-        fair = [each for each in answers if self._good[each.prompt][0] >= PAID and self._good[each.prompt][1] > 0]
-        if len(fair) < TRAINING + FRESH:
-            raise InputError(
-                f"the store gives {len(fair)} prompts of {self.task} with a right answer, and the attack needs "
-                f"{TRAINING + FRESH}; give a store with more orders"
-            )
-        self.training, self.fresh = fair[:TRAINING], fair[TRAINING : TRAINING + FRESH]
-        self.rivals = list(dict.fromkeys(each.text for each in fair[TRAINING + FRESH :] or fair[:TRAINING]))
-
-    def score(self, good: GoodAnswer, text: str) -> tuple[float, dict[str, float]]:
-        """Return the reward of a text with its components."""
-        self.evaluations += 1
-        components = self._reward.score(text, good.prompt, good.reference, self._databases).components
-        return self._reward.total(components), dict(components)
-
-    def truth(self, good: GoodAnswer, text: str) -> float:
-        """Return the ground truth of one text, in [0, 1]: the least of the metrics of one answer."""
-        known = dict(good.reference)
-        rollout = Rollout(prompt_id="-", task=self.task, prompt=good.prompt, completion="", reference=known)
-        metrics = self._task.metric([rollout.model_copy(update={"completion": text})], self._databases)
-        return min((metrics[name] for name in self._task.answer_metrics if name in metrics), default=1.0)
-
-    def measure(self, candidate: Candidate, good: GoodAnswer) -> Measured | None:
-        """Measure a candidate's completion; None where it does not apply, or is the right answer."""
-        text = completed(candidate, good)
-        if text is None or text == good.text:
-            return None
-        reward, components = self.score(good, text)
-        best, known = self._good[good.prompt]
-        share = reward / best
-        truth = self.truth(good, text) / known if share >= UNTRUE else 1.0
-        return Measured(text, reward, components, share, truth)
-
-    def right(self, good: GoodAnswer) -> float:
-        """Return the reward of the right answer."""
-        return self._good[good.prompt][0]
-
-
-def completed(candidate: Candidate, good: GoodAnswer) -> str | None:
-    """Return a candidate's completion of a prompt; None where a step does not apply."""
-    text: str | None = candidate.base or good.text
-    for name, argument in candidate.steps:
-        before = replace(good, text=text or "")
-        if name in _STEPS:
-            text = _STEPS[name](before.text, argument)
-        else:
-            known = next((each for each in ALTERATIONS[good.task] if each.name == name), None)
-            text = known.apply(before) if known is not None and known.knows is None else None
-        if text is None:
-            return None
-        text = text[:MAX_CHARACTERS]
-    return text
-
-
-def _exchanged(text: str, rival: str) -> str | None:
-    """Take a part of a rival's JSON, or its second half."""
-    try:
-        one, other = json.loads(text), json.loads(rival)
-    except (ValueError, RecursionError):
-        half = len(text) // 2
-        return f"{text[:half]}{rival[len(rival) // 2 :]}"
-    if not isinstance(one, dict) or not isinstance(other, dict) or not one.keys() & other.keys():
-        return None
-    generator = random.Random(rival)
-    name = generator.choice(sorted(one.keys() & other.keys()))
-    if isinstance(one[name], list) and isinstance(other[name], list) and one[name] and other[name]:
-        place = generator.randrange(len(one[name]))
-        other[name] = [*one[name][:place], generator.choice(other[name]), *one[name][place + 1 :]]
-    return json.dumps(one | {name: other[name]}, ensure_ascii=False, separators=(",", ":"))
-
-
-def _moved_numbers(text: str, _: str) -> str:
-    return re.sub(r"\d(?=[\d.,]*)", lambda digit: str(int(digit[0]) % 9 + 1), text, count=1)
 
 
 _STEPS: Final[dict[str, Callable[[str, str], str | None]]] = {
@@ -423,10 +246,9 @@ _STEPS: Final[dict[str, Callable[[str, str], str | None]]] = {
 
 
 def search(
-    target: Target,
+    target: AttackedReward,
     rollouts: Sequence[Rollout],
-    seconds: float | None,
-    evaluations: int | None,
+    budget: SearchBudget,
     stop: Callable[[], bool] = lambda: False,
     found: Callable[[Sequence[FoundExploit]], None] = lambda _: None,
 ) -> SearchResult:
@@ -435,8 +257,7 @@ def search(
     Args:
         target: The reward and its prompts.
         rollouts: Completions of real policies to begin with, of any tasks.
-        seconds: The most time.
-        evaluations: The most completions that are scored.
+        budget: When to end.
         stop: Returns whether to give up.
         found: Called with all finds when there is a new one.
 
@@ -445,16 +266,15 @@ def search(
     """
     began, generator = time.monotonic(), random.Random(f"{target.seed}:search")
     rivals = [*target.rivals, *dict.fromkeys(each.completion for each in rollouts if each.task == target.task)]
-    waiting, elites = iter(list(_first(target.task, rivals))), dict[tuple[str, ...], tuple[float, Candidate]]()
-    tried, finds, best, in_vain = set[Candidate](), list[FoundExploit](), 0.0, 0
+    waiting, elites = iter(list(_first(target.task, rivals))), dict[tuple[str, ...], tuple[float, Program]]()
+    tried, finds, best, in_vain = set[Program](), list[FoundExploit](), 0.0, 0
     while in_vain < TRIED_AGAIN and len(finds) < MAX_FINDS:
         if stop():
             raise Interrupted("interrupted")
-        spent = (evaluations and target.evaluations >= evaluations) or (
-            seconds is not None and time.monotonic() - began >= seconds
-        )
+        if budget.is_spent(target.evaluations, time.monotonic() - began):
+            break
         candidate = next(waiting, None) or (_child(target.task, elites, rivals, generator) if elites else None)
-        if spent or candidate is None:
+        if candidate is None:
             break
         in_vain = in_vain + 1 if candidate in tried else 0
         if candidate in tried:
@@ -484,22 +304,22 @@ def search(
     )
 
 
-def _first(task: TaskName, rivals: Sequence[str]) -> Iterator[Candidate]:
+def _first(task: TaskName, rivals: Sequence[str]) -> Iterator[Program]:
     """Yield each alteration alone, and each rival answer."""
-    yield from (Candidate("", ((each.name, ""),)) for each in ALTERATIONS[task])
-    yield from (Candidate(text) for text in rivals if text)
+    yield from (Program("", ((name, ""),)) for name in _alterations(task))
+    yield from (Program(text) for text in rivals if text)
 
 
 def _child(
     task: TaskName,
-    elites: dict[tuple[str, ...], tuple[float, Candidate]],
+    elites: dict[tuple[str, ...], tuple[float, Program]],
     rivals: Sequence[str],
     generator: random.Random,
-) -> Candidate:
+) -> Program:
     """Add a step to one of the elites, or exchange one."""
     drawn = [generator.choice(list(elites.values())) for _ in range(generator.choice((1, 3)))]
     parent = max(drawn, key=lambda each: each[0])[1]
-    names = [*(each.name for each in ALTERATIONS[task]), *list(_STEPS) * 8]
+    names = [*_alterations(task), *list(_STEPS) * 8]
     name = generator.choice(names)
     step, steps = (name, generator.choice(rivals) if name in _STEPS else ""), list(parent.steps)
     place = generator.randint(0, len(steps))
@@ -507,11 +327,11 @@ def _child(
     return parent._replace(steps=tuple(steps[:MAX_STEPS]))
 
 
-def _on(target: Target, candidate: Candidate, prompts: Sequence[GoodAnswer]) -> list[Measured]:
+def _on(target: AttackedReward, candidate: Program, prompts: Sequence[GoodAnswer]) -> list[AlteredAnswer]:
     return [found for good in prompts if (found := target.measure(candidate, good)) is not None]
 
 
-def _shortened(target: Target, candidate: Candidate) -> Candidate:
+def _shortened(target: AttackedReward, candidate: Program) -> Program:
     """Take away every step without which it still works."""
     for place in reversed(range(len(candidate.steps))):
         shorter = candidate._replace(steps=(*candidate.steps[:place], *candidate.steps[place + 1 :]))
@@ -520,7 +340,7 @@ def _shortened(target: Target, candidate: Candidate) -> Candidate:
     return candidate
 
 
-def _judged(target: Target, candidate: Candidate) -> FoundExploit | None:
+def _judged(target: AttackedReward, candidate: Program) -> FoundExploit | None:
     """Judge a candidate on fresh prompts; None where it is paid for on too few."""
     pairs = [(good, found) for good in target.fresh if (found := target.measure(candidate, good)) is not None]
     hits = [(good, found) for good, found in pairs if found.hit]
