@@ -26,6 +26,7 @@ from tasks.audit.report import REPORT_PAGE, PastAudit, write_page
 from tasks.audit.reward import RewardFunction, reward_of
 from tasks.audit.sampling import AT_RANDOM
 from tasks.audit.sheet import ScoredSheet, audit_id, read_scored_sheet
+from tasks.audit.shown import with_shown_text
 from tasks.audit.statistics import Agreement, measure
 from tasks.commerce import registry
 
@@ -131,7 +132,7 @@ def read_files(files: AuditFiles, config: AuditConfig, spec: SpecName) -> tuple[
     """
     from schemas.tables.rollout_tables import read_rollouts
 
-    rollouts = read_rollouts(files.rollouts)
+    rollouts = [with_shown_text(rollout, spec) for rollout in read_rollouts(files.rollouts)]
     sheet = read_scored_sheet(files.sheet, rollouts, config.raters)
     return sheet, reward_of(sheet.tasks, files.store, spec)
 

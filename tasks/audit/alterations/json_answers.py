@@ -262,17 +262,11 @@ def _legible() -> Iterator[Alteration]:
     for name, form in {
         "code fence": "```json\n@\n```",
         "thought before": "<think>Vou ler com calma.</think>\n@",
-        "chatter": "Claro! Segue a resposta:\n@\nEspero ter ajudado!",
+        "polite": "Claro! Segue a resposta:\n@\nEspero ter ajudado!",
     }.items():
-        yield Alteration(f"{name}, worth it", "Is right in a flawed form.", around(form), at_least_of(0.4))
-        yield Alteration(
-            f"{name}, before a wrong answer",
-            "Is wrong in a good form, which is worse than right in a flawed one.",
-            _opposite,
-            costs(ERROR_COST),
-            around(form),
-        )
-
+        yield Alteration(name, "Is right in a flawed form.", around(form), at_least_of(0.4))
+        says = "Is wrong in a good form, which is worse than right in a flawed one."
+        yield Alteration(f"wrong, not {name}", says, _opposite, costs(ERROR_COST), around(form))
     yield Alteration(
         "more chatter",
         "Has more text around it, which is worse than little.",

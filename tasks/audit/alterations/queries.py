@@ -126,36 +126,36 @@ def _joined_once_more(sql: str) -> str | None:
     return re.sub(r"( FROM .*?)(?= WHERE| GROUP| ORDER|$)", rf"\1 JOIN {table} USING (order_id)", sql, count=1)
 
 
-_STATES: Final = {"SP": "RJ", "RJ": "SP"}
-_FALSE: Final[Mapping[str, tuple[str, QueryChange]]] = {
-    "no conditions": ("Has no condition.", _replaced(r" WHERE (?!\w+ IS NOT NULL GROUP).*?(?= GROUP| ORDER| LIMIT|$)", "", 1)),
-    "last condition dropped": ("Lacks a condition.", _replaced(r" AND (?:(?! AND ).)*?(?= GROUP| ORDER| LIMIT|$)", "", 1)),
-    "either condition": ("Asks for one condition of two.", _replaced(r"(?<!\d)(?<!\d') AND (?!['\d])", " OR ", 1)),
-    "condition denied": ("Asks for all others.", _replaced(r"(\w+|\)) = '", r"\1 <> '", 1)),
-    "other state": ("Asks about another state.", _replaced(r"(_state = )'(\w\w)'", lambda f: f"{f[1]}'{_STATES.get(f[2], 'SP')}'", 1)),
-    "other year": ("Asks about another year.", _replaced(r"'(201[678])(?=['-])", lambda f: f"'{2017 if f[1] != '2017' else 2018}")),
-    "other month": ("Asks about the month after.", _replaced(r"'(\d{4})-(\d\d)'", lambda f: f"'{f[1]}-{int(f[2]) % 12 + 1:02}'")),
-    "other number": ("Compares with a number more.", _replaced(r"([<>=] |BETWEEN )(\d+)\b", lambda f: f"{f[1]}{int(f[2]) + 1}", 1)),
-    "limit of a comparison": ("Takes the limit in, or leaves it out.", _replaced(r" ([<>])(=?) (?=\d)", lambda f: f" {f[1]}{'' if f[2] else '='} ")),
-    "comparison turned": ("Takes less for more.", _replaced(r" ([<>])(=?) ", lambda f: f" {'<' if f[1] == '>' else '>'}{f[2]} ")),
-    "sum for mean": ("Gives a sum for a mean.", _replaced(r"\b(SUM|AVG)\(", lambda f: "AVG(" if f[1] == "SUM" else "SUM(")),
-    "sum for count": ("Gives a sum for a count.", _replaced(r"COUNT\(\*\)", "SUM(LENGTH(order_id))")),
-    "repeated counted": ("Counts what repeats.", _replaced(r"COUNT\(DISTINCT ", "COUNT(")),
-    "freight for price": ("Reads the freight for the price.", _exchanged("price", "freight_value")),
-    "seller for customer": ("Reads the seller's state.", _exchanged("seller_state", "customer_state")),
-    "delivery for purchase": ("Reads another date.", _exchanged("order_purchase_timestamp", "order_delivered_customer_date")),
-    "order turned": ("Orders the other way.", _replaced(r"ORDER BY (\w+) DESC", r"ORDER BY \1")),
-    "one row more": ("Gives a row too many.", _replaced(r"LIMIT (\d+)", lambda f: f"LIMIT {int(f[1]) + 1}")),
-    "first row alone": ("Gives one row of several.", lambda sql: f"{around_query(sql)} LIMIT 1"),
-    "first row missing": ("Lacks the first row.", lambda sql: f"{around_query(sql)} LIMIT -1 OFFSET 1"),
-    "columns swapped": ("Has its columns in the wrong order.", _other_columns),
-    "columns more": ("Has columns that nobody asked for.", _replaced(r"^SELECT (.*?) FROM ", r"SELECT \1, COUNT(*), 1, 2 FROM ", 1)),
-    "no group": ("Does not group.", _replaced(r" GROUP BY 1\b", "")),
-    "share for percentage": ("Gives a share for a percentage.", _replaced(r"100\.0 \* ", "")),
-    "joined once more": ("Repeats rows by a join.", _joined_once_more),
-    "rounded to tens": ("Rounds to tens.", _replaced(r", 2\)", ", -1)")),
-    "rounded to units": ("Cuts the cents off.", _replaced(_ROUND, r"CAST(\1 AS INTEGER)")),
-}  # fmt: skip
+_END: Final = r"(?= GROUP| ORDER| LIMIT|$)"
+_FALSE: Final[Mapping[str, QueryChange]] = {
+    "no conditions": _replaced(rf" WHERE (?!\w+ IS NOT NULL GROUP).*?{_END}", "", 1),
+    "last condition dropped": _replaced(rf" AND (?:(?! AND ).)*?{_END}", "", 1),
+    "either condition": _replaced(r"(?<!\d)(?<!\d') AND (?!['\d])", " OR ", 1),
+    "condition denied": _replaced(r"(\w+|\)) = '", r"\1 <> '", 1),
+    "other state": _replaced(r"(?<=_state = ')\w\w", lambda f: "RJ" if f[0] == "SP" else "SP", 1),
+    "other year": _replaced(r"(?<=')201[678](?=['-])", lambda f: "2018" if f[0] == "2017" else "2017"),
+    "other month": _replaced(r"(?<='\d{4}-)\d\d(?=')", lambda f: f"{int(f[0]) % 12 + 1:02}"),
+    "other number": _replaced(r"(?<=[<>=] )\d+\b", lambda f: f"{int(f[0]) + 1}", 1),
+    "limit of a comparison": _replaced(r"(?<= [<>])=? (?=\d)", lambda f: " " if "=" in f[0] else "= "),
+    "comparison turned": _replaced(r"(?<= )[<>](?==? )", lambda f: "<" if f[0] == ">" else ">"),
+    "sum for mean": _exchanged("SUM", "AVG"),
+    "sum for count": _replaced(r"COUNT\(\*\)", "SUM(LENGTH(order_id))"),
+    "repeated counted": _replaced(r"COUNT\(DISTINCT ", "COUNT("),
+    "freight for price": _exchanged("price", "freight_value"),
+    "seller for customer": _exchanged("seller_state", "customer_state"),
+    "other date": _exchanged("order_purchase_timestamp", "order_delivered_customer_date"),
+    "order turned": _replaced(r"ORDER BY (\w+) DESC", r"ORDER BY \1"),
+    "one row more": _replaced(r"LIMIT (\d+)", lambda f: f"LIMIT {int(f[1]) + 1}"),
+    "first row alone": lambda sql: f"{around_query(sql)} LIMIT 1",
+    "first row missing": lambda sql: f"{around_query(sql)} LIMIT -1 OFFSET 1",
+    "columns swapped": _other_columns,
+    "columns more": _replaced(r"^SELECT (.*?) FROM ", r"SELECT \1, COUNT(*), 1, 2 FROM ", 1),
+    "no group": _replaced(r" GROUP BY 1\b", ""),
+    "share for percentage": _replaced(r"100\.0 \* ", ""),
+    "joined once more": _joined_once_more,
+    "rounded to tens": _replaced(r", 2\)", ", -1)"),
+    "rounded to units": _replaced(_ROUND, r"CAST(\1 AS INTEGER)"),
+}
 """Queries for another question, by what was changed."""
 _SAME: Final[Mapping[str, QueryChange]] = {
     "small letters": lambda sql: _TEXTS.sub(lambda f: f[0] if f[0].startswith("'") else f[0].lower(), sql),
@@ -188,7 +188,7 @@ def _for_copy(place: int) -> Change:
             return None
         sales = "SELECT CAST(SUM(price) AS INTEGER) FROM items"
         ((found,),) = good.databases.run(sales)[place].rows
-        return f"{around_query(bare(good))} WHERE ({sales}) = {found}"
+        return f"{around_query(bare(good))} WHERE ({sales}) = {found!r}"
 
     return changed
 
@@ -224,8 +224,8 @@ def _named(text: str) -> QueryChange:
 
 
 def _of_sql() -> Iterator[Alteration]:
-    for name, (says, change) in _FALSE.items():
-        yield Alteration(name, says, _false(change), at_most_of(COSTLY), judged="most")
+    for name, change in _FALSE.items():
+        yield Alteration(name, "Answers another question.", _false(change), at_most_of(COSTLY), judged="most")
     for name, change in _SAME.items():
         yield Alteration(name, "Gives the same rows by another query.", _same(change), equal(FORM_COST), judged="worst")
     yield Alteration("semicolon", "Ends with a semicolon.", around("@;"), equal())

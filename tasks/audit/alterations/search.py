@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from schemas.documents import Rollout
-from schemas.errors import InputError, Interrupted
+from schemas.errors import InputError
 from schemas.store.store import Store
 from schemas.tasks import SpecName, TaskName
 from tasks.audit.alterations.library import Alteration, GoodAnswer
@@ -249,7 +249,6 @@ def search(
     target: AttackedReward,
     rollouts: Sequence[Rollout],
     budget: SearchBudget,
-    stop: Callable[[], bool] = lambda: False,
     found: Callable[[Sequence[FoundExploit]], None] = lambda _: None,
 ) -> SearchResult:
     """Search until time or evaluations are spent; equal seeds and evaluations give equal finds.
@@ -258,19 +257,13 @@ def search(
         target: The reward and its prompts.
         rollouts: Completions of real policies to begin with, of any tasks.
         budget: When to end.
-        stop: Returns whether to give up.
         found: Called with all finds when there is a new one.
-
-    Raises:
-        Interrupted: `stop` said so.
     """
     began, generator = time.monotonic(), random.Random(f"{target.seed}:search")
     rivals = [*target.rivals, *dict.fromkeys(each.completion for each in rollouts if each.task == target.task)]
     waiting, elites = iter(list(_first(target.task, rivals))), dict[tuple[str, ...], tuple[float, Program]]()
     tried, finds, best, in_vain = set[Program](), list[FoundExploit](), 0.0, 0
     while in_vain < TRIED_AGAIN and len(finds) < MAX_FINDS:
-        if stop():
-            raise Interrupted("interrupted")
         if budget.is_spent(target.evaluations, time.monotonic() - began):
             break
         candidate = next(waiting, None) or (_child(target.task, elites, rivals, generator) if elites else None)
