@@ -169,14 +169,24 @@ def of_any_object() -> Iterator[Alteration]:
 
 
 def of_fields(*names: str) -> Iterator[Alteration]:
-    """Yield the alterations of single fields, by their names: missing, of another type, and of another value."""
+    """Yield the alterations of single fields, by their names: missing, of another type, and of another value.
+
+    They apply where the reference knows the field: others are guessed.
+    """
     for name in names:
-        missing, null = given(_null(name)), f"{name} null"
-        yield Alteration(f"{name} missing", "Lacks one field.", _object(_without(name)), costs(ERROR_COST))
+        missing, null = _where_known(name, given(_null(name))), f"{name} null"
+        yield Alteration(
+            f"{name} missing", "Lacks one field.", _where_known(name, _object(_without(name))), costs(ERROR_COST)
+        )
         yield Alteration(null, "Has null in one field.", missing, costs(ERROR_COST))
-        yield Alteration(f"{name} wrong", "Has another value in one field.", given(_wrong(name)), costs(ERROR_COST))
+        yield Alteration(
+            f"{name} wrong",
+            "Has another value in one field.",
+            _where_known(name, given(_wrong(name))),
+            costs(ERROR_COST),
+        )
         for kind, value in _wrong_types(name).items():
-            changed = given(_typed(name, value))
+            changed = _where_known(name, given(_typed(name, value)))
             yield Alteration(
                 f"{name} {kind}",
                 "Has a value of another type, which says no more than null.",
@@ -185,14 +195,14 @@ def of_fields(*names: str) -> Iterator[Alteration]:
                 missing,
             )
     yield Alteration("all wrong", "Has every value wrong.", _opposite, at_most(WRONG))
-    for one, two in pairwise(names):
-        yield Alteration(
-            f"{one} and {two} null",
-            "Has two nulls, which is worse than one.",
-            given(lambda fields, one=one, two=two: {one: None, two: None} if {one, two} <= fields.keys() else None),  # type: ignore[misc]
-            costs(0.02),
-            given(_null(one)),
-        )
+
+
+def _where_known(name: str, change: Change) -> Change:
+    def changed(good: GoodAnswer, generator: random.Random) -> str | None:
+        fields = good.reference.get("fields")
+        return change(good, generator) if fields is None or fields.get(name) is not None else None
+
+    return changed
 
 
 def _null(name: str) -> Callable[[Fields], Fields | None]:
@@ -234,6 +244,19 @@ def _wrong_types(name: str) -> Mapping[str, Callable[[Any], Any]]:
         "0.5": lambda _: 0.5,
         "its name": lambda _: name,
     }
+
+
+def _two_worse(*names: str) -> Iterator[Alteration]:
+    """Yield two faults, which are worse than one where an answer with a fault earns anything."""
+    for pair in pairwise(names):
+        one, two = pair
+        both = _where_known(one, _where_known(two, given(_nulls(pair))))
+        says = "Has two nulls, which is worse than one."
+        yield Alteration(f"{one} and {two} null", says, both, costs(0.02), given(_null(one)))
+
+
+def _nulls(names: tuple[str, ...]) -> Callable[[Fields], Fields]:
+    return lambda _: dict.fromkeys(names)
 
 
 def _notations(name: str) -> Iterator[Alteration]:
@@ -310,6 +333,7 @@ def _without_stars(known: Reference) -> Reference | None:
 def _of_sentiment() -> Iterator[Alteration]:
     yield from of_any_object()
     yield from of_fields("polarity", "score")
+    yield from _two_worse("polarity", "score")
     yield from _legible()
     for name, change in (("polarity", _opposite_sentiment), ("stars", _opposite_stars)):
         yield Alteration(f"opposite {name}", "Contradicts itself.", given(change), at_most(WRONG))
@@ -371,6 +395,7 @@ _EXTRACTED: Final = ("sentiment", "sentiment_score", "churn_risk", *ISSUES, COMP
 def _of_extraction() -> Iterator[Alteration]:
     yield from of_any_object()
     yield from of_fields(*_EXTRACTED)
+    yield from _two_worse(*_EXTRACTED)
     yield from _legible()
     yield from _notations("churn_risk")
     yield Alteration(
@@ -383,7 +408,7 @@ def _of_extraction() -> Iterator[Alteration]:
     yield Alteration(
         "issues everywhere",
         "Finds an issue of each kind.",
-        given(lambda _: dict.fromkeys(ISSUES, True)),
+        _where_known(ISSUES[0], given(lambda _: dict.fromkeys(ISSUES, True))),
         costs(ERROR_COST),
     )
     yield Alteration("opposite sentiment", "Praises what is blamed.", given(_opposite_sentiment), at_most_of(COSTLY))
@@ -398,7 +423,7 @@ def _of_extraction() -> Iterator[Alteration]:
     yield Alteration(
         "one field alone",
         "Has the sentiment alone.",
-        _object(lambda fields: {"sentiment": fields["sentiment"]}),
+        _where_known(COMPLAINT, _object(lambda fields: {"sentiment": fields["sentiment"]})),
         at_most(NOTHING_EARNED),
     )
     yield Alteration(
@@ -497,7 +522,7 @@ def _of_churn() -> Iterator[Alteration]:
             costs(ERROR_COST),
         ),
     ):
-        yield Alteration(name, says, change, bound)
+        yield Alteration(name, says, change, bound, judged="most" if name == "one reason thrice" else "worst")
 
 
 SENTIMENT: Final = tuple(_of_sentiment())

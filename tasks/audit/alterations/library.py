@@ -227,7 +227,6 @@ def _question(good: GoodAnswer, generator: random.Random) -> str:  # noqa: ARG00
 
 def _of_any_task() -> Iterator[Alteration]:
     nothing = at_most(NOTHING_EARNED)
-    yield Alteration("right answer", "Is the right answer.", unchanged, at_least(0.9), knows=lambda known: known)
     for name, text in NOTHING_SAID.items():
         yield Alteration(name, "Says nothing of the prompt.", constant(text), nothing)
     for name, (text, says, bound) in BESIDE.items():
@@ -240,7 +239,7 @@ def _of_any_task() -> Iterator[Alteration]:
         "both prompts again", "Repeats both prompts.", lambda good, _: f"{good.system}\n{good.prompt}", nothing
     )
     yield Alteration("cut in half", "Stops in the middle.", _cut(0.5), costs(ERROR_COST))
-    yield Alteration("last fifth missing", "Stops before its end.", _cut(0.8), costs(ERROR_COST))
+    yield Alteration("last fifth missing", "Stops before its end.", _cut(0.8), costs(ERROR_COST), judged="most")
     yield Alteration("salad", "Has its words in any order.", _salad, at_most_of(UNSENDABLE))
     yield Alteration("twice", "Says all of it twice.", around("@\n@"), costs(ERROR_COST))
     yield Alteration(
@@ -257,4 +256,5 @@ def _of_any_task() -> Iterator[Alteration]:
     )
 
 
-ANY_TASK: Final = tuple(_of_any_task())
+RIGHT: Final = Alteration("right answer", "Is the right answer.", unchanged, at_least(0.9), knows=lambda known: known)
+ANY_TASK: Final = (RIGHT, *_of_any_task())

@@ -19,7 +19,7 @@ from schemas.errors import InputError
 from schemas.json_lines import read_json_lines
 from schemas.store.files import read_store
 from schemas.tasks import SpecName, TaskName
-from tasks.audit.alterations.library import GoodAnswer
+from tasks.audit.alterations.library import RIGHT, GoodAnswer
 from tasks.audit.alterations.run import ALTERATIONS, good_answer
 from tasks.audit.gate import Probe
 from tasks.audit.reward import RewardFunction
@@ -66,7 +66,7 @@ def recorded_changes(task: TaskName, score: RewardFunction, folder: Path = FOLDE
     """
     prompts = read_recorded(task, folder)
     changed = [said for prompt in prompts for said in changes(prompt, score)]
-    if not prompts or (task == "sql_qa" and any("right answer" in said for said in changed)):
+    if not prompts or (task == "sql_qa" and any(said.startswith(f"{RIGHT.name}:") for said in changed)):
         return None
     count = sum(len(prompt.scores) for prompt in prompts)
     detail = f"{count - len(changed)} of {count} altered answers earn what is recorded"
@@ -124,7 +124,7 @@ def _scores(prompt: RecordedPrompt, score: RewardFunction) -> dict[str, dict[str
     found = {}
     for alteration in ALTERATIONS[prompt.task]:
         text = alteration.apply(good)
-        if text is not None and alteration.knows is None:
+        if text is not None and (alteration.knows is None or alteration.name == RIGHT.name):
             scored = score(prompt.rollout(text))
             found[alteration.name] = {
                 name: round(value, PLACES) for name, value in {"reward": scored.reward, **scored.components}.items()

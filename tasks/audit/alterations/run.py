@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from statistics import fmean
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from schemas.config.config import AUDIT_FOLDER
 from schemas.documents import Rollout, ScoredRollout
@@ -13,7 +14,7 @@ from schemas.store.files import read_store
 from schemas.tasks import SpecName, TaskName
 from tasks.audit.alterations.findings import INSIGHTS
 from tasks.audit.alterations.json_answers import CHURN, EXTRACTION, SENTIMENT
-from tasks.audit.alterations.library import ANY_TASK, TOLERANCE, Alteration, GoodAnswer
+from tasks.audit.alterations.library import ANY_TASK, RIGHT, TOLERANCE, Alteration, GoodAnswer
 from tasks.audit.alterations.queries import SQL_QA
 from tasks.audit.alterations.templates import PUSH
 from tasks.audit.gate import Probe
@@ -29,7 +30,8 @@ ALTERATIONS: Final[Mapping[TaskName, tuple[Alteration, ...]]] = MappingProxyType
         "insights": (*ANY_TASK, *INSIGHTS),
         "push": (*ANY_TASK, *PUSH),
         "sentiment": (*ANY_TASK, *SENTIMENT),
-        "churn": (*ANY_TASK, *CHURN),
+        # A shopper may leave though all speaks for staying, and few reasons can be given then.
+        "churn": (replace(RIGHT, judged="most"), *ANY_TASK[1:], *CHURN),
     }
 )
 """The library by task."""
@@ -75,16 +77,33 @@ def run_alterations(
 
     Returns:
         A probe for each alteration that applies to a prompt, and two of the reward's total; one failed probe if no
-        prompt has a reference.
+        reference suffices.
     """
-    by_prompt = {rollout.prompt_id: rollout for rollout in rollouts if rollout.reference is not None}
+    by_prompt = {rollout.prompt_id: rollout for rollout in rollouts if _suffices(rollout.reference)}
     prompts = [(rollout, good_answer(task, spec, rollout)) for rollout in list(by_prompt.values())[:MAX_PROMPTS]]
     if not prompts:
-        return {"right answer": Probe(False, "no prompt has a reference, so that no answer is known to be right")}
+        return {"right answer": Probe(False, "no reference has enough for a right answer")}
     measured = RewardMeter(score)
     probes = {each.name: probe for each in ALTERATIONS[task] if (probe := _probe(each, prompts, measured)) is not None}
     fault = measured.fault or f"{measured.count} rewards are the weighted sum of their components, all from 0 to 1"
     return probes | {"weighted sum": Probe(measured.fault is None, fault), "repeatable": _repeatable(measured)}
+
+
+def _suffices(reference: Mapping[str, Any] | None) -> bool:
+    """Return whether a right answer can be made of a reference: all is known, or of ten fields the mood.
+
+    A complaint must be quoted from the review, so that its words must be known; and stars may contradict a sentiment.
+    """
+    fields = (reference or {}).get("fields")
+    if fields:
+        known = fields.get("sentiment") and fields.get("sentiment_score")
+        return bool(known) and not (
+            fields.get("main_complaint") and (reference or {}).get("complaint_words", "-") is None
+        )
+    if reference is None or any(value is None for name, value in reference.items() if name != "rating"):
+        return False
+    stars = {"negative": (1, 2, 3), "positive": (3, 4, 5)}.get(str(reference.get("polarity")), (1, 2, 3, 4, 5))
+    return reference.get("score", 3) in stars
 
 
 def good_answer(task: TaskName, spec: SpecName, rollout: Rollout) -> GoodAnswer:

@@ -70,7 +70,7 @@ def _of_templates() -> Iterator[Alteration]:
         ("line more", "Has a second line.", around("@\nAproveite!")),
         ("backwards", "Begins with its end.", _backwards),
         ("plain letters", "Has lost its accents.", _plain_letters),
-        ("shouting", "Shouts.", lambda good, _: good.text.upper()),
+        ("shouting", "Is written in capitals.", lambda good, _: good.text.upper()),
         ("twice in a line", "Says all of it twice.", around("@ @")),
         ("e-mail", "Greets as an e-mail does.", around("Prezado cliente, @ Atenciosamente, a loja.")),
         ("slots alone", "Has no words.", constant("{produto} {oferta}")),

@@ -1,35 +1,13 @@
 """The library objects to each bug that was made once, and to nothing of the sound rewards."""
 
-import random
 from functools import cache
 
 import pytest
 
-from schemas.config.config import AUDIT_FOLDER
-from schemas.documents import Rollout
-from schemas.store.files import read_store
 from schemas.tasks import TaskName
 from tasks.audit.alterations.run import run_alterations
-from tasks.audit.reward import RewardFunction, reward_of
-from tasks.commerce.example_makers import makers_of
 from tests.tasks.audit.alterations.bugs import HISTORIC, PARSING, SENTIMENT, SQL, TOTALS, Bug
-
-PROMPTS = 16
-
-
-@cache
-def prompts(task: TaskName) -> tuple[Rollout, ...]:
-    examples = makers_of("cited")[task](read_store(AUDIT_FOLDER / "store"), random.Random(0), PROMPTS)
-    known = [(each.prompt, each.reference) for each in examples]
-    return tuple(
-        Rollout(prompt_id=f"p{place}", task=task, prompt=prompt, completion="-", reference=reference)
-        for place, (prompt, reference) in enumerate(known)
-    )
-
-
-@cache
-def score(task: TaskName) -> RewardFunction:
-    return reward_of([task], AUDIT_FOLDER / "store", "cited")
+from tests.tasks.audit.alterations.prompts import prompts, score
 
 
 def objections(task: TaskName) -> set[str]:
