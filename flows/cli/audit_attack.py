@@ -1,6 +1,7 @@
 """Commands `tucano audit attack` and `accept`: search for exploits of the rewards, and make one a probe."""
 
 import random
+import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from schemas.json_lines import read_json_lines
 from schemas.progress import Progress
 from schemas.store.files import read_store
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
-from tasks.audit.alterations.search import AttackedReward, FoundExploit, SearchBudget, SearchResult, search
+from tasks.audit.alterations.search import AttackedReward, FoundExploit, SearchResult, search
 from tasks.audit.attack import exploits
 from tasks.audit.attack.attack import Budget, attack_file_names, find_in
 from tasks.audit.attack.judge import check_judge
@@ -79,7 +80,7 @@ def attack(
             results = _search_all(
                 [AttackedReward(name, spec, about, witness, seed) for name in tasks],
                 seeds,
-                _share(minutes, evaluations, len(tasks)),
+                _budget(minutes, evaluations, len(tasks), 1),
                 out,
                 progress,
             )
@@ -100,7 +101,7 @@ def attack(
 def _search_all(
     targets: Sequence[AttackedReward],
     rollouts: Sequence[Rollout],
-    budget: SearchBudget,
+    budget: Budget,
     out: Path,
     progress: Progress,
 ) -> list[SearchResult]:
@@ -113,7 +114,12 @@ def _search_all(
     for done, target in enumerate(targets):
         progress(done, len(targets), target.task)
         file = out / f"finds-{target.task}.jsonl"
-        found = search(target, rollouts, budget, found=partial(_write_finds, file))
+        began = time.monotonic()
+
+        def is_over(spent: int, began: float = began) -> bool:
+            return budget.share(spent, time.monotonic() - began) >= 1
+
+        found = search(target, rollouts, is_over, found=partial(_write_finds, file))
         _write_finds(file, found.finds)
         results.append(found)
     progress(len(targets), len(targets), "tasks attacked")
@@ -172,13 +178,6 @@ def _budget(minutes: float | None, evaluations: int | None, tasks: int, processe
         return Budget(None, evaluations)
     seconds = 60 * (MINUTES if minutes is None else minutes)
     return Budget(seconds * min(processes, tasks) / tasks, evaluations)
-
-
-def _share(minutes: float | None, evaluations: int | None, tasks: int) -> SearchBudget:
-    """Divide the time among tasks, one of which runs after the other."""
-    if minutes is None and evaluations is not None:
-        return SearchBudget(None, evaluations)
-    return SearchBudget(60 * (MINUTES if minutes is None else minutes) / tasks, evaluations)
 
 
 def _remove(folder: Path, tasks: list[TaskName]) -> None:

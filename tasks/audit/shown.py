@@ -1,4 +1,4 @@
-"""What a person reads of an answer: the completion, or its rendering where it is no text for people."""
+"""Text of an answer that people read: the completion, or its rendering where it is no text for people."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""What an alteration is, and those of any task.
+"""The type of an alteration, and the alterations of any task.
 
 Who writes an alteration does not write what detects it: nothing here asks a reward, and no reward imports this.
 """

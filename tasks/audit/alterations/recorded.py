@@ -19,8 +19,8 @@ from schemas.errors import InputError
 from schemas.json_lines import read_json_lines
 from schemas.store.files import read_store
 from schemas.tasks import SpecName, TaskName
-from tasks.audit.alterations.library import RIGHT, GoodAnswer
-from tasks.audit.alterations.run import ALTERATIONS, good_answer
+from tasks.audit.alterations.library import RIGHT
+from tasks.audit.alterations.run import ALTERATIONS, good_answer, shipped_stores
 from tasks.audit.gate import Probe
 from tasks.audit.reward import RewardFunction
 from tasks.commerce.example_makers import makers_of
@@ -120,7 +120,7 @@ def _shipped_prompts(task: TaskName) -> Iterable[RecordedPrompt]:
 
 
 def _scores(prompt: RecordedPrompt, score: RewardFunction) -> dict[str, dict[str, float]]:
-    good: GoodAnswer = good_answer(prompt.task, SPEC, prompt.rollout("-"))
+    good = good_answer(prompt.task, SPEC, prompt.prompt, prompt.reference, shipped_stores(prompt.task))
     found = {}
     for alteration in ALTERATIONS[prompt.task]:
         text = alteration.apply(good)

@@ -12,14 +12,15 @@ from schemas.config.config import AUDIT_FOLDER
 from schemas.documents import Rollout, ScoredRollout
 from schemas.store.files import read_store
 from schemas.tasks import SpecName, TaskName
+from tasks.audit.alterations.fields import CHURN, EXTRACTION, SENTIMENT
 from tasks.audit.alterations.findings import INSIGHTS
-from tasks.audit.alterations.json_answers import CHURN, EXTRACTION, SENTIMENT
 from tasks.audit.alterations.library import ANY_TASK, RIGHT, TOLERANCE, Alteration, GoodAnswer
 from tasks.audit.alterations.queries import SQL_QA
 from tasks.audit.alterations.templates import PUSH
 from tasks.audit.gate import Probe
 from tasks.audit.reward import RewardFunction
 from tasks.commerce.registry import reward_of, tasks_of
+from tasks.commerce.reward import Reference
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Database, Databases
 
@@ -40,6 +41,7 @@ MAX_PROMPTS: Final = 16
 CHANCE: Final = 0.05
 """Chance of so many misses, if half of all prompts missed the bound, up to which they are more than chance."""
 MIN_FOR_MOST: Final = 5
+SqlStores = tuple[Databases | None, Database | None]
 SCORED_AGAIN: Final = 3
 """Alterations of each prompt that are scored twice."""
 
@@ -80,7 +82,10 @@ def run_alterations(
         reference suffices.
     """
     by_prompt = {rollout.prompt_id: rollout for rollout in rollouts if _suffices(rollout.reference)}
-    prompts = [(rollout, good_answer(task, spec, rollout)) for rollout in list(by_prompt.values())[:MAX_PROMPTS]]
+    prompts = [
+        (rollout, good_answer(task, spec, rollout.prompt, rollout.reference or {}, shipped_stores(task)))
+        for rollout in list(by_prompt.values())[:MAX_PROMPTS]
+    ]
     if not prompts:
         return {"right answer": Probe(False, "no reference has enough for a right answer")}
     measured = RewardMeter(score)
@@ -106,16 +111,19 @@ def _suffices(reference: Mapping[str, Any] | None) -> bool:
     return reference.get("score", 3) in stars
 
 
-def good_answer(task: TaskName, spec: SpecName, rollout: Rollout) -> GoodAnswer:
-    """Return a prompt with its right answer."""
-    known, reference = tasks_of(spec)[task], rollout.reference or {}
-    databases, witness = _stores() if task == "sql_qa" else (None, None)
-    return GoodAnswer(task, rollout.prompt, reference, known.answer(reference), known.system, databases, witness)
+def good_answer(
+    task: TaskName, spec: SpecName, prompt: str, reference: Reference, stores: SqlStores = (None, None)
+) -> GoodAnswer:
+    """Return a prompt with its right answer; sql_qa has the reward's copies of the store, and another store."""
+    known = tasks_of(spec)[task]
+    return GoodAnswer(task, prompt, reference, known.answer(reference), known.system, *stores)
 
 
 @cache
-def _stores() -> tuple[Databases, Database]:
-    """Return the shipped store, as the reward's copies and whole."""
+def shipped_stores(task: TaskName) -> SqlStores:
+    """Return the shipped store, as the reward's copies and whole; none for other tasks than sql_qa."""
+    if task != "sql_qa":
+        return None, None
     folder = AUDIT_FOLDER / "store"
     return open_databases(folder), Database(read_store(folder))
 

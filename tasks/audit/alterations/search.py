@@ -1,9 +1,8 @@
 """`tucano audit attack`: a search for what a reward pays for and ground truth calls bad.
 
-A candidate is a program: a base (the right answer, the answer to another prompt, a real completion) and a chain of
-steps, which are alterations of the library, exchanges with a rival answer, or numbers and words moved. So it is tried
-on any prompt. What is paid for on some prompts is shortened, and is a find only where it is paid for on fresh ones. The
-best candidate of each mechanism is kept (MAP-Elites, 1504.04909), so that an easy hole does not hide the others.
+A candidate is a program, so that it is tried on any prompt: the right answer, or a rival (the answer to another prompt,
+a real completion), and a chain of steps, most of them alterations of the library. It is a find only on fresh prompts.
+The best of each mechanism is kept (MAP-Elites, 1504.04909), so that an easy hole does not hide the others.
 """
 
 import hashlib
@@ -11,7 +10,7 @@ import json
 import random
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from statistics import fmean
@@ -24,7 +23,7 @@ from schemas.errors import InputError
 from schemas.store.store import Store
 from schemas.tasks import SpecName, TaskName
 from tasks.audit.alterations.library import Alteration, GoodAnswer
-from tasks.audit.alterations.run import ALTERATIONS
+from tasks.audit.alterations.run import ALTERATIONS, good_answer
 from tasks.commerce.example_makers import makers_of
 from tasks.commerce.registry import reward_of, reward_version, tasks_of
 from tasks.commerce.sql_qa.sandbox import Database, Databases
@@ -33,17 +32,11 @@ PAID: Final = 0.8
 """Share of the right answer's reward from which a bad answer is paid for."""
 UNTRUE: Final = 0.5
 """Share of the right answer's truth up to which an answer is bad."""
-TRAINING, FRESH, MIN_HITS = 8, 20, 3
-"""Prompts on which candidates are chosen, prompts on which finds are judged, and how many of these a find needs."""
-RIVALS: Final = 40
-"""Prompts more, whose answers are tried on the others."""
-MAX_STEPS: Final = 3
-MAX_FINDS: Final = 60
-MAX_CHARACTERS: Final = 4_000
-TRIED_AGAIN: Final = 2_000
+TRAINING, FRESH, RIVALS, MIN_HITS = 8, 20, 40, 3
+"""Prompts that choose candidates, that judge finds, and whose answers are rivals; and hits on fresh ones of a find."""
+MAX_STEPS, MAX_FINDS, MAX_FINDS_OF_A_MECHANISM, MAX_CHARACTERS = 3, 60, 3, 4_000
+MAX_IN_VAIN: Final = 2_000
 """Candidates in a row that were tried before, after which a search ends."""
-MECHANISM_FINDS: Final = 3
-"""Finds of one mechanism that are kept."""
 
 
 class Program(NamedTuple):
@@ -60,10 +53,11 @@ class Program(NamedTuple):
         return ("rival" if self.base else "answer", *(name for name, _ in self.steps))
 
 
-class ExploitExample(BaseModel):
-    """An exploit on one fresh prompt."""
+Elites = dict[tuple[str, ...], tuple[float, Program]]
 
-    model_config = ConfigDict(frozen=True)
+
+class AlteredAnswer(NamedTuple):
+    """One completion of one prompt."""
 
     prompt: str
     answer: str
@@ -71,6 +65,18 @@ class ExploitExample(BaseModel):
     reward: float
     components: dict[str, float]
     truth: float
+    """Ground truth as a share of the right answer's; 1 where it is not asked, since too little is earned."""
+    good: float
+
+    @property
+    def share(self) -> float:
+        """Return the reward as a share of the right answer's."""
+        return self.reward / self.good
+
+    @property
+    def hit(self) -> bool:
+        """Return whether it is bad and paid for."""
+        return self.truth <= UNTRUE and self.share >= PAID
 
 
 class FoundExploit(BaseModel):
@@ -88,7 +94,7 @@ class FoundExploit(BaseModel):
     good: float
     truth: float
     gap: float
-    example: ExploitExample
+    example: AlteredAnswer
 
 
 class SearchResult(BaseModel):
@@ -103,39 +109,11 @@ class SearchResult(BaseModel):
     best_bad: float
     """Highest mean share of the right answers' reward that bad answers of one candidate earned."""
     finds: list[FoundExploit]
-    """The worst first."""
-
-
-class SearchBudget(NamedTuple):
-    """End of one task's search: whichever comes first."""
-
-    seconds: float | None = None
-    evaluations: int | None = None
-
-    def is_spent(self, evaluations: int, seconds: float) -> bool:
-        """Return whether there is nothing left."""
-        late = self.seconds is not None and seconds >= self.seconds
-        return late or (self.evaluations is not None and evaluations >= self.evaluations)
-
-
-class AlteredAnswer(NamedTuple):
-    """One completion of one prompt, as shares of the right answer's reward and truth."""
-
-    text: str
-    reward: float
-    components: dict[str, float]
-    share: float
-    truth: float
-
-    @property
-    def hit(self) -> bool:
-        """Return whether it is bad and paid for."""
-        return self.truth <= UNTRUE and self.share >= PAID
 
 
 @dataclass
 class AttackedReward:
-    """A reward under attack with the prompts of a store."""
+    """A reward under attack with the prompts of a store; queries need another store as a witness."""
 
     task: TaskName
     spec: SpecName
@@ -154,14 +132,10 @@ class AttackedReward:
         self._databases = Databases.from_store(self.store) if self.task == "sql_qa" else None
         witness = Database(self.witness) if self.task == "sql_qa" and self.witness is not None else None
         self.evaluations = 0
-        known, count = self._task, TRAINING + FRESH + RIVALS
-        answers = [
-            GoodAnswer(
-                *(self.task, each.prompt, each.reference, known.answer(each.reference), known.system),
-                *(self._databases, witness),
-            )
-            for each in makers_of(self.spec)[self.task](self.store, random.Random(f"{self.seed}:prompts"), count)
-        ]
+        count, generator = TRAINING + FRESH + RIVALS, random.Random(f"{self.seed}:prompts")
+        examples = makers_of(self.spec)[self.task](self.store, generator, count)
+        stores = (self._databases, witness)
+        answers = [good_answer(self.task, self.spec, each.prompt, each.reference, stores) for each in examples]
         self._good = {each.prompt: (self.score(each, each.text)[0], self.truth(each, each.text)) for each in answers}
         fair = [each for each in answers if self._good[each.prompt][0] >= PAID and self._good[each.prompt][1] > 0]
         if len(fair) < TRAINING + FRESH:
@@ -169,8 +143,8 @@ class AttackedReward:
                 f"the store gives {len(fair)} prompts of {self.task} with a right answer, and the attack needs "
                 f"{TRAINING + FRESH}; give a store with more orders"
             )
-        self.training, self.fresh = fair[:TRAINING], fair[TRAINING : TRAINING + FRESH]
-        self.rivals = list(dict.fromkeys(each.text for each in fair[TRAINING + FRESH :] or fair[:TRAINING]))
+        self.training, self.fresh, others = fair[:TRAINING], fair[TRAINING:][:FRESH], fair[TRAINING + FRESH :]
+        self.rivals = list(dict.fromkeys(each.text for each in others or fair[:TRAINING]))
 
     def score(self, good: GoodAnswer, text: str) -> tuple[float, dict[str, float]]:
         """Return the reward of a text with its components."""
@@ -180,25 +154,22 @@ class AttackedReward:
 
     def truth(self, good: GoodAnswer, text: str) -> float:
         """Return the ground truth of one text, in [0, 1]: the least of the metrics of one answer."""
-        known = dict(good.reference)
-        rollout = Rollout(prompt_id="-", task=self.task, prompt=good.prompt, completion="", reference=known)
+        rollout = Rollout(
+            prompt_id="-", task=self.task, prompt=good.prompt, completion="", reference={**good.reference}
+        )
         metrics = self._task.metric([rollout.model_copy(update={"completion": text})], self._databases)
         return min((metrics[name] for name in self._task.answer_metrics if name in metrics), default=1.0)
 
-    def measure(self, candidate: Program, good: GoodAnswer) -> AlteredAnswer | None:
-        """Measure a candidate's completion; None where it does not apply, or is the right answer."""
-        text = completed(candidate, good)
-        if text is None or text == good.text:
-            return None
-        reward, components = self.score(good, text)
-        best, known = self._good[good.prompt]
-        share = reward / best
-        truth = self.truth(good, text) / known if share >= UNTRUE else 1.0
-        return AlteredAnswer(text, reward, components, share, truth)
-
-    def right(self, good: GoodAnswer) -> float:
-        """Return the reward of the right answer."""
-        return self._good[good.prompt][0]
+    def measure(self, candidate: Program, prompts: Sequence[GoodAnswer]) -> list[AlteredAnswer]:
+        """Measure a candidate's completions; it may apply to none, and the right answer is none."""
+        found = []
+        for good in prompts:
+            text = completed(candidate, good)
+            if text is not None and text != good.text:
+                (best, known), (reward, components) = self._good[good.prompt], self.score(good, text)
+                truth = self.truth(good, text) / known if reward >= UNTRUE * best else 1.0
+                found.append(AlteredAnswer(good.prompt, good.text, text, reward, components, truth, best))
+        return found
 
 
 def completed(candidate: Program, good: GoodAnswer) -> str | None:
@@ -224,8 +195,7 @@ def _exchanged(text: str, rival: str) -> str | None:
     try:
         one, other = json.loads(text), json.loads(rival)
     except (ValueError, RecursionError):
-        half = len(text) // 2
-        return f"{text[:half]}{rival[len(rival) // 2 :]}"
+        return f"{text[: len(text) // 2]}{rival[len(rival) // 2 :]}"
     if not isinstance(one, dict) or not isinstance(other, dict) or not one.keys() & other.keys():
         return None
     generator = random.Random(rival)
@@ -240,7 +210,6 @@ _STEPS: Final[dict[str, Callable[[str, str], str | None]]] = {
     "exchange": _exchanged,
     "number": lambda text, _: re.sub(r"\d", lambda digit: str(int(digit[0]) % 9 + 1), text, count=1),
     "rival after": lambda text, rival: f"{text}\n{rival}",
-    "rival before": lambda text, rival: f"{rival}\n{text}",
     "in a comment": lambda text, rival: f"{text} /* {rival} */",
 }
 
@@ -248,42 +217,38 @@ _STEPS: Final[dict[str, Callable[[str, str], str | None]]] = {
 def search(
     target: AttackedReward,
     rollouts: Sequence[Rollout],
-    budget: SearchBudget,
+    is_over: Callable[[int], bool],
     found: Callable[[Sequence[FoundExploit]], None] = lambda _: None,
 ) -> SearchResult:
-    """Search until time or evaluations are spent; equal seeds and evaluations give equal finds.
+    """Search until it is over; equal seeds and evaluations give equal finds.
 
     Args:
         target: The reward and its prompts.
         rollouts: Completions of real policies to begin with, of any tasks.
-        budget: When to end.
+        is_over: Returns after so many evaluations whether to end.
         found: Called with all finds when there is a new one.
     """
     began, generator = time.monotonic(), random.Random(f"{target.seed}:search")
     rivals = [*target.rivals, *dict.fromkeys(each.completion for each in rollouts if each.task == target.task)]
-    waiting, elites = iter(list(_first(target.task, rivals))), dict[tuple[str, ...], tuple[float, Program]]()
+    first = [*(Program("", ((name, ""),)) for name in _alterations(target.task)), *map(Program, filter(None, rivals))]
+    waiting, elites = iter(first), Elites()
     tried, finds, best, in_vain = set[Program](), list[FoundExploit](), 0.0, 0
-    while in_vain < TRIED_AGAIN and len(finds) < MAX_FINDS:
-        if budget.is_spent(target.evaluations, time.monotonic() - began):
-            break
-        candidate = next(waiting, None) or (_child(target.task, elites, rivals, generator) if elites else None)
-        if candidate is None:
-            break
+    while in_vain < MAX_IN_VAIN and len(finds) < MAX_FINDS and not is_over(target.evaluations):
+        candidate = next(waiting, None) or _child(target.task, elites, rivals, generator)
         in_vain = in_vain + 1 if candidate in tried else 0
         if candidate in tried:
             continue
         tried.add(candidate)
-        measured = _on(target, candidate, target.training)
-        bad = [each.share for each in measured if each.truth <= UNTRUE]
-        fitness = sum(bad) / TRAINING + sum(each.share for each in measured) / (4 * TRAINING)
-        best = max(best, sum(bad) / TRAINING)
-        if measured and fitness > elites.get(candidate.mechanism, (0.0, candidate))[0]:
+        measured = target.measure(candidate, target.training)
+        bad = sum(each.share for each in measured if each.truth <= UNTRUE) / TRAINING
+        fitness, best = bad + sum(each.share for each in measured) / (4 * TRAINING), max(best, bad)
+        if fitness >= elites.get(candidate.mechanism, (0.0, candidate))[0]:
             elites[candidate.mechanism] = (fitness, candidate)
         if sum(each.hit for each in measured) >= 2:
             exploit = _judged(target, _shortened(target, candidate))
             same = [each for each in finds if exploit and each.mechanism == exploit.mechanism]
-            texts = {each.example.completion for each in finds}
-            if exploit and len(same) < MECHANISM_FINDS and exploit.example.completion not in texts:
+            known = {each.example.completion for each in finds}
+            if exploit and len(same) < MAX_FINDS_OF_A_MECHANISM and exploit.example.completion not in known:
                 finds.append(exploit)
                 found(finds)
     finds.sort(key=lambda each: (-round(each.gap * each.hits, 6), len(each.mechanism), each.identity))
@@ -297,65 +262,39 @@ def search(
     )
 
 
-def _first(task: TaskName, rivals: Sequence[str]) -> Iterator[Program]:
-    """Yield each alteration alone, and each rival answer."""
-    yield from (Program("", ((name, ""),)) for name in _alterations(task))
-    yield from (Program(text) for text in rivals if text)
-
-
-def _child(
-    task: TaskName,
-    elites: dict[tuple[str, ...], tuple[float, Program]],
-    rivals: Sequence[str],
-    generator: random.Random,
-) -> Program:
+def _child(task: TaskName, elites: Elites, rivals: Sequence[str], generator: random.Random) -> Program:
     """Add a step to one of the elites, or exchange one."""
     drawn = [generator.choice(list(elites.values())) for _ in range(generator.choice((1, 3)))]
     parent = max(drawn, key=lambda each: each[0])[1]
-    names = [*_alterations(task), *list(_STEPS) * 8]
-    name = generator.choice(names)
+    name = generator.choice([*_alterations(task), *list(_STEPS) * 8])
     step, steps = (name, generator.choice(rivals) if name in _STEPS else ""), list(parent.steps)
     place = generator.randint(0, len(steps))
     steps[place : place + (len(steps) >= MAX_STEPS or generator.random() < 0.3)] = [step]
     return parent._replace(steps=tuple(steps[:MAX_STEPS]))
 
 
-def _on(target: AttackedReward, candidate: Program, prompts: Sequence[GoodAnswer]) -> list[AlteredAnswer]:
-    return [found for good in prompts if (found := target.measure(candidate, good)) is not None]
-
-
 def _shortened(target: AttackedReward, candidate: Program) -> Program:
     """Take away every step without which it still works."""
     for place in reversed(range(len(candidate.steps))):
         shorter = candidate._replace(steps=(*candidate.steps[:place], *candidate.steps[place + 1 :]))
-        if sum(each.hit for each in _on(target, shorter, target.training)) >= 2:
+        if sum(each.hit for each in target.measure(shorter, target.training)) >= 2:
             candidate = shorter
     return candidate
 
 
 def _judged(target: AttackedReward, candidate: Program) -> FoundExploit | None:
-    """Judge a candidate on fresh prompts; None where it is paid for on too few."""
-    pairs = [(good, found) for good in target.fresh if (found := target.measure(candidate, good)) is not None]
-    hits = [(good, found) for good, found in pairs if found.hit]
+    hits = [each for each in target.measure(candidate, target.fresh) if each.hit]
     if len(hits) < MIN_HITS:
         return None
-    good, worst = hits[0]
     return FoundExploit(
         identity=hashlib.sha256(json.dumps(candidate).encode("utf-8", "replace")).hexdigest()[:10],
         task=target.task,
         mechanism=candidate.mechanism,
         prompts=len(target.fresh),
         hits=len(hits),
-        reward=fmean(found.reward for _, found in hits),
-        good=fmean(target.right(each) for each, _ in hits),
-        truth=fmean(found.truth for _, found in hits),
-        gap=fmean(found.share - found.truth for _, found in hits),
-        example=ExploitExample(
-            prompt=good.prompt,
-            answer=good.text,
-            completion=worst.text,
-            reward=worst.reward,
-            components=worst.components,
-            truth=worst.truth,
-        ),
+        reward=fmean(each.reward for each in hits),
+        good=fmean(each.good for each in hits),
+        truth=fmean(each.truth for each in hits),
+        gap=fmean(each.share - each.truth for each in hits),
+        example=hits[0],
     )

@@ -19,8 +19,8 @@ from tasks.audit.alterations.library import (
     costs,
     equal,
 )
-from tasks.audit.alterations.run import ALTERATIONS, good_answer
-from tests.tasks.audit.alterations.prompts import prompts
+from tasks.audit.alterations.run import ALTERATIONS
+from tests.tasks.audit.alterations.prompts import right
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_names_tell_alterations_apart_and_each_has_a_sentence(task: TaskName) ->
 
 @pytest.mark.parametrize("task", ["sentiment", "sql_qa", "insights"])
 def test_the_same_prompt_is_altered_in_the_same_way(task: TaskName) -> None:
-    good = good_answer(task, "cited", prompts(task)[0])
+    good = right(task)
     assert [each.apply(good) for each in ALTERATIONS[task]] == [each.apply(good) for each in ALTERATIONS[task]]
 
 

@@ -7,8 +7,8 @@ import pytest
 from schemas.documents import Rollout, ScoredRollout
 from tasks.audit.alterations import run
 from tasks.audit.alterations.library import Alteration, Judged, at_most, constant
-from tasks.audit.alterations.run import good_answer, run_alterations
-from tests.tasks.audit.alterations.prompts import prompts, score
+from tasks.audit.alterations.run import run_alterations
+from tests.tasks.audit.alterations.prompts import prompts, right, score
 
 
 def test_sound_rewards_pass_and_each_probe_says_what_it_did() -> None:
@@ -60,6 +60,6 @@ def test_a_reward_that_is_no_weighted_sum_is_named() -> None:
 
 
 def test_a_right_answer_is_that_of_the_specification() -> None:
-    good = good_answer("insights", "cited", prompts("insights")[0])
+    good = right("insights")
     assert good.text.startswith('{"achados":[')
     assert replace(good, text="x").text == "x"

@@ -8,11 +8,13 @@ import pytest
 from schemas.errors import InputError
 from schemas.store.store import Store
 from tasks.audit.alterations.run import ALTERATIONS
-from tasks.audit.alterations.search import AttackedReward, Program, SearchBudget, completed, search
+from tasks.audit.alterations.search import AttackedReward, Program, completed, search
 from tasks.synthesize.simulated import simulate_store
 from tests.tasks.audit.alterations.bugs import SENTIMENT, SQL, TOTALS, Bug
 
-BUDGET = SearchBudget(evaluations=2_500)
+
+def over(evaluations: int) -> bool:
+    return evaluations >= 2_500
 
 
 @cache
@@ -26,9 +28,9 @@ def of(name: str) -> Bug:
 
 def test_a_planted_hole_is_found_and_shown_with_its_text() -> None:
     with of("sentiment: neighbours are right").planted():
-        found = search(AttackedReward("sentiment", "cited", store()), [], BUDGET)
-    assert any("neutral" in find.mechanism for find in found.finds)
-    find = next(find for find in found.finds if "neutral" in find.mechanism)
+        found = search(AttackedReward("sentiment", "cited", store()), [], over)
+    assert any("no side" in find.mechanism for find in found.finds)
+    find = next(find for find in found.finds if "no side" in find.mechanism)
     assert find.reward >= 0.8 * find.good
     assert find.truth <= 0.5
     assert '"polarity":"neutral"' in find.example.completion
@@ -40,7 +42,7 @@ def test_equal_seeds_give_equal_finds_and_each_is_called() -> None:
     seen: list[int] = []
     with of("sentiment: neighbours are right").planted():
         one, two = (
-            search(AttackedReward("sentiment", "cited", store()), [], BUDGET, lambda finds: seen.append(len(finds)))
+            search(AttackedReward("sentiment", "cited", store()), [], over, lambda finds: seen.append(len(finds)))
             for _ in range(2)
         )
     assert one.finds == two.finds
@@ -50,12 +52,12 @@ def test_equal_seeds_give_equal_finds_and_each_is_called() -> None:
 @pytest.mark.slow
 def test_a_query_that_is_right_on_one_store_alone_is_a_find() -> None:
     with of("sql_qa: likeness for execution").planted():
-        found = search(AttackedReward("sql_qa", "cited", store(), store(200)), [], BUDGET)
+        found = search(AttackedReward("sql_qa", "cited", store(), store(200)), [], over)
     assert found.finds
 
 
 def test_findings_on_a_table_are_not_paid_for_where_they_are_false() -> None:
-    found = search(AttackedReward("insights", "cited", store()), [], BUDGET)
+    found = search(AttackedReward("insights", "cited", store()), [], over)
     assert not [find for find in found.finds if {"fact turned", "another row", "mere values"} & {*find.mechanism}]
 
 
