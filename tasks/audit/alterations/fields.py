@@ -194,7 +194,7 @@ def _of_churn() -> Iterator[Alteration]:
     many = _reasons(lambda found: found[:1] * 200)
     yield Alteration("two hundred reasons", "Gives too many reasons.", many, at_most(NOTHING_EARNED))
     other = given(lambda fields: {"risk_score": round(1 - fields["risk_score"], 2), "churn": not fields["churn"]})
-    yield Alteration("other decision", "Decides the other way.", other, at_most(WRONG))
+    yield Alteration("other decision", "Decides the other way.", other, at_most(WRONG), judged="most")
     yield Alteration("contradiction", "Has a risk against its answer.", given(other_in("churn")), at_most(WRONG))
 
 
