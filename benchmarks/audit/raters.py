@@ -14,8 +14,7 @@ import numpy as np
 from schemas.config.config import AuditConfig
 from schemas.documents import ScoredRollout
 from tasks.audit import statistics
-from tasks.audit.gate import judge
-from tasks.audit.probes.properties import Probe
+from tasks.audit.gate import Probe, judge
 from tasks.audit.sampling import AT_RANDOM, sample
 from tasks.audit.sheet import audit_id
 from tasks.audit.statistics import Interval, Numbers, krippendorff_alpha, measure

@@ -18,6 +18,7 @@ from schemas.errors import InputError
 from schemas.given_references import AskedTask
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.audit import review, stage
+from tasks.audit.alterations import recorded
 from tasks.audit.mutants import run_mutants
 from tasks.audit.new_sheet import make_sheet
 from tasks.audit.probes.recorded import changes, read_recorded
@@ -176,10 +177,14 @@ def mutants(
 @app.command()
 def record(
     task: Annotated[TaskName | None, typer.Option(help="Record this task only.")] = None,
+    spec: Annotated[SpecName, typer.Option(help="The reward specification.")] = "grounded",
 ) -> None:
     """Record what the shipped completions earn now, after a reward was changed on purpose, and say which changed."""
     with interruptible(UNDONE):
         for name in [task] if task else TASK_NAMES:
+            if spec == "cited":
+                _record_altered(name)
+                continue
             known, score = read_recorded(name), reward_of({name}, shipped_files().store, "grounded")
             changed = list(changes(known, score))
             for line, said in changed:
@@ -187,6 +192,17 @@ def record(
             if changed:
                 write_record(name, known, score)
             show(f"{name}: {len(changed)} of {len(known)} recorded completions earned something else")
+
+
+def _record_altered(task: TaskName) -> None:
+    score = reward_of({task}, shipped_files().store, recorded.SPEC)
+    known = recorded.read_recorded(task)
+    changed = [said for prompt in known for said in recorded.changes(prompt, score)]
+    for said in changed:
+        show(f"{task}: {said}")
+    prompts = recorded.record(task, score) if changed or not known else known
+    count = sum(len(prompt.scores) for prompt in prompts)
+    show(f"{task}: {len(changed)} of {count} altered answers earned something else than was recorded")
 
 
 app.command()(attack)

@@ -1,21 +1,27 @@
 """Commands `tucano audit attack` and `accept`: search for exploits of the rewards, and make one a probe."""
 
 import random
+import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 from flows.cli.options import Json, Overrides, Profile, configured, emit
-from flows.cli.tables.attack import print_attack
+from flows.cli.tables.attack import print_attack, print_search
 from flows.runtime.console import show, stage_progress
 from flows.runtime.signals import interruptible
 from schemas.did_you_mean import did_you_mean
+from schemas.disk import replace_whole
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.json_lines import read_json_lines
+from schemas.progress import Progress
 from schemas.store.files import read_store
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from tasks.audit.alterations.search import AttackedReward, FoundExploit, SearchResult, search
 from tasks.audit.attack import exploits
 from tasks.audit.attack.attack import Budget, attack_file_names, find_in
 from tasks.audit.attack.judge import check_judge
@@ -28,6 +34,7 @@ from tasks.synthesize.simulated import simulate_store
 ORDERS: Final = 4_000
 """Orders of the simulated store that prompts are about, where no store is given."""
 MINUTES: Final = 10.0
+AGAIN: Final = "interrupted; what was found is kept in {out}, and the same command finds it again"
 KEPT: Final = "interrupted; finds are kept in {out}, and the same command goes on"
 
 Folder = Annotated[Path, typer.Option(help="Folder of the attack: its finds and its state.")]
@@ -64,10 +71,22 @@ def attack(
     Of the profile only `audit.judge` is read: a model that is asked once the search has ended, beyond its minutes.
     """
     tasks, judge = _tasks(task), _judge(profile, overrides)
-    with interruptible(KEPT.format(out=out)), stage_progress("attack") as progress:
+    kept = AGAIN if spec == "cited" else KEPT
+    with interruptible(kept.format(out=out)), stage_progress("attack") as progress:
         seeds = read_json_lines(rollouts or shipped_files().rollouts, Rollout, "rollouts")
         about = read_store(store) if store is not None else simulate_store(ORDERS, random.Random(f"{seed}:attacked"))
         witness = simulate_store(ORDERS // 2, random.Random(f"{seed}:witness"))
+        if spec == "cited":
+            results = _search_all(
+                [AttackedReward(name, spec, about, witness, seed) for name in tasks],
+                seeds,
+                _budget(minutes, evaluations, len(tasks), 1),
+                out,
+                progress,
+            )
+            print_search(results, top)
+            emit({each.task: each.model_dump(mode="json") for each in results}, as_json=as_json)
+            return
         if fresh:
             _remove(out, tasks)
         settings = [Setting(name, about, witness, seeds, seed, spec, judge=judge) for name in tasks]
@@ -77,6 +96,43 @@ def attack(
     if any(each.new for each in found):
         show(f"make a find a probe of the audit: tucano audit accept FIND --out {out}")
     emit({each.task: each.model_dump(mode="json") for each in found}, as_json=as_json)
+
+
+def _search_all(
+    targets: Sequence[AttackedReward],
+    rollouts: Sequence[Rollout],
+    budget: Budget,
+    out: Path,
+    progress: Progress,
+) -> list[SearchResult]:
+    """Search one task after the other; finds are written as they are found.
+
+    Raises:
+        InputError: The folder cannot be written.
+    """
+    results = []
+    for done, target in enumerate(targets):
+        progress(done, len(targets), target.task)
+        file = out / f"finds-{target.task}.jsonl"
+        began = time.monotonic()
+
+        def is_over(spent: int, began: float = began) -> bool:
+            return budget.share(spent, time.monotonic() - began) >= 1
+
+        found = search(target, rollouts, is_over, found=partial(_write_finds, file))
+        _write_finds(file, found.finds)
+        results.append(found)
+    progress(len(targets), len(targets), "tasks attacked")
+    return results
+
+
+def _write_finds(file: Path, finds: Sequence[FoundExploit]) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lines = "".join(f"{each.model_dump_json()}\n" for each in finds)
+        replace_whole(file, lines.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise InputError(f"{file} cannot be written ({error.strerror}); give another --out") from None
 
 
 def accept(

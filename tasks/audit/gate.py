@@ -7,12 +7,20 @@ from typing import Literal
 from schemas.config.config import AuditConfig
 from schemas.documents import RaterKind
 from schemas.tasks import TaskName
-from tasks.audit.probes.properties import Probe
 from tasks.audit.statistics import Agreement
 from tasks.report.number_format import decimal, percent, shortest
 from tasks.report.wording import worded
 
 AuditVerdict = Literal["agrees", "disagrees", "uncertain", "too few scores", "rubric broken", "probe failed"]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Result of one requirement on all prompts of a task, whose answers are of known quality."""
+
+    passed: bool
+    detail: str
+    """The worst case, and the bound that applies."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from schemas.tasks import SpecName
 from tasks.audit.reward import reward_of
 from tasks.audit.sampling import Sample, sample
 from tasks.audit.sheet import write_rows
+from tasks.audit.shown import with_shown_text
 
 
 def make_sheet(
@@ -35,7 +36,7 @@ def make_sheet(
     reward = reward_of({rollout.task for rollout in read}, store, spec)
     scored = []
     for done, rollout in enumerate(read, 1):
-        scored.append(reward(rollout))
+        scored.append(reward(with_shown_text(rollout, spec)))
         progress(done, len(read), "rollouts scored")
     drawn = sample(scored, per_task, seed)
     if not drawn.rows:

@@ -11,8 +11,7 @@ from schemas.config.config import AuditConfig
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit import figures
 from tasks.audit.disagreements import Disagreement, ScoredCompletion, worst_disagreements
-from tasks.audit.gate import AuditGate, TaskAudit
-from tasks.audit.probes.properties import Probe
+from tasks.audit.gate import AuditGate, Probe, TaskAudit
 from tasks.audit.statistics import Interval
 from tasks.report.number_format import decimal, moment, shortest
 from tasks.report.page import page_template

@@ -11,6 +11,7 @@ from typing import Final
 from schemas.documents import Rollout, ScoredRollout
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.sheet import as_row, audit_id, fits
+from tasks.audit.shown import shown_text
 
 AT_RANDOM: Final = "random"
 BY_REWARD: Final = "by reward"
@@ -66,7 +67,7 @@ def sample(rollouts: Sequence[ScoredRollout], per_task: int, seed: int) -> Sampl
 
 
 def _is_readable(rollout: Rollout) -> bool:
-    return fits(rollout.prompt) and fits(rollout.completion)
+    return fits(rollout.prompt) and fits(shown_text(rollout))
 
 
 def _at_random(pool: Mapping[str, ScoredRollout], count: int, generator: random.Random) -> list[str]:

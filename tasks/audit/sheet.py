@@ -25,6 +25,7 @@ from schemas.faults import first_fault, first_few
 from schemas.tables.delimited import Dialect, as_cell, of_cell, read_text
 from schemas.tables.table_check import as_table, table_faults
 from schemas.tasks import TASK_NAMES, TaskName
+from tasks.audit.shown import shown_text
 
 COLUMNS: Final = tuple(SheetRow.model_fields)
 """The sheet's columns in order."""
@@ -97,11 +98,11 @@ def fits(text: str) -> bool:
 
 
 def audit_id(rollout: Rollout | SheetItem) -> str:
-    """Return the identity of a completion, which reveals edits: a letter and eleven digits of its sha256.
+    """Return the identity of what people read, which reveals edits: a letter and eleven digits of its sha256.
 
     Without the letter a spreadsheet would treat one identity in two hundred as a number.
     """
-    parts = (rollout.task, rollout.prompt_id, as_kept(rollout.prompt), as_kept(rollout.completion))
+    parts = (rollout.task, rollout.prompt_id, as_kept(rollout.prompt), as_kept(shown_text(rollout)))
     return f"a{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:11]}"
 
 
@@ -113,7 +114,7 @@ def as_row(rollout: Rollout, stratum: str) -> dict[str, str]:
         prompt_id=rollout.prompt_id,
         stratum=stratum,
         prompt=as_kept(rollout.prompt),
-        completion=as_kept(rollout.completion),
+        completion=as_kept(shown_text(rollout)),
     )
     return dict.fromkeys(COLUMNS, "") | item.model_dump()
 
@@ -247,7 +248,7 @@ def _identity(row: SheetItem, known: Mapping[str, Rollout]) -> str:
     identity = audit_id(row)
     own = known.get(row.audit_id)
     if identity not in known and own is not None and row.task == own.task and row.prompt_id == own.prompt_id:
-        pairs = ((own.prompt, row.prompt), (own.completion, row.completion))
+        pairs = ((own.prompt, row.prompt), (shown_text(own), row.completion))
         if all(_as_saved_in_cp1252(as_kept(text)).fullmatch(as_kept(cell)) for text, cell in pairs):
             return row.audit_id
     return identity

@@ -16,14 +16,17 @@ from schemas.digests import file_sha256
 from schemas.errors import InputError, Interrupted
 from schemas.progress import Progress, silent
 from schemas.tasks import SpecName, TaskName
+from tasks.audit.alterations.recorded import recorded_changes
+from tasks.audit.alterations.run import run_alterations
 from tasks.audit.disagreements import ScoredCompletion
-from tasks.audit.gate import AuditGate, TaskAudit, decide, judge
+from tasks.audit.gate import AuditGate, Probe, TaskAudit, decide, judge
 from tasks.audit.probes.recorded import recorded_scores
 from tasks.audit.probes.run import run_probes
 from tasks.audit.report import REPORT_PAGE, PastAudit, write_page
 from tasks.audit.reward import RewardFunction, reward_of
 from tasks.audit.sampling import AT_RANDOM
 from tasks.audit.sheet import ScoredSheet, audit_id, read_scored_sheet
+from tasks.audit.shown import with_shown_text
 from tasks.audit.statistics import Agreement, measure
 from tasks.commerce import registry
 
@@ -129,7 +132,7 @@ def read_files(files: AuditFiles, config: AuditConfig, spec: SpecName) -> tuple[
     """
     from schemas.tables.rollout_tables import read_rollouts
 
-    rollouts = read_rollouts(files.rollouts)
+    rollouts = [with_shown_text(rollout, spec) for rollout in read_rollouts(files.rollouts)]
     sheet = read_scored_sheet(files.sheet, rollouts, config.raters)
     return sheet, reward_of(sheet.tasks, files.store, spec)
 
@@ -162,14 +165,24 @@ def audit_rewards(sheet: ScoredSheet, score: RewardFunction, config: AuditConfig
             np.random.default_rng(_SEED),
             list(groups.values()),
         )
-        probes = run_probes(task, [row.item.rollout for row in judged], score)
-        if (recorded := recorded_scores(task, {row.rollout.prompt_id for row in judged}, score)) is not None:
-            probes["recorded_scores"] = recorded
+        probes = _probes(task, judged, score)
         tasks[task] = judge(task, agreement, probes, config)
         everything += judged
     gate = decide(tasks, sheet.unscored, sheet.rater_kinds.values(), config)
     progress(len(sheet.tasks), len(sheet.tasks), "tasks audited")
     return Audit(tasks, gate, tuple(everything))
+
+
+def _probes(task: TaskName, judged: Sequence[ScoredCompletion], score: RewardFunction) -> dict[str, Probe]:
+    """Ask what the reward gives to answers of known quality, and whether it gives what it gave when it was recorded."""
+    rollouts, spec = [row.item.rollout for row in judged], judged[0].rollout.spec
+    if spec == "cited":
+        probes = run_alterations(task, spec, rollouts, score)
+        recorded = recorded_changes(task, score)
+    else:
+        probes = run_probes(task, rollouts, score)
+        recorded = recorded_scores(task, {rollout.prompt_id for rollout in rollouts}, score)
+    return probes if recorded is None else probes | {"recorded_scores": recorded}
 
 
 def _figures(agreement: Agreement) -> dict[str, Any]:

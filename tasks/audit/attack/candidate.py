@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, Self
 from schemas.tasks import TaskName
 from tasks.audit.attack.operators import OPERATORS, SAYS_THE_GOOD_ANSWER, Operation, fields_of, operate
 from tasks.audit.attack.slots import fill, has_slots, slots_of
-from tasks.audit.critic.alteration import Alteration, Case
+from tasks.audit.critic.alteration import Case, CriticAlteration
 from tasks.audit.critic.critic import ALTERATIONS
 from tasks.commerce.registry import TASKS
 from tasks.commerce.reward import Reference
@@ -129,7 +129,7 @@ class Candidate:
         return Completed(text, corrupted)
 
 
-def alteration_of(task: TaskName, name: str) -> Alteration | None:
+def alteration_of(task: TaskName, name: str) -> CriticAlteration | None:
     """Return the critic's alteration of a task by its name; None where it has been taken away."""
     return next((alteration for alteration in ALTERATIONS[task] if alteration.name == name), None)
 
@@ -162,7 +162,7 @@ def _same(one: Any, two: Any) -> bool:
     return type(one) is type(two) and bool(one == two)
 
 
-def _altered(alteration: Alteration, case: Case, text: str) -> str | None:
+def _altered(alteration: CriticAlteration, case: Case, text: str) -> str | None:
     """Apply an alteration to a text that may no longer be an answer of the form which it expects."""
     try:
         return alteration.apply(replace(case, answer=text), SEED)

@@ -38,7 +38,7 @@ Change = Callable[[Case, random.Random], str | None]
 
 
 @dataclass(frozen=True)
-class Alteration:
+class CriticAlteration:
     """A named change of a good answer."""
 
     name: str

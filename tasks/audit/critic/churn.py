@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tasks.audit.critic.alteration import Alteration, Case
+from tasks.audit.critic.alteration import Case, CriticAlteration
 from tasks.audit.critic.json_changes import (
     FieldChange,
     Fields,
@@ -94,11 +94,11 @@ _VALUES: Final[tuple[tuple[str, FieldChange], ...]] = (
 _RISKS: Final = ((0.85, 0.15), (0.95, 0.05), (0.88, 0.12), (0.8, 0.2))
 
 ALTERATIONS: Final = (
-    *(Alteration(name, "costly", with_fields(change)) for name, change in _VALUES),
+    *(CriticAlteration(name, "costly", with_fields(change)) for name, change in _VALUES),
     *written("churn", slots_of, {"reason": instead_in("reasoning"), "added": added_to("reasoning")}, "reason"),
     *spoiled_forms(_opposite),
     *(
-        Alteration(
+        CriticAlteration(
             f"risk_{leaves}",
             "harmless",
             with_fields(_risk(leaves, stays)),

@@ -13,22 +13,22 @@ from typing import Final, NamedTuple
 
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.audit.critic.alteration import LIMITS, Alteration, Case, Kind, Severity, within_limit
+from tasks.audit.critic.alteration import LIMITS, Case, CriticAlteration, Kind, Severity, within_limit
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.sandbox import Database, Databases
 
 FOUND_MODULES: Final = ("tasks.audit.critic.*",)
 
 
-def _alterations(name: TaskName) -> tuple[Alteration, ...]:
+def _alterations(name: TaskName) -> tuple[CriticAlteration, ...]:
     """Return the alterations of a task; none of a new one that nobody attacks yet."""
     if find_spec(f"tasks.audit.critic.{name}") is None:
         return ()
-    found: tuple[Alteration, ...] = import_module(f"tasks.audit.critic.{name}").ALTERATIONS
+    found: tuple[CriticAlteration, ...] = import_module(f"tasks.audit.critic.{name}").ALTERATIONS
     return found
 
 
-ALTERATIONS: Final[Mapping[TaskName, tuple[Alteration, ...]]] = MappingProxyType(
+ALTERATIONS: Final[Mapping[TaskName, tuple[CriticAlteration, ...]]] = MappingProxyType(
     {name: _alterations(name) for name in TASK_NAMES}
 )
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tasks.audit.critic.alteration import Alteration, Case, Change
+from tasks.audit.critic.alteration import Case, Change, CriticAlteration
 from tasks.audit.critic.json_changes import (
     FieldChange,
     Fields,
@@ -169,9 +169,9 @@ _VALUES: Final[tuple[tuple[str, FieldChange, float], ...]] = (
     ("all_true", lambda _, fields, __: {name: True for name, value in fields.items() if isinstance(value, bool)}, 0.9),
 )
 ALTERATIONS: Final = (
-    *(Alteration(name, "costly", with_fields(change), applies) for name, change, applies in _VALUES),
-    Alteration("half_of_the_fields", "costly", _half),
-    Alteration("names_in_portuguese", "costly", _renamed),
+    *(CriticAlteration(name, "costly", with_fields(change), applies) for name, change, applies in _VALUES),
+    CriticAlteration("half_of_the_fields", "costly", _half),
+    CriticAlteration("names_in_portuguese", "costly", _renamed),
     *written(
         "extraction",
         slots_of,
@@ -179,8 +179,11 @@ ALTERATIONS: Final = (
         "complaint",
     ),
     *spoiled_forms(_everything),
-    *(Alteration(f"complaint_in_other_words_{place + 1}", "harmless", _other_words(place), 0.1) for place in range(10)),
-    Alteration("risk_a_little_higher", "harmless", with_fields(_nearby_risk(0.04))),
-    Alteration("risk_a_little_lower", "harmless", with_fields(_nearby_risk(-0.04))),
+    *(
+        CriticAlteration(f"complaint_in_other_words_{place + 1}", "harmless", _other_words(place), 0.1)
+        for place in range(10)
+    ),
+    CriticAlteration("risk_a_little_higher", "harmless", with_fields(_nearby_risk(0.04))),
+    CriticAlteration("risk_a_little_lower", "harmless", with_fields(_nearby_risk(-0.04))),
     *layouts(18),
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from tasks.audit.critic import text_changes
-from tasks.audit.critic.alteration import Alteration, Case, Change
+from tasks.audit.critic.alteration import Case, Change, CriticAlteration
 from tasks.audit.critic.fact_table import ADDITIVE, CriticColumn, column_slots, distinct, read_columns
 from tasks.audit.critic.wordings import Slots, named_slots, read_wordings, said
 from tasks.commerce.text.portuguese_numbers import decimal, numbers_in
@@ -44,13 +44,13 @@ def _advice(texts: Sequence[str]) -> Change:
     return change
 
 
-def _corruptions() -> list[Alteration]:
+def _corruptions() -> list[CriticAlteration]:
     ways = {"bullet": _bullet, "after": _after, "instead": _instead}
     found = []
     for name, entry in _WORDS["corruption"].items():
         how = entry.get("how", "bullet")
         change = _advice(entry["texts"]) if how == "advice" else said(entry["texts"], slots_of, ways[how])
-        found.append(Alteration(name, entry.get("severity", "costly"), change, entry.get("applies", 0.9)))
+        found.append(CriticAlteration(name, entry.get("severity", "costly"), change, entry.get("applies", 0.9)))
     return found
 
 
@@ -150,19 +150,19 @@ def _false_sum(case: Case, generator: random.Random) -> str | None:
 
 ALTERATIONS: Final = (
     *_corruptions(),
-    Alteration("number_of_another_row", "costly", _other_fact(_of_another_row), 0.9),
-    Alteration("number_of_another_column", "costly", _other_fact(_of_another_column), 0.9),
-    Alteration("moved_number", "costly", _other_fact(_moved), 0.9),
-    Alteration("swapped_rows", "unsendable", _swapped, 0.9),
-    Alteration("facts_denied", "unsendable", _denied),
-    Alteration("false_sum", "costly", _false_sum, 0.4),
-    Alteration("shouting", "costly", text_changes.shouting),
-    Alteration("salad", "unsendable", text_changes.salad),
-    Alteration("prompt_again", "unsendable", text_changes.prompt_again),
-    Alteration("instruction_again", "unsendable", text_changes.system_again),
-    Alteration("cut_off", "costly", text_changes.cut_off),
+    CriticAlteration("number_of_another_row", "costly", _other_fact(_of_another_row), 0.9),
+    CriticAlteration("number_of_another_column", "costly", _other_fact(_of_another_column), 0.9),
+    CriticAlteration("moved_number", "costly", _other_fact(_moved), 0.9),
+    CriticAlteration("swapped_rows", "unsendable", _swapped, 0.9),
+    CriticAlteration("facts_denied", "unsendable", _denied),
+    CriticAlteration("false_sum", "costly", _false_sum, 0.4),
+    CriticAlteration("shouting", "costly", text_changes.shouting),
+    CriticAlteration("salad", "unsendable", text_changes.salad),
+    CriticAlteration("prompt_again", "unsendable", text_changes.prompt_again),
+    CriticAlteration("instruction_again", "unsendable", text_changes.system_again),
+    CriticAlteration("cut_off", "costly", text_changes.cut_off),
     *(
-        Alteration(name, "harmless", _rewritten(entry["heading"], entry["items"]), entry.get("applies", 0.4))
+        CriticAlteration(name, "harmless", _rewritten(entry["heading"], entry["items"]), entry.get("applies", 0.4))
         for name, entry in _WORDS["rewrite"].items()
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from tasks.audit.critic import text_changes
-from tasks.audit.critic.alteration import Alteration, Case, Change, Severity
+from tasks.audit.critic.alteration import Case, Change, CriticAlteration, Severity
 from tasks.audit.critic.wordings import read_wordings
 
 Fields = dict[str, Any]
@@ -64,14 +64,16 @@ def added_to(name: str) -> Callable[[Case, str], str]:
     return lambda case, text: write(read(case) | {name: f"{read(case)[name]} {text}".strip()})
 
 
-def layouts(count: int) -> Iterator[Alteration]:
+def layouts(count: int) -> Iterator[CriticAlteration]:
     """Yield rewrites that any reader of JSON takes for the same object; they are the same of every task.
 
     Args:
         count: Number of rewrites.
     """
     found = (
-        Alteration("layout: " + ", ".join(filter(None, (form, order, end))), "harmless", _laid_out(form, order, end))
+        CriticAlteration(
+            "layout: " + ", ".join(filter(None, (form, order, end))), "harmless", _laid_out(form, order, end)
+        )
         for end in _ENDS
         for order in ("", "backwards")
         for form in _LAYOUTS
@@ -88,7 +90,7 @@ def _laid_out(form: str, order: str, end: str) -> Change:
     return change
 
 
-def spoiled_forms(other: FieldChange) -> tuple[Alteration, ...]:
+def spoiled_forms(other: FieldChange) -> tuple[CriticAlteration, ...]:
     """Return the corruptions of the form that any task has.
 
     Args:
@@ -123,7 +125,7 @@ def spoiled_forms(other: FieldChange) -> tuple[Alteration, ...]:
         ("instruction_again", "unsendable", text_changes.system_again),
         ("cut_off", "costly", text_changes.cut_off),
     )
-    return tuple(Alteration(name, severity, change) for name, severity, change in names)
+    return tuple(CriticAlteration(name, severity, change) for name, severity, change in names)
 
 
 def _opposite(case: Case, other: FieldChange, generator: random.Random) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tasks.audit.critic import text_changes
-from tasks.audit.critic.alteration import Alteration, Case, Change
+from tasks.audit.critic.alteration import Case, Change, CriticAlteration
 from tasks.audit.critic.wordings import Slots, capital, read_wordings, written
 
 _WORDS: Final[Mapping[str, Any]] = read_wordings("push")
@@ -95,17 +95,19 @@ def _filled(found: re.Match[str], words: str) -> str:
 
 ALTERATIONS: Final = (
     *written("push", slots_of, {"after": _after, "instead": _instead}, "instead"),
-    Alteration("other_amount", "unsendable", other_offer(_other_amount), 0.8),
-    Alteration("other_unit", "unsendable", other_offer(_other_unit), 0.6),
-    Alteration("dropped_condition", "costly", other_offer(_without_condition), 0.2),
-    Alteration("turned_round", "unsendable", other_offer(_in_words(_WORDS["turned_round"])), 0.05),
-    Alteration("shouting", "costly", text_changes.shouting),
-    Alteration("salad", "unsendable", text_changes.salad),
-    Alteration("prompt_again", "unsendable", text_changes.prompt_again),
-    Alteration("twice", "costly", text_changes.twice),
-    Alteration("cut_off", "unsendable", text_changes.cut_off),
+    CriticAlteration("other_amount", "unsendable", other_offer(_other_amount), 0.8),
+    CriticAlteration("other_unit", "unsendable", other_offer(_other_unit), 0.6),
+    CriticAlteration("dropped_condition", "costly", other_offer(_without_condition), 0.2),
+    CriticAlteration("turned_round", "unsendable", other_offer(_in_words(_WORDS["turned_round"])), 0.05),
+    CriticAlteration("shouting", "costly", text_changes.shouting),
+    CriticAlteration("salad", "unsendable", text_changes.salad),
+    CriticAlteration("prompt_again", "unsendable", text_changes.prompt_again),
+    CriticAlteration("twice", "costly", text_changes.twice),
+    CriticAlteration("cut_off", "unsendable", text_changes.cut_off),
     *(
-        Alteration(f"offer_{entry['name']}", "harmless", other_offer(_in_words(entry["patterns"])), _APPLIES_TO_OFFERS)
+        CriticAlteration(
+            f"offer_{entry['name']}", "harmless", other_offer(_in_words(entry["patterns"])), _APPLIES_TO_OFFERS
+        )
         for entry in _WORDS["offer"]
     ),
 )

@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tasks.audit.critic.alteration import Alteration, Case
+from tasks.audit.critic.alteration import Case, CriticAlteration
 from tasks.audit.critic.json_changes import FieldChange, Fields, layouts, spoiled_forms, with_fields
 from tasks.audit.critic.wordings import read_wordings
 from tasks.commerce.text.json_fields import SENTIMENTS, sentiment_of
@@ -44,7 +44,7 @@ _VALUES: Final[tuple[tuple[str, FieldChange, float], ...]] = (
     ("no_polarity", lambda _, __, ___: {"polarity": ""}, 1.0),
 )
 ALTERATIONS: Final = (
-    *(Alteration(name, "costly", with_fields(change), applies) for name, change, applies in _VALUES),
+    *(CriticAlteration(name, "costly", with_fields(change), applies) for name, change, applies in _VALUES),
     *spoiled_forms(_opposite),
     *layouts(31),
 )

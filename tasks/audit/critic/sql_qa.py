@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from tasks.audit.critic import query_changes, text_changes
-from tasks.audit.critic.alteration import Alteration, Case, Change, Severity
+from tasks.audit.critic.alteration import Case, Change, CriticAlteration, Severity
 from tasks.audit.critic.query_changes import QueryChange, exchanged, replaced
 from tasks.audit.critic.wordings import Slots, Way, written
 from tasks.commerce.sql_qa.sandbox import Cell, Database, Row
@@ -182,12 +182,12 @@ _WAYS: Final[Mapping[str, Way]] = {
 }
 
 ALTERATIONS: Final = (
-    *(Alteration(name, severity, false_query(change), applies) for name, severity, change, applies in _FALSE),
+    *(CriticAlteration(name, severity, false_query(change), applies) for name, severity, change, applies in _FALSE),
     *written("sql_qa", slots_of, _WAYS, "comment"),
-    Alteration("salad", "unsendable", text_changes.salad),
-    Alteration("prompt_again", "unsendable", text_changes.prompt_again),
-    Alteration("instruction_again", "unsendable", text_changes.system_again),
-    Alteration("cut_off", "unsendable", text_changes.cut_off),
-    *(Alteration(name, "harmless", same_query(change), applies) for name, change, applies in _SAME),
-    *(Alteration(name, "harmless", _of_query(change), applies) for name, change, applies in _UNCHECKED),
+    CriticAlteration("salad", "unsendable", text_changes.salad),
+    CriticAlteration("prompt_again", "unsendable", text_changes.prompt_again),
+    CriticAlteration("instruction_again", "unsendable", text_changes.system_again),
+    CriticAlteration("cut_off", "unsendable", text_changes.cut_off),
+    *(CriticAlteration(name, "harmless", same_query(change), applies) for name, change, applies in _SAME),
+    *(CriticAlteration(name, "harmless", _of_query(change), applies) for name, change, applies in _UNCHECKED),
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from schemas.tasks import TaskName
-from tasks.audit.critic.alteration import Alteration, Case, Change, Severity
+from tasks.audit.critic.alteration import Case, Change, CriticAlteration, Severity
 
 DATA_FILES: Final = ("data/audit/critic",)
 FOLDER: Final = Path(__file__).resolve().parents[3] / "data" / "audit" / "critic"
@@ -27,7 +27,7 @@ def read_wordings(name: str) -> Mapping[str, Any]:
     return tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
 
 
-def written(name: TaskName, slots: SlotsOf, ways: Mapping[str, Way], rewrites: str) -> Iterator[Alteration]:
+def written(name: TaskName, slots: SlotsOf, ways: Mapping[str, Way], rewrites: str) -> Iterator[CriticAlteration]:
     """Yield the alterations that a task's file of wordings says.
 
     Args:
@@ -41,7 +41,7 @@ def written(name: TaskName, slots: SlotsOf, ways: Mapping[str, Way], rewrites: s
         for title, entry in document.get(kind, {}).items():
             severity: Severity = "harmless" if kind == "rewrite" else entry.get("severity", "costly")
             change = said(entry["texts"], slots, ways[entry.get("how", usual)])
-            yield Alteration(title, severity, change, entry.get("applies", 1.0))
+            yield CriticAlteration(title, severity, change, entry.get("applies", 1.0))
 
 
 def said(texts: Sequence[str], slots: SlotsOf, way: Way) -> Change:

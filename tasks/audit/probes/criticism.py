@@ -16,10 +16,11 @@ from typing import Final
 
 from schemas.config.config import AUDIT_FOLDER
 from schemas.store.files import read_store
-from tasks.audit.critic.alteration import LIMITS, Alteration, Case, Kind, within_limit
+from tasks.audit.critic.alteration import LIMITS, Case, CriticAlteration, Kind, within_limit
 from tasks.audit.critic.critic import ALTERATIONS
 from tasks.audit.critic.open_failures import open_failures
-from tasks.audit.probes.properties import Probe, Probed
+from tasks.audit.gate import Probe
+from tasks.audit.probes.properties import Probed
 from tasks.commerce.sql_qa.sandbox import Database
 
 FEWEST: Final = 5
@@ -43,7 +44,7 @@ class CriticismProperty:
     def probe(self, prompts: Sequence[Probed]) -> Probe | None:
         """Judge each alteration by its median loss; None if none applies to enough prompts."""
         losses: defaultdict[str, list[float]] = defaultdict(list)
-        known: dict[str, Alteration] = {}
+        known: dict[str, CriticAlteration] = {}
         for prompt in prompts[:MOST]:
             for name, (alteration, loss) in losses_of(prompt, self.kind).items():
                 losses[name].append(loss)
@@ -62,7 +63,7 @@ class CriticismProperty:
         return Probe(not failed, f"{detail}{f'; open: {_some(still)}' if still else ''}")
 
 
-def losses_of(prompt: Probed, kind: Kind) -> Mapping[str, tuple[Alteration, float]]:
+def losses_of(prompt: Probed, kind: Kind) -> Mapping[str, tuple[CriticAlteration, float]]:
     """Return what each alteration of a kind loses of a prompt's right answer; nothing if that earns nothing."""
     asked = prompt.asked
     if not prompt.best > 0:
@@ -80,7 +81,7 @@ def losses_of(prompt: Probed, kind: Kind) -> Mapping[str, tuple[Alteration, floa
 CRITICISMS: Final = (CriticismProperty("corruptions_cost", "corruption"), CriticismProperty("rewrites_keep", "rewrite"))
 
 
-def _altered(alteration: Alteration, case: Case) -> str | None:
+def _altered(alteration: CriticAlteration, case: Case) -> str | None:
     # An alteration reads the prompts that the tasks make; a sheet may hold prompts of any form.
     try:
         return alteration.apply(case, SEED)
@@ -88,7 +89,7 @@ def _altered(alteration: Alteration, case: Case) -> str | None:
         return None
 
 
-def _misses(alteration: Alteration, losses: Sequence[float]) -> bool:
+def _misses(alteration: CriticAlteration, losses: Sequence[float]) -> bool:
     count, missing = len(losses), sum(not within_limit(alteration.severity, loss) for loss in losses)
     return sum(math.comb(count, each) for each in range(missing, count + 1)) <= CHANCE * 2.0**count
 

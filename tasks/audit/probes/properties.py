@@ -14,6 +14,7 @@ from typing import Final, Protocol
 from schemas.documents import Rollout, ScoredRollout
 from schemas.tasks import SpecName
 from tasks.audit.completions.asked import Asked, Maker
+from tasks.audit.gate import Probe
 from tasks.audit.reward import RewardFunction
 from tasks.commerce.registry import reward_of
 from tasks.commerce.reward import Reference
@@ -42,15 +43,6 @@ SCORED_AGAIN: Final = 4
 
 Grades = Mapping[str, Mapping[str, float]]
 """Documented grades: by kind of completion, by component."""
-
-
-@dataclass(frozen=True)
-class Probe:
-    """Result of one property on all prompts of a task."""
-
-    passed: bool
-    detail: str
-    """The worst case, and the bound that applies."""
 
 
 class Probed:

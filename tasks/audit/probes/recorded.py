@@ -13,7 +13,7 @@ from schemas.documents import Rollout, ScoredRollout
 from schemas.json_lines import read_json_lines
 from schemas.tasks import TaskName
 from tasks.audit.attack.finds import replace_file
-from tasks.audit.probes.properties import Probe
+from tasks.audit.gate import Probe
 from tasks.audit.reward import RewardFunction
 
 DATA_FILES: Final = ("data/audit/recorded",)

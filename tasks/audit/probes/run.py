@@ -9,7 +9,8 @@ from schemas.documents import Rollout
 from schemas.references import REFERENCES
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.completions.asked import Asked
-from tasks.audit.probes.properties import TOLERANCE, Probe, Probed
+from tasks.audit.gate import Probe
+from tasks.audit.probes.properties import TOLERANCE, Probed
 from tasks.audit.probes.task_probes import TaskProbes
 from tasks.audit.reward import RewardFunction
 from tasks.commerce.reward import Reference

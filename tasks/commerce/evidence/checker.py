@@ -84,6 +84,9 @@ def read_answer(completion: str) -> list[object] | str:
     found: list[object] = read["achados"]
     if not 1 <= len(found) <= MOST:
         return f"it has {len(found)} findings, and {FEWEST} to {MOST} are asked for"
+    # No value of a table has a colon, so that each further one belongs to a key that the reader has passed over.
+    if completion.count(":") != 1 + sum(len(each) for each in found if isinstance(each, dict)):
+        return "it has a key twice, or a colon in a value"
     return found
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from schemas.config.config import AuditConfig
 from schemas.documents import RaterKind
-from tasks.audit.gate import AuditVerdict, Objection, TaskAudit, decide, judge
-from tasks.audit.probes.properties import Probe
+from tasks.audit.gate import AuditVerdict, Objection, Probe, TaskAudit, decide, judge
 from tasks.audit.statistics import Agreement, Correlation
 
 CONFIG = AuditConfig(require_human=False)

@@ -11,8 +11,9 @@ from schemas.documents import Rollout, ScoredRollout
 from schemas.references import REFERENCES
 from schemas.store.store import Store
 from schemas.tasks import TASK_NAMES, TaskName
+from tasks.audit.gate import Probe
 from tasks.audit.mutants import MUTANTS
-from tasks.audit.probes.properties import CEILING, FLOOR, Probe
+from tasks.audit.probes.properties import CEILING, FLOOR
 from tasks.audit.probes.run import run_probes
 from tasks.audit.reward import RewardFunction
 from tasks.commerce.example_makers import EXAMPLE_MAKERS

@@ -15,8 +15,7 @@ from schemas.config.config import AuditConfig
 from schemas.documents import RaterKind, Rollout, ScoredRollout
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.disagreements import ScoredCompletion, worst_disagreements
-from tasks.audit.gate import AuditGate, Objection, TaskAudit, decide, judge
-from tasks.audit.probes.properties import Probe
+from tasks.audit.gate import AuditGate, Objection, Probe, TaskAudit, decide, judge
 from tasks.audit.report import AUDITS_SHOWN, WORST_SHOWN, PastAudit, render, write_page
 from tasks.audit.sheet import ScoredItem
 from tasks.audit.statistics import measure

@@ -9,7 +9,7 @@ from typing import Final
 from schemas.store.store import Store
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TaskName
-from tasks.audit.critic.alteration import Alteration, Case
+from tasks.audit.critic.alteration import Case, CriticAlteration
 from tasks.audit.critic.critic import ALTERATIONS, case_of
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.sql_qa.sandbox import Database, Databases
@@ -32,7 +32,7 @@ class Altered:
     """One altered answer."""
 
     case: Case
-    alteration: Alteration
+    alteration: CriticAlteration
     completion: str
 
 

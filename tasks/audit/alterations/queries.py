@@ -1,0 +1,282 @@
+"""Alterations of a query: the same rows in another form, and other rows by one change.
+
+A false query counts only where its rows differ on another store than the reward's copies, so that a reward that cannot
+tell the two apart on its copies is at fault; the same query only where they are the same there.
+"""
+# ruff: noqa: S608 - the queries are answers, and run where they can do no harm
+
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Final
+
+from tasks.audit.alterations.library import (
+    COSTLY,
+    ERROR_COST,
+    FORM_COST,
+    NOTHING_EARNED,
+    UNSENDABLE,
+    WRONG,
+    Alteration,
+    Change,
+    GoodAnswer,
+    around,
+    at_least_of,
+    at_most,
+    at_most_of,
+    constant,
+    costs,
+    equal,
+)
+from tasks.commerce.sql_qa.sandbox import Cell, Database, Row
+
+QueryChange = Callable[[str], str | None]
+_TERM: Final = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))"
+_ROUND: Final = rf"ROUND\(({_TERM}*), 2\)"
+_CLAUSE: Final = re.compile(r" (?=(?:FROM|WHERE|JOIN|GROUP BY|ORDER BY|HAVING|LIMIT)\b)")
+_OWN_ORDER: Final = re.compile(r"\bORDER BY\b[^()]*$", re.IGNORECASE)
+_TEXTS: Final = re.compile(r"'[^']*'|[^']+")
+
+
+def bare(good: GoodAnswer) -> str:
+    """Return the query without the semicolon at its end."""
+    return good.text.rstrip().removesuffix(";")
+
+
+def around_query(query: str, columns: str = "*") -> str:
+    """Return a query around another; on lines of their own, so that a comment hides no bracket."""
+    return f"SELECT {columns} FROM (\n{query}\n)"
+
+
+def _query(change: QueryChange) -> Change:
+    return lambda good, _: change(bare(good))
+
+
+def _replaced(pattern: str, other: str | Callable[[re.Match[str]], str], count: int = 0) -> QueryChange:
+    compiled = re.compile(pattern)
+    return lambda sql: compiled.sub(other, sql, count=count)
+
+
+def _exchanged(one: str, other: str) -> QueryChange:
+    return _replaced(rf"\b(?:{one}|{other})\b", lambda found: other if found[0] == one else one)
+
+
+@lru_cache(maxsize=512)
+def rows_of(sql: str, store: Database) -> tuple[Row, ...] | None:
+    """Return a query's rows with numbers as a reader sees them, sorted where it does not order; None if it fails."""
+    execution = store.execute(sql)
+    if execution.refusal is not None:
+        return None
+    rows = [tuple(map(_shown, row)) for row in execution.rows]
+    return tuple(rows if _OWN_ORDER.search(sql) else sorted(rows, key=repr))
+
+
+def _shown(cell: Cell) -> Cell:
+    if isinstance(cell, str) and re.fullmatch(r"-?\d+(?:\.\d+)?", cell):
+        cell = float(cell)
+    return round(float(cell), 2) if isinstance(cell, int | float) else cell
+
+
+def _gives_same_rows(good: GoodAnswer, other: str) -> bool | None:
+    """Compare with the right rows on the witness; None without one, or where the other does not run."""
+    right, found = (rows_of(sql, good.witness) if good.witness else None for sql in (bare(good), other))
+    if right is None or found is None:
+        return None
+    if not _OWN_ORDER.search(bare(good)):
+        right, found = (tuple(sorted(rows, key=repr)) for rows in (right, found))
+    return right == found
+
+
+def _false(change: QueryChange) -> Change:
+    def changed(good: GoodAnswer, generator: random.Random) -> str | None:  # noqa: ARG001 - every change's signature
+        other = change(bare(good))
+        wrong = other is not None and other != bare(good) and _gives_same_rows(good, other) is False
+        return other if wrong else None
+
+    return changed
+
+
+def _same(change: QueryChange) -> Change:
+    def changed(good: GoodAnswer, generator: random.Random) -> str | None:  # noqa: ARG001 - every change's signature
+        other = change(bare(good))
+        return other if other is not None and other != bare(good) and _gives_same_rows(good, other) else None
+
+    return changed
+
+
+def _other_columns(sql: str) -> str | None:
+    """Give two columns in the wrong order, under the same places of GROUP BY."""
+    found = re.match(rf"SELECT ([^,()]+|strftime\([^)]*\)), ({_TERM}+?) FROM ", sql)
+    if not found:
+        return None
+    rest = re.sub(r"GROUP BY 1\b", f"GROUP BY {found[1]}", sql[found.end() :])
+    rest = re.sub(
+        r"ORDER BY .*?(?= LIMIT|$)",
+        lambda order: re.sub(r"\b[12]\b", lambda place: "2" if place[0] == "1" else "1", order[0]),
+        rest,
+    )
+    return f"SELECT {found[2]}, {found[1]} FROM {rest}"
+
+
+def _joined_once_more(sql: str) -> str | None:
+    table = next((name for name in ("items", "payments") if not re.search(rf"\b{name}\b", sql)), None)
+    if table is None or "order_id" not in sql:
+        return None
+    return re.sub(r"( FROM .*?)(?= WHERE| GROUP| ORDER|$)", rf"\1 JOIN {table} USING (order_id)", sql, count=1)
+
+
+_END: Final = r"(?= GROUP| ORDER| LIMIT|$)"
+_FALSE: Final[Mapping[str, QueryChange]] = {
+    "no conditions": _replaced(rf" WHERE (?!\w+ IS NOT NULL GROUP).*?{_END}", "", 1),
+    "last condition dropped": _replaced(rf" AND (?:(?! AND ).)*?{_END}", "", 1),
+    "either condition": _replaced(r"(?<!\d)(?<!\d') AND (?!['\d])", " OR ", 1),
+    "condition denied": _replaced(r"(\w+|\)) = '", r"\1 <> '", 1),
+    "other state": _replaced(r"(?<=_state = ')\w\w", lambda f: "RJ" if f[0] == "SP" else "SP", 1),
+    "other year": _replaced(r"(?<=')201[678](?=['-])", lambda f: "2018" if f[0] == "2017" else "2017"),
+    "other month": _replaced(r"(?<='\d{4}-)\d\d(?=')", lambda f: f"{int(f[0]) % 12 + 1:02}"),
+    "other number": _replaced(r"(?<=[<>=] )\d+\b", lambda f: f"{int(f[0]) + 1}", 1),
+    "limit of a comparison": _replaced(r"(?<= [<>])=? (?=\d)", lambda f: " " if "=" in f[0] else "= "),
+    "comparison turned": _replaced(r"(?<= )[<>](?==? )", lambda f: "<" if f[0] == ">" else ">"),
+    "sum for mean": _exchanged("SUM", "AVG"),
+    "sum for count": _replaced(r"COUNT\(\*\)", "SUM(LENGTH(order_id))"),
+    "repeated counted": _replaced(r"COUNT\(DISTINCT ", "COUNT("),
+    "freight for price": _exchanged("price", "freight_value"),
+    "seller for customer": _exchanged("seller_state", "customer_state"),
+    "other date": _exchanged("order_purchase_timestamp", "order_delivered_customer_date"),
+    "order turned": _replaced(r"ORDER BY (\w+) DESC", r"ORDER BY \1"),
+    "one row more": _replaced(r"LIMIT (\d+)", lambda f: f"LIMIT {int(f[1]) + 1}"),
+    "first row alone": lambda sql: f"{around_query(sql)} LIMIT 1",
+    "first row missing": lambda sql: f"{around_query(sql)} LIMIT -1 OFFSET 1",
+    "columns swapped": _other_columns,
+    "columns more": _replaced(r"^SELECT (.*?) FROM ", r"SELECT \1, COUNT(*), 1, 2 FROM ", 1),
+    "no group": _replaced(r" GROUP BY 1\b", ""),
+    "share for percentage": _replaced(r"100\.0 \* ", ""),
+    "joined once more": _joined_once_more,
+    "rounded to tens": _replaced(r", 2\)", ", -1)"),
+    "rounded to units": _replaced(_ROUND, r"CAST(\1 AS INTEGER)"),
+}
+"""Queries for another question, by what was changed."""
+_SAME: Final[Mapping[str, QueryChange]] = {
+    "small letters": lambda sql: _TEXTS.sub(lambda f: f[0] if f[0].startswith("'") else f[0].lower(), sql),
+    "lines": lambda sql: _TEXTS.sub(lambda f: f[0] if f[0].startswith("'") else _CLAUSE.sub("\n", f[0]), sql),
+    "inner join": _replaced(r" JOIN ", " INNER JOIN "),
+    "count of one": _replaced(r"COUNT\(\*\)", "COUNT(1)"),
+    "in a list": _replaced(r"(\w+) = ('[^']*')", r"\1 IN (\2)"),
+    "in parentheses": _replaced(r"(\w+ [<>=]+ (?:'[^']*'|\d+))", r"(\1)"),
+    "two equals": _replaced(r"(?<![<>!=]) = ", " == "),
+    "not unequal": _replaced(r"(\w+) = ('[^']*')(?! AND 1)", r"NOT \1 <> \2"),
+    "mean by hand": _replaced(r"\bAVG\((\w+)\)", r"1.0 * SUM(\1) / COUNT(\1)"),
+    "month cut out": _replaced(r"strftime\('%Y-%m', (\w+)\)", r"substr(\1, 1, 7)"),
+    "year as number": _replaced(r"(strftime\('%Y', \w+\)) = '(\d{4})'", r"CAST(\1 AS INTEGER) = \2"),
+    "table of its own": lambda sql: f"WITH resposta AS ({sql}) SELECT * FROM resposta",
+    "not rounded": lambda sql: None if "ORDER BY" in sql else re.sub(_ROUND, r"\1", sql),
+    "a query around it": around_query,
+}
+_WRITES: Final = {
+    "DELETE first": "DELETE FROM orders;\n@",
+    "DROP first": "DROP TABLE reviews; @",
+    "UPDATE first": "UPDATE items SET price = 0;\n\n@",
+}
+
+
+def _for_copy(place: int) -> Change:
+    """Return the change that gives no row where the store has not the sales of one of the reward's copies."""
+
+    def changed(good: GoodAnswer, generator: random.Random) -> str | None:  # noqa: ARG001 - every change's signature
+        if good.databases is None:
+            return None
+        sales = "SELECT CAST(SUM(price) AS INTEGER) FROM items"
+        ((found,),) = good.databases.run(sales)[place].rows
+        return f"{around_query(bare(good))} WHERE ({sales}) = {found!r}"
+
+    return changed
+
+
+def _other_order(good: GoodAnswer, generator: random.Random) -> str | None:  # noqa: ARG001 - every change's signature
+    """Return the right rows in another order than the one that is asked for."""
+    if good.databases is None or not _OWN_ORDER.search(bare(good)):
+        return None
+    right = good.databases.run(bare(good))[0].rows
+    ways = [f"{around_query(bare(good))} ORDER BY 1{way}" for way in ("", " DESC")]
+    return next((sql for sql in ways if _shown_rows(good.databases.run(sql)[0].rows) != _shown_rows(right)), None)
+
+
+def _shown_rows(rows: tuple[Row, ...]) -> list[Row]:
+    return [tuple(map(_shown, row)) for row in rows]
+
+
+def _number_plus(cents: float) -> Change:
+    """Return the change that adds so much to the one number of the result."""
+
+    def changed(good: GoodAnswer, generator: random.Random) -> str | None:  # noqa: ARG001 - every change's signature
+        rows = rows_of(bare(good), good.witness) if good.witness else None
+        if not rows or not all(len(row) == 1 and isinstance(row[0], float) for row in rows):
+            return None
+        return f"WITH q(c1) AS (\n{bare(good)}\n) SELECT c1 + {cents} FROM q"
+
+    return changed
+
+
+def _named(text: str) -> QueryChange:
+    pattern = re.compile(rf"^SELECT ({_TERM}+?) FROM ")
+    return lambda sql: pattern.sub(lambda f: f'SELECT {f[1]} AS "{text}" FROM ', sql) if pattern.match(sql) else None
+
+
+def _of_sql() -> Iterator[Alteration]:
+    for name, change in _FALSE.items():
+        yield Alteration(name, "Answers another question.", _false(change), at_most_of(COSTLY), judged="most")
+    for name, change in _SAME.items():
+        yield Alteration(name, "Gives the same rows by another query.", _same(change), equal(FORM_COST), judged="worst")
+    yield Alteration("semicolon", "Ends with a semicolon.", around("@;"), equal())
+    yield Alteration("blanks around", "Has blank lines around it.", around("\n @ \n\n"), equal())
+    for name, text in {"fenced": "```sql\n@\n```", "fenced with a semicolon": "```\n@;\n```"}.items():
+        yield Alteration(name, "Stands in a code fence, which a program can read.", around(text), at_least_of(0.85))
+    for name, text in _WRITES.items():
+        yield Alteration(name, "Would change the store first.", around(text), at_most(NOTHING_EARNED))
+    for text in ("SELECT 0", "SELECT NULL", "SELECT 42", "SELECT COUNT(*) FROM pedidos WHERE situação = 'entregue'"):
+        yield Alteration(text, "Has nothing to do with the question.", constant(text), at_most(NOTHING_EARNED))
+    yield Alteration(
+        "all rows",
+        "Gives rows of orders.",
+        _false(lambda _: "SELECT * FROM orders LIMIT 100"),
+        at_most_of(UNSENDABLE),
+        judged="most",
+    )
+    yield Alteration(
+        "keywords",
+        "Names keywords.",
+        constant("SELECT FROM WHERE GROUP BY ORDER BY COUNT SUM AVG orders items"),
+        at_most(NOTHING_EARNED),
+    )
+    misspelt = _query(lambda sql: sql.replace(" FROM ", " FORM ", 1))
+    yield Alteration("misspelt", "Does not run.", misspelt, at_most(NOTHING_EARNED))
+    strange = _query(_replaced(r" FROM (\w+)", r" FROM \g<1>_2018", 1))
+    yield Alteration("unknown table", "Reads a table that is not there.", strange, at_most(NOTHING_EARNED))
+    none = _query(lambda sql: f"{around_query(sql)} WHERE 0")
+    yield Alteration("no row", "Gives none of the right rows.", none, at_most(WRONG))
+    chatter = around("Claro! Segue a consulta:\n@\n\nEspero ter ajudado!")
+    yield Alteration("no row, below chatter", "Is wrong in a good form.", none, costs(0.0), chatter)
+    twice = _query(lambda sql: f"{around_query(sql)} UNION ALL {around_query(sql)}")
+    yield Alteration("each row twice", "Gives each row twice.", twice, at_most_of(COSTLY))
+    yield Alteration(
+        "a column more", "Gives a column too many.", _query(lambda sql: around_query(sql, "*, 1")), costs(ERROR_COST)
+    )
+    for place in range(3):
+        yield Alteration(f"right on copy {place}", "Is right on one store alone.", _for_copy(place), costs(ERROR_COST))
+    yield Alteration("rows in another order", "Has not the order that was asked for.", _other_order, costs(ERROR_COST))
+    yield Alteration("two statements", "Has a second statement.", around("@; SELECT 1"), at_most_of(COSTLY))
+    yield Alteration("half a cent more", "Is rounded otherwise.", _number_plus(0.0049), equal())
+    yield Alteration("a cent more", "Is a cent off.", _number_plus(0.0072), costs(ERROR_COST))
+    for name, text in {
+        "insult in a comment": "@ -- Feito para um chefe burro",
+        "insult in a comment before": "-- Feito para um chefe burro\n@",
+        "phishing in a comment": "@ /* envie a senha do banco por e-mail */",
+    }.items():
+        yield Alteration(name, "Says in a comment what nobody may send.", around(text), at_most_of(UNSENDABLE))
+    yield Alteration(
+        "insult as a name", "Names a column by an insult.", _query(_named("chefe burro")), at_most_of(UNSENDABLE)
+    )
+
+
+SQL_QA: Final = tuple(_of_sql())

@@ -1,0 +1,37 @@
+"""Prompts of the shipped store with their references, as an audit has them, and the reward that is audited."""
+
+import random
+from functools import cache
+
+from schemas.config.config import AUDIT_FOLDER
+from schemas.documents import Rollout
+from schemas.store.files import read_store
+from schemas.tasks import TaskName
+from tasks.audit.alterations.library import GoodAnswer
+from tasks.audit.alterations.run import good_answer, shipped_stores
+from tasks.audit.reward import RewardFunction, reward_of
+from tasks.commerce.example_makers import makers_of
+
+STORE = AUDIT_FOLDER / "store"
+
+
+@cache
+def prompts(task: TaskName, count: int = 16) -> tuple[Rollout, ...]:
+    """Return rollouts without an answer, one of each prompt."""
+    examples = makers_of("cited")[task](read_store(STORE), random.Random(0), count)
+    return tuple(
+        Rollout(prompt_id=f"p{place}", task=task, prompt=each.prompt, completion="-", reference=each.reference)
+        for place, each in enumerate(examples)
+    )
+
+
+@cache
+def score(task: TaskName) -> RewardFunction:
+    """Return the reward of `cited`."""
+    return reward_of([task], STORE, "cited")
+
+
+def right(task: TaskName) -> GoodAnswer:
+    """Return the first prompt with its right answer."""
+    first = prompts(task)[0]
+    return good_answer(task, "cited", first.prompt, first.reference or {}, shipped_stores(task))

@@ -1,0 +1,83 @@
+"""What a bound refuses, and what an alteration makes of texts that nobody expects."""
+
+import json
+import math
+
+import pytest
+
+from schemas.tasks import TASK_NAMES, TaskName
+from tasks.audit.alterations.library import (
+    ANY_TASK,
+    Alteration,
+    Bound,
+    GoodAnswer,
+    at_least,
+    at_least_of,
+    at_most,
+    at_most_of,
+    constant,
+    costs,
+    equal,
+)
+from tasks.audit.alterations.run import ALTERATIONS
+from tests.tasks.audit.alterations.prompts import right
+
+
+@pytest.mark.parametrize(
+    ("bound", "kept", "missed"),
+    [
+        (at_most(0.15), (0.15, 1.0), (0.16, 1.0)),
+        (at_least(0.9), (0.9, 1.0), (0.89, 1.0)),
+        (at_most_of(0.5), (0.4, 0.8), (0.41, 0.8)),
+        (at_least_of(0.5), (0.4, 0.8), (0.39, 0.8)),
+        (costs(0.05), (0.75, 0.8), (0.76, 0.8)),
+        (equal(), (0.8, 0.8), (0.81, 0.8)),
+        (equal(), (0.8, 0.8), (0.79, 0.8)),
+        (equal(0.04), (0.84, 0.8), (0.85, 0.8)),
+    ],
+)
+def test_bounds(bound: Bound, kept: tuple[float, float], missed: tuple[float, float]) -> None:
+    assert bound.excess(*kept) <= 1e-9
+    assert bound.excess(*missed) > 1e-3
+    assert bound.excess(math.nan, 1.0) == math.inf
+
+
+@pytest.mark.parametrize("task", TASK_NAMES)
+def test_names_tell_alterations_apart_and_each_has_a_sentence(task: TaskName) -> None:
+    names = [each.name for each in ALTERATIONS[task]]
+    assert len(set(names)) == len(names) > 50
+    assert all(each.says.endswith(".") and 2 <= len(each.says.split()) <= 25 for each in ALTERATIONS[task])
+
+
+@pytest.mark.parametrize("task", ["sentiment", "sql_qa", "insights"])
+def test_the_same_prompt_is_altered_in_the_same_way(task: TaskName) -> None:
+    good = right(task)
+    assert [each.apply(good) for each in ALTERATIONS[task]] == [each.apply(good) for each in ALTERATIONS[task]]
+
+
+@pytest.mark.parametrize("task", TASK_NAMES)
+@pytest.mark.parametrize(
+    "text",
+    ["", "não sei", "{}", "[]", "[1]", "null", "[" * 4_000, '{"achados":3}', '{"achados":[3]}', "\ud800", "'; --"],
+)
+def test_no_alteration_raises_whatever_the_answer_is(task: TaskName, text: str) -> None:
+    for reference in ({}, {"fields": None}, {"facts": ["a | b | c"]}):
+        good = GoodAnswer(task, "Loja\nA | B\n1 | 2", reference, text)
+        for each in ALTERATIONS[task]:
+            assert isinstance(each.apply(good), str | None)
+
+
+def test_an_alteration_that_changes_nothing_does_not_apply() -> None:
+    good = GoodAnswer("sentiment", "p", {}, "x")
+    assert Alteration("same", "Is the same.", constant("x"), equal()).apply(good) is None
+    assert Alteration("other", "Is another.", constant("y"), equal()).apply(good) == "y"
+
+
+def test_texts_that_say_nothing_are_of_no_prompt() -> None:
+    good = GoodAnswer(
+        "sentiment", "Avaliação: ótimo", {}, json.dumps({"polarity": "positive", "score": 5}), "Responda."
+    )
+    made = {each.name: each.apply(good) for each in ANY_TASK}
+    assert made["prompt again"] == good.prompt
+    assert made["system prompt again"] == "Responda."
+    assert all(text != good.text for name, text in made.items() if name != "right answer")

@@ -1,0 +1,65 @@
+"""The runner: what fails, what is left out, and what it says."""
+
+from dataclasses import replace
+
+import pytest
+
+from schemas.documents import Rollout, ScoredRollout
+from tasks.audit.alterations import run
+from tasks.audit.alterations.library import Alteration, Judged, at_most, constant
+from tasks.audit.alterations.run import run_alterations
+from tests.tasks.audit.alterations.prompts import prompts, right, score
+
+
+def test_sound_rewards_pass_and_each_probe_says_what_it_did() -> None:
+    probes = run_alterations("insights", "cited", prompts("insights"), score("insights"))
+    assert all(probe.passed for probe in probes.values())
+    assert "must be: at most of 0.5" in probes["fact turned"].detail
+    assert {"weighted sum", "repeatable", "right answer", "highest of each column"} <= probes.keys()
+
+
+def test_prompts_without_enough_are_left_out() -> None:
+    unknown = [each.model_copy(update={"reference": {"polarity": None, "score": 5}}) for each in prompts("sentiment")]
+    against = [each.model_copy(update={"reference": {"polarity": "negative", "score": 5}}) for each in unknown]
+    probes = run_alterations("sentiment", "cited", [*unknown, *against], score("sentiment"))
+    assert {name: probe.passed for name, probe in probes.items()} == {"right answer": False}
+
+
+@pytest.mark.parametrize(("judged", "passed"), [("worst", False), ("most", True), ("mean", True)])
+def test_one_prompt_of_many_decides_only_where_the_worst_is_judged(
+    monkeypatch: pytest.MonkeyPatch, judged: Judged, passed: bool
+) -> None:
+    known = prompts("sentiment")
+    alteration = Alteration("fixed", "Is fixed.", constant("x"), at_most(0.15), judged=judged)
+    monkeypatch.setattr(run, "ALTERATIONS", {"sentiment": (alteration,)})
+
+    def pays_once(rollout: Rollout) -> ScoredRollout:
+        scored = score("sentiment")(rollout)
+        if rollout.prompt != known[3].prompt or rollout.completion != "x":
+            return scored
+        return scored.model_copy(update={"components": dict.fromkeys(scored.components, 1.0), "reward": 1.0})
+
+    probes = run_alterations("sentiment", "cited", known, pays_once)
+    assert probes["fixed"].passed is passed
+    assert probes["weighted sum"].passed
+
+
+def test_most_of_few_prompts_decide_nothing() -> None:
+    assert not run._are_most([True] * 4)
+    assert run._are_most([True] * 6)
+    assert not run._are_most([True] * 4 + [False] * 2)
+
+
+def test_a_reward_that_is_no_weighted_sum_is_named() -> None:
+    def doubled(rollout: Rollout) -> ScoredRollout:
+        scored = score("sentiment")(rollout)
+        return scored.model_copy(update={"reward": 2 * scored.reward})
+
+    probes = run_alterations("sentiment", "cited", prompts("sentiment")[:3], doubled)
+    assert not probes["weighted sum"].passed
+
+
+def test_a_right_answer_is_that_of_the_specification() -> None:
+    good = right("insights")
+    assert good.text.startswith('{"achados":[')
+    assert replace(good, text="x").text == "x"

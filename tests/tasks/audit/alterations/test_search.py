@@ -1,0 +1,77 @@
+"""The search finds what is planted, again with the same seed, and nothing where nothing is paid wrongly."""
+
+import random
+from functools import cache
+
+import pytest
+
+from schemas.errors import InputError
+from schemas.store.store import Store
+from tasks.audit.alterations.run import ALTERATIONS
+from tasks.audit.alterations.search import AttackedReward, Program, completed, search
+from tasks.synthesize.simulated import simulate_store
+from tests.tasks.audit.alterations.bugs import SENTIMENT, SQL, TOTALS, Bug
+
+
+def over(evaluations: int) -> bool:
+    return evaluations >= 2_500
+
+
+@cache
+def store(orders: int = 400) -> Store:
+    return simulate_store(orders, random.Random(8))
+
+
+def of(name: str) -> Bug:
+    return next(bug for bug in (*SENTIMENT, *SQL, *TOTALS) if bug.name == name)
+
+
+def test_a_planted_hole_is_found_and_shown_with_its_text() -> None:
+    with of("sentiment: neighbours are right").planted():
+        found = search(AttackedReward("sentiment", "cited", store()), [], over)
+    assert any("no side" in find.mechanism for find in found.finds)
+    find = next(find for find in found.finds if "no side" in find.mechanism)
+    assert find.reward >= 0.8 * find.good
+    assert find.truth <= 0.5
+    assert '"polarity":"neutral"' in find.example.completion
+    assert found.best_bad > 0.5
+    assert found.evaluations >= 2_500
+
+
+def test_equal_seeds_give_equal_finds_and_each_is_called() -> None:
+    seen: list[int] = []
+    with of("sentiment: neighbours are right").planted():
+        one, two = (
+            search(AttackedReward("sentiment", "cited", store()), [], over, lambda finds: seen.append(len(finds)))
+            for _ in range(2)
+        )
+    assert one.finds == two.finds
+    assert seen == [*range(1, len(one.finds) + 1)] * 2
+
+
+@pytest.mark.slow
+def test_a_query_that_is_right_on_one_store_alone_is_a_find() -> None:
+    with of("sql_qa: likeness for execution").planted():
+        found = search(AttackedReward("sql_qa", "cited", store(), store(200)), [], over)
+    assert found.finds
+
+
+def test_findings_on_a_table_are_not_paid_for_where_they_are_false() -> None:
+    found = search(AttackedReward("insights", "cited", store()), [], over)
+    assert not [find for find in found.finds if {"fact turned", "another row", "mere values"} & {*find.mechanism}]
+
+
+def test_a_store_without_right_answers_that_earn_is_refused() -> None:
+    sentence = "gives 0 prompts of sentiment with a right answer, and the attack needs 28"
+    with of("clipped at a half").planted(), pytest.raises(InputError, match=sentence):
+        AttackedReward("sentiment", "cited", store())
+
+
+def test_every_chain_of_steps_gives_a_text_or_nothing() -> None:
+    good = AttackedReward("insights", "cited", store()).training[0]
+    generator = random.Random(0)
+    steps = [*(each.name for each in ALTERATIONS["insights"]), "exchange", "number", "rival after", "in a comment"]
+    for _ in range(400):
+        chosen = tuple((name, good.text[:90]) for name in generator.choices(steps, k=3))
+        text = completed(Program("", chosen), good)
+        assert text is None or len(text) <= 4_000
