@@ -19,7 +19,10 @@ TASKS: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType(
     {name: import_module(f"tasks.commerce.{name}.task").TASK for name in TASK_NAMES}
 )
 IN_FINDINGS: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType(
-    {"insights": import_module("tasks.commerce.insights.cited.task").TASK}
+    {
+        "insights": import_module("tasks.commerce.insights.cited.task").TASK,
+        "churn": import_module("tasks.commerce.churn.cited.task").TASK,
+    }
 )
 """The tasks that `cited` asks for in another form."""
 _CITED: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType({**TASKS, **IN_FINDINGS})

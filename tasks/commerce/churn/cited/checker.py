@@ -1,0 +1,118 @@
+"""The one checker of reasons: what reward, `valid`, probes and rendering know of an answer they know from here.
+
+An answer is `{"risk_score","churn","reasons":[{"campo","valor","aponta"}, ...]}` with one to three reasons. Nothing
+else is read, and no word of an answer is ever shown.
+"""
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Final, NamedTuple
+
+import orjson
+
+from tasks.commerce.churn.cited.profile import CustomerProfile, themes
+
+MAX_CHARACTERS: Final = 2_000
+"""Of an answer; three reasons have some 250."""
+MOST: Final = 3
+KEYS: Final = ("risk_score", "churn", "reasons")
+REASON_KEYS: Final = ("campo", "valor", "aponta")
+_KEYS: Final = frozenset(KEYS)
+_REASON_KEYS: Final = frozenset(REASON_KEYS)
+
+
+class Fault(Enum):
+    """Fault of a reason, the first that was found."""
+
+    FORM = "form"
+    """It is no object of these keys with texts."""
+    FIELD = "field"
+    """The profile has no such line, or it says nothing of any customer."""
+    VALUE = "value"
+    """It is not the one that the profile prints."""
+    DIRECTION = "direction"
+    """The value does not point that way; one that lies between points nowhere."""
+    REPEATED = "repeated field"
+    """An earlier reason names the field, or another that says the same."""
+
+
+FALSE: Final = (Fault.FIELD, Fault.VALUE, Fault.DIRECTION)
+"""Faults of a reason that says something untrue."""
+
+
+class CitedReason(NamedTuple):
+    """A line of the profile and the way that it points."""
+
+    campo: str
+    valor: str
+    aponta: str
+
+
+class ChurnAnswer(NamedTuple):
+    """An answer whose reasons are unchecked."""
+
+    risk: float
+    churn: bool
+    reasons: list[object]
+
+
+class Checked(NamedTuple):
+    """A reason and its fault, if any."""
+
+    reason: CitedReason | None
+    """None where it has no form."""
+    fault: Fault | None
+
+
+def read_answer(completion: str) -> ChurnAnswer | str:
+    """Return an answer, its reasons unchecked, or why it cannot be used, whatever text it is."""
+    if len(completion) > MAX_CHARACTERS:
+        return f"it has {len(completion)} characters, and at most {MAX_CHARACTERS} are read"
+    try:
+        read = orjson.loads(completion)
+    except ValueError:
+        return "it is no JSON object alone"
+    if not isinstance(read, dict) or read.keys() != _KEYS:
+        return f"it is no object with the keys {', '.join(KEYS)} and no others"
+    risk, churn, reasons = (read[key] for key in KEYS)
+    if type(risk) not in (float, int) or not 0 <= risk <= 1:
+        return "its risk_score is no number from 0 to 1"
+    if type(churn) is not bool:
+        return "its churn is neither true nor false"
+    if risk != 0.5 and (risk > 0.5) != churn:
+        return "its risk_score and its churn contradict each other"
+    if type(reasons) is not list or not 1 <= len(reasons) <= MOST:
+        return f"its reasons are no list of 1 to {MOST}"
+    return ChurnAnswer(float(risk), churn, reasons)
+
+
+def check(profile: CustomerProfile, reasons: Sequence[object]) -> list[Checked]:
+    """Return each reason of an answer with its fault, none where it holds."""
+    checked: list[Checked] = []
+    said: set[object] = set()
+    for each in reasons:
+        reason = _read(each)
+        if reason is None:
+            checked.append(Checked(None, Fault.FORM))
+            continue
+        fault = _fault(profile, reason)
+        if fault is None:
+            keys = {reason.campo, (themes()[reason.campo], reason.aponta)}
+            fault = Fault.REPEATED if keys & said else None
+            said |= keys
+        checked.append(Checked(reason, fault))
+    return checked
+
+
+def _read(found: object) -> CitedReason | None:
+    if not isinstance(found, dict) or found.keys() != _REASON_KEYS:
+        return None
+    return CitedReason(**found) if all(type(text) is str for text in found.values()) else None
+
+
+def _fault(profile: CustomerProfile, reason: CitedReason) -> Fault | None:
+    if reason.campo not in profile.texts:
+        return Fault.FIELD
+    if reason.valor != profile.texts[reason.campo]:
+        return Fault.VALUE
+    return None if reason.aponta == profile.bands[reason.campo].aponta else Fault.DIRECTION

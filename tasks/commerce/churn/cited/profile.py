@@ -1,0 +1,68 @@
+"""Profile of a prompt: the lines that a reason may name, and what each says for leaving or for staying."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from tasks.commerce.churn.cited.phrases import Band, Direction, read_phrases
+
+KEPT_PROFILES: Final = 4_096
+MAX_CHARACTERS: Final = 4_000
+"""Of a prompt; a profile has some 300."""
+_VALUE: Final = re.compile(r"(?:R\$ )?(\d{1,3}(?:\.\d{3})+|\d{1,12})(,\d{1,2})?", re.ASCII)
+_SILENT: Final = Band()
+"""Says nothing, such as a rating that nobody gave."""
+
+
+@dataclass(frozen=True, eq=False)
+class CustomerProfile:
+    """What a prompt says of a customer, in the lines that are known."""
+
+    texts: Mapping[str, str]
+    """Values as they are printed, by the fields' names."""
+    bands: Mapping[str, Band]
+    """What each value says."""
+
+    def pointing(self, direction: Direction) -> list[str]:
+        """Return the fields that point one way, the most telling first, one of each theme."""
+        fields = sorted(
+            (name for name, band in self.bands.items() if band.aponta == direction),
+            key=lambda name: -self.bands[name].peso,
+        )
+        return list({themes()[name]: name for name in reversed(fields)}.values())[::-1]
+
+
+@lru_cache(maxsize=1)
+def themes() -> Mapping[str, str]:
+    """Return the theme of each field."""
+    return {field.nome: field.tema for field in read_phrases().campos}
+
+
+@lru_cache(maxsize=KEPT_PROFILES)
+def read_profile(prompt: str) -> CustomerProfile | None:
+    """Return the profile below a prompt's instruction, None where it has no line that is known; cached."""
+    lines = [line.partition(": ") for line in prompt[:MAX_CHARACTERS].split("\n")[1:]]
+    profile = profile_of({name: value for name, _, value in reversed(lines) if value})
+    return profile if profile.texts else None
+
+
+def profile_of(lines: Mapping[str, str]) -> CustomerProfile:
+    """Return the profile of some lines, by their names."""
+    texts = {field.nome: lines[field.nome] for field in read_phrases().campos if field.nome in lines}
+    figures = {name: figure for name, text in texts.items() if (figure := _figure(text)) is not None}
+    bands = {
+        field.nome: field.band(figures[field.nome]) if field.nome in figures else _SILENT
+        for field in read_phrases().campos
+        if field.nome in texts
+    }
+    if figures.get("Entregas com atraso") == 0 and figures.get("Pedidos", 1) <= figures.get("Pedidos não entregues", 0):
+        # Nothing came, so nothing came on time.
+        bands["Entregas com atraso"] = _SILENT
+    return CustomerProfile(texts, bands)
+
+
+def _figure(text: str) -> float | None:
+    found = _VALUE.fullmatch(text)
+    return None if found is None else float(found[1].replace(".", "") + (found[2] or "").replace(",", "."))
