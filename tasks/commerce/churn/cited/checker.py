@@ -10,11 +10,13 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from tasks.commerce.churn.cited.profile import CustomerProfile, themes
+from tasks.commerce.churn.cited.phrases import Direction
+from tasks.commerce.churn.cited.profile import MOST, CustomerProfile, themes
 
 MAX_CHARACTERS: Final = 2_000
 """Of an answer; three reasons have some 250."""
-MOST: Final = 3
+EVEN: Final = 0.5
+"""Risk that goes with either answer."""
 KEYS: Final = ("risk_score", "churn", "reasons")
 REASON_KEYS: Final = ("campo", "valor", "aponta")
 _KEYS: Final = frozenset(KEYS)
@@ -55,6 +57,11 @@ class ChurnAnswer(NamedTuple):
     churn: bool
     reasons: list[object]
 
+    @property
+    def direction(self) -> Direction:
+        """Return the way that its own reasons point."""
+        return "sai" if self.churn else "fica"
+
 
 class Checked(NamedTuple):
     """A reason and its fault, if any."""
@@ -72,18 +79,25 @@ def read_answer(completion: str) -> ChurnAnswer | str:
         read = orjson.loads(completion)
     except ValueError:
         return "it is no JSON object alone"
-    if not isinstance(read, dict) or read.keys() != _KEYS:
+    if type(read) is not dict or read.keys() != _KEYS:
         return f"it is no object with the keys {', '.join(KEYS)} and no others"
-    risk, churn, reasons = (read[key] for key in KEYS)
-    if type(risk) not in (float, int) or not 0 <= risk <= 1:
-        return "its risk_score is no number from 0 to 1"
-    if type(churn) is not bool:
-        return "its churn is neither true nor false"
-    if risk != 0.5 and (risk > 0.5) != churn:
-        return "its risk_score and its churn contradict each other"
+    answer = ChurnAnswer(read["risk_score"], read["churn"], read["reasons"])
+    return _form_fault(answer, completion) or answer
+
+
+def _form_fault(answer: ChurnAnswer, completion: str) -> str | None:
+    """Return why what was read of a completion, of any type, is no answer."""
+    risk, churn, reasons = answer
     if type(reasons) is not list or not 1 <= len(reasons) <= MOST:
         return f"its reasons are no list of 1 to {MOST}"
-    return ChurnAnswer(float(risk), churn, reasons)
+    if type(risk) not in (float, int) or not 0 <= risk <= 1 or type(churn) is not bool:
+        return "its risk_score is no number from 0 to 1, or its churn is neither true nor false"
+    if risk != EVEN and (risk > EVEN) != churn:
+        return "its risk_score and its churn contradict each other"
+    # No value of a profile has a colon, so that each further one belongs to a key that the reader has passed over.
+    if completion.count(":") != len(KEYS) + sum(len(each) for each in reasons if isinstance(each, dict)):
+        return "it has a key twice, or a colon in a value"
+    return None
 
 
 def check(profile: CustomerProfile, reasons: Sequence[object]) -> list[Checked]:

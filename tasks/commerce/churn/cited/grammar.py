@@ -6,8 +6,7 @@ So only the risk, the choice of fields and their directions can be wrong. The an
 import json
 from typing import Final
 
-from tasks.commerce.churn.cited.checker import MOST
-from tasks.commerce.churn.cited.profile import CustomerProfile
+from tasks.commerce.churn.cited.profile import MOST, CustomerProfile
 
 _FORM: Final = rf"""
 start: "{{\"risk_score\":0." (stays | leaves) ",\"reasons\":[" reason ("," reason){{0,{MOST - 1}}} "]}}"

@@ -1,5 +1,6 @@
-"""Fields of a profile and what their values say: `data/evidence/churn.toml`, refused whole where it is broken."""
+"""What each value of a profile says, and the clauses that say it: `data/evidence/churn.toml`, refused if broken."""
 
+import re
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,8 @@ from schemas.faults import first_fault
 
 DATA_FILES: Final = ("data/evidence/churn.toml",)
 FILE: Final = Path(__file__).resolve().parents[4] / DATA_FILES[0]
+PLURAL: Final = re.compile(r"\{([^{}|]+)\|([^{}|]+)\}")
+"""The word for 1 and the one for other numbers."""
 
 Direction = Literal["sai", "fica"]
 
@@ -26,6 +29,7 @@ class Band(_Data):
     ate: float | None = None
     aponta: Direction | None = None
     peso: int = Field(default=0, ge=0)
+    frases: tuple[str, ...] = ()
 
 
 class ProfileField(_Data):
@@ -40,10 +44,28 @@ class ProfileField(_Data):
         return next(band for band in self.faixas if band.ate is None or value <= band.ate)
 
 
+class Conclusion(_Data):
+    """How an answer is said, from a certainty on."""
+
+    de: float
+    sai: str
+    fica: str
+
+
+class Sentences(_Data):
+    """Sentences around the clauses: `motivos` for the answer, `ressalva` against it, `contra_os_dados` for none."""
+
+    motivos: str
+    contra_os_dados: str
+    ressalva: str
+
+
 class ChurnPhrases(_Data):
     """All of the file."""
 
     system: str
+    texto: Sentences
+    conclusoes: tuple[Conclusion, ...] = Field(min_length=1)
     campos: tuple[ProfileField, ...]
 
 
@@ -52,17 +74,31 @@ def read_phrases(file: Path = FILE) -> ChurnPhrases:
     """Read and check the file.
 
     Raises:
-        InputError: It is no TOML, lacks something, or a field's bands do not rise to one without an end.
+        InputError: It is no TOML or lacks something, a field's bands do not rise to one without an end, a band that
+            points has no phrase or weight, or a text has a slot that nothing fills.
     """
     try:
         phrases = ChurnPhrases.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
         for field in phrases.campos:
-            ends = [band.ate for band in field.faixas]
-            known = [end for end in ends[:-1] if end is not None]
-            if ends[-1] is not None or len(known) < len(ends) - 1 or known != sorted(set(known)):
-                raise ValueError(f"the bands of {field.nome!r} do not rise to a last one without `ate`")
+            _check_bands(field)
+        for text in phrases.texto.model_dump().values():
+            text.format(conclusao="", motivos="")
     except ValidationError as error:
         raise InputError(f"the phrases of {file} are broken: {first_fault(error)}; correct the file") from None
+    except KeyError as error:
+        raise InputError(f"the phrases of {file} have the slot {error}, which nothing fills; correct it") from None
     except (OSError, ValueError) as error:
         raise InputError(f"the phrases of {file} cannot be read: {error}; correct the file") from None
     return phrases
+
+
+def _check_bands(field: ProfileField) -> None:
+    *ends, last = [band.ate for band in field.faixas]
+    known = [end for end in ends if end is not None]
+    if last is not None or len(known) < len(ends) or known != sorted(set(known)):
+        raise ValueError(f"the bands of {field.nome!r} do not rise to a last one without `ate`")
+    for band in field.faixas:
+        if len({band.aponta is None, band.peso == 0, not band.frases}) > 1:
+            raise ValueError(f"a band of {field.nome!r} has not all of `aponta`, `peso` and `frases`, nor none")
+        for phrase in band.frases:
+            PLURAL.sub("", phrase).format(valor="")

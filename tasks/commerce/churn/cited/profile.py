@@ -3,15 +3,18 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Final
 
 from tasks.commerce.churn.cited.phrases import Band, Direction, read_phrases
 
+MOST: Final = 3
+"""Reasons of an answer."""
 KEPT_PROFILES: Final = 4_096
 MAX_CHARACTERS: Final = 4_000
 """Of a prompt; a profile has some 300."""
-_VALUE: Final = re.compile(r"(?:R\$ )?(\d{1,3}(?:\.\d{3})+|\d{1,12})(,\d{1,2})?", re.ASCII)
+OTHER: Final[Mapping[Direction, Direction]] = {"sai": "fica", "fica": "sai"}
+_FIGURE: Final = re.compile(r"(?:R\$ )?(\d{1,3}(?:\.\d{3})+|\d{1,12})(,\d{1,2})?", re.ASCII)
 _SILENT: Final = Band()
 """Says nothing, such as a rating that nobody gave."""
 
@@ -25,16 +28,21 @@ class CustomerProfile:
     bands: Mapping[str, Band]
     """What each value says."""
 
-    def pointing(self, direction: Direction) -> list[str]:
-        """Return the fields that point one way, the most telling first, one of each theme."""
-        fields = sorted(
-            (name for name, band in self.bands.items() if band.aponta == direction),
-            key=lambda name: -self.bands[name].peso,
-        )
-        return list({themes()[name]: name for name in reversed(fields)}.values())[::-1]
+    @cached_property
+    def pointing(self) -> Mapping[Direction, list[str]]:
+        """Return the fields that point each way, the most telling first, one of each theme."""
+        found: dict[Direction, dict[str, str]] = {"sai": {}, "fica": {}}
+        for name in sorted(self.bands, key=lambda name: -self.bands[name].peso):
+            if direction := self.bands[name].aponta:
+                found[direction].setdefault(themes()[name], name)
+        return {direction: list(by_theme.values()) for direction, by_theme in found.items()}
+
+    def best(self, direction: Direction) -> list[str]:
+        """Return the fields that explain an answer best: those that point its way, and only then the others."""
+        return [*self.pointing[direction], *self.pointing[OTHER[direction]]][:MOST]
 
 
-@lru_cache(maxsize=1)
+@cache
 def themes() -> Mapping[str, str]:
     """Return the theme of each field."""
     return {field.nome: field.tema for field in read_phrases().campos}
@@ -50,19 +58,15 @@ def read_profile(prompt: str) -> CustomerProfile | None:
 
 def profile_of(lines: Mapping[str, str]) -> CustomerProfile:
     """Return the profile of some lines, by their names."""
-    texts = {field.nome: lines[field.nome] for field in read_phrases().campos if field.nome in lines}
-    figures = {name: figure for name, text in texts.items() if (figure := _figure(text)) is not None}
-    bands = {
-        field.nome: field.band(figures[field.nome]) if field.nome in figures else _SILENT
-        for field in read_phrases().campos
-        if field.nome in texts
-    }
+    fields = {field.nome: field for field in read_phrases().campos if field.nome in lines}
+    figures = {name: figure for name in fields if (figure := _figure(lines[name])) is not None}
+    bands = {name: field.band(figures[name]) if name in figures else _SILENT for name, field in fields.items()}
     if figures.get("Entregas com atraso") == 0 and figures.get("Pedidos", 1) <= figures.get("Pedidos não entregues", 0):
         # Nothing came, so nothing came on time.
         bands["Entregas com atraso"] = _SILENT
-    return CustomerProfile(texts, bands)
+    return CustomerProfile({name: lines[name] for name in fields}, bands)
 
 
 def _figure(text: str) -> float | None:
-    found = _VALUE.fullmatch(text)
+    found = _FIGURE.fullmatch(text)
     return None if found is None else float(found[1].replace(".", "") + (found[2] or "").replace(",", "."))
