@@ -95,7 +95,7 @@ def _form_fault(answer: ChurnAnswer, completion: str) -> str | None:
     if risk != EVEN and (risk > EVEN) != churn:
         return "its risk_score and its churn contradict each other"
     # No value of a profile has a colon, so that each further one belongs to a key that the reader has passed over.
-    if completion.count(":") != len(KEYS) + sum(len(each) for each in reasons if isinstance(each, dict)):
+    if completion.count(":") != len(KEYS) + sum([len(each) for each in reasons if type(each) is dict]):
         return "it has a key twice, or a colon in a value"
     return None
 
@@ -119,9 +119,10 @@ def check(profile: CustomerProfile, reasons: Sequence[object]) -> list[Checked]:
 
 
 def _read(found: object) -> CitedReason | None:
-    if not isinstance(found, dict) or found.keys() != _REASON_KEYS:
+    if type(found) is not dict or found.keys() != _REASON_KEYS:
         return None
-    return CitedReason(**found) if all(type(text) is str for text in found.values()) else None
+    reason = CitedReason(found["campo"], found["valor"], found["aponta"])
+    return reason if type(reason[0]) is type(reason[1]) is type(reason[2]) is str else None
 
 
 def _fault(profile: CustomerProfile, reason: CitedReason) -> Fault | None:

@@ -1,10 +1,10 @@
 """Profile of a prompt: the lines that a reason may name, and what each says for leaving or for staying."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from tasks.commerce.churn.cited.phrases import Band, Direction, read_phrases
 
@@ -17,6 +17,14 @@ OTHER: Final[Mapping[Direction, Direction]] = {"sai": "fica", "fica": "sai"}
 _FIGURE: Final = re.compile(r"(?:R\$ )?(\d{1,3}(?:\.\d{3})+|\d{1,12})(,\d{1,2})?", re.ASCII)
 _SILENT: Final = Band()
 """Says nothing, such as a rating that nobody gave."""
+
+
+class Explanation(NamedTuple):
+    """Fields that explain an answer."""
+
+    fields: Sequence[str]
+    weight: int
+    """How telling they are together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +45,11 @@ class CustomerProfile:
                 found[direction].setdefault(themes()[name], name)
         return {direction: list(by_theme.values()) for direction, by_theme in found.items()}
 
-    def best(self, direction: Direction) -> list[str]:
-        """Return the fields that explain an answer best: those that point its way, and only then the others."""
-        return [*self.pointing[direction], *self.pointing[OTHER[direction]]][:MOST]
+    @cached_property
+    def explanations(self) -> Mapping[Direction, Explanation]:
+        """Return the lines that explain each answer best: those that point its way, and only then the others."""
+        found = {way: [*self.pointing[way], *self.pointing[OTHER[way]]][:MOST] for way in OTHER}
+        return {way: Explanation(names, sum(self.bands[name].peso for name in names)) for way, names in found.items()}
 
 
 @cache

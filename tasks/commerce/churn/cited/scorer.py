@@ -34,18 +34,18 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     if profile is None or isinstance(answer, str):
         return NOTHING
     checked = check(profile, answer.reasons)
-    false = sum(fault in FALSE for _, fault in checked)
+    false = len([fault for _, fault in checked if fault in FALSE])
     true = [reason for reason, fault in checked if reason and fault is None]
-    pro, best = profile.pointing[answer.direction], profile.best(answer.direction)
     own = [reason for reason in true if reason.aponta == answer.direction]
+    pro, best = profile.pointing[answer.direction], profile.explanations[answer.direction]
     counted = own if len(pro) >= MOST or (pro and not own) else true
-    told, most = (sum(profile.bands[name].peso for name in names) for names in ((each.campo for each in counted), best))
+    told = sum([profile.bands[reason.campo].peso for reason in counted])
     churned = (reference or {}).get("churn")
     components = {
         "churn": None if churned is None else float(answer.churn is churned),
         "risk": None if churned is None else _risk(answer.risk, churned),
-        "reasons": min(1.0, max(0, len(counted) - false) / len(best)) if best else 0.0,
-        "telling": min(1.0, told / most) if most else 0.0,
+        "reasons": min(1.0, max(0, len(counted) - false) / len(best.fields)) if best.fields else 0.0,
+        "telling": min(1.0, told / best.weight) if best.fields else 0.0,
     }
     return Score(fill_unknown(components, WEIGHTS), {"risk_score": answer.risk, "churn": answer.churn})
 

@@ -33,7 +33,10 @@ def answer(reference: Reference) -> str:
     weights = {way: sum(profile.bands[name].peso for name in names) for way, names in profile.pointing.items()}
     lead = weights[own] - weights[OTHER[own]]
     risk = next((risk for least, risk in _RISKS if lead >= least), _UNLIKELY)
-    return written(risk if own == "sai" else round(1 - risk, 1), [_reason(profile, name) for name in profile.best(own)])
+    return written(
+        risk if own == "sai" else round(1 - risk, 1),
+        [_reason(profile, name) for name in profile.explanations[own].fields],
+    )
 
 
 def _reason(profile: CustomerProfile, name: str) -> dict[str, Any]:
