@@ -48,8 +48,8 @@ class Conclusion(_Data):
     """How an answer is said, from a certainty on."""
 
     de: float
-    sai: str
-    fica: str
+    sai: tuple[str, ...] = Field(min_length=1)
+    fica: tuple[str, ...] = Field(min_length=1)
 
 
 class Sentences(_Data):

@@ -32,21 +32,22 @@ def render(completion: str, prompt: str) -> Rendered:
 def _written(profile: CustomerProfile, answer: ChurnAnswer, said: Sequence[CitedReason]) -> str:
     known, certainty = read_phrases(), max(answer.risk, 1 - answer.risk)
     conclusion = next(each for each in known.conclusoes if certainty >= each.de)
+    # Of several phrases the profile decides: its answers stay alike, and neighbours read differently.
+    number = sum(map(ord, "".join(profile.texts.values())))
     own, against = (
-        _listed([_clause(profile, each) for each in said if (each.aponta == answer.direction) is supports])
+        [_clause(profile, each, number) for each in said if (each.aponta == answer.direction) is supports]
         for supports in (True, False)
     )
+    choice = conclusion.sai if answer.churn else conclusion.fica
     first = (known.texto.motivos if own else known.texto.contra_os_dados).format(
-        conclusao=conclusion.sai if answer.churn else conclusion.fica, motivos=own or against
+        conclusao=choice[number // 2 % len(choice)], motivos=_listed(own or against)
     )
-    return f"{first} {known.texto.ressalva.format(motivos=against)}" if own and against else first
+    return f"{first} {known.texto.ressalva.format(motivos=_listed(against))}" if own and against else first
 
 
-def _clause(profile: CustomerProfile, reason: CitedReason) -> str:
-    """Return a reason's clause, of its band's ones that which the profile decides: neighbours read differently."""
+def _clause(profile: CustomerProfile, reason: CitedReason, number: int) -> str:
     phrases = profile.bands[reason.campo].frases
-    phrase = phrases[sum(map(ord, "".join(profile.texts.values()))) % len(phrases)]
-    return said_with(phrase, reason.valor)
+    return said_with(phrases[number % len(phrases)], reason.valor)
 
 
 def said_with(phrase: str, value: str) -> str:
@@ -55,5 +56,5 @@ def said_with(phrase: str, value: str) -> str:
 
 
 def _listed(clauses: Sequence[str]) -> str:
-    *others, last = clauses or [""]
+    *others, last = clauses
     return f"{', '.join(others)} e {last}" if others else last
