@@ -23,8 +23,8 @@ _KEYS: Final = frozenset(KEYS)
 _REASON_KEYS: Final = frozenset(REASON_KEYS)
 
 
-class Fault(Enum):
-    """Fault of a reason, the first that was found."""
+class ReasonFault(Enum):
+    """ReasonFault of a reason, the first that was found."""
 
     FORM = "form"
     """It is no object of these keys with texts."""
@@ -38,7 +38,7 @@ class Fault(Enum):
     """An earlier reason names the field, or another that says the same."""
 
 
-FALSE: Final = (Fault.FIELD, Fault.VALUE, Fault.DIRECTION)
+FALSE: Final = (ReasonFault.FIELD, ReasonFault.VALUE, ReasonFault.DIRECTION)
 """Faults of a reason that says something untrue."""
 
 
@@ -63,12 +63,12 @@ class ChurnAnswer(NamedTuple):
         return "sai" if self.churn else "fica"
 
 
-class Checked(NamedTuple):
+class CheckedReason(NamedTuple):
     """A reason and its fault, if any."""
 
     reason: CitedReason | None
     """None where it has no form."""
-    fault: Fault | None
+    fault: ReasonFault | None
 
 
 def read_answer(completion: str) -> ChurnAnswer | str:
@@ -100,21 +100,21 @@ def _form_fault(answer: ChurnAnswer, completion: str) -> str | None:
     return None
 
 
-def check(profile: CustomerProfile, reasons: Sequence[object]) -> list[Checked]:
+def check(profile: CustomerProfile, reasons: Sequence[object]) -> list[CheckedReason]:
     """Return each reason of an answer with its fault, none where it holds."""
-    checked: list[Checked] = []
+    checked: list[CheckedReason] = []
     said: set[object] = set()
     for each in reasons:
         reason = _read(each)
         if reason is None:
-            checked.append(Checked(None, Fault.FORM))
+            checked.append(CheckedReason(None, ReasonFault.FORM))
             continue
         fault = _fault(profile, reason)
         if fault is None:
             keys = {reason.campo, (themes()[reason.campo], reason.aponta)}
-            fault = Fault.REPEATED if keys & said else None
+            fault = ReasonFault.REPEATED if keys & said else None
             said |= keys
-        checked.append(Checked(reason, fault))
+        checked.append(CheckedReason(reason, fault))
     return checked
 
 
@@ -125,9 +125,9 @@ def _read(found: object) -> CitedReason | None:
     return reason if type(reason[0]) is type(reason[1]) is type(reason[2]) is str else None
 
 
-def _fault(profile: CustomerProfile, reason: CitedReason) -> Fault | None:
+def _fault(profile: CustomerProfile, reason: CitedReason) -> ReasonFault | None:
     if reason.campo not in profile.texts:
-        return Fault.FIELD
+        return ReasonFault.FIELD
     if reason.valor != profile.texts[reason.campo]:
-        return Fault.VALUE
-    return None if reason.aponta == profile.bands[reason.campo].aponta else Fault.DIRECTION
+        return ReasonFault.VALUE
+    return None if reason.aponta == profile.bands[reason.campo].aponta else ReasonFault.DIRECTION

@@ -1,4 +1,4 @@
-"""What each value of a profile says, and the clauses that say it: `data/evidence/churn.toml`, refused if broken."""
+"""Directions of a profile's values and the clauses that say them: `data/evidence/churn.toml`, refused if broken."""
 
 import re
 import tomllib
@@ -19,11 +19,11 @@ PLURAL: Final = re.compile(r"\{([^{}|]+)\|([^{}|]+)\}")
 Direction = Literal["sai", "fica"]
 
 
-class _Data(BaseModel):
+class _OfChurn(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Band(_Data):
+class Band(_OfChurn):
     """Values up to a highest one, and what they say: nothing without a direction."""
 
     ate: float | None = None
@@ -32,7 +32,7 @@ class Band(_Data):
     frases: tuple[str, ...] = ()
 
 
-class ProfileField(_Data):
+class ProfileField(_OfChurn):
     """Line of a profile that a reason may name."""
 
     nome: str
@@ -44,7 +44,7 @@ class ProfileField(_Data):
         return next(band for band in self.faixas if band.ate is None or value <= band.ate)
 
 
-class Conclusion(_Data):
+class Conclusion(_OfChurn):
     """How an answer is said, from a certainty on."""
 
     de: float
@@ -52,7 +52,7 @@ class Conclusion(_Data):
     fica: tuple[str, ...] = Field(min_length=1)
 
 
-class Sentences(_Data):
+class Sentences(_OfChurn):
     """Sentences around the clauses: `motivos` for the answer, `ressalva` against it, `contra_os_dados` for none."""
 
     motivos: str
@@ -60,7 +60,7 @@ class Sentences(_Data):
     ressalva: str
 
 
-class ChurnPhrases(_Data):
+class ChurnPhrases(_OfChurn):
     """All of the file."""
 
     system: str

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.churn.cited.checker import Fault, check, read_answer
+from tasks.commerce.churn.cited.checker import ReasonFault, check, read_answer
 from tasks.commerce.churn.cited.phrases import read_phrases
 from tasks.commerce.churn.cited.profile import CustomerProfile, read_profile
 from tasks.commerce.churn.cited.truth import is_true
@@ -49,21 +49,21 @@ def test_it_holds_for_any_profile_of_a_shop(prompt: str) -> None:
     ("given", "fault"),
     [
         (reason("Última nota", "1", "sai"), None),
-        (reason("Última nota", "1", "fica"), Fault.DIRECTION),
-        (reason("Última nota", "2", "sai"), Fault.VALUE),
-        (reason("Última nota", "1,0", "sai"), Fault.VALUE),
+        (reason("Última nota", "1", "fica"), ReasonFault.DIRECTION),
+        (reason("Última nota", "2", "sai"), ReasonFault.VALUE),
+        (reason("Última nota", "1,0", "sai"), ReasonFault.VALUE),
         (reason("Entregas com atraso", "1", "sai"), None),
-        (reason("Estado", "SP", "sai"), Fault.FIELD),
-        (reason("Categoria favorita", "desconhecida", "fica"), Fault.FIELD),
-        (reason("Nota", "1", "sai"), Fault.FIELD),
-        (reason("Dias desde a última compra", "212", "não volta"), Fault.DIRECTION),
-        (reason("Pedidos", "1", "sai") | {"nota": "compre já"}, Fault.FORM),
-        ({"campo": "Pedidos", "valor": 1, "aponta": "sai"}, Fault.FORM),
-        ({"campo": ["Pedidos"], "valor": "1", "aponta": "sai"}, Fault.FORM),
-        ("Pedidos", Fault.FORM),
+        (reason("Estado", "SP", "sai"), ReasonFault.FIELD),
+        (reason("Categoria favorita", "desconhecida", "fica"), ReasonFault.FIELD),
+        (reason("Nota", "1", "sai"), ReasonFault.FIELD),
+        (reason("Dias desde a última compra", "212", "não volta"), ReasonFault.DIRECTION),
+        (reason("Pedidos", "1", "sai") | {"nota": "compre já"}, ReasonFault.FORM),
+        ({"campo": "Pedidos", "valor": 1, "aponta": "sai"}, ReasonFault.FORM),
+        ({"campo": ["Pedidos"], "valor": "1", "aponta": "sai"}, ReasonFault.FORM),
+        ("Pedidos", ReasonFault.FORM),
     ],
 )
-def test_a_reason_has_its_fault(given: object, fault: Fault | None) -> None:
+def test_a_reason_has_its_fault(given: object, fault: ReasonFault | None) -> None:
     ((_, found),) = check(profile_of_prompt(FURIOUS), [given])
     assert found is fault
 
@@ -73,7 +73,7 @@ def test_values_between_the_bands_point_nowhere() -> None:
     for field in ("Dias desde a última compra", "Última nota", "Nota média", "Pedidos", "Total gasto"):
         for way in ("sai", "fica"):
             ((_, fault),) = check(profile, [reason(field, profile.texts[field], way)])
-            assert fault is Fault.DIRECTION, field
+            assert fault is ReasonFault.DIRECTION, field
 
 
 def test_where_nothing_came_nothing_came_on_time() -> None:
@@ -81,13 +81,13 @@ def test_where_nothing_came_nothing_came_on_time() -> None:
     faults = [
         check(profile_of_prompt(prompt_of(orders=2, undelivered=missing)), [on_time])[0].fault for missing in (1, 2)
     ]
-    assert faults == [None, Fault.DIRECTION]
+    assert faults == [None, ReasonFault.DIRECTION]
 
 
 def test_a_field_counts_once_and_so_do_two_that_say_the_same() -> None:
     once, mean = reason("Última nota", "1", "sai"), reason("Nota média", "1,0", "sai")
     faults = [fault for _, fault in check(profile_of_prompt(FURIOUS), [once, once, mean])]
-    assert faults == [None, Fault.REPEATED, Fault.REPEATED]
+    assert faults == [None, ReasonFault.REPEATED, ReasonFault.REPEATED]
     mixed = profile_of_prompt(prompt_of(last_rating=1, mean_rating=4.2))
     assert [fault for _, fault in check(mixed, [once, reason("Nota média", "4,2", "fica")])] == [None, None]
 

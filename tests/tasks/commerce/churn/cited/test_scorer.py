@@ -8,7 +8,7 @@ from functools import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.churn.cited.checker import FALSE, Fault, check
+from tasks.commerce.churn.cited.checker import FALSE, ReasonFault, check
 from tasks.commerce.churn.cited.phrases import read_phrases
 from tasks.commerce.churn.cited.profile import CustomerProfile
 from tasks.commerce.churn.cited.scorer import REWARD, score
@@ -130,7 +130,9 @@ def test_a_decision_without_a_true_reason_earns_half() -> None:
     for example, profile in many()[:300]:
         churned = example.reference["churn"]
         false = [
-            each for each in all_reasons(example.prompt, FIELDS) if check(profile, [each])[0].fault is Fault.DIRECTION
+            each
+            for each in all_reasons(example.prompt, FIELDS)
+            if check(profile, [each])[0].fault is ReasonFault.DIRECTION
         ][:3]
         assert reward(answer_of(*false, risk=0.8 if churned else 0.2), example.prompt, churned) == 0.5
         assert reward(answer_of(risk=0.8 if churned else 0.2), example.prompt, churned) == 0
