@@ -24,7 +24,7 @@ _REASON_KEYS: Final = frozenset(REASON_KEYS)
 
 
 class ReasonFault(Enum):
-    """ReasonFault of a reason, the first that was found."""
+    """Fault of a reason, the first that was found."""
 
     FORM = "form"
     """It is no object of these keys with texts."""

@@ -16,7 +16,7 @@ MAX_CHARACTERS: Final = 4_000
 OTHER: Final[Mapping[Direction, Direction]] = {"sai": "fica", "fica": "sai"}
 _FIGURE: Final = re.compile(r"(?:R\$ )?(\d{1,3}(?:\.\d{3})+|\d{1,12})(,\d{1,2})?", re.ASCII)
 _SILENT: Final = Band()
-"""Says nothing, such as a rating that nobody gave."""
+"""Says nothing, such as a rating that nobody gave, or any line of somebody without an order."""
 
 
 class Explanation(NamedTuple):
@@ -70,10 +70,13 @@ def profile_of(lines: Mapping[str, str]) -> CustomerProfile:
     """Return the profile of some lines, by their names."""
     fields = {field.nome: field for field in read_phrases().campos if field.nome in lines}
     figures = {name: figure for name in fields if (figure := _figure(lines[name])) is not None}
-    bands = {name: field.band(figures[name]) if name in figures else _SILENT for name, field in fields.items()}
-    if figures.get("Entregas com atraso") == 0 and figures.get("Pedidos", 1) <= figures.get("Pedidos não entregues", 0):
+    came = figures.get("Pedidos", 1) - figures.get("Pedidos não entregues", 0)
+    if figures.get("Pedidos") == 0:
+        figures = {}
+    elif came <= 0 and figures.get("Entregas com atraso") == 0:
         # Nothing came, so nothing came on time.
-        bands["Entregas com atraso"] = _SILENT
+        del figures["Entregas com atraso"]
+    bands = {name: field.band(figures[name]) if name in figures else _SILENT for name, field in fields.items()}
     return CustomerProfile({name: lines[name] for name in fields}, bands)
 
 

@@ -104,11 +104,11 @@ def is_true(reason: Mapping[str, str], profile: Mapping[str, str]) -> bool:
 
 def direction_of(line: str, profile: Mapping[str, str]) -> str | None:
     """Return the way that a line of a profile points, None where it points nowhere."""
-    figure = _number(profile[line])
-    if figure is None or line not in _themes():
+    figure, orders = _number(profile[line]), _number(profile.get("Pedidos", "1"))
+    if figure is None or orders == 0 or line not in _themes():
         return None
-    came = (_number(profile.get("Pedidos", "")) or 1) - (_number(profile.get("Pedidos não entregues", "")) or 0)
-    if line == "Entregas com atraso" and figure == 0 and came <= 0:
+    missing = _number(profile.get("Pedidos não entregues", "")) or 0
+    if line == "Entregas com atraso" and figure == 0 and (orders or 1) <= missing:
         return None
     bands = next(field["faixas"] for field in _fields() if field["nome"] == line)
     direction: str | None = next(band.get("aponta") for band in bands if figure <= band.get("ate", figure))

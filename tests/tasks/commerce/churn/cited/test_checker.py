@@ -84,6 +84,25 @@ def test_where_nothing_came_nothing_came_on_time() -> None:
     assert faults == [None, ReasonFault.DIRECTION]
 
 
+@pytest.mark.parametrize(
+    ("printed", "other"),
+    [("Pedidos: 4", "Pedidos: 0"), ("Última nota: 5", "Última nota: 0"), ("Última nota: 5", "Última nota: 10")],
+)
+def test_no_orders_and_ratings_that_nobody_can_give_point_nowhere(printed: str, other: str) -> None:
+    prompt = prompt_of()
+    assert printed in prompt
+    profile = profile_of_prompt(prompt.replace(printed, other))
+    field = other.partition(":")[0]
+    assert not profile.bands[field].aponta
+    if field == "Pedidos":
+        assert profile.pointing == {"sai": [], "fica": []}
+    assert all(
+        (fault is None) == is_true(each, profile.texts)
+        for each in all_reasons(prompt.replace(printed, other), FIELDS)
+        for _, fault in check(profile, [each])
+    )
+
+
 def test_a_field_counts_once_and_so_do_two_that_say_the_same() -> None:
     once, mean = reason("Última nota", "1", "sai"), reason("Nota média", "1,0", "sai")
     faults = [fault for _, fault in check(profile_of_prompt(FURIOUS), [once, once, mean])]
