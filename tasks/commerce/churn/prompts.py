@@ -41,11 +41,17 @@ class Profile(NamedTuple):
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
     """Yield examples from the shoppers whose outcome the store knows; a real store knows none."""
+    for shopper, prompt in shoppers(store, generator, count):
+        yield Example("churn", WORDING.system, prompt, {"churn": shopper.churned}, shopper.customer_id)
+
+
+def shoppers(store: Store, generator: random.Random, count: int) -> Iterator[tuple[Profile, str]]:
+    """Yield at most `count` shoppers whose outcome the store knows, each with a prompt; no two prompts are the same."""
     if store.customer_hazards is None:
         return
     rows: list[tuple[Any, ...]] = _profiles(store, store.customer_hazards).rows()
     for row, prompt in distinct_prompts(rows, WORDING.instructions, _prompt, generator, count):
-        yield Example("churn", WORDING.system, prompt, {"churn": row[1]}, row[0])
+        yield Profile(*row), prompt
 
 
 def _profiles(store: Store, hazards: "DataFrame") -> "DataFrame":

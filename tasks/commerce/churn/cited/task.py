@@ -1,0 +1,96 @@
+"""Churn with cited reasons: risk that a customer does not buy again, and the lines of the profile that say so."""
+
+import json
+import random
+from typing import Any, Final
+
+from tasks.commerce.churn.cited.checker import EVEN, read_answer
+from tasks.commerce.churn.cited.grammar import reasons_grammar
+from tasks.commerce.churn.cited.phrases import Direction
+from tasks.commerce.churn.cited.profile import OTHER, CustomerProfile, profile_of, read_profile
+from tasks.commerce.churn.cited.prompts import SYSTEM
+from tasks.commerce.churn.cited.scorer import REWARD
+from tasks.commerce.churn.cited.truth import metric
+from tasks.commerce.churn.cited.v42 import V42_REWARD
+from tasks.commerce.churn.inputs import ChurnInputs
+from tasks.commerce.commerce_task import CommerceTask, described
+from tasks.commerce.reward import Reference
+from tasks.commerce.text.wordings import read_wording
+from tasks.commerce.usable import CheckedAnswer
+
+SHARE_WRONG_ANSWER: Final = 0.35
+SHARE_WRONG_DIRECTION: Final = 0.25
+SHARE_LEFT_OUT: Final = 0.5
+_RISKS: Final = ((40, 0.9), (15, 0.8), (0, 0.7))
+"""Risk of an outcome for which the profile's lines speak by so much more than against it."""
+_UNLIKELY: Final = 0.6
+
+
+def answer(reference: Reference) -> str:
+    """Return the outcome with the lines that explain it best; without a reason where the reference knows no profile."""
+    profile = profile_of(reference.get("profile") or {})
+    own: Direction = "sai" if reference.get("churn") else "fica"
+    weights = {way: sum(profile.bands[name].peso for name in names) for way, names in profile.pointing.items()}
+    lead = weights[own] - weights[OTHER[own]]
+    risk = next((risk for least, risk in _RISKS if lead >= least), _UNLIKELY)
+    return written(
+        risk if own == "sai" else round(1 - risk, 1),
+        [_reason(profile, name) for name in profile.explanations[own].fields],
+    )
+
+
+def _reason(profile: CustomerProfile, name: str) -> dict[str, Any]:
+    return {"campo": name, "valor": profile.texts[name], "aponta": profile.bands[name].aponta}
+
+
+def written(risk: float, reasons: list[dict[str, Any]]) -> str:
+    """Return an answer as compact JSON."""
+    fields = {"risk_score": risk, "churn": risk > EVEN, "reasons": reasons}
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+
+
+def spoil(right: str, generator: random.Random) -> str:
+    """Turn the answer and directions around, and leave a reason out, each at times."""
+    fields = json.loads(right)
+    risk, reasons = fields["risk_score"], fields["reasons"]
+    if generator.random() < SHARE_WRONG_ANSWER:
+        risk = round(1 - risk, 1)
+    if len(reasons) > 1 and generator.random() < SHARE_LEFT_OUT:
+        del reasons[generator.randrange(len(reasons))]
+    for reason in reasons:
+        if generator.random() < SHARE_WRONG_DIRECTION:
+            reason["aponta"] = "fica" if reason["aponta"] == "sai" else "sai"
+    return written(risk, reasons)
+
+
+def grammar(prompt: str) -> str:
+    """Return the grammar of the reasons on a prompt's profile; empty, which guides nothing, where there is none."""
+    profile = read_profile(prompt)
+    return reasons_grammar(profile) if profile else ""
+
+
+def _check(completion: str) -> CheckedAnswer:
+    found = read_answer(completion)
+    if isinstance(found, str):
+        return CheckedAnswer(None, found)
+    return CheckedAnswer({"risk_score": found.risk, "churn": found.churn, "reasons": found.reasons}, None)
+
+
+TASK: Final = CommerceTask(
+    name="churn",
+    description=described(__doc__),
+    system=SYSTEM,
+    instruction=read_wording("churn").instructions[0],
+    inputs=ChurnInputs,
+    answer=answer,
+    rewards={"cited": REWARD, "v4.2": V42_REWARD},
+    metric=metric,
+    answer_metrics=("accuracy", "in_form", "reasons_true", "reasons_for_answer", "no_repetition", "all_kept"),
+    content=frozenset({"churn", "risk"}),
+    faults=spoil,
+    answers_in_json=True,
+    asked_by_reference=False,
+    prompt_is_unread=False,
+    check=lambda completion, _: _check(completion),
+    prompt_grammar=grammar,
+)

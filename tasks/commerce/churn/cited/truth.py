@@ -1,0 +1,131 @@
+"""Ground truth of churn with cited reasons: outcome and profile from the reference, by code that no reward shares.
+
+The bands are data that both read: they say from which value on a line speaks for leaving or for staying. Unseen:
+whether a line made this customer leave, and the size of the risk within its half.
+"""
+
+import re
+import tomllib
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Final
+
+from schemas.documents import Rollout
+from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.commerce.truth_text import NUMBER, read_object, share_of, value_of
+
+DATA_FILES: Final = ("data/evidence/churn.toml",)
+_FILE: Final = Path(__file__).resolve().parents[4] / DATA_FILES[0]
+COUNTS: Final = (1, 2, 3)
+"""Reasons that are asked for."""
+
+
+def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
+    """Return what is right of answer, risk and reasons; absent where it is not defined.
+
+    - `accuracy`: share of the answers `churn` that are the outcome. A constant earns the share of the commoner one.
+    - `balanced_accuracy`: mean of the accuracy among who left and among who stayed, 0.5 for any constant; only where
+      both occur.
+    - `auc`: Mann-Whitney of `risk_score`: a customer who left has the higher risk, ties half, 0.5 for an unreadable one
+      and for any constant; only where both occur.
+    - `in_form`: the three keys, a risk on the answer's side, and one to three reasons of their three keys.
+    - `reasons_true`: each reason's value is the profile's and points that way.
+    - `reasons_for_answer`: a reason points as the answer does, if any line of the profile does.
+    - `no_repetition`: no line of the profile twice.
+    - `all_kept`: the right answer and all of these. The strictest.
+    """
+    kept: defaultdict[str, list[bool]] = defaultdict(list)
+    right: dict[bool, list[bool]] = {True: [], False: []}
+    risks: dict[bool, list[float]] = {True: [], False: []}
+    for rollout in rollouts:
+        reference, fields = rollout.reference or {}, read_object(rollout.completion) or {}
+        churned, profile = reference.get("churn"), reference.get("profile")
+        if churned is not None:
+            risk = share_of(fields.get("risk_score"))
+            right[churned].append(fields.get("churn") is churned)
+            risks[churned].append(0.5 if risk is None else risk)
+        if profile:
+            claims = claims_kept(fields, profile)
+            claims["all_kept"] = all(claims.values()) and churned in (None, fields.get("churn"))
+            for name, keeps in claims.items():
+                kept[name].append(keeps)
+    answered = right[True] + right[False]
+    found = {"accuracy": fmean(answered)} if answered else {}
+    if right[True] and right[False]:
+        found["balanced_accuracy"] = (fmean(right[True]) + fmean(right[False])) / 2
+        found["auc"] = _auc(risks[True], risks[False])
+    return found | {name: fmean(values) for name, values in kept.items()}
+
+
+def _auc(left: Sequence[float], stayed: Sequence[float]) -> float:
+    ordered = sorted(stayed)
+    wins = sum(bisect_left(ordered, risk) + bisect_right(ordered, risk) for risk in left) / 2
+    return wins / (len(left) * len(ordered))
+
+
+def claims_kept(fields: Mapping[str, Any], profile: Mapping[str, str]) -> dict[str, bool]:
+    """Return, by its name, whether an answer's fields keep each claim about a profile's lines."""
+    listed = fields.get("reasons")
+    reasons = [each for each in listed if _has_form(each)] if isinstance(listed, list) else []
+    risk, churn = share_of(fields.get("risk_score")), fields.get("churn")
+    own = "sai" if churn else "fica"
+    return {
+        "in_form": fields.keys() == {"risk_score", "churn", "reasons"}
+        and isinstance(churn, bool)
+        and risk is not None
+        and (risk >= 0.5 if churn else risk <= 0.5)
+        and isinstance(listed, list)
+        and len(reasons) == len(listed) in COUNTS,
+        "reasons_true": bool(reasons) and all(is_true(each, profile) for each in reasons),
+        "reasons_for_answer": any(each["aponta"] == own and is_true(each, profile) for each in reasons)
+        or all(direction_of(line, profile) != own for line in profile),
+        "no_repetition": len({(_themes()[each["campo"]], each["aponta"]) for each in reasons}) == len(reasons),
+    }
+
+
+def _has_form(reason: object) -> bool:
+    return (
+        isinstance(reason, dict)
+        and set(reason) == {"campo", "valor", "aponta"}
+        and all(isinstance(value, str) for value in reason.values())
+        and reason["campo"] in _themes()
+    )
+
+
+def is_true(reason: Mapping[str, str], profile: Mapping[str, str]) -> bool:
+    """Return whether a reason of the right keys says what the profile's line says, and the way that it points."""
+    line = reason["campo"]
+    return profile.get(line) == reason["valor"] and direction_of(line, profile) == reason["aponta"]
+
+
+def direction_of(line: str, profile: Mapping[str, str]) -> str | None:
+    """Return the way that a line of a profile points, None where it points nowhere."""
+    figure, orders = _number(profile[line]), _number(profile.get("Pedidos", "1"))
+    if figure is None or orders == 0 or line not in _themes():
+        return None
+    missing = _number(profile.get("Pedidos não entregues", "")) or 0
+    if line == "Entregas com atraso" and figure == 0 and (orders or 1) <= missing:
+        return None
+    bands = next(field["faixas"] for field in _fields() if field["nome"] == line)
+    direction: str | None = next(band.get("aponta") for band in bands if figure <= band.get("ate", figure))
+    return direction
+
+
+def _number(text: str) -> float | None:
+    found = re.fullmatch(rf"(?:R\$ )?({NUMBER})", text)
+    return value_of(found[1]) if found else None
+
+
+@cache
+def _themes() -> Mapping[str, str]:
+    return {field["nome"]: field["tema"] for field in _fields()}
+
+
+@cache
+def _fields() -> Sequence[Mapping[str, Any]]:
+    fields: Sequence[Mapping[str, Any]] = tomllib.loads(_FILE.read_text(encoding="utf-8"))["campos"]
+    return fields

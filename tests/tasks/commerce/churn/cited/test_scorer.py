@@ -1,0 +1,163 @@
+"""The reward of cited reasons: bounded, not raised by a false or repeated one, little for one reason for all."""
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from functools import cache
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.commerce.churn.cited.checker import FALSE, ReasonFault, check
+from tasks.commerce.churn.cited.phrases import read_phrases
+from tasks.commerce.churn.cited.profile import CustomerProfile
+from tasks.commerce.churn.cited.scorer import REWARD, score
+from tasks.commerce.churn.cited.task import answer, spoil
+from tasks.commerce.churn.prompts import shoppers
+from tasks.commerce.example import Example
+from tasks.synthesize.simulated import simulate_store
+from tests.tasks.commerce.churn.cited.profiles import all_reasons, answer_of, examples, prompt_of, prompts, reason
+from tests.tasks.commerce.churn.cited.test_checker import ANY_JSON, FIELDS, profile_of_prompt
+
+PROFILES = 2_000
+RISKS = st.sampled_from([0.1, 0.3, 0.4, 0.6, 0.9])
+
+
+def reward(completion: str, prompt: str, churned: bool | None = True) -> float:
+    return REWARD.total(score(completion, prompt, {"churn": churned}, None).components)
+
+
+@given(prompts(), st.text() | ANY_JSON.map(json.dumps) | ANY_JSON.map(answer_of), st.sampled_from([True, False, None]))
+def test_any_text_earns_between_0_and_1(prompt: str, completion: str, churned: bool | None) -> None:
+    components = score(completion, prompt, {"churn": churned}, None).components
+    assert components.keys() == REWARD.weights.keys()
+    assert all(0 <= value <= 1 for value in components.values())
+    assert score(completion, "Analise.", None, None).components == dict.fromkeys(REWARD.weights, 0.0)
+
+
+def test_right_answers_earn_all_but_the_price_of_an_unlikely_outcome() -> None:
+    earned = [reward(answer(each.reference), each.prompt, each.reference["churn"]) for each in examples()]
+    assert min(earned) >= 0.95
+    assert max(earned) == 1
+
+
+@given(st.data(), prompts(), RISKS)
+def test_neither_a_false_nor_a_repeated_reason_raises_it(data: st.DataObject, prompt: str, risk: float) -> None:
+    profile = profile_of_prompt(prompt)
+    every = all_reasons(prompt, FIELDS)
+    some = data.draw(st.lists(st.sampled_from(every), min_size=1, max_size=2))
+    added = data.draw(
+        st.sampled_from(every) | st.builds(reason, st.sampled_from([*FIELDS, "Estado"]), st.text(), st.text())
+    )
+    longer = [*some, added]
+    fault = check(profile, longer)[-1].fault
+    if fault in FALSE:
+        place = data.draw(st.integers(0, len(some)))
+        longer = [*some[:place], added, *some[place:]]
+    if fault is not None:
+        assert reward(answer_of(*longer, risk=risk), prompt) <= reward(answer_of(*some, risk=risk), prompt) + 1e-9
+
+
+@given(st.data(), prompts(), RISKS)
+def test_a_reason_turned_around_lowers_it_or_leaves_it(data: st.DataObject, prompt: str, risk: float) -> None:
+    profile = profile_of_prompt(prompt)
+    true = [each for each in all_reasons(prompt, FIELDS) if check(profile, [each])[0].fault is None]
+    some = data.draw(st.lists(st.sampled_from(true), min_size=1, max_size=3))
+    turned = [{**some[0], "aponta": "fica" if some[0]["aponta"] == "sai" else "sai"}, *some[1:]]
+    assert reward(answer_of(*turned, risk=risk), prompt) <= reward(answer_of(*some, risk=risk), prompt) + 1e-9
+
+
+def test_a_reason_against_the_answer_counts_only_where_few_speak_for_it() -> None:
+    regular = prompt_of(silent_days=200)
+    silent, spent = reason("Dias desde a última compra", "200", "sai"), reason("Total gasto", "R$ 640", "fica")
+    conceded = answer_of(silent, spent, risk=0.8)
+    assert reward(conceded, regular) > reward(answer_of(silent, risk=0.8), regular)
+    assert score(answer_of(spent, risk=0.8), regular, None, None).components["reasons"] == 0
+    many = prompt_of(silent_days=200, orders=1, spent=640, last_rating=1, mean_rating=1)
+    assert reward(conceded, many) == reward(answer_of(silent, risk=0.8), many)
+    content = prompt_of()
+    assert score(answer_of(spent, risk=0.8), content, None, None).components["reasons"] > 0
+
+
+def test_more_telling_lines_earn_more() -> None:
+    prompt = prompt_of(silent_days=400, orders=1, spent=45, last_rating=1, mean_rating=1)
+    silent, poor = reason("Dias desde a última compra", "400", "sai"), reason("Total gasto", "R$ 45", "sai")
+    assert reward(answer_of(silent), prompt) > reward(answer_of(poor), prompt)
+
+
+def test_a_risk_earns_its_brier_score() -> None:
+    prompt = prompt_of()
+    silent = reason("Dias desde a última compra", "20", "fica")
+    earned = [reward(answer_of(silent, risk=risk), prompt, churned=False) for risk in (0.1, 0.2, 0.3, 0.4)]
+    assert earned[0] == earned[1] > earned[2] > earned[3]
+
+
+@cache
+def many() -> Sequence[tuple[Example, CustomerProfile]]:
+    found = [each for seed in ("bounds:1", "bounds:2", "bounds:3") for each in examples(700, seed)][:PROFILES]
+    assert len(found) == PROFILES
+    return [(each, profile_of_prompt(each.prompt)) for each in found]
+
+
+def mean_of(decide: Callable[[CustomerProfile], float], field: str, way: str | None) -> float:
+    """Return what one line for all earns on average, with its own direction where none is given."""
+    total = 0.0
+    for example, profile in many():
+        said = reason(field, profile.texts[field], way or profile.bands[field].aponta or "sai")
+        total += reward(answer_of(said, risk=decide(profile)), example.prompt, example.reference["churn"])
+    return total / PROFILES
+
+
+def by_silence(profile: CustomerProfile) -> float:
+    days = int(profile.texts["Dias desde a última compra"])
+    return 0.2 if days <= 30 else 0.3 if days <= 90 else 0.6 if days <= 150 else 0.8
+
+
+def test_one_reason_for_all_customers_earns_little() -> None:
+    """At most .6, EVIDENCE's limit: whatever the line, and even with the risk that the days of silence suggest."""
+    earned = {
+        (field, way, name): mean_of(decide, field, way)
+        for field in FIELDS
+        for way in ("sai", "fica", None)
+        for name, decide in (("leaves", lambda _: 0.6), ("by silence", by_silence))
+    }
+    best = max(earned, key=lambda key: earned[key])
+    print(f"one reason for all: at most {earned[best]:.3f}, {best}")
+    assert earned[best] <= 0.6
+
+
+def test_a_decision_without_a_true_reason_earns_half() -> None:
+    for example, profile in many()[:300]:
+        churned = example.reference["churn"]
+        false = [
+            each
+            for each in all_reasons(example.prompt, FIELDS)
+            if check(profile, [each])[0].fault is ReasonFault.DIRECTION
+        ][:3]
+        assert reward(answer_of(*false, risk=0.8 if churned else 0.2), example.prompt, churned) == 0.5
+        assert reward(answer_of(risk=0.8 if churned else 0.2), example.prompt, churned) == 0
+
+
+def test_imperfect_demonstrations_are_read_and_earn_less_on_average() -> None:
+    generator = random.Random(2)
+    rewards = [
+        reward(spoil(answer(each.reference), generator), each.prompt, each.reference["churn"]) for each in examples()
+    ]
+    assert 0.2 < sum(rewards) / len(rewards) < 0.8
+
+
+def test_directions_agree_with_the_simulators_hazard() -> None:
+    """A band points to leaving where its customers' hazard is above the mean, and to staying below it."""
+    store = simulate_store(6_000, random.Random("hazards"))
+    assert store.customer_hazards is not None
+    hazards = dict(store.customer_hazards.select("customer_unique_id", "hazard").iter_rows())
+    known = [
+        (hazards[shopper.customer_id], profile_of_prompt(prompt))
+        for shopper, prompt in shoppers(store, random.Random(1), len(hazards))
+    ]
+    mean = sum(hazard for hazard, _ in known) / len(known)
+    for field in read_phrases().campos:
+        for band in field.faixas:
+            own = [hazard for hazard, profile in known if profile.bands[field.nome] is band]
+            if band.aponta and len(own) >= 100:
+                assert (sum(own) / len(own) > mean) == (band.aponta == "sai"), (field.nome, band)
