@@ -24,7 +24,11 @@ EXAMPLE_MAKERS: Final[Mapping[TaskName, ExampleMaker]] = MappingProxyType(
     {name: import_module(f"tasks.commerce.{name}.prompts").examples for name in TASK_NAMES}
 )
 _CITED: Final[Mapping[TaskName, ExampleMaker]] = MappingProxyType(
-    {**EXAMPLE_MAKERS, "insights": import_module("tasks.commerce.insights.cited.prompts").examples}
+    {
+        **EXAMPLE_MAKERS,
+        "extraction": import_module("tasks.commerce.extraction.cited.prompts").examples,
+        "insights": import_module("tasks.commerce.insights.cited.prompts").examples,
+    }
 )
 
 

@@ -18,11 +18,14 @@ FOUND_MODULES: Final = ("tasks.commerce.*.task", "tasks.commerce.*.cited.task")
 TASKS: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType(
     {name: import_module(f"tasks.commerce.{name}.task").TASK for name in TASK_NAMES}
 )
-IN_FINDINGS: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType(
-    {"insights": import_module("tasks.commerce.insights.cited.task").TASK}
+IN_EVIDENCE: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType(
+    {
+        "extraction": import_module("tasks.commerce.extraction.cited.task").TASK,
+        "insights": import_module("tasks.commerce.insights.cited.task").TASK,
+    }
 )
 """The tasks that `cited` asks for in another form."""
-_CITED: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType({**TASKS, **IN_FINDINGS})
+_CITED: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType({**TASKS, **IN_EVIDENCE})
 
 
 def tasks_of(spec: SpecName) -> Mapping[TaskName, CommerceTask]:
@@ -108,7 +111,7 @@ def reward_version(task: TaskName, spec: SpecName = "grounded") -> str:
     It is the digest of the scorer's code, its word lists and its wording, for an echo of the system prompt is
     recognized by its text. What only makes prompts, and the other tasks, are no part of it.
     """
-    form = ".cited" if spec == "cited" and task in IN_FINDINGS else ""
+    form = ".cited" if spec == "cited" and task in IN_EVIDENCE else ""
     return source_digest(f"{__package__}.{task}{form}.scorer")
 
 

@@ -9,6 +9,8 @@ from tasks.commerce.text.json_fields import CAUSE_FIELDS, sentiment_of
 
 SOMETHING: Final = r"[^\s\x1c-\x1f]"
 """A character that is no space, in both Python and polars."""
+WORDS: Final = "complaint_words"
+"""Column of the hidden truth that a store may lack."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,8 @@ class ReviewCase:
     """Title and message."""
     known: dict[str, Any]
     """The fields of an extraction that the store knows."""
+    complaint_words: str | None = None
+    """Words of the message that make the main complaint, where the store knows them; empty without one."""
 
 
 class ReviewCases(Sequence[ReviewCase]):
@@ -51,6 +55,7 @@ class ReviewCases(Sequence[ReviewCase]):
             rating=rating,
             text=_text(columns["review_comment_title"][place] or "", columns["review_comment_message"][place] or ""),
             known=self._causes(place) or {"sentiment": sentiment_of(rating), "sentiment_score": rating},
+            complaint_words=columns[WORDS][place] if WORDS in columns else None,
         )
 
     def _causes(self, place: int) -> dict[str, Any] | None:
@@ -67,6 +72,7 @@ def review_cases(store: Store) -> ReviewCases:
     is not: a shopper who says nothing of it need not mind, and a prompt holds no more than what was said.
     """
     import polars as pl
+    from polars import selectors as cs
 
     title, message = pl.col("review_comment_title"), pl.col("review_comment_message")
     table = (
@@ -77,7 +83,8 @@ def review_cases(store: Store) -> ReviewCases:
         .join(store.customers.select("customer_id", "customer_unique_id"), on="customer_id")
     )
     if store.review_causes is not None:
-        table = table.join(store.review_causes.select("review_id", *CAUSE_FIELDS), on="review_id", how="left")
+        causes = store.review_causes.select("review_id", *CAUSE_FIELDS, cs.by_name(WORDS, require_all=False))
+        table = table.join(causes, on="review_id", how="left")
     return ReviewCases(table.sort("review_id").to_dict(as_series=False))
 
 
