@@ -7,8 +7,8 @@ TaskName = Literal["extraction", "sql_qa", "insights", "push", "sentiment", "chu
 TASK_NAMES: Final[tuple[TaskName, ...]] = get_args(TaskName)
 
 SpecName = Literal["grounded", "v4.2", "cited"]
-"""`grounded` uses the reference; `v4.2` is the V4.2 report's architecture (docs/papers.md); `cited` asks for findings
-that code checks where a task has them (insights), and is `grounded` elsewhere."""
+"""`grounded` uses the reference; `v4.2` is the V4.2 report's architecture (docs/papers.md); `cited` asks for
+evidence that code checks where a task has such a form (extraction, insights), and is `grounded` elsewhere."""
 
 SPEC_NAMES: Final[tuple[SpecName, ...]] = get_args(SpecName)
 

@@ -2,7 +2,7 @@
 
 Limits, in rollouts a second by the median of repeated runs of `score_rollout`: well-formed extraction 20,000 and within
 20 times of parsing the same texts with orjson alone; malformed extraction (a quarter each truncated, chatty, in single
-quotes, with decimal commas) 3,000; sentiment, churn, push, insights and insights under `cited` 20,000 each; sql_qa with
+quotes, with decimal commas) 3,000; sentiment, churn, push, insights, and tasks under `cited` 20,000 each; sql_qa with
 execution on three copies 300. Fuzzing: no mutated completion raises under any specification, and none takes more than
 50 ms, except a query that runs up to its own limit of half a second.
 
@@ -32,7 +32,7 @@ from benchmarks.harness import Report, progress, run_benchmark
 from schemas.documents import Rollout
 from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
 from tasks.commerce.example_makers import EXAMPLE_MAKERS, makers_of
-from tasks.commerce.registry import TASKS, score_rollout, tasks_of
+from tasks.commerce.registry import IN_EVIDENCE, TASKS, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.synthesize.simulated import simulate_store
 
@@ -50,6 +50,7 @@ MIN_PER_SECOND: Final[Mapping[str, float]] = {
     "churn": 20_000,
     "push": 20_000,
     "insights": 20_000,
+    "extraction, cited": 20_000,
     "insights, cited": 20_000,
     "sql_qa": 300,
 }
@@ -165,7 +166,8 @@ def _workloads(rollouts: Mapping[TaskName, Sequence[Rollout]]) -> dict[str, list
         for number, rollout in enumerate(rollouts["extraction"])
     ]
     kinds: dict[str, Sequence[Rollout]] = {str(task): each for task, each in rollouts.items()}
-    kinds |= {"extraction, malformed": malformed, "sql_qa": queries, "insights, cited": _in_findings()}
+    kinds |= {"extraction, malformed": malformed, "sql_qa": queries}
+    kinds |= {f"{task}, cited": _cited(task) for task in IN_EVIDENCE}
     workloads = {}
     for name in MIN_PER_SECOND:
         size = ANSWERS * (SQL_PROMPTS_A_RUN if name == "sql_qa" else PROMPTS_A_RUN)
@@ -173,21 +175,21 @@ def _workloads(rollouts: Mapping[TaskName, Sequence[Rollout]]) -> dict[str, list
     return workloads
 
 
-def _in_findings() -> list[Rollout]:
-    """Return answers in findings: the best ones of each prompt and, with facts turned and actions left out, seven."""
-    task = tasks_of("cited")["insights"]
+def _cited(name: TaskName) -> list[Rollout]:
+    """Return answers with evidence: the best one of each prompt and seven with faults."""
+    task = IN_EVIDENCE[name]
     store = simulate_store(ORDERS, random.Random(SEED))
     generator = random.Random(SEED)
     return [
         Rollout(
             prompt_id=str(number),
-            task="insights",
+            task=name,
             prompt=example.prompt,
             completion=task.faults(right, generator) if answer else right,
             reference=example.reference,
         )
         for number, example in enumerate(
-            makers_of("cited")["insights"](store, random.Random(SEED), (RUNS + 1) * PROMPTS_A_RUN)
+            makers_of("cited")[name](store, random.Random(SEED), (RUNS + 1) * PROMPTS_A_RUN)
         )
         for right in [task.answer(example.reference)]
         for answer in range(ANSWERS)

@@ -221,7 +221,7 @@ class RewardsConfig(Section):
 
     spec: SpecName = "grounded"
     """`grounded` scores what the reference knows; `v4.2` is the V4.2 report's reward; `cited` is `grounded`, but asks
-    insights for findings that code checks."""
+    for evidence that code checks where a task has such a form."""
 
 
 class AuditJudgeConfig(EndpointSection):

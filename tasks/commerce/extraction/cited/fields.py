@@ -77,17 +77,20 @@ _CONTRADICTING: Final = tuple(dict.fromkeys(name for rule in CONTRADICTIONS for 
 
 def agreements(readable: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, float]:
     """Return how far each known field but the complaint agrees, in [0, 1]: a risk and stars by their distance."""
-    found = {
-        name: _agreement(name, readable.get(name), value)
+    found = readable.get
+    agree = {
+        name: 1.0 if found(name) == value else _agreement(name, found(name), value)
         for name, value in wanted.items()
-        if value is not None and name != COMPLAINT
+        if value is not None
     }
-    return found | _by_the_stars_alone(readable, wanted) if wanted.get("churn_risk") is None else found
+    agree.pop(COMPLAINT, None)
+    return agree | _by_the_stars_alone(readable, wanted) if wanted.get("churn_risk") is None else agree
 
 
 def _agreement(name: str, found: Any, wanted: Any) -> float:
-    if found is None or found == wanted:
-        return float(found == wanted)
+    """Grade a field that differs from the reference's."""
+    if found is None:
+        return 0.0
     if name == "churn_risk":
         return ramp(abs((read_share(found) or 0.0) - wanted), 0.5, RISK_TOLERANCE)
     return ramp(abs(found - wanted), 2, 0) if name == "sentiment_score" else 0.0
@@ -112,7 +115,8 @@ def kept_of_contradictions(
     """
     kept: dict[str, float] = {}
     kept_of_all = 1.0
-    for rule in _contradictions(*map(readable.get, _CONTRADICTING)):
+    broken = _contradictions(*map(readable.get, _CONTRADICTING))
+    for rule in broken:
         if rule in _contradictions(*map(wanted.get, _CONTRADICTING)):
             continue
         if (wanted.get(rule.first) is None) != (wanted.get(rule.second) is None):

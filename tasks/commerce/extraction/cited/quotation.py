@@ -28,12 +28,14 @@ class Fault(Enum):
     """No run of words of the review is the same, whatever the case, the accents and the marks."""
 
 
+@lru_cache(maxsize=KEPT_PROMPTS)
 def review_of(prompt: str) -> str:
     """Return the review that a prompt quotes; empty without one."""
     found = _REVIEW.search(prompt)
     return found[1] if found else ""
 
 
+@lru_cache(maxsize=KEPT_PROMPTS)
 def fault_of(complaint: str, review: str) -> Fault | None:
     """Return why a complaint is no quotation of a review; None where it is one, or empty."""
     if not complaint:
@@ -44,6 +46,7 @@ def fault_of(complaint: str, review: str) -> Fault | None:
     return None if said.strip() and said in _heard(review) else Fault.FOREIGN
 
 
+@lru_cache(maxsize=KEPT_PROMPTS)
 def shared(complaint: str, told: str, review: str) -> float:
     """Return how much of two quotations of a review is the same part of it: the F1 of their words' places, in [0, 1].
 

@@ -46,7 +46,7 @@ FALSE_ALARM: Final = 0.85
 ENOUGH: Final = 0.6
 """Shared part of two quotations from which on they are one: `Não recebi o produto`, without or with how long ago."""
 FORM_ALONE: Final = 0.25
-"""Share of the form that an answer is paid for whose values are all wrong."""
+"""Share of the form that an answer is paid for whose values are all wrong, or whose types are."""
 
 
 def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
@@ -55,18 +55,20 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     fields = parsed.value or {}
     alone = not parsed.needed and fields.keys() <= READABLE.keys()
     trust = float(parsed.value is not None) if alone else parsed.trust_alone(READABLE)
-    readable = {name: fields[name] for name, holds in READABLE.items() if name in fields and holds(fields[name])}
-    types = sum(name in readable for name in CHECKS) / len(CHECKS)
+    check_of = READABLE.get
+    readable = {name: value for name, value in fields.items() if (holds := check_of(name)) and holds(value)}
+    types = (len(readable) - (COMPLAINT in readable)) / len(CHECKS)
     values = _values(readable, reference, review_of(prompt)) if reference else None
-    paid = (0.25 + 0.75 * types) * (1.0 if values is None else FORM_ALONE + (1 - FORM_ALONE) * values)
-    present = sum(name in fields for name in READABLE)
-    components = {
-        "json": parsed.cleanliness * paid,
-        "schema": trust * paid * 2 * present / (len(READABLE) + len(fields)),
-        "types": trust * types * (1.0 if values is None else FORM_ALONE + (1 - FORM_ALONE) * values),
+    paid = 1.0 if values is None else FORM_ALONE + (1 - FORM_ALONE) * values
+    sense = (FORM_ALONE + (1 - FORM_ALONE) * types) * paid
+    present = len(READABLE) if len(readable) == len(READABLE) else sum(map(fields.__contains__, READABLE))
+    components: dict[str, Any] = {
+        "json": parsed.cleanliness * sense,
+        "schema": trust * sense * 2 * present / (len(READABLE) + len(fields)),
+        "types": trust * types * paid,
         "values": None if values is None else trust * values,
     }
-    return Score(fill_unknown(components, WEIGHTS), parsed.value)
+    return Score(fill_unknown(components, WEIGHTS) if values is None else components, parsed.value)
 
 
 def _values(readable: Mapping[str, Any], reference: Reference, review: str) -> float | None:
@@ -78,11 +80,13 @@ def _values(readable: Mapping[str, Any], reference: Reference, review: str) -> f
     if not found:
         return None
     kept, kept_of_all = kept_of_contradictions(readable, wanted, reference["rating"])
-    kept_of_all *= FALSE_ALARM ** sum(readable.get(name) is True and wanted.get(name) is False for name in ISSUES)
+    for name in ISSUES:
+        if readable.get(name) is True and wanted.get(name) is False:
+            kept_of_all *= FALSE_ALARM
     if found.get(COMPLAINT, 1.0) < 1:
         named = bool(readable.get(COMPLAINT))
         kept_of_all *= INVENTED + (1 - INVENTED) * found[COMPLAINT] if named else HIDDEN
-    total = sum(agreement * kept.get(name, 1.0) for name, agreement in found.items())
+    total = sum([agreement * kept.get(name, 1.0) for name, agreement in found.items()] if kept else found.values())
     return float(kept_of_all * (total / len(found)) ** 2)
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.extraction.cited.fields import CATEGORIES, COMPLAINT, READABLE
 from tasks.commerce.extraction.cited.prompts import SYSTEM
-from tasks.commerce.extraction.cited.quotation import MOST_WORDS, review_of
+from tasks.commerce.extraction.cited.quotation import MAX_READ, MOST_WORDS, review_of
 from tasks.commerce.extraction.cited.scorer import REWARD
 from tasks.commerce.extraction.cited.truth import metric
 from tasks.commerce.extraction.prompts import WORDING
@@ -70,9 +70,11 @@ def spoil(right: str, generator: random.Random) -> str:
 def grammar(prompt: str) -> str:
     """Return the grammar of the answers to a prompt, in the Lark notation of llguidance: its complaint is a quotation.
 
-    The complaint's words are the review's as JSON writes them, so that a quotation mark in it is escaped.
+    The complaint's words are the review's as JSON writes them, so that a quotation mark in it is escaped. Line ends and
+    control characters are blanks: the letter of an escape would count as one of a word.
     """
-    review = json.dumps(" ".join(review_of(prompt).split()), ensure_ascii=False)[1:-1]
+    printable = "".join(each if each.isprintable() else " " for each in review_of(prompt)[:MAX_READ])
+    review = json.dumps(" ".join(printable.split()), ensure_ascii=False)[1:-1]
     fields = (f"{_literal(name)} {_value(name)}" for name in CAUSE_FIELDS)
     start = '"{" ' + ' "," '.join(fields) + ' "}"'
     if not any(map(str.isalnum, review)):

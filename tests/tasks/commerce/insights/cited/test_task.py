@@ -14,6 +14,7 @@ from tasks.commerce.evidence.render import render
 from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS, makers_of
 from tasks.commerce.registry import (
+    IN_EVIDENCE,
     TASKS,
     component_rewards,
     grammar_of,
@@ -104,7 +105,7 @@ def test_names_that_contain_one_another_are_apart_in_the_grammar() -> None:
 
 
 def test_other_tasks_are_as_grounded_has_them() -> None:
-    others = [task for task in TASKS if task != "insights"]
+    others = [task for task in TASKS if task not in IN_EVIDENCE]
     assert all(tasks_of("cited")[task] is TASKS[task] for task in others)
     assert all(makers_of("cited")[task] is EXAMPLE_MAKERS[task] for task in others)
     assert reward_versions(others, "cited") == reward_versions(others)
