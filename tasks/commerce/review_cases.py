@@ -1,11 +1,12 @@
 """Reviews with the store's knowledge about them: the material of extraction and sentiment."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, overload
 
 from schemas.store.store import Store
-from tasks.commerce.text.json_fields import CAUSE_FIELDS, sentiment_of
+from tasks.commerce.extraction.real_reviews import of_stars
+from tasks.commerce.text.json_fields import CAUSE_FIELDS
 
 SOMETHING: Final = r"[^\s\x1c-\x1f]"
 """A character that is no space, in both Python and polars."""
@@ -48,13 +49,14 @@ class ReviewCases(Sequence[ReviewCase]):
             return [self[each] for each in range(*place.indices(len(self)))]
         columns = self._columns
         rating = columns["review_score"][place]
+        text = _text(columns["review_comment_title"][place] or "", columns["review_comment_message"][place] or "")
         return ReviewCase(
             review_id=columns["review_id"][place],
             order_id=columns["order_id"][place],
             customer_id=columns["customer_unique_id"][place],
             rating=rating,
-            text=_text(columns["review_comment_title"][place] or "", columns["review_comment_message"][place] or ""),
-            known=self._causes(place) or {"sentiment": sentiment_of(rating), "sentiment_score": rating},
+            text=text,
+            known=self._causes(place) or dict(of_stars(text, rating)),
             complaint_words=columns[WORDS][place] if WORDS in columns else None,
         )
 
@@ -65,11 +67,32 @@ class ReviewCases(Sequence[ReviewCase]):
         return {name: columns[name][place] for name in CAUSE_FIELDS}
 
 
+class ChosenCases(Sequence[ReviewCase]):
+    """Some of the cases, read one at a time as they are."""
+
+    def __init__(self, cases: Sequence[ReviewCase], is_chosen: Callable[[ReviewCase], bool]) -> None:
+        self._cases = cases
+        self._places = [place for place, case in enumerate(cases) if is_chosen(case)]
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, place: int) -> ReviewCase: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[ReviewCase]: ...
+    def __getitem__(self, place: int | slice) -> ReviewCase | list[ReviewCase]:
+        if isinstance(place, slice):
+            return [self._cases[each] for each in self._places[place]]
+        return self._cases[self._places[place]]
+
+
 def review_cases(store: Store) -> ReviewCases:
     """Return the store's reviews with words, by `review_id`.
 
-    Of a simulated review everything is known, of a real one the rating, which determines the sentiment. A late delivery
-    is not: a shopper who says nothing of it need not mind, and a prompt holds no more than what was said.
+    Of a simulated review everything is known, of a real one the rating, which determines the sentiment unless the words
+    plainly contradict it. A late delivery is not: a shopper who says nothing of it need not mind, and a prompt holds no
+    more than what was said.
     """
     import polars as pl
     from polars import selectors as cs

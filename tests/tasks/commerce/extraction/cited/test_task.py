@@ -13,7 +13,6 @@ from schemas.documents import Rollout
 from schemas.references import check_reference
 from schemas.store.store import Store
 from tasks.commerce.example_makers import EXAMPLE_MAKERS, makers_of
-from tasks.commerce.extraction.cited.prompts import words_that_complain
 from tasks.commerce.extraction.cited.quotation import fault_of, review_of
 from tasks.commerce.registry import grammar_of, reward_version, score_rollout, tasks_of
 from tasks.policy.guidance import Grammars
@@ -58,19 +57,6 @@ def test_a_real_review_is_quoted_where_it_plainly_complains(real_store: Store) -
     assert all(each.system == TASK.system and words is not None for each in found for words in told)
     same = {each.prompt for each in EXAMPLE_MAKERS["extraction"](real_store, random.Random(1), 60)}
     assert {each.prompt for each in found} <= same
-
-
-@pytest.mark.parametrize(
-    ("review", "complaint", "words"),
-    [
-        ("Adorei, tudo certo.", "", ""),
-        ("Comprei em maio e até agora não recebi. Péssimo!", "produto não entregue", "até agora não recebi"),
-        ("Não recebi", "produto não entregue", "Não recebi"),
-        ("Preciso saber se existe um prazo para o produto", "produto não entregue", None),
-    ],
-)
-def test_the_shortest_clause_that_complains_is_quoted(review: str, complaint: str, words: str | None) -> None:
-    assert words_that_complain(review, complaint) == words
 
 
 def test_a_complaint_that_the_review_does_not_make_is_no_prompt(store: Store) -> None:
