@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final, Protocol
 
 from schemas.store.store import Store
-from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from schemas.tasks import CITED_TASKS, TASK_NAMES, SpecName, TaskName
 from tasks.commerce.example import Example
 
 
@@ -24,11 +24,7 @@ EXAMPLE_MAKERS: Final[Mapping[TaskName, ExampleMaker]] = MappingProxyType(
     {name: import_module(f"tasks.commerce.{name}.prompts").examples for name in TASK_NAMES}
 )
 _CITED: Final[Mapping[TaskName, ExampleMaker]] = MappingProxyType(
-    {
-        **EXAMPLE_MAKERS,
-        "extraction": import_module("tasks.commerce.extraction.cited.prompts").examples,
-        "insights": import_module("tasks.commerce.insights.cited.prompts").examples,
-    }
+    EXAMPLE_MAKERS | {name: import_module(f"tasks.commerce.{name}.cited.prompts").examples for name in CITED_TASKS}
 )
 
 

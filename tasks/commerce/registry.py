@@ -9,7 +9,7 @@ from typing import Final
 
 from schemas.documents import Rollout, ScoredRollout
 from schemas.source import source_digest
-from schemas.tasks import TASK_NAMES, Guided, SpecName, TaskName
+from schemas.tasks import CITED_TASKS, TASK_NAMES, Guided, SpecName, TaskName
 from tasks.commerce.commerce_task import CommerceTask
 from tasks.commerce.reward import Reward
 from tasks.commerce.sql_qa.sandbox import Databases
@@ -19,12 +19,8 @@ TASKS: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType(
     {name: import_module(f"tasks.commerce.{name}.task").TASK for name in TASK_NAMES}
 )
 IN_EVIDENCE: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType(
-    {
-        "extraction": import_module("tasks.commerce.extraction.cited.task").TASK,
-        "insights": import_module("tasks.commerce.insights.cited.task").TASK,
-    }
+    {name: import_module(f"tasks.commerce.{name}.cited.task").TASK for name in CITED_TASKS}
 )
-"""The tasks that `cited` asks for in another form."""
 _CITED: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType({**TASKS, **IN_EVIDENCE})
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, overload
 
 from schemas.store.store import Store
-from tasks.commerce.extraction.real_reviews import of_stars
+from tasks.commerce.extraction.cited.real_reviews import of_stars
 from tasks.commerce.text.json_fields import CAUSE_FIELDS
 
 SOMETHING: Final = r"[^\s\x1c-\x1f]"
@@ -60,31 +60,16 @@ class ReviewCases(Sequence[ReviewCase]):
             complaint_words=columns[WORDS][place] if WORDS in columns else None,
         )
 
+    def only(self, is_chosen: Callable[[ReviewCase], bool]) -> "ReviewCases":
+        """Return some of the reviews."""
+        places = [place for place, case in enumerate(self) if is_chosen(case)]
+        return ReviewCases({name: [column[place] for place in places] for name, column in self._columns.items()})
+
     def _causes(self, place: int) -> dict[str, Any] | None:
         columns = self._columns
         if "sentiment" not in columns or columns["sentiment"][place] is None:
             return None
         return {name: columns[name][place] for name in CAUSE_FIELDS}
-
-
-class ChosenCases(Sequence[ReviewCase]):
-    """Some of the cases, read one at a time as they are."""
-
-    def __init__(self, cases: Sequence[ReviewCase], is_chosen: Callable[[ReviewCase], bool]) -> None:
-        self._cases = cases
-        self._places = [place for place, case in enumerate(cases) if is_chosen(case)]
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    @overload
-    def __getitem__(self, place: int) -> ReviewCase: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[ReviewCase]: ...
-    def __getitem__(self, place: int | slice) -> ReviewCase | list[ReviewCase]:
-        if isinstance(place, slice):
-            return [self._cases[each] for each in self._places[place]]
-        return self._cases[self._places[place]]
 
 
 def review_cases(store: Store) -> ReviewCases:

@@ -105,8 +105,7 @@ def anonymous(store: Store, person: Person, secret: bytes) -> Store:
             causes = tables["review_causes"]["review_id"].is_in(reviews)
             changed["review_causes"] = changed["review_causes"].with_columns(
                 pl.when(causes).then(pl.lit("")).otherwise(pl.col(name)).alias(name)
-                for name in ("main_complaint", "complaint_words")
-                if name in changed["review_causes"].columns
+                for name in {"main_complaint", "complaint_words"} & {*changed["review_causes"].columns}
             )
         return replace(store, **changed)
 

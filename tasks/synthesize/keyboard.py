@@ -73,17 +73,9 @@ class Place(NamedTuple):
     end: int
 
 
-class Typed(NamedTuple):
-    """Text, and what a place of its sentences has become in it."""
-
-    text: str
-    told: str
-    """Empty where no place was asked for."""
-
-
 def type_out(
     sentences: list[str], mood: str, style: Style, generator: random.Random, place: Place | None = None
-) -> Typed:
+) -> tuple[str, str]:
     """Type sentences in their writer's style.
 
     Args:
@@ -94,7 +86,7 @@ def type_out(
         place: Whole words to find again in the text.
 
     Returns:
-        The text; its words remain recognizable, if not always at a glance.
+        The text; its words remain recognizable, if not always at a glance. And what the place has become in it.
     """
     text, start = _joined(sentences, style, generator, place.sentence if place else 0)
     start, end = (start + place.start, start + place.end) if place else (0, 0)
@@ -116,7 +108,7 @@ def type_out(
         parts = [part.translate(_BARE) for part in parts]
     if style.emoji:
         parts.append(" " + generator.choice(read_patterns()["emoji"][mood]))
-    return Typed("".join(parts), parts[1])
+    return "".join(parts), parts[1]
 
 
 def _joined(sentences: list[str], style: Style, generator: random.Random, wanted: int) -> tuple[str, int]:
@@ -173,12 +165,8 @@ def _spelled_by_ear(parts: list[str], letters: int, generator: random.Random) ->
     """Spell a long word as it sounds, or without its accents, one for every so many letters."""
     spelled = list(parts)
     for _ in range(1 + letters // LETTERS_BETWEEN_SLIPS):
-        found = [
-            (number, match)
-            for number, part in enumerate(spelled)
-            for match in _LONG_WORD.finditer(part)
-            if _as_heard(match[0])
-        ]
+        words = ((number, match) for number, part in enumerate(spelled) for match in _LONG_WORD.finditer(part))
+        found = [(number, match) for number, match in words if _as_heard(match[0])]
         if not found:
             break
         number, match = generator.choice(found)

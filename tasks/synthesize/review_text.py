@@ -4,7 +4,7 @@ import random
 from typing import Final
 
 from tasks.synthesize.experience import Experience
-from tasks.synthesize.keyboard import Place, Style, Typed, type_out
+from tasks.synthesize.keyboard import Place, Style, type_out
 from tasks.synthesize.market import Thing
 from tasks.synthesize.sentences import Teller, continued
 
@@ -36,8 +36,8 @@ _INTENTIONS: Final = {
 
 def write_message(
     experience: Experience, thing: Thing, days_late: int, style: Style, generator: random.Random
-) -> Typed:
-    """Write a review that mentions every issue, and whose every word is true of the experience; it tells the worst.
+) -> tuple[str, str]:
+    """Return a review that mentions every issue, each word true of the experience, and the words of its worst complaint.
 
     Args:
         experience: The experience to describe.
@@ -55,7 +55,7 @@ def write_message(
 def write_title(experience: Experience, style: Style, generator: random.Random) -> str:
     """Write the title of a review."""
     teller = Teller(Thing("produto", feminine=False), 0, feminine=style.feminine, generator=generator)
-    return type_out([teller.say("titles", str(experience.score))], experience.sentiment, style, generator).text
+    return type_out([teller.say("titles", str(experience.score))], experience.sentiment, style, generator)[0]
 
 
 def compose(
@@ -64,17 +64,12 @@ def compose(
     """Compose a review as sentences without full stops and without typos; and the place of the worst complaint."""
     if experience.issues:
         return _complain(experience, teller, generator, terse=terse, ironic=ironic)
-    return _pass_over(experience, teller, generator, terse=terse), None
-
-
-def _pass_over(experience: Experience, teller: Teller, generator: random.Random, *, terse: bool) -> list[str]:
-    """Compose a review without a complaint."""
     if experience.score == 3:
         several = generator.choice((1, 1, 2))
-        return [*teller.say_several("lukewarm", "sentences", several), _closing(experience, teller)]
+        return [*teller.say_several("lukewarm", "sentences", several), _closing(experience, teller)], None
     if experience.score < 3:
-        return [_few_words(experience, teller, generator)]
-    return _praise(experience, teller, generator, LENGTHS["terse" if terse else "usual"])
+        return [_few_words(experience, teller, generator)], None
+    return _praise(experience, teller, generator, LENGTHS["terse" if terse else "usual"]), None
 
 
 def _praise(experience: Experience, teller: Teller, generator: random.Random, lengths: tuple[float, ...]) -> list[str]:

@@ -127,8 +127,7 @@ def _review(shopper: Shopper, order: Order, batches: Batches, generator: random.
     if experience is None or answered >= CLOSING or generator.random() >= CHANCE_OF_REVIEW:
         return
     chance = CHANCE_OF_MESSAGE_WITH_COMPLAINT if experience.issues else CHANCE_OF_MESSAGE
-    title = message = None
-    told = ""
+    title, message, told = None, None, ""
     # A separate generator, so that changes in the word lists do not affect the orders.
     wording = random.Random(generator.getrandbits(64))
     if generator.random() < CHANCE_OF_TITLE:

@@ -179,10 +179,8 @@ def test_no_module_is_imported_by_a_name_that_no_key_sees() -> None:
         ("tasks/train/backend/trainable.py", "importlib.import_module('unsloth')"),
         ("tasks/policy/fork_server.py", "importlib.import_module(library)"),
         *((file, f"import_module(f'{module}')") for file, module in by_name.items()),
-        ("tasks/commerce/example_makers.py", "import_module('tasks.commerce.extraction.cited.prompts')"),
-        ("tasks/commerce/example_makers.py", "import_module('tasks.commerce.insights.cited.prompts')"),
-        ("tasks/commerce/registry.py", "import_module('tasks.commerce.extraction.cited.task')"),
-        ("tasks/commerce/registry.py", "import_module('tasks.commerce.insights.cited.task')"),
+        ("tasks/commerce/example_makers.py", "import_module(f'tasks.commerce.{name}.cited.prompts')"),
+        ("tasks/commerce/registry.py", "import_module(f'tasks.commerce.{name}.cited.task')"),
     }
 
 

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from schemas.store.store import Store
 from tasks.commerce.example import Example
-from tasks.commerce.extraction.real_reviews import COMPLAINT, known_of_review
+from tasks.commerce.extraction.cited.real_reviews import COMPLAINT, known_of_review
 from tasks.commerce.inputs import review_prompt
 from tasks.commerce.prompt_rounds import distinct_prompts
-from tasks.commerce.review_cases import ChosenCases, ReviewCase, review_cases
+from tasks.commerce.review_cases import ReviewCase, review_cases
 from tasks.commerce.text.json_fields import CAUSE_FIELDS
 from tasks.commerce.text.wordings import read_wording
 
@@ -23,7 +23,7 @@ def examples(store: Store, generator: random.Random, count: int) -> Iterator[Exa
     Of a real review at least the complaint, or that there is none, has to stand in its words: where nobody knows it, an
     honest complaint cannot be told from an invented one, and to hide it would earn everything.
     """
-    cases = ChosenCases(review_cases(store), complaint_is_known)
+    cases = review_cases(store).only(complaint_is_known)
     for case, prompt in distinct_prompts(cases, WORDING.instructions, _prompt, generator, count):
         reference = {"rating": case.rating, "fields": known_fields(case)}
         yield Example("extraction", WORDING.system, prompt, reference, case.customer_id, case.order_id, case.review_id)

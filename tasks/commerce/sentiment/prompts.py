@@ -8,7 +8,7 @@ from schemas.store.store import Store
 from tasks.commerce.example import Example
 from tasks.commerce.inputs import review_prompt
 from tasks.commerce.prompt_rounds import distinct_prompts
-from tasks.commerce.review_cases import ChosenCases, ReviewCase, review_cases
+from tasks.commerce.review_cases import ReviewCase, review_cases
 from tasks.commerce.text.wordings import read_wording
 
 DATA_FILES: Final = ("data/wordings/sentiment.toml",)
@@ -17,7 +17,7 @@ WORDING: Final = read_wording("sentiment")
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
     """Yield examples from the store's reviews, in random order; prompts omit the rating, which is the question."""
-    cases = ChosenCases(review_cases(store), lambda case: "sentiment" in case.known)
+    cases = review_cases(store).only(lambda case: "sentiment" in case.known)
     for case, prompt in distinct_prompts(cases, WORDING.instructions, _prompt, generator, count):
         reference = {"polarity": case.known["sentiment"], "score": case.known["sentiment_score"]}
         yield Example("sentiment", WORDING.system, prompt, reference, case.customer_id, case.order_id, case.review_id)

@@ -17,7 +17,7 @@ from schemas.references import REFERENCES, ExtractionFields, check_reference, kn
 from schemas.store.column_map import IDENTITIES, PROMPT, MappedPrompts, reference_fields
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.commerce.extraction.real_reviews import known_of_review, of_stars
+from tasks.commerce.extraction.cited.real_reviews import known_of_review, of_stars
 from tasks.commerce.inputs import TaskInputs
 from tasks.commerce.text.wordings import read_wording
 from tasks.synthesize.own.cells import ColumnCells, as_flags, as_identifiers, as_numbers, as_whole_numbers
@@ -234,11 +234,12 @@ def _reference(task: TaskName, known: Mapping[str, Any], given: Mapping[str, Any
 
     As of a store's review (`tasks.commerce.review_cases`): its stars decide the sentiment, and its words may tell more.
     """
+    review = " ".join(str(given.get("review") or "").split())
     if task == "extraction":
-        return _extraction(known, _one_line(given))
+        return _extraction(known, review)
     found = {name: known.get(name) for name in REFERENCES[task].model_fields}
     if task == "sentiment" and found["polarity"] is None and found["score"] is not None:
-        stars = of_stars(_one_line(given), found["score"])
+        stars = of_stars(review, found["score"])
         found = {"polarity": stars.get("sentiment"), "score": stars.get("sentiment_score")}
     if task == "push":
         found |= {name: given[name] for name, value in found.items() if value is None and name in given}
@@ -257,11 +258,6 @@ def _extraction(known: Mapping[str, Any], review: str) -> dict[str, Any] | None:
     if fields and COMPLAINT not in fields:
         return None
     return {"rating": rating, "fields": fields}
-
-
-def _one_line(given: Mapping[str, Any]) -> str:
-    """Return the review of a row in one line; empty without one."""
-    return " ".join(str(given.get("review") or "").split())
 
 
 def _check_reference(candidates: _Candidates, task: TaskName, row: int, reference: Mapping[str, Any]) -> None:

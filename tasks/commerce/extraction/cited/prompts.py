@@ -9,11 +9,11 @@ from typing import Final
 from schemas.store.store import Store
 from tasks.commerce.example import Example
 from tasks.commerce.extraction.cited.quotation import MOST_WORDS
+from tasks.commerce.extraction.cited.real_reviews import COMPLAINT, words_that_complain
 from tasks.commerce.extraction.prompts import WORDING, complaint_is_known, known_fields
-from tasks.commerce.extraction.real_reviews import COMPLAINT, words_that_complain
 from tasks.commerce.inputs import review_prompt
 from tasks.commerce.prompt_rounds import distinct_prompts
-from tasks.commerce.review_cases import ChosenCases, ReviewCase, review_cases
+from tasks.commerce.review_cases import ReviewCase, review_cases
 
 DATA_FILES: Final = ("data/evidence/extraction.toml",)
 _FILE: Final = Path(__file__).resolve().parents[4] / DATA_FILES[0]
@@ -25,7 +25,7 @@ def examples(store: Store, generator: random.Random, count: int) -> Iterator[Exa
 
     A complaint that a review does not make, such as one of two words in its title, makes no prompt.
     """
-    cases = ChosenCases(review_cases(store), _complaint_is_told)
+    cases = review_cases(store).only(_complaint_is_told)
     for case, prompt in distinct_prompts(cases, WORDING.instructions, _prompt, generator, count):
         fields = known_fields(case)
         reference = {"rating": case.rating, "fields": fields, "complaint_words": _words(case, fields[COMPLAINT])}

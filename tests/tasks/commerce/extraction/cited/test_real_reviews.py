@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from schemas.store.store import Store
 from tasks.commerce.extraction import prompts
-from tasks.commerce.extraction.real_reviews import known_of_review, of_stars, words_that_complain
+from tasks.commerce.extraction.cited.real_reviews import known_of_review, of_stars, words_that_complain
 from tasks.commerce.extraction.review_reading import known_by_words
 from tasks.commerce.review_cases import review_cases
 from tasks.commerce.sentiment import prompts as sentiment_prompts

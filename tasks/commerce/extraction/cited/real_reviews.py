@@ -22,7 +22,7 @@ _LINKS: Final = frozenset(("e", "mas", "porem", "pois", "porque", "que"))
 _OTHER_THINGS: Final = re.compile(
     r"\bnao (?:\w+ ){0,2}?(?:receb|cheg|ve[im]|tem)\w* (?:\w+ ){0,2}?"
     r"(?:avisos?|ligac\w+|nota|selo|mensage\w+|e ?mails?|contato)\b"
-    r"|\b(?:na|pressa|sem pressa) (?:em|de|para|pra) receb\w+|\bnao receb\w* (?:na|em|no) (?:cx|caixa|embalagem)\b"
+    r"|\bpressa (?:em|de|para|pra) receb\w+|\bnao receb\w* (?:na|em|no) (?:cx|caixa|embalagem)\b"
     r"|\baguard\w+ o envio por\b|\btroca e ate \w+ nada\b|\bnao contato disponivel\b"
 )
 """What a review lacks beside the goods: a notice, an invoice, a box."""
