@@ -12,7 +12,7 @@ evidence that code checks where a task has such a form, and is `grounded` elsewh
 
 SPEC_NAMES: Final[tuple[SpecName, ...]] = get_args(SpecName)
 
-CITED_TASKS: Final[tuple[TaskName, ...]] = ("insights", "push", "churn")
+CITED_TASKS: Final[tuple[TaskName, ...]] = ("extraction", "insights", "push", "churn")
 """The tasks that `cited` asks for in another form."""
 
 Guided = Literal["none", "json", "all"]

@@ -1,7 +1,7 @@
 """Store as a folder of CSV files, with the names and the format of Olist's on Kaggle."""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -97,9 +97,10 @@ def read_table(path: Path, table: str, *, complete: bool = False) -> pl.DataFram
     """
     from schemas.store.tables import TABLES
 
-    columns = {name: column.dtype.type for name, column in TABLES[table].to_schema().columns.items()}
+    schema = TABLES[table].to_schema().columns
     text = _read_text_columns(path)
-    _check_columns(path, text, tuple(columns))
+    _check_columns(path, text, tuple(schema), {name for name, column in schema.items() if not column.required})
+    columns = {name: column.dtype.type for name, column in schema.items() if name in text.columns}
     if complete and text.is_empty():
         raise InputError(f"{path} has a header but no rows; export it again")
     _check_widths(path, text)
@@ -132,8 +133,8 @@ def _check_widths(path: Path, text: pl.DataFrame) -> None:
         raise InputError(f"{path}: {fault}; correct it")
 
 
-def _check_columns(path: Path, frame: pl.DataFrame, expected: tuple[str, ...]) -> None:
-    missing = [name for name in expected if name not in frame.columns]
+def _check_columns(path: Path, frame: pl.DataFrame, expected: tuple[str, ...], optional: Collection[str]) -> None:
+    missing = [name for name in expected if name not in frame.columns and name not in optional]
     unknown = [name for name in frame.columns if name not in expected]
     if missing or unknown:
         faults = [f"no column {', '.join(missing)}"] * bool(missing)

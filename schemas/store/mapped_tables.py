@@ -107,7 +107,7 @@ MAPPED_TABLES: Final[Mapping[TableName, MappedTable]] = {
     ),
     "sellers": MappedTable(("seller_id",), ("seller_zip_code_prefix", "seller_city", "seller_state")),
     "category_translation": MappedTable(("product_category_name",), ("product_category_name_english",)),
-    "review_causes": MappedTable(("review_id", *ExtractionFields.model_fields)),
+    "review_causes": MappedTable(("review_id", *ExtractionFields.model_fields), ("complaint_words",)),
     "customer_hazards": MappedTable(("customer_unique_id", "churned"), ("hazard",)),
 }
 """The columns of each table, by its name in `schemas.store.store.Store`."""

@@ -4,7 +4,7 @@ Import it inside the function that checks a table: pandera takes a second to loa
 """
 
 from datetime import datetime
-from typing import Final
+from typing import Final, Optional
 
 import pandera.polars as pa
 import polars as pl
@@ -187,6 +187,8 @@ class ReviewCauses(StoreTable):
     complaint_category: str = pa.Field(isin=["delivery", "product", "seller", "price", "other", "none"])
     repeat_intent: bool = pa.Field()
     would_recommend: bool = pa.Field()
+    complaint_words: Optional[str] = pa.Field(nullable=True)  # noqa: UP045 - pandera reads this as a column that may lack
+    """The main complaint as the review's own words tell it; stores that were made before have no such column."""
 
 
 class CustomerHazards(StoreTable):

@@ -22,7 +22,6 @@ TASKS: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType(
 IN_EVIDENCE: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType(
     {name: import_module(f"tasks.commerce.{name}.cited.task").TASK for name in CITED_TASKS}
 )
-"""The tasks that `cited` asks for in another form."""
 _CITED: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType({**TASKS, **IN_EVIDENCE})
 
 

@@ -1,14 +1,17 @@
 """Reviews with the store's knowledge about them: the material of extraction and sentiment."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, overload
 
 from schemas.store.store import Store
-from tasks.commerce.text.json_fields import CAUSE_FIELDS, sentiment_of
+from tasks.commerce.extraction.cited.real_reviews import of_stars
+from tasks.commerce.text.json_fields import CAUSE_FIELDS
 
 SOMETHING: Final = r"[^\s\x1c-\x1f]"
 """A character that is no space, in both Python and polars."""
+WORDS: Final = "complaint_words"
+"""Column of the hidden truth that a store may lack."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,8 @@ class ReviewCase:
     """Title and message."""
     known: dict[str, Any]
     """The fields of an extraction that the store knows."""
+    complaint_words: str | None = None
+    """Words of the message that make the main complaint, where the store knows them; empty without one."""
 
 
 class ReviewCases(Sequence[ReviewCase]):
@@ -44,14 +49,21 @@ class ReviewCases(Sequence[ReviewCase]):
             return [self[each] for each in range(*place.indices(len(self)))]
         columns = self._columns
         rating = columns["review_score"][place]
+        text = _text(columns["review_comment_title"][place] or "", columns["review_comment_message"][place] or "")
         return ReviewCase(
             review_id=columns["review_id"][place],
             order_id=columns["order_id"][place],
             customer_id=columns["customer_unique_id"][place],
             rating=rating,
-            text=_text(columns["review_comment_title"][place] or "", columns["review_comment_message"][place] or ""),
-            known=self._causes(place) or {"sentiment": sentiment_of(rating), "sentiment_score": rating},
+            text=text,
+            known=self._causes(place) or dict(of_stars(text, rating)),
+            complaint_words=columns[WORDS][place] if WORDS in columns else None,
         )
+
+    def only(self, is_chosen: Callable[[ReviewCase], bool]) -> "ReviewCases":
+        """Return some of the reviews."""
+        places = [place for place, case in enumerate(self) if is_chosen(case)]
+        return ReviewCases({name: [column[place] for place in places] for name, column in self._columns.items()})
 
     def _causes(self, place: int) -> dict[str, Any] | None:
         columns = self._columns
@@ -63,10 +75,12 @@ class ReviewCases(Sequence[ReviewCase]):
 def review_cases(store: Store) -> ReviewCases:
     """Return the store's reviews with words, by `review_id`.
 
-    Of a simulated review everything is known, of a real one the rating, which determines the sentiment. A late delivery
-    is not: a shopper who says nothing of it need not mind, and a prompt holds no more than what was said.
+    Of a simulated review everything is known, of a real one the rating, which determines the sentiment unless the words
+    plainly contradict it. A late delivery is not: a shopper who says nothing of it need not mind, and a prompt holds no
+    more than what was said.
     """
     import polars as pl
+    from polars import selectors as cs
 
     title, message = pl.col("review_comment_title"), pl.col("review_comment_message")
     table = (
@@ -77,7 +91,8 @@ def review_cases(store: Store) -> ReviewCases:
         .join(store.customers.select("customer_id", "customer_unique_id"), on="customer_id")
     )
     if store.review_causes is not None:
-        table = table.join(store.review_causes.select("review_id", *CAUSE_FIELDS), on="review_id", how="left")
+        causes = store.review_causes.select("review_id", *CAUSE_FIELDS, cs.by_name(WORDS, require_all=False))
+        table = table.join(causes, on="review_id", how="left")
     return ReviewCases(table.sort("review_id").to_dict(as_series=False))
 
 

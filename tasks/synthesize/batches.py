@@ -63,6 +63,7 @@ COLUMNS: Final[dict[str, dict[str, pl.DataType]]] = {
         "main_complaint": _TEXT,
         "complaint_category": _TEXT,
         **dict.fromkeys(("repeat_intent", "would_recommend"), _FLAG),
+        "complaint_words": _TEXT,
     },
     "customer_hazards": {"customer_unique_id": _TEXT, "hazard": _NUMBER, "churned": _FLAG},
 }

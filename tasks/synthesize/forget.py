@@ -104,7 +104,8 @@ def anonymous(store: Store, person: Person, secret: bytes) -> Store:
         if "review_causes" in changed:
             causes = tables["review_causes"]["review_id"].is_in(reviews)
             changed["review_causes"] = changed["review_causes"].with_columns(
-                pl.when(causes).then(pl.lit("")).otherwise(pl.col("main_complaint")).alias("main_complaint")
+                pl.when(causes).then(pl.lit("")).otherwise(pl.col(name)).alias(name)
+                for name in {"main_complaint", "complaint_words"} & {*changed["review_causes"].columns}
             )
         return replace(store, **changed)
 

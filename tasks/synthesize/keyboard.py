@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tasks.synthesize.sentences import REVIEWS, continued, read_patterns
 
@@ -65,7 +65,17 @@ def draw_style(generator: random.Random) -> Style:
     )
 
 
-def type_out(sentences: list[str], mood: str, style: Style, generator: random.Random) -> str:
+class Place(NamedTuple):
+    """Characters of one of some sentences."""
+
+    sentence: int
+    start: int
+    end: int
+
+
+def type_out(
+    sentences: list[str], mood: str, style: Style, generator: random.Random, place: Place | None = None
+) -> tuple[str, str]:
     """Type sentences in their writer's style.
 
     Args:
@@ -73,40 +83,48 @@ def type_out(sentences: list[str], mood: str, style: Style, generator: random.Ra
         mood: `positive`, `neutral`, `negative` or `ironic`.
         style: The writer's.
         generator: Draws marks, misspellings, line breaks and emoji.
+        place: Whole words to find again in the text.
 
     Returns:
-        The text; its words remain recognizable, if not always at a glance.
+        The text; its words remain recognizable, if not always at a glance. And what the place has become in it.
     """
-    text = _joined(sentences, style, generator)
+    text, start = _joined(sentences, style, generator, place.sentence if place else 0)
+    start, end = (start + place.start, start + place.end) if place else (0, 0)
+    # Before the place, the place, and after it: no spelling is of words on both sides of an end of it.
+    parts = [text[:start], text[start:end], text[end:]]
     # First, so that no misspelled word is then abbreviated as another: "mas", "mais", "+".
     if style.abbreviates:
-        text = _respelt(text, "abbreviations", CHANCE_OF_ABBREVIATION, generator)
+        parts = [_respelt(part, "abbreviations", CHANCE_OF_ABBREVIATION, generator) for part in parts]
     if style.misspells:
-        text = _respelt(text, "misspellings", CHANCE_OF_MISSPELLING, generator)
-        if len(text) >= FEWEST_LETTERS and generator.random() < CHANCE_OF_SLIP:
-            text = _spelled_by_ear(text, generator)
+        parts = [_respelt(part, "misspellings", CHANCE_OF_MISSPELLING, generator) for part in parts]
+        letters = sum(map(len, parts))
+        if letters >= FEWEST_LETTERS and generator.random() < CHANCE_OF_SLIP:
+            parts = _spelled_by_ear(parts, letters, generator)
     if style.capitals or (style.shouts_when_angry and mood == "negative"):
-        text = text.upper()
+        parts = [part.upper() for part in parts]
     elif style.small_letters:
-        text = text.lower()
+        parts = [part.lower() for part in parts]
     if style.drops_accents:
-        text = text.translate(_BARE)
+        parts = [part.translate(_BARE) for part in parts]
     if style.emoji:
-        text += " " + generator.choice(read_patterns()["emoji"][mood])
-    return text
+        parts.append(" " + generator.choice(read_patterns()["emoji"][mood]))
+    return "".join(parts), parts[1]
 
 
-def _joined(sentences: list[str], style: Style, generator: random.Random) -> str:
+def _joined(sentences: list[str], style: Style, generator: random.Random, wanted: int) -> tuple[str, int]:
+    """Return the text, and where a wanted sentence begins in it."""
     mark = "," if style.commas else generator.choice(("!", "!!", "!!!")) if style.exclaims else "."
-    text = sentences[0]
-    for sentence in sentences[1:]:
+    text, start = sentences[0], 0
+    for number, sentence in enumerate(sentences[1:], start=1):
         text += mark if _is_open(text) else ""
         if style.line_breaks and generator.random() < CHANCE_OF_LINE_BREAK:
             text = text.removesuffix(",") + generator.choice(("\n", "\n", "\n\n")) + sentence
         else:
             text += f" {continued(sentence) if text[-1] == ',' else sentence}"
+        if number == wanted:
+            start = len(text) - len(sentence)
     end = generator.choice(("!", "!!", "!!!")) if style.exclaims else generator.choice((".", ""))
-    return text + end if _is_open(text) else text
+    return text + end if _is_open(text) else text, start
 
 
 def _is_open(text: str) -> bool:
@@ -143,15 +161,18 @@ def _sounds() -> tuple[tuple[re.Pattern[str], str], ...]:
     return tuple((re.compile(letters), heard) for letters, heard in _spelling()["sounds"])
 
 
-def _spelled_by_ear(text: str, generator: random.Random) -> str:
+def _spelled_by_ear(parts: list[str], letters: int, generator: random.Random) -> list[str]:
     """Spell a long word as it sounds, or without its accents, one for every so many letters."""
-    for _ in range(1 + len(text) // LETTERS_BETWEEN_SLIPS):
-        found = [match for match in _LONG_WORD.finditer(text) if _as_heard(match[0])]
+    spelled = list(parts)
+    for _ in range(1 + letters // LETTERS_BETWEEN_SLIPS):
+        words = ((number, match) for number, part in enumerate(spelled) for match in _LONG_WORD.finditer(part))
+        found = [(number, match) for number, match in words if _as_heard(match[0])]
         if not found:
             break
-        match = generator.choice(found)
-        text = text[: match.start()] + generator.choice(_as_heard(match[0])) + text[match.end() :]
-    return text
+        number, match = generator.choice(found)
+        part = spelled[number]
+        spelled[number] = part[: match.start()] + generator.choice(_as_heard(match[0])) + part[match.end() :]
+    return spelled
 
 
 @lru_cache(maxsize=KEPT_WORDS)

@@ -4,7 +4,7 @@ import random
 from typing import Final
 
 from tasks.synthesize.experience import Experience
-from tasks.synthesize.keyboard import Style, type_out
+from tasks.synthesize.keyboard import Place, Style, type_out
 from tasks.synthesize.market import Thing
 from tasks.synthesize.sentences import Teller, continued
 
@@ -34,8 +34,10 @@ _INTENTIONS: Final = {
 }
 
 
-def write_message(experience: Experience, thing: Thing, days_late: int, style: Style, generator: random.Random) -> str:
-    """Write a review that mentions every issue, and whose every word is true of the experience.
+def write_message(
+    experience: Experience, thing: Thing, days_late: int, style: Style, generator: random.Random
+) -> tuple[str, str]:
+    """Return a review that mentions every issue, each word true of the experience, and the words of its worst complaint.
 
     Args:
         experience: The experience to describe.
@@ -46,28 +48,28 @@ def write_message(experience: Experience, thing: Thing, days_late: int, style: S
     """
     teller = Teller(thing, days_late, feminine=style.feminine, generator=generator)
     ironic = bool(experience.issues) and experience.score <= 2 and generator.random() < CHANCE_OF_IRONY
-    sentences = compose(experience, teller, generator, terse=style.terse, ironic=ironic)
-    return type_out(sentences, "ironic" if ironic else experience.sentiment, style, generator)
+    sentences, place = compose(experience, teller, generator, terse=style.terse, ironic=ironic)
+    return type_out(sentences, "ironic" if ironic else experience.sentiment, style, generator, place)
 
 
 def write_title(experience: Experience, style: Style, generator: random.Random) -> str:
     """Write the title of a review."""
     teller = Teller(Thing("produto", feminine=False), 0, feminine=style.feminine, generator=generator)
-    return type_out([teller.say("titles", str(experience.score))], experience.sentiment, style, generator)
+    return type_out([teller.say("titles", str(experience.score))], experience.sentiment, style, generator)[0]
 
 
 def compose(
     experience: Experience, teller: Teller, generator: random.Random, *, terse: bool, ironic: bool
-) -> list[str]:
-    """Compose a review as sentences without full stops and without typos."""
+) -> tuple[list[str], Place | None]:
+    """Compose a review as sentences without full stops and without typos; and the place of the worst complaint."""
     if experience.issues:
         return _complain(experience, teller, generator, terse=terse, ironic=ironic)
     if experience.score == 3:
         several = generator.choice((1, 1, 2))
-        return [*teller.say_several("lukewarm", "sentences", several), _closing(experience, teller)]
+        return [*teller.say_several("lukewarm", "sentences", several), _closing(experience, teller)], None
     if experience.score < 3:
-        return [_few_words(experience, teller, generator)]
-    return _praise(experience, teller, generator, LENGTHS["terse" if terse else "usual"])
+        return [_few_words(experience, teller, generator)], None
+    return _praise(experience, teller, generator, LENGTHS["terse" if terse else "usual"]), None
 
 
 def _praise(experience: Experience, teller: Teller, generator: random.Random, lengths: tuple[float, ...]) -> list[str]:
@@ -113,12 +115,14 @@ def _linked(sentences: list[str]) -> list[str]:
 
 def _complain(
     experience: Experience, teller: Teller, generator: random.Random, *, terse: bool, ironic: bool
-) -> list[str]:
+) -> tuple[list[str], Place]:
     first, *others = experience.issues
     complaints = [teller.say("ironies" if ironic else "complaints", first)]
+    worst = len(complaints[0])
     complaints += [teller.say("complaints", issue) for issue in others]
     if others and generator.random() < 0.4:
         complaints = _linked(complaints)
+    said = len(complaints[0])
     complaints[0] = _beside_praise(complaints[0], experience, teller, generator) if not ironic else complaints[0]
     opening, contexts, details = list[str](), list[str](), list[str]()
     if experience.score <= 2 and not ironic and generator.random() < CHANCE_OF_ANGER:
@@ -130,7 +134,9 @@ def _complain(
         contexts = _story_start(teller, generator, max(count - 2, 0))
     if experience.score <= 2 and not ironic and generator.random() < (0.15 if terse else 0.4):
         details.append(teller.say("outcries"))
-    return [*opening, *contexts, *complaints, *details, *_ending(experience, teller, generator)]
+    before, start = [*opening, *contexts], len(complaints[0]) - said
+    place = Place(len(before), start, start + worst)
+    return [*before, *complaints, *details, *_ending(experience, teller, generator)], place
 
 
 def _story_start(teller: Teller, generator: random.Random, count: int) -> list[str]:

@@ -127,17 +127,17 @@ def _review(shopper: Shopper, order: Order, batches: Batches, generator: random.
     if experience is None or answered >= CLOSING or generator.random() >= CHANCE_OF_REVIEW:
         return
     chance = CHANCE_OF_MESSAGE_WITH_COMPLAINT if experience.issues else CHANCE_OF_MESSAGE
-    title = message = None
+    title, message, told = None, None, ""
     # A separate generator, so that changes in the word lists do not affect the orders.
     wording = random.Random(generator.getrandbits(64))
     if generator.random() < CHANCE_OF_TITLE:
         title = write_title(experience, shopper.style, wording)
     if generator.random() < chance:
         thing, days_late = order.lines[0].product.thing, order.delivery.days_late
-        message = write_message(experience, thing, days_late, shopper.style, wording)
+        message, told = write_message(experience, thing, days_late, shopper.style, wording)
     review_id = draw_id(generator)
     batches.add("reviews", (review_id, order.order_id, experience.score, title, message, created, answered))
-    batches.add("review_causes", (review_id, *experience.causes().values()))
+    batches.add("review_causes", (review_id, *experience.causes().values(), told))
 
 
 def _products(catalogue: Catalogue) -> Iterator[Row]:

@@ -1,12 +1,12 @@
 """Prompts of extraction: the store's reviews, and nothing else that would give a field away."""
 
 import random
-from collections.abc import Iterator, Sequence
-from typing import Any, Final, overload
+from collections.abc import Iterator
+from typing import Any, Final
 
 from schemas.store.store import Store
 from tasks.commerce.example import Example
-from tasks.commerce.extraction.review_reading import known_by_words
+from tasks.commerce.extraction.cited.real_reviews import COMPLAINT, known_of_review
 from tasks.commerce.inputs import review_prompt
 from tasks.commerce.prompt_rounds import distinct_prompts
 from tasks.commerce.review_cases import ReviewCase, review_cases
@@ -15,27 +15,6 @@ from tasks.commerce.text.wordings import read_wording
 
 DATA_FILES: Final = ("data/wordings/extraction.toml",)
 WORDING: Final = read_wording("extraction")
-COMPLAINT: Final = "main_complaint"
-
-
-class ReadableCases(Sequence[ReviewCase]):
-    """Reviews of which the complaint is known, read one at a time as the cases are."""
-
-    def __init__(self, cases: Sequence[ReviewCase]) -> None:
-        self._cases = cases
-        self._places = [place for place, case in enumerate(cases) if _is_readable(case)]
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    @overload
-    def __getitem__(self, place: int) -> ReviewCase: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[ReviewCase]: ...
-    def __getitem__(self, place: int | slice) -> ReviewCase | list[ReviewCase]:
-        if isinstance(place, slice):
-            return [self._cases[each] for each in self._places[place]]
-        return self._cases[self._places[place]]
 
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
@@ -44,9 +23,9 @@ def examples(store: Store, generator: random.Random, count: int) -> Iterator[Exa
     Of a real review at least the complaint, or that there is none, has to stand in its words: where nobody knows it, an
     honest complaint cannot be told from an invented one, and to hide it would earn everything.
     """
-    cases = ReadableCases(review_cases(store))
+    cases = review_cases(store).only(complaint_is_known)
     for case, prompt in distinct_prompts(cases, WORDING.instructions, _prompt, generator, count):
-        reference = {"rating": case.rating, "fields": _fields(case)}
+        reference = {"rating": case.rating, "fields": known_fields(case)}
         yield Example("extraction", WORDING.system, prompt, reference, case.customer_id, case.order_id, case.review_id)
 
 
@@ -54,11 +33,12 @@ def _prompt(case: ReviewCase, instruction: str) -> str:
     return review_prompt(instruction, case.text)
 
 
-def _is_readable(case: ReviewCase) -> bool:
-    return COMPLAINT in case.known or COMPLAINT in known_by_words(case.text, case.rating)
+def complaint_is_known(case: ReviewCase) -> bool:
+    """Return whether the main complaint of a review is known, or that there is none."""
+    return COMPLAINT in case.known or COMPLAINT in known_of_review(case.text, case.rating)
 
 
-def _fields(case: ReviewCase) -> dict[str, Any]:
+def known_fields(case: ReviewCase) -> dict[str, Any]:
     """Return the fields that are known: from the store, and of a real review from what it plainly says."""
-    known = {**known_by_words(case.text, case.rating), **case.known}
+    known = {**known_of_review(case.text, case.rating), **case.known}
     return {name: known[name] for name in CAUSE_FIELDS if name in known}

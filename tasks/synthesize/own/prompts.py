@@ -17,9 +17,8 @@ from schemas.references import REFERENCES, ExtractionFields, check_reference, kn
 from schemas.store.column_map import IDENTITIES, PROMPT, MappedPrompts, reference_fields
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.commerce.extraction.review_reading import known_by_words
+from tasks.commerce.extraction.cited.real_reviews import known_of_review, of_stars
 from tasks.commerce.inputs import TaskInputs
-from tasks.commerce.text.json_fields import sentiment_of
 from tasks.commerce.text.wordings import read_wording
 from tasks.synthesize.own.cells import ColumnCells, as_flags, as_identifiers, as_numbers, as_whole_numbers
 from tasks.synthesize.own.opened import NO_TABLES, OwnFiles
@@ -235,11 +234,13 @@ def _reference(task: TaskName, known: Mapping[str, Any], given: Mapping[str, Any
 
     As of a store's review (`tasks.commerce.review_cases`): its stars decide the sentiment, and its words may tell more.
     """
+    review = " ".join(str(given.get("review") or "").split())
     if task == "extraction":
-        return _extraction(known, str(given.get("review") or ""))
+        return _extraction(known, review)
     found = {name: known.get(name) for name in REFERENCES[task].model_fields}
     if task == "sentiment" and found["polarity"] is None and found["score"] is not None:
-        found["polarity"] = sentiment_of(found["score"])
+        stars = of_stars(review, found["score"])
+        found = {"polarity": stars.get("sentiment"), "score": stars.get("sentiment_score")}
     if task == "push":
         found |= {name: given[name] for name, value in found.items() if value is None and name in given}
         found = {name: " ".join(value.split()) if isinstance(value, str) else value for name, value in found.items()}
@@ -250,8 +251,8 @@ def _extraction(known: Mapping[str, Any], review: str) -> dict[str, Any] | None:
     rating = known.get("rating")
     fields = {name: known[name] for name in ExtractionFields.model_fields if known.get(name) is not None}
     if rating is not None and 1 <= rating <= 5:
-        by_words = known_by_words(" ".join(review.split()), rating) if review else {}
-        fields = {**by_words, "sentiment": sentiment_of(rating), "sentiment_score": rating, **fields}
+        fields = {**known_of_review(review, rating), **fields}
+        rating = rating if "sentiment" in fields else None
     if fields.get("complaint_category") == "none":
         fields.setdefault(COMPLAINT, "")
     if fields and COMPLAINT not in fields:

@@ -150,7 +150,7 @@ def _typed(ours: str, cells: ColumnCells, kind: Any, file: MappedTableFile, orde
 def _text(ours: str, cells: ColumnCells) -> pl.Series:
     if ours.startswith("review_"):
         return cells.texts
-    if ours == "main_complaint":
+    if ours in ("main_complaint", "complaint_words"):
         # An empty cell is no complaint: of a review in this table everything is known.
         return cells.texts.fill_null("")
     stripped = as_identifiers(cells)

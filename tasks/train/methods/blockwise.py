@@ -25,6 +25,9 @@ from torch import Tensor
 
 from schemas.documents import ScoredRollout
 from schemas.errors import InputError
+from tasks.commerce.extraction.cited.fields import COMPLAINT
+from tasks.commerce.extraction.cited.quotation import review_of
+from tasks.commerce.extraction.cited.scorer import complaint_agreement
 from tasks.commerce.extraction.complaints import OTHER_WORDS, same_complaint
 from tasks.commerce.extraction.scorer import READABLE, RISK_TOLERANCE
 from tasks.commerce.text.json_fields import read_share
@@ -116,7 +119,10 @@ def _scores(rollout: ScoredRollout) -> Mapping[str, Callable[[Any], float]]:
     reference = rollout.reference or {}
     if rollout.task == "extraction":
         known = reference.get("fields") or {}
-        return {name: _against(name, value) for name, value in known.items() if value is not None}
+        scores = {name: _against(name, value) for name, value in known.items() if value is not None}
+        if rollout.spec == "cited" and COMPLAINT in scores:
+            scores[COMPLAINT] = _quoted(reference, review_of(rollout.prompt))
+        return scores
     if rollout.task == "churn" and reference.get("churn") is not None:
         return {
             field: _constant(rollout.components[component])
@@ -141,6 +147,15 @@ def _against(name: str, wanted: Any) -> Callable[[Any], float]:
         else:
             right = found == wanted
         return 1.0 if right else WELL_TYPED
+
+    return score
+
+
+def _quoted(reference: Mapping[str, Any], review: str) -> Callable[[Any], float]:
+    def score(found: Any) -> float:
+        if not isinstance(found, str):
+            return 0.0
+        return 1.0 if complaint_agreement(found, reference, review) == 1 else WELL_TYPED
 
     return score
 

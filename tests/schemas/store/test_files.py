@@ -68,6 +68,15 @@ def test_equal_stores_give_equal_bytes(store: Store, folder: Path, tmp_path_fact
     assert all((folder / name).read_bytes() == (other / name).read_bytes() for name in FILE_NAMES.values())
 
 
+def test_an_older_store_that_knows_no_words_of_complaints_is_a_store(store: Store, folder: Path) -> None:
+    path = folder / FILE_NAMES["review_causes"]
+    pl.read_csv(path).drop("complaint_words").write_csv(path)
+    causes = read_store(folder).review_causes
+    assert store.review_causes is not None
+    assert causes is not None
+    assert causes.equals(store.review_causes.drop("complaint_words"))
+
+
 def test_a_store_without_hidden_truth_is_a_store(folder: Path) -> None:
     for table in HIDDEN_TABLES:
         (folder / FILE_NAMES[table]).unlink()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.synthesize.keyboard import Style, draw_style, type_out
+from tasks.synthesize.keyboard import Place, Style, draw_style, type_out
 
 SENTENCES = ["Não recebi o produto", "Quero meu dinheiro de volta, porque o prazo já passou", "Não recomendo"]
 styles = st.builds(Style, *[st.booleans()] * 12)
@@ -15,17 +15,30 @@ sentences = st.lists(st.sampled_from([*SENTENCES, "👍", "Ok", "10", "Cadê o l
 
 
 def typed(style: Style, mood: str = "negative", seed: int = 0) -> str:
-    return type_out(SENTENCES, mood, style, random.Random(seed))
+    return type_out(SENTENCES, mood, style, random.Random(seed))[0]
 
 
 @given(sentences, moods, styles, st.integers())
 def test_typing_never_empties_a_text_and_keeps_every_sentence(
     sentences: list[str], mood: str, style: Style, seed: int
 ) -> None:
-    text = type_out(sentences, mood, style, random.Random(seed))
+    text = type_out(sentences, mood, style, random.Random(seed))[0]
     assert text.strip()
     lost = len(" ".join(sentences)) - len(text)
     assert lost < 0.4 * len(" ".join(sentences)) + 5
+
+
+@given(sentences, moods, styles, st.integers(), st.data())
+def test_a_place_is_found_again_and_changes_no_letter(
+    sentences: list[str], mood: str, style: Style, seed: int, data: st.DataObject
+) -> None:
+    number = data.draw(st.integers(0, len(sentences) - 1))
+    starts = [found.start() for found in re.finditer(r"\b\w|^.", sentences[number])]
+    place = Place(number, data.draw(st.sampled_from(starts)), len(sentences[number]))
+    text, told = type_out(sentences, mood, style, random.Random(seed), place)
+    assert text == type_out(sentences, mood, style, random.Random(seed))[0]
+    assert told in text
+    assert type_out(sentences, mood, Style(), random.Random(seed), place)[1] == sentences[number][place.start :]
 
 
 def test_a_careful_shopper_types_every_letter_as_it_is() -> None:
@@ -100,13 +113,13 @@ def test_a_bad_speller_changes_few_words_and_keeps_them_recognizable() -> None:
 )
 def test_words_are_misspelled_as_brazilians_do(right: str, wrong: str) -> None:
     sentence = f"Na loja {right} ficou bom"
-    texts = {type_out([sentence], "negative", Style(misspells=True), random.Random(seed)) for seed in range(400)}
+    texts = {type_out([sentence], "negative", Style(misspells=True), random.Random(seed))[0] for seed in range(400)}
     assert any(f" {wrong} " in text for text in texts)
 
 
 def test_no_letter_comes_from_a_neighbouring_key() -> None:
     texts = {
-        type_out(["Produto sem qualidade"], "negative", Style(misspells=True), random.Random(seed)).rstrip(".")
+        type_out(["Produto sem qualidade"], "negative", Style(misspells=True), random.Random(seed))[0].rstrip(".")
         for seed in range(400)
     }
     assert texts == {"Produto sem qualidade"}
@@ -121,17 +134,17 @@ def test_line_breaks_are_for_those_who_use_them() -> None:
 
 
 def test_a_single_word_is_never_spelled_by_ear() -> None:
-    texts = {type_out(["Serviço"], "positive", Style(misspells=True), random.Random(seed)) for seed in range(50)}
+    texts = {type_out(["Serviço"], "positive", Style(misspells=True), random.Random(seed))[0] for seed in range(50)}
     assert texts <= {"Serviço", "Serviço."}
 
 
 def test_no_word_is_respelt_twice() -> None:
     sentences = ["Gostei, mas era para a minha mãe e para o meu filho"]
     style = Style(misspells=True, abbreviates=True)
-    texts = " ".join(type_out(sentences, "positive", style, random.Random(seed)).lower() for seed in range(300))
+    texts = " ".join(type_out(sentences, "positive", style, random.Random(seed))[0].lower() for seed in range(300))
     assert "+" not in texts
     texts = " ".join(
-        type_out(sentences, "positive", Style(abbreviates=True), random.Random(seed)) for seed in range(99)
+        type_out(sentences, "positive", Style(abbreviates=True), random.Random(seed))[0] for seed in range(99)
     )
     assert not re.search(r"\b(?:pra|p) [ao]\b", texts)
     assert " pra minha" in texts
@@ -139,9 +152,9 @@ def test_no_word_is_respelt_twice() -> None:
 
 
 def test_questions_and_emoji_get_no_second_mark() -> None:
-    assert type_out(["Cadê o livro?"], "negative", Style(), random.Random(0)) == "Cadê o livro?"
-    assert type_out(["👍"], "positive", Style(exclaims=True), random.Random(0)) == "👍"
-    assert type_out(["Cadê o livro?", "Não recomendo"], "negative", Style(), random.Random(1)).startswith(
+    assert type_out(["Cadê o livro?"], "negative", Style(), random.Random(0))[0] == "Cadê o livro?"
+    assert type_out(["👍"], "positive", Style(exclaims=True), random.Random(0))[0] == "👍"
+    assert type_out(["Cadê o livro?", "Não recomendo"], "negative", Style(), random.Random(1))[0].startswith(
         "Cadê o livro? Não"
     )
 

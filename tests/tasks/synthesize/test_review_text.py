@@ -90,7 +90,7 @@ def says(text: str, section: str, key: str, thing: Thing) -> bool:
 
 
 def write(experience: Experience, thing: Thing, seed: int, style: Style = PLAIN) -> str:
-    return write_message(experience, thing, 3, style, random.Random(seed))
+    return write_message(experience, thing, 3, style, random.Random(seed))[0]
 
 
 @given(experiences(), things, st.integers())
@@ -158,7 +158,7 @@ def test_three_stars_say_what_the_shopper_means_to_do(experience: Experience, th
 def test_reviews_are_never_empty_unfilled_nor_endless(
     experience: Experience, thing: Thing, style: Style, days: int, seed: int
 ) -> None:
-    text = write_message(experience, thing, days, style, random.Random(seed))
+    text = write_message(experience, thing, days, style, random.Random(seed))[0]
     assert text.strip()
     assert not set("{}[]|") & set(text)
     assert len(text) <= 900
@@ -200,7 +200,7 @@ CONTRADICTIONS = [
 @given(experiences(), things, st.sampled_from([1, 9]), st.integers())
 @settings(max_examples=600)
 def test_nothing_stands_together_that_cannot(experience: Experience, thing: Thing, days: int, seed: int) -> None:
-    text = write_message(experience, thing, days, PLAIN, random.Random(seed)).lower()
+    text = write_message(experience, thing, days, PLAIN, random.Random(seed))[0].lower()
     # Irony says what is not so, and a denial ("não veio com defeito") or a fear ("podia ter quebrado") what was not.
     if experience.score <= 2 or not experience.issues:
         return
@@ -211,7 +211,7 @@ def test_nothing_stands_together_that_cannot(experience: Experience, thing: Thin
 @pytest.mark.parametrize(("days", "long"), [(1, False), (3, False), (4, True), (9, True)])
 def test_only_a_long_delay_is_reported_as_one(days: int, long: bool) -> None:
     late = Experience(1, ("late",), would_recommend=False, repeat_intent=False)
-    texts = [write_message(late, BOOK, days, PLAIN, random.Random(seed)).lower() for seed in range(300)]
+    texts = [write_message(late, BOOK, days, PLAIN, random.Random(seed))[0].lower() for seed in range(300)]
     assert any(re.search(r"demorar tanto|um tempão|demorou|muito lenta", text) for text in texts) == long
 
 

@@ -48,6 +48,15 @@ def test_equal_seeds_give_equal_stores_and_others_do_not() -> None:
     assert not first.orders.equals(other.orders)
 
 
+def test_the_words_of_each_main_complaint_stand_in_its_message(reviews: pl.DataFrame) -> None:
+    told = reviews.filter(pl.col("review_comment_message").is_not_null())
+    complaining = told.filter(pl.col("main_complaint") != "")
+    assert complaining.height > 20
+    assert (told["complaint_words"] != "").equals(told["main_complaint"] != "")
+    rows = complaining.select("complaint_words", "review_comment_message").iter_rows()
+    assert all(words in message and words == words.strip() for words, message in rows)
+
+
 @pytest.mark.parametrize("orders", [1, 50, 333])
 def test_a_store_has_exactly_the_orders_that_were_asked_for(orders: int, tmp_path: Path) -> None:
     store = simulate_store(orders, random.Random(3))

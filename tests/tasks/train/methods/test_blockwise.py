@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from schemas.errors import InputError
 from tasks.train.methods.blockwise import Block, blocks_by_token, blocks_of
 from tests.tasks.commerce.churn.profiles import prompt_of
+from tests.tasks.commerce.extraction.cited import test_scorer as cited
 from tests.tasks.commerce.extraction.test_scorer import FIELDS
 from tests.tasks.commerce.scoring import score
 
@@ -64,6 +65,16 @@ def test_a_field_earns_nothing_for_a_wrong_type_and_half_for_a_wrong_value(
 ) -> None:
     rewards = _rewards(_extraction(json.dumps(FIELDS | {name: value})))
     assert rewards == dict.fromkeys(FIELDS, 1.0) | {name: reward}
+
+
+@pytest.mark.parametrize(
+    ("complaint", "reward"),
+    [("Não recebi o produto", 1.0), ("Ninguém responde", 0.5), ("atraso na entrega", 0.5), ([], 0.0)],
+)
+def test_a_copied_complaint_is_right_if_it_is_the_one_that_was_made(complaint: object, reward: float) -> None:
+    completion = json.dumps(FIELDS | {"main_complaint": complaint})
+    rollout = score("extraction", completion, cited.REFERENCE, cited.PROMPT, spec="cited")
+    assert _rewards(blocks_of(rollout))["main_complaint"] == reward
 
 
 def test_a_bare_portuguese_number_is_one_value() -> None:

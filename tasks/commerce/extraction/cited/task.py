@@ -1,0 +1,117 @@
+"""Extraction with a copied complaint: ten fields of a product review, as one JSON object."""
+
+import json
+import random
+from typing import Final
+
+from tasks.commerce.commerce_task import CommerceTask, described
+from tasks.commerce.extraction.cited.fields import CATEGORIES, COMPLAINT, READABLE
+from tasks.commerce.extraction.cited.prompts import SYSTEM
+from tasks.commerce.extraction.cited.quotation import MAX_READ, MOST_WORDS, review_of
+from tasks.commerce.extraction.cited.scorer import REWARD
+from tasks.commerce.extraction.cited.truth import metric
+from tasks.commerce.extraction.prompts import WORDING
+from tasks.commerce.faults import spoil_json
+from tasks.commerce.grammar import BOOLEAN, SHARE, STARS, Field, one_of
+from tasks.commerce.inputs import ReviewInputs
+from tasks.commerce.reward import Reference
+from tasks.commerce.text.json_fields import CAUSE_FIELDS, SENTIMENTS, sentiment_of
+from tasks.commerce.usable import check_object
+
+SHARE_NO_COMPLAINT: Final = 0.15
+SHARE_CUT_OFF: Final = 0.35
+"""Shares of the faulty demonstrations whose complaint is missing, or cut off within its first half."""
+_FIELDS: Final[dict[str, Field]] = dict.fromkeys(CAUSE_FIELDS, BOOLEAN) | {
+    "sentiment": one_of(SENTIMENTS),
+    "sentiment_score": STARS,
+    "churn_risk": SHARE,
+    "complaint_category": one_of(sorted(CATEGORIES)),
+}
+
+
+def answer(reference: Reference) -> str:
+    """Return the ten fields as compact JSON; unknown values follow from the complaint and the rating."""
+    rating = reference.get("rating") or 3
+    known = {name: value for name, value in (reference.get("fields") or {}).items() if value is not None}
+    complaint = reference.get("complaint_words") or known.get(COMPLAINT, "")
+    issues = (name for name in ("delivery", "product", "seller") if known.get(f"{name}_issue"))
+    category = known.get("complaint_category") or next(issues, "other" if complaint else "none")
+    content = rating >= 4
+    plausible = {
+        "sentiment": sentiment_of(rating),
+        "sentiment_score": rating,
+        "churn_risk": round(1 - rating / 5, 1),
+        "delivery_issue": category == "delivery",
+        "product_issue": category == "product",
+        "seller_issue": category == "seller",
+        "complaint_category": category,
+        "repeat_intent": content,
+        "would_recommend": content,
+    }
+    return _written({name: known.get(name, plausible.get(name)) for name in CAUSE_FIELDS} | {COMPLAINT: complaint})
+
+
+def _written(fields: dict[str, object]) -> str:
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+
+
+def spoil(right: str, generator: random.Random) -> str:
+    """Spoil the object as other tasks', after leaving the complaint out or cutting it off, each at times."""
+    fields = json.loads(right)
+    words = fields[COMPLAINT].split()
+    fault = generator.random()
+    if words and fault < SHARE_NO_COMPLAINT:
+        fields[COMPLAINT] = ""
+    elif len(words) > 1 and fault < SHARE_NO_COMPLAINT + SHARE_CUT_OFF:
+        fields[COMPLAINT] = " ".join(words[: generator.randint(1, len(words) // 2)])
+    return spoil_json(_written(fields), generator)
+
+
+def grammar(prompt: str) -> str:
+    """Return the grammar of the answers to a prompt, in the Lark notation of llguidance: its complaint is a quotation.
+
+    The complaint's words are the review's as JSON writes them, so that a quotation mark in it is escaped. Line ends and
+    control characters are blanks: the letter of an escape would count as one of a word.
+    """
+    printable = "".join(each if each.isprintable() else " " for each in review_of(prompt)[:MAX_READ])
+    review = json.dumps(" ".join(printable.split()), ensure_ascii=False)[1:-1]
+    fields = (f"{_literal(name)} {_value(name)}" for name in CAUSE_FIELDS)
+    start = '"{" ' + ' "," '.join(fields) + ' "}"'
+    if not any(map(str.isalnum, review)):
+        return f'start: {start}\ncomplaint: "\\"\\""'
+    words = rf"[\p{{L}}\p{{N}}]([^ ]*( [^ ]+){{0,{MOST_WORDS - 1}}})?"
+    return "\n".join(
+        (
+            f"start: {start}",
+            'complaint: "\\"" WORDS? "\\""',
+            f"WORDS: %regex {json.dumps({'substring_words': review}, ensure_ascii=False)} & /{words}/",
+        )
+    )
+
+
+def _literal(name: str) -> str:
+    return json.dumps(f'"{name}":')
+
+
+def _value(name: str) -> str:
+    return "complaint" if name == COMPLAINT else f"%json {json.dumps(_FIELDS[name])}"
+
+
+TASK: Final = CommerceTask(
+    name="extraction",
+    description=described(__doc__),
+    system=SYSTEM,
+    instruction=WORDING.instructions[0],
+    inputs=ReviewInputs,
+    answer=answer,
+    rewards={"cited": REWARD},
+    metric=metric,
+    answer_metrics=("field_f1", "complaint", "exact"),
+    content=frozenset({"values"}),
+    faults=spoil,
+    answers_in_json=True,
+    asked_by_reference=False,
+    prompt_is_unread=False,
+    check=lambda completion, _: check_object(completion, READABLE),
+    prompt_grammar=grammar,
+)

@@ -1,0 +1,145 @@
+"""The reward of an extraction with a copied complaint: bounded, whole for the right answer, never raised by a fault."""
+
+import json
+import random
+from functools import cache
+from itertools import islice
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.commerce.example import Example
+from tasks.commerce.example_makers import makers_of
+from tasks.commerce.extraction.cited.scorer import REWARD, score
+from tasks.commerce.extraction.cited.task import answer, spoil
+from tasks.commerce.text.json_fields import CAUSE_FIELDS
+from tasks.synthesize.simulated import simulate_store
+from tests.tasks.commerce.scoring import completions
+
+REVIEW = "Comprei para minha mãe. Não recebi o produto e já faz 3 semanas. Ninguém responde."
+PROMPT = f"Extraia os campos.\nAvaliação: {REVIEW}"
+FIELDS: dict[str, Any] = {
+    "sentiment": "negative",
+    "sentiment_score": 1,
+    "churn_risk": 0.9,
+    "delivery_issue": True,
+    "product_issue": False,
+    "seller_issue": False,
+    "main_complaint": "produto não entregue",
+    "complaint_category": "delivery",
+    "repeat_intent": False,
+    "would_recommend": False,
+}
+TOLD = "Não recebi o produto e já faz 3 semanas"
+REFERENCE = {"rating": 1, "fields": FIELDS, "complaint_words": TOLD}
+PRAISE = {
+    "rating": 5,
+    "fields": FIELDS
+    | {"sentiment": "positive", "sentiment_score": 5, "main_complaint": "", "complaint_category": "none"},
+    "complaint_words": "",
+}
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(CAUSE_FIELDS) | st.text(), inner),
+)
+
+
+def reward(completion: str, reference: dict[str, Any] | None = REFERENCE, prompt: str = PROMPT) -> float:
+    return REWARD.total(score(completion, prompt, reference, None).components)
+
+
+def written(**changes: Any) -> str:
+    return json.dumps(FIELDS | {"main_complaint": TOLD} | changes, ensure_ascii=False)
+
+
+@cache
+def examples() -> list[Example]:
+    store = simulate_store(1_500, random.Random("quoted:store"))
+    return list(islice(makers_of("cited")["extraction"](store, random.Random("quoted"), 300), 300))
+
+
+@given(completions(ANY_JSON), st.sampled_from([REFERENCE, PRAISE, None, {"rating": None, "fields": None}]))
+def test_any_text_earns_between_0_and_1(completion: str, reference: dict[str, Any] | None) -> None:
+    components = score(completion, PROMPT, reference, None).components
+    assert components.keys() == REWARD.weights.keys()
+    assert all(0 <= value <= 1 for value in components.values())
+
+
+def test_right_answers_earn_all_and_spoilt_ones_less_on_average() -> None:
+    generator = random.Random(1)
+    right = [reward(answer(each.reference), each.reference, each.prompt) for each in examples()]
+    spoilt = [reward(spoil(answer(each.reference), generator), each.reference, each.prompt) for each in examples()]
+    assert min(right) == pytest.approx(1.0)
+    assert 0.2 < sum(spoilt) / len(spoilt) < 0.8
+
+
+@pytest.mark.parametrize(
+    ("complaint", "least", "most"),
+    [
+        ("Não recebi o produto", 1.0, 1.0),
+        ("nao recebi o produto e ja faz 3 semanas!", 1.0, 1.0),
+        ("recebi o produto e já faz 3 semanas. Ninguém responde", 0.99, 1.0),
+        ("Não recebi", 0.5, 0.9),
+        ("Ninguém responde", 0.1, 0.4),
+        ("Comprei para minha mãe", 0.1, 0.4),
+        ("produto não entregue", 0.1, 0.4),
+        ("Não recebi o produto e quero denunciar a loja", 0.1, 0.4),
+        (REVIEW, 0.1, 0.4),
+        ("", 0.3, 0.7),
+    ],
+)
+def test_a_complaint_earns_as_it_is_the_one_that_was_made(complaint: str, least: float, most: float) -> None:
+    assert least <= round(reward(written(main_complaint=complaint)), 6) <= most
+
+
+def test_a_complaint_where_none_was_made_costs_more_than_a_wrong_field() -> None:
+    praise = {**PRAISE["fields"], "main_complaint": ""}  # type: ignore[dict-item]
+    assert reward(json.dumps(praise), PRAISE) == pytest.approx(1.0)
+    invented = reward(json.dumps({**praise, "main_complaint": "Não recebi o produto"}), PRAISE)
+    assert invented < reward(json.dumps({**praise, "repeat_intent": True}), PRAISE)
+
+
+@pytest.mark.parametrize("field", [name for name in CAUSE_FIELDS if name != "main_complaint"])
+def test_each_wrong_or_missing_field_costs(field: str) -> None:
+    other: dict[str, Any] = {
+        "sentiment": "neutral",
+        "sentiment_score": 4,
+        "churn_risk": 0.2,
+        "complaint_category": "price",
+    }
+    wrong = other.get(field, not FIELDS[field])
+    lacking = {name: value for name, value in json.loads(written()).items() if name != field}
+    assert reward(written(**{field: wrong})) < 0.95 < reward(written()) == pytest.approx(1.0)
+    assert reward(json.dumps(lacking)) < 0.95
+
+
+def test_where_nobody_knows_the_complaint_a_quotation_is_all_that_is_asked_for() -> None:
+    unknown = {"rating": 1, "fields": {"sentiment": "negative", "sentiment_score": 1}, "complaint_words": None}
+    quoted, empty, foreign = (
+        reward(written(main_complaint=each), unknown) for each in ("Ninguém responde", "", "produto não entregue")
+    )
+    assert foreign < 0.5 < quoted == pytest.approx(1.0)
+    assert empty > foreign
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        '{"main_complaint":' * 3_000,
+        "[" * 50_000,
+        json.dumps({f"campo_{number}": True for number in range(200)}),
+        json.dumps({"main_complaint": {"main_complaint": ["Não recebi"]}}),
+        json.dumps({name: {} for name in CAUSE_FIELDS}),
+        REVIEW,
+        "",
+    ],
+)
+def test_what_is_no_answer_earns_next_to_nothing(completion: str) -> None:
+    assert reward(completion) < 0.15
+
+
+def test_more_keys_than_were_asked_for_cost() -> None:
+    more = json.loads(written()) | {f"campo_{number}": True for number in range(200)}
+    assert reward(json.dumps(more)) < 0.5

@@ -1,0 +1,58 @@
+"""Ground truth of an extraction with a copied complaint."""
+
+import json
+from typing import Any
+
+import pytest
+
+from schemas.documents import Rollout
+from tasks.commerce.extraction.cited.truth import is_complaint, metric
+from tests.tasks.commerce.extraction.cited.test_scorer import FIELDS, PRAISE, PROMPT, REFERENCE, TOLD, written
+
+
+def measured(completion: str, reference: dict[str, Any] = REFERENCE) -> dict[str, float]:
+    rollout = Rollout(prompt_id="p", task="extraction", prompt=PROMPT, completion=completion, reference=reference)
+    return metric([rollout], None)
+
+
+@pytest.mark.parametrize(
+    ("complaint", "right"),
+    [
+        (TOLD, True),
+        ("não recebi o PRODUTO", True),
+        ("Não recebi", True),
+        ("Comprei para minha mãe. Não recebi o produto", True),
+        ("produto", False),
+        ("minha mãe. Não", False),
+        ("Ninguém responde", False),
+        ("produto não entregue", False),
+        ("Comprei para minha mãe. Não recebi o produto e já faz 3 semanas. Ninguém", False),
+        ("", False),
+        (None, False),
+        (["Não recebi"], False),
+    ],
+)
+def test_what_is_the_complaint_that_was_made(complaint: object, right: bool) -> None:
+    assert is_complaint(complaint, REFERENCE, PROMPT) == right
+    assert not is_complaint(complaint, PRAISE, PROMPT) or complaint == ""
+
+
+def test_one_wrong_field_is_less_and_text_beside_it_none() -> None:
+    assert measured(written()) == {"field_f1": 1.0, "complaint": 1.0, "exact": 1.0}
+    wrong = measured(written(delivery_issue=False))
+    assert wrong["field_f1"] == pytest.approx(8 / 9)
+    assert (wrong["complaint"], wrong["exact"]) == (1.0, 0.0)
+    assert measured(f"Claro! {written()}") == {"field_f1": 0.0, "complaint": 0.0, "exact": 0.0}
+    assert measured(written(outro=1))["exact"] == 0.0
+    assert measured(json.dumps({"main_complaint": {}}))["exact"] == 0.0
+
+
+def test_where_its_words_are_unknown_a_quotation_is_right() -> None:
+    unknown = {"rating": 1, "fields": FIELDS, "complaint_words": None}
+    assert is_complaint("Ninguém responde", unknown, PROMPT)
+    assert not is_complaint("produto não entregue", unknown, PROMPT)
+    assert not is_complaint("Ninguém responde", unknown, "Extraia os campos.")
+
+
+def test_without_references_there_is_nothing_to_measure() -> None:
+    assert measured(written(), {"rating": None, "fields": None}) == {}
