@@ -77,13 +77,8 @@ def attack(
         about = read_store(store) if store is not None else simulate_store(ORDERS, random.Random(f"{seed}:attacked"))
         witness = simulate_store(ORDERS // 2, random.Random(f"{seed}:witness"))
         if spec == "cited":
-            results = _search_all(
-                [AttackedReward(name, spec, about, witness, seed) for name in tasks],
-                seeds,
-                _budget(minutes, evaluations, len(tasks), 1),
-                out,
-                progress,
-            )
+            targets = [AttackedReward(name, spec, about, witness, seed) for name in tasks]
+            results = _search_all(targets, seeds, _budget(minutes, evaluations, len(tasks), 1), out, progress)
             print_search(results, top)
             emit({each.task: each.model_dump(mode="json") for each in results}, as_json=as_json)
             return
@@ -105,11 +100,7 @@ def _search_all(
     out: Path,
     progress: Progress,
 ) -> list[SearchResult]:
-    """Search one task after the other; finds are written as they are found.
-
-    Raises:
-        InputError: The folder cannot be written.
-    """
+    """Search one task after the other; finds are written as they are found."""
     results = []
     for done, target in enumerate(targets):
         progress(done, len(targets), target.task)

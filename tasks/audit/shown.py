@@ -6,10 +6,15 @@ from typing import Final
 
 from schemas.documents import Rollout, SheetItem
 from schemas.tasks import SpecName, TaskName
-from tasks.commerce.evidence.render import Rendered, render
+from tasks.commerce.churn.cited import render as churn
+from tasks.commerce.evidence import render as insights
+from tasks.commerce.evidence.render import Rendered
+from tasks.commerce.push.cited import render as push
 
-RENDERERS: Final[Mapping[TaskName, Callable[[str, str], Rendered]]] = MappingProxyType({"insights": render})
-"""Of the tasks that `cited` asks for in another form."""
+RENDERERS: Final[Mapping[TaskName, Callable[[str, str], Rendered]]] = MappingProxyType(
+    {"insights": insights.render, "push": push.render, "churn": churn.render}
+)
+"""Of the tasks whose answers under `cited` are claims, each written as data says it."""
 KEY: Final = "shown"
 """Key of a rollout that holds the text on which people's scores were given, so that a new wording parts nothing."""
 
@@ -20,9 +25,8 @@ def with_shown_text(rollout: Rollout, spec: SpecName) -> Rollout:
     if render_answer is None or KEY in (rollout.model_extra or {}):
         return rollout
     rendered = render_answer(rollout.completion, rollout.prompt)
-    left_out = (
-        "" if rendered.checked else f"({'não mostrado' if rendered.text else 'nada a mostrar'}: {rendered.reason})"
-    )
+    what = "não mostrado" if rendered.text else "nada a mostrar"
+    left_out = "" if rendered.checked else f"({what}: {rendered.reason})"
     return rollout.model_copy(update={KEY: "\n\n".join(filter(None, (rendered.text, left_out)))})
 
 

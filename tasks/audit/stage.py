@@ -177,8 +177,7 @@ def _probes(task: TaskName, judged: Sequence[ScoredCompletion], score: RewardFun
     """Ask what the reward gives to answers of known quality, and whether it gives what it gave when it was recorded."""
     rollouts, spec = [row.item.rollout for row in judged], judged[0].rollout.spec
     if spec == "cited":
-        probes = run_alterations(task, spec, rollouts, score)
-        recorded = recorded_changes(task, score)
+        probes, recorded = run_alterations(task, spec, rollouts, score), recorded_changes(task, score)
     else:
         probes = run_probes(task, rollouts, score)
         recorded = recorded_scores(task, {rollout.prompt_id for rollout in rollouts}, score)

@@ -24,7 +24,10 @@ EXAMPLE_MAKERS: Final[Mapping[TaskName, ExampleMaker]] = MappingProxyType(
     {name: import_module(f"tasks.commerce.{name}.prompts").examples for name in TASK_NAMES}
 )
 _CITED: Final[Mapping[TaskName, ExampleMaker]] = MappingProxyType(
-    EXAMPLE_MAKERS | {name: import_module(f"tasks.commerce.{name}.cited.prompts").examples for name in CITED_TASKS}
+    {
+        **EXAMPLE_MAKERS,
+        **{name: import_module(f"tasks.commerce.{name}.cited.prompts").examples for name in CITED_TASKS},
+    }
 )
 
 

@@ -1,7 +1,7 @@
 """Registry of the tasks, the one way to score a rollout, and the version of each task's reward."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
@@ -13,7 +13,6 @@ from schemas.tasks import CITED_TASKS, TASK_NAMES, Guided, SpecName, TaskName
 from tasks.commerce.commerce_task import CommerceTask
 from tasks.commerce.reward import Reward
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.commerce.step_reward import StepReward
 
 FOUND_MODULES: Final = ("tasks.commerce.*.task", "tasks.commerce.*.cited.task")
 TASKS: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType(
@@ -88,23 +87,6 @@ def score_rollout(rollout: Rollout, databases: Databases | None, spec: SpecName 
         }
     )
     return scored
-
-
-def score_beside(scored: Sequence[ScoredRollout], spec: SpecName = "grounded") -> list[ScoredRollout]:
-    """Return a step's scored rollouts with what the others decide of each one's reward, in the same order."""
-    found = list(scored)
-    for task in dict.fromkeys(rollout.task for rollout in scored):
-        reward = reward_of(task, spec)
-        if isinstance(reward, StepReward):
-            places = [place for place, rollout in enumerate(scored) if rollout.task == task]
-            shares = reward.among([scored[place].completion for place in places])
-            for place, share in zip(places, shares, strict=True):
-                known = scored[place].components
-                components = {**known, reward.component: share * known[reward.component]}
-                found[place] = scored[place].model_copy(
-                    update={"components": components, "reward": reward.total(components)}
-                )
-    return found
 
 
 def component_rewards(spec: SpecName = "grounded") -> tuple[tuple[TaskName, str, float], ...]:

@@ -10,8 +10,7 @@ from tasks.commerce.text.json_fields import CAUSE_FIELDS
 
 SOMETHING: Final = r"[^\s\x1c-\x1f]"
 """A character that is no space, in both Python and polars."""
-WORDS: Final = "complaint_words"
-"""Column of the hidden truth that a store may lack."""
+WORDS: Final = "complaint_words"  # Of the hidden truth; a store may lack it.
 
 
 @dataclass(frozen=True)
@@ -75,9 +74,8 @@ class ReviewCases(Sequence[ReviewCase]):
 def review_cases(store: Store) -> ReviewCases:
     """Return the store's reviews with words, by `review_id`.
 
-    Of a simulated review everything is known, of a real one the rating, which determines the sentiment unless the words
-    plainly contradict it. A late delivery is not: a shopper who says nothing of it need not mind, and a prompt holds no
-    more than what was said.
+    Everything is known of a simulated review, and the sentiment of a real one by its rating, unless its words plainly
+    contradict it. A late delivery is not: a shopper who says nothing of it need not mind.
     """
     import polars as pl
     from polars import selectors as cs

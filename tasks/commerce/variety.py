@@ -29,12 +29,7 @@ class Variety(NamedTuple):
 
 
 def variety_of(rollouts: Sequence[Rollout], spec: SpecName = "grounded") -> Variety | None:
-    """Return the variety of one task's answers, each prompt's first one; None without references.
-
-    Args:
-        rollouts: The answers.
-        spec: The specification by which they were asked, and by which the references are answered.
-    """
+    """Return the variety of one task's answers under a specification, each prompt's first; None without references."""
     known = {rollout.prompt_id: rollout for rollout in reversed(rollouts) if rollout.reference}
     if not known:
         return None

@@ -14,6 +14,7 @@ from schemas.progress import Progress, silent
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce import registry
+from tasks.commerce.push.cited.beside import score_beside
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
@@ -136,7 +137,7 @@ def run(
     scorer = _Scorer(databases, spec)
 
     def evaluated(rollouts: Sequence[Rollout], as_seed: int) -> Evaluated:
-        found = registry.score_beside([scorer.score(rollout) for rollout in rollouts], spec)
+        found = score_beside([scorer.score(rollout) for rollout in rollouts], spec)
         apart = metrics_apart(found, training, databases, spec)
         metrics = {task: values | apart.get(task, {}) for task, values in metrics_of(found, databases, spec).items()}
         return Evaluated(found, [_as_pair(each, as_seed, databases) for each in found], metrics)

@@ -37,7 +37,7 @@ _INTENTIONS: Final = {
 def write_message(
     experience: Experience, thing: Thing, days_late: int, style: Style, generator: random.Random
 ) -> tuple[str, str]:
-    """Return a review that mentions every issue, each word true of the experience, and the words of its worst complaint.
+    """Return a review that mentions every issue, all of it true, and the words of its worst complaint.
 
     Args:
         experience: The experience to describe.

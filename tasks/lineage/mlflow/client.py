@@ -94,17 +94,15 @@ def _unbroken() -> Iterator[None]:
         yield
         return
     came: list[int] = []
-    before = {
-        number: signal.signal(number, lambda number, _: came.append(number))
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
+    held = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(each, lambda number, _: came.append(number)) for each in held]
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for number in came[:1]:
-            signal.raise_signal(number)
+        for each, handler in zip(held, before, strict=True):
+            signal.signal(each, handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 def local_store(tracking_uri: str) -> SqliteFile:

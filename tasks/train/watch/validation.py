@@ -12,6 +12,7 @@ from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, Guided, SpecName
 from tasks.commerce import registry
+from tasks.commerce.push.cited.beside import score_beside
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.variety import variety_of
 from tasks.policy.generate import as_messages, generate
@@ -73,7 +74,7 @@ def validate(
     by_task: dict[str, list[ScoredRollout]] = {task: [] for task in TASK_NAMES if any(row.task == task for row in rows)}
     for row, completion in zip(rows, completions, strict=True):
         by_task[row.task].append(registry.score_rollout(completion.as_rollout(row), databases, spec))
-    by_task = {task: registry.score_beside(rollouts, spec) for task, rollouts in by_task.items()}
+    by_task = {task: score_beside(rollouts, spec) for task, rollouts in by_task.items()}
     rewards = {task: fmean(rollout.reward for rollout in rollouts) for task, rollouts in by_task.items()}
     return Validation(
         step=step,

@@ -48,7 +48,7 @@ def known_of_review(review: str, rating: int | None) -> dict[str, Any]:
     complaint = known.get(COMPLAINT)
     if complaint and (_is_misread(review, complaint) or words_that_complain(review, complaint) is None):
         known = {name: value for name, value in known.items() if name not in _OF_COMPLAINT}
-    return known | of_stars(review, rating)
+    return {**known, **of_stars(review, rating)}
 
 
 def of_stars(review: str, rating: int | None) -> Mapping[str, Any]:

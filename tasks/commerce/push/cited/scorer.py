@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 
 from tasks.commerce.push.cited.checker import LONGEST, fault_of, fill, graphemes, parts_of, read_campaign
 from tasks.commerce.push.cited.phrases import suiting
+from tasks.commerce.push.cited.step_reward import StepReward
 from tasks.commerce.reward import Reference, Score
-from tasks.commerce.step_reward import StepReward
 
 if TYPE_CHECKING:
     from tasks.commerce.sql_qa.sandbox import Databases

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.documents import Rollout, ScoredRollout
+from tasks.commerce.push.cited.beside import score_beside
 from tasks.commerce.push.cited.checker import PushCampaign
 from tasks.commerce.push.cited.phrases import suiting
 from tasks.commerce.push.cited.scorer import shares_that_begin_otherwise
-from tasks.commerce.registry import component_rewards, score_beside, score_rollout
+from tasks.commerce.registry import component_rewards, score_rollout
 from tests.tasks.commerce.push.cited.campaigns import OF_MANY_KINDS, prompt_of
 
 PET = PushCampaign("coleiras", "20% de desconto")

@@ -4,8 +4,8 @@ from typing import cast
 
 import pytest
 
+from flows.cli.retrain import print_retraining
 from flows.cli.tables.compare import print_report
-from flows.cli.tables.retraining import print_retraining
 from flows.retrain import Retraining
 from tests.tasks.evaluate.small_comparison import claimed, comparison
 
