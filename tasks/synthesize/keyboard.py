@@ -65,7 +65,7 @@ def draw_style(generator: random.Random) -> Style:
     )
 
 
-class Place(NamedTuple):
+class Span(NamedTuple):
     """Characters of one of some sentences."""
 
     sentence: int
@@ -74,7 +74,7 @@ class Place(NamedTuple):
 
 
 def type_out(
-    sentences: list[str], mood: str, style: Style, generator: random.Random, place: Place | None = None
+    sentences: list[str], mood: str, style: Style, generator: random.Random, place: Span | None = None
 ) -> tuple[str, str]:
     """Type sentences in their writer's style.
 

@@ -4,7 +4,7 @@ import random
 from typing import Final
 
 from tasks.synthesize.experience import Experience
-from tasks.synthesize.keyboard import Place, Style, type_out
+from tasks.synthesize.keyboard import Span, Style, type_out
 from tasks.synthesize.market import Thing
 from tasks.synthesize.sentences import Teller, continued
 
@@ -60,7 +60,7 @@ def write_title(experience: Experience, style: Style, generator: random.Random) 
 
 def compose(
     experience: Experience, teller: Teller, generator: random.Random, *, terse: bool, ironic: bool
-) -> tuple[list[str], Place | None]:
+) -> tuple[list[str], Span | None]:
     """Compose a review as sentences without full stops and without typos; and the place of the worst complaint."""
     if experience.issues:
         return _complain(experience, teller, generator, terse=terse, ironic=ironic)
@@ -115,7 +115,7 @@ def _linked(sentences: list[str]) -> list[str]:
 
 def _complain(
     experience: Experience, teller: Teller, generator: random.Random, *, terse: bool, ironic: bool
-) -> tuple[list[str], Place]:
+) -> tuple[list[str], Span]:
     first, *others = experience.issues
     complaints = [teller.say("ironies" if ironic else "complaints", first)]
     worst = len(complaints[0])
@@ -135,7 +135,7 @@ def _complain(
     if experience.score <= 2 and not ironic and generator.random() < (0.15 if terse else 0.4):
         details.append(teller.say("outcries"))
     before, start = [*opening, *contexts], len(complaints[0]) - said
-    place = Place(len(before), start, start + worst)
+    place = Span(len(before), start, start + worst)
     return [*before, *complaints, *details, *_ending(experience, teller, generator)], place
 
 

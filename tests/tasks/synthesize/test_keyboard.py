@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.synthesize.keyboard import Place, Style, draw_style, type_out
+from tasks.synthesize.keyboard import Span, Style, draw_style, type_out
 
 SENTENCES = ["Não recebi o produto", "Quero meu dinheiro de volta, porque o prazo já passou", "Não recomendo"]
 styles = st.builds(Style, *[st.booleans()] * 12)
@@ -34,7 +34,7 @@ def test_a_place_is_found_again_and_changes_no_letter(
 ) -> None:
     number = data.draw(st.integers(0, len(sentences) - 1))
     starts = [found.start() for found in re.finditer(r"\b\w|^.", sentences[number])]
-    place = Place(number, data.draw(st.sampled_from(starts)), len(sentences[number]))
+    place = Span(number, data.draw(st.sampled_from(starts)), len(sentences[number]))
     text, told = type_out(sentences, mood, style, random.Random(seed), place)
     assert text == type_out(sentences, mood, style, random.Random(seed))[0]
     assert told in text

@@ -37,7 +37,7 @@ NEXT_MOOD: Final = 0.75
 """Agreement of the mood beside a real review's that goes with such stars."""
 
 
-class Contradiction(NamedTuple):
+class Clash(NamedTuple):
     """Two fields that cannot both be right, or seldom are."""
 
     first: str
@@ -62,15 +62,15 @@ def _of_risk(sentiment: str, risk: float) -> bool:
 
 
 CONTRADICTIONS: Final = (
-    Contradiction("sentiment", "sentiment_score", CONTRADICTED, sentiment_contradicts),
+    Clash("sentiment", "sentiment_score", CONTRADICTED, sentiment_contradicts),
     *(
-        Contradiction(f"{category}_issue", "complaint_category", CONTRADICTED, _of_issue(category))
+        Clash(f"{category}_issue", "complaint_category", CONTRADICTED, _of_issue(category))
         for category in ("delivery", "product", "seller")
     ),
-    Contradiction(COMPLAINT, "complaint_category", UNUSUAL, lambda text, name: bool(text) == (name == "none")),
-    Contradiction("sentiment", "repeat_intent", UNUSUAL, _of_intention),
-    Contradiction("sentiment", "would_recommend", UNUSUAL, _of_intention),
-    Contradiction("sentiment", "churn_risk", UNUSUAL, _of_risk),
+    Clash(COMPLAINT, "complaint_category", UNUSUAL, lambda text, name: bool(text) == (name == "none")),
+    Clash("sentiment", "repeat_intent", UNUSUAL, _of_intention),
+    Clash("sentiment", "would_recommend", UNUSUAL, _of_intention),
+    Clash("sentiment", "churn_risk", UNUSUAL, _of_risk),
 )
 _CONTRADICTING: Final = tuple(dict.fromkeys(name for rule in CONTRADICTIONS for name in (rule.first, rule.second)))
 
@@ -131,7 +131,7 @@ def kept_of_contradictions(
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
-def _contradictions(*values: Any) -> tuple[Contradiction, ...]:
+def _contradictions(*values: Any) -> tuple[Clash, ...]:
     """Return the rules that the values of `_CONTRADICTING` break."""
     found = dict(zip(_CONTRADICTING, values, strict=True)).get
     return tuple(

@@ -19,8 +19,8 @@ _REVIEW: Final = re.compile(r"^Avaliação:[ \t]*(\S.*)", re.MULTILINE | re.DOTA
 _WORD: Final = re.compile(r"\w+")
 
 
-class Fault(Enum):
-    """Fault of a complaint that is no quotation."""
+class QuotationFault(Enum):
+    """QuotationFault of a complaint that is no quotation."""
 
     LONG = "it has more words than a complaint has"
     """More than `MOST_WORDS`."""
@@ -36,14 +36,14 @@ def review_of(prompt: str) -> str:
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
-def fault_of(complaint: str, review: str) -> Fault | None:
+def fault_of(complaint: str, review: str) -> QuotationFault | None:
     """Return why a complaint is no quotation of a review; None where it is one, or empty."""
     if not complaint:
         return None
     if len(complaint) > LONGEST or len(complaint.split()) > MOST_WORDS:
-        return Fault.LONG
+        return QuotationFault.LONG
     said = _spoken(complaint)
-    return None if said.strip() and said in _heard(review) else Fault.FOREIGN
+    return None if said.strip() and said in _heard(review) else QuotationFault.FOREIGN
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)

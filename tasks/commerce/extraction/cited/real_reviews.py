@@ -1,4 +1,4 @@
-"""What is known of a real review: its words and its stars, without what they are often misread for.
+"""Fields of real reviews: what words and stars say, without what they are often misread for.
 
 The reader of words (`review_reading`) takes a phrase for a complaint wherever it stands. Here it has to be that of one
 clause, and neither what came without a notice nor what waits at the post office is lost. In doubt nobody knows.

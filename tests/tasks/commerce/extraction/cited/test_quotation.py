@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tasks.commerce.extraction.cited.quotation import MOST_WORDS, Fault, fault_of, review_of, shared
+from tasks.commerce.extraction.cited.quotation import MOST_WORDS, QuotationFault, fault_of, review_of, shared
 
 REVIEW = 'Adorei a loja! Já faz 3 semanas e não recebi o "porta-temperos", só a cobrança no cartão. Quero o dinheiro.'
 WORDS = ("não", "recebi", "o", "produto", "veio", "quebrado", "caro", "demais", "3", "semanas")
@@ -19,7 +19,7 @@ def test_any_run_of_words_is_one_if_it_is_short(words: list[str], ends: tuple[in
     assume(run)
     said = " ".join(run).replace("ã", "a")
     said = f"{said.upper() if loud else said}{mark}"
-    assert fault_of(said, " ".join(words)) is (Fault.LONG if len(run) > MOST_WORDS else None)
+    assert fault_of(said, " ".join(words)) is (QuotationFault.LONG if len(run) > MOST_WORDS else None)
 
 
 @given(reviews, st.permutations(WORDS))
@@ -36,23 +36,23 @@ def test_other_words_and_another_order_are_none(words: list[str], order: list[st
         ("não recebi o porta-temperos", None),
         ("NAO RECEBI O “PORTA-TEMPEROS”", None),
         ("3 semanas", None),
-        ("semana", Fault.FOREIGN),
-        ("produto não entregue", Fault.FOREIGN),
-        ("recebi o porta-temperos e não", Fault.FOREIGN),
-        ("   ", Fault.FOREIGN),
-        ("!!!", Fault.FOREIGN),
-        ("\x00", Fault.FOREIGN),
-        ("a " * 13, Fault.LONG),
-        ("a" * 10_000, Fault.LONG),
+        ("semana", QuotationFault.FOREIGN),
+        ("produto não entregue", QuotationFault.FOREIGN),
+        ("recebi o porta-temperos e não", QuotationFault.FOREIGN),
+        ("   ", QuotationFault.FOREIGN),
+        ("!!!", QuotationFault.FOREIGN),
+        ("\x00", QuotationFault.FOREIGN),
+        ("a " * 13, QuotationFault.LONG),
+        ("a" * 10_000, QuotationFault.LONG),
     ],
 )
-def test_what_is_a_quotation(complaint: str, fault: Fault | None) -> None:
+def test_what_is_a_quotation(complaint: str, fault: QuotationFault | None) -> None:
     assert fault_of(complaint, REVIEW) is fault
 
 
 def test_without_a_review_nothing_can_be_quoted() -> None:
     assert review_of("Extraia os dados.") == ""
-    assert fault_of("não recebi", "") is Fault.FOREIGN
+    assert fault_of("não recebi", "") is QuotationFault.FOREIGN
 
 
 def test_a_review_that_gives_orders_is_quoted_like_any_other() -> None:
