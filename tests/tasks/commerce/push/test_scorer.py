@@ -15,6 +15,7 @@ from tasks.commerce.push.scorer import FAR_TOO_LONG, WEIGHTS, WORDING, graphemes
 from tasks.commerce.push.task import TASK
 from tasks.commerce.registry import score_rollout
 
+PROSE: tuple[SpecName, ...] = ("grounded", "v4.2")
 PROMPT = "Crie a notificação.\nProduto: brinquedos\nOferta: 20% de desconto\nPúblico: clientes sem compra há 90 dias"
 REFERENCE = {"product": "brinquedos", "offer": "20% de desconto"}
 GOOD = "Brinquedos com 20% de desconto para a criançada! Aproveite hoje no app."
@@ -154,7 +155,7 @@ def test_e_mail_greeting_in_a_push() -> None:
 
 
 def test_length_falls_steeply_from_120_to_200() -> None:
-    for spec in SPEC_NAMES:
+    for spec in PROSE:
         padded = [GOOD, *(lengthened(GOOD, size) for size in (119, 130, 150, 180, 205))]
         # A long text costs all components of `grounded`.
         costs = [component("product", text) if spec == "grounded" else 1.0 for text in padded]
