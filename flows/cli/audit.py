@@ -19,6 +19,7 @@ from schemas.given_references import AskedTask
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.audit import review, stage
 from tasks.audit.alterations import recorded
+from tasks.audit.alterations.recording import record as record_altered
 from tasks.audit.mutants import run_mutants
 from tasks.audit.new_sheet import make_sheet
 from tasks.audit.probes.recorded import changes, read_recorded
@@ -200,7 +201,7 @@ def _record_altered(task: TaskName) -> None:
     changed = [said for prompt in known for said in recorded.changes(prompt, score)]
     for said in changed:
         show(f"{task}: {said}")
-    prompts = recorded.record(task, score) if changed or not known else known
+    prompts = record_altered(task, score) if changed or not known else known
     count = sum(len(prompt.scores) for prompt in prompts)
     show(f"{task}: {len(changed)} of {count} altered answers earned something else than was recorded")
 

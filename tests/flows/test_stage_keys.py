@@ -135,7 +135,7 @@ def test_one_weight_changes_the_stages_and_the_task_that_depend_on_it(
 @pytest.mark.parametrize(
     ("file", "stages", "tasks"),
     [
-        ("data/questions/dates.toml", {"synthesize", "audit"}, set()),
+        ("data/questions/dates.toml", {"synthesize"}, set()),
         ("data/lexicons/generic_pushes.txt", STAGES.keys() - WITHOUT_REWARDS, {"push"}),
         ("data/lexicons/refusals.txt", STAGES.keys() - WITHOUT_REWARDS | {"synthesize"}, set(TASK_NAMES)),
         ("constraints/laptop.txt", {"synthesize", "curate"}, set()),

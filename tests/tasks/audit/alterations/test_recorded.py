@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from schemas.documents import Rollout, ScoredRollout
-from tasks.audit.alterations.recorded import FOLDER, read_recorded, record, recorded_changes
+from tasks.audit.alterations.recorded import FOLDER, read_recorded, recorded_changes
+from tasks.audit.alterations.recording import record
 from tests.tasks.audit.alterations.prompts import score
 
 
