@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from schemas.store.store import Store
 from tasks.commerce.example import Example
-from tasks.commerce.extraction.cited.real_reviews import COMPLAINT, known_of_review
+from tasks.commerce.extraction.cited.fields import COMPLAINT
+from tasks.commerce.extraction.cited.real_reviews import known_of_review
 from tasks.commerce.inputs import review_prompt
 from tasks.commerce.prompt_rounds import distinct_prompts
 from tasks.commerce.review_cases import ReviewCase, review_cases

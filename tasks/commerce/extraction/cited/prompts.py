@@ -8,8 +8,9 @@ from typing import Final
 
 from schemas.store.store import Store
 from tasks.commerce.example import Example
+from tasks.commerce.extraction.cited.fields import COMPLAINT
 from tasks.commerce.extraction.cited.quotation import MOST_WORDS
-from tasks.commerce.extraction.cited.real_reviews import COMPLAINT, words_that_complain
+from tasks.commerce.extraction.cited.real_reviews import words_that_complain
 from tasks.commerce.extraction.prompts import WORDING, complaint_is_known, known_fields
 from tasks.commerce.inputs import review_prompt
 from tasks.commerce.prompt_rounds import distinct_prompts

@@ -20,7 +20,7 @@ _WORD: Final = re.compile(r"\w+")
 
 
 class QuotationFault(Enum):
-    """QuotationFault of a complaint that is no quotation."""
+    """Fault of a complaint that is no quotation."""
 
     LONG = "it has more words than a complaint has"
     """More than `MOST_WORDS`."""

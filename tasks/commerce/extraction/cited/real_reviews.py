@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Any, Final
 
+from tasks.commerce.extraction.cited.fields import COMPLAINT
 from tasks.commerce.extraction.cited.quotation import MOST_WORDS
 from tasks.commerce.extraction.complaint_signs import LOST, MAX_READ, read_complaints, spoken_words
 from tasks.commerce.extraction.review_reading import CANCELLED, ISSUE_TOPICS, SATISFIED, known_by_words
 from tasks.commerce.text.json_fields import sentiment_of
 from tasks.commerce.text.text_form import fold
 
-COMPLAINT: Final = "main_complaint"
 _OF_COMPLAINT: Final = frozenset((COMPLAINT, "complaint_category", *(f"{topic}_issue" for topic in ISSUE_TOPICS)))
 _MARKS: Final = ".!?;:, "
 _LINKS: Final = frozenset(("e", "mas", "porem", "pois", "porque", "que"))
