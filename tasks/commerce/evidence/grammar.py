@@ -22,15 +22,15 @@ def findings_grammar(table: FigureTable) -> str:
     for place, title in enumerate(columns):
         texts = dict.fromkeys(table.texts[row, title] for row in table.rows if (row, title) in table.figures)
         cells = " | ".join(
-            f'{_text(text)} ",\\"linha\\":" ({_one_of(row for row in table.rows if table.texts[row, title] == text)})'
+            f'{literal(text)} ",\\"linha\\":" ({_one_of(row for row in table.rows if table.texts[row, title] == text)})'
             for text in texts
         )
         advice = _one_of(["", *(each.id for each in actions_on(table.kind, title.lower()))])
         forms = [f'({_one_of(_facts(table, title))}) ",\\"valor\\":" cell_{place}']
         if table.columns[title].vezes and len(table.rows) > 1:
-            forms.append(f'{_text("razao")} ",\\"valor\\":" cell_{place} ",\\"outra\\":" row')
+            forms.append(f'{literal("razao")} ",\\"valor\\":" cell_{place} ",\\"outra\\":" row')
         rules += [
-            f'column_{place}: {_text(title)} ",\\"fato\\":" ({" | ".join(forms)}) ",\\"acao\\":" ({advice})',
+            f'column_{place}: {literal(title)} ",\\"fato\\":" ({" | ".join(forms)}) ",\\"acao\\":" ({advice})',
             f"cell_{place}: {cells}",
         ]
     return "\n".join(rules)
@@ -43,9 +43,9 @@ def _facts(table: FigureTable, title: str) -> list[str]:
 
 
 def _one_of(texts: Iterable[str]) -> str:
-    return " | ".join(map(_text, texts))
+    return " | ".join(map(literal, texts))
 
 
-def _text(text: str) -> str:
+def literal(text: str) -> str:
     """Return a text as a literal of the grammar that stands for its JSON string."""
     return json.dumps(json.dumps(text, ensure_ascii=False), ensure_ascii=False)

@@ -6,10 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from schemas.errors import InputError
-from schemas.faults import first_fault
+from tasks.commerce.evidence.phrase_files import PhraseData, read_whole
 
 DATA_FILES: Final = ("data/evidence/actions.toml", "data/evidence/frames.toml")
 FOLDER: Final = Path(__file__).resolve().parents[3] / "data" / "evidence"
@@ -20,24 +19,8 @@ Words = dict[str, str]
 OTHER: Final = "outra"
 """The kind of rows that are none of those that are known."""
 SLOTS: Final = (
-    *(
-        "em",
-        "de",
-        "Em",
-        "o_linha",
-        "O_linha",
-        "ser",
-        "ficar",
-        "o",
-        "O",
-        "pron",
-        "max",
-        "Max",
-        "grau",
-        "com",
-        "coluna",
-        "valor",
-    ),
+    *("em", "de", "Em", "o_linha", "O_linha", "ser", "ficar", "o", "O", "pron", "max", "Max", "grau"),
+    *("com", "coluna", "valor"),
     *("mediana", "vezes", "de_outra", "valor_outra", "antes"),
 )
 """Slots of a sentence; those of the last line are of some facts alone."""
@@ -45,11 +28,7 @@ _ARTICLES: Final = {"nenhum": ("em", "de", ""), "o": ("no", "do", "o"), "a": ("n
 _OF_UNKNOWN_STATE: Final = ("no estado", "do estado", "o estado")
 
 
-class _Data(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class FigureColumn(_Data):
+class FigureColumn(PhraseData):
     """Column of figures; `frames.toml` says what each field means."""
 
     o: str
@@ -66,7 +45,7 @@ class FigureColumn(_Data):
     vezes: bool = False
 
 
-class RowForms(_Data):
+class RowForms(PhraseData):
     """Forms of a row's name, by its kind."""
 
     em: str
@@ -78,7 +57,7 @@ class RowForms(_Data):
     ficar: str = "fica"
 
 
-class Frame(_Data):
+class Frame(PhraseData):
     """Sentence with slots, and the facts and columns that it may say; all columns if it names none."""
 
     fatos: tuple[Fact, ...]
@@ -86,7 +65,7 @@ class Frame(_Data):
     colunas: tuple[str, ...] = ()
 
 
-class Action(_Data):
+class Action(PhraseData):
     """Advice, and the findings beside which it makes sense."""
 
     id: str = Field(pattern="^[a-z_]+$")
@@ -99,7 +78,7 @@ class Action(_Data):
     amostra: bool = False
 
 
-class EvidencePhrases(_Data):
+class EvidencePhrases(PhraseData):
     """All of `data/evidence`."""
 
     meses: tuple[str, ...] = Field(min_length=12, max_length=12)
@@ -134,16 +113,12 @@ def read_phrases(folder: Path = FOLDER) -> EvidencePhrases:
             nothing fills.
     """
     read: dict[str, Any] = {}
-    try:
+    with read_whole(folder):
         for name in ("frames.toml", "actions.toml"):
             read |= tomllib.loads((folder / name).read_text(encoding="utf-8"))
         phrases = EvidencePhrases.model_validate(read)
         _check_actions(phrases)
         _check_frames(phrases)
-    except ValidationError as error:
-        raise InputError(f"the phrases of {folder} are broken: {first_fault(error)}; correct the file") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"the phrases of {folder} cannot be read: {error}; correct the file") from None
     return phrases
 
 

@@ -3,10 +3,10 @@
 So only the risk, the choice of fields and their directions can be wrong. The answer follows from the risk.
 """
 
-import json
 from typing import Final
 
 from tasks.commerce.churn.cited.profile import MOST, CustomerProfile
+from tasks.commerce.evidence.grammar import literal
 
 _FORM: Final = rf"""
 start: "{{\"risk_score\":0." (stays | leaves) ",\"reasons\":[" reason ("," reason){{0,{MOST - 1}}} "]}}"
@@ -18,10 +18,5 @@ reason: "{{\"campo\":" cited ",\"aponta\":" ("\"sai\"" | "\"fica\"") "}}"
 
 def reasons_grammar(profile: CustomerProfile) -> str:
     """Return the grammar of an answer's form on a profile: compact JSON with its keys in one order."""
-    cited = " | ".join(f'{_text(name)} ",\\"valor\\":" {_text(value)}' for name, value in profile.texts.items())
+    cited = " | ".join(f'{literal(name)} ",\\"valor\\":" {literal(value)}' for name, value in profile.texts.items())
     return f"{_FORM.strip()}\ncited: {cited}"
-
-
-def _text(text: str) -> str:
-    """Return a text as a literal of the grammar that stands for its JSON string."""
-    return json.dumps(json.dumps(text, ensure_ascii=False), ensure_ascii=False)

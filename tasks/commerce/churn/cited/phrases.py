@@ -6,10 +6,10 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from schemas.errors import InputError
-from schemas.faults import first_fault
+from tasks.commerce.evidence.phrase_files import PhraseData, read_whole
 
 DATA_FILES: Final = ("data/evidence/churn.toml",)
 FILE: Final = Path(__file__).resolve().parents[4] / DATA_FILES[0]
@@ -19,11 +19,7 @@ PLURAL: Final = re.compile(r"\{([^{}|]+)\|([^{}|]+)\}")
 Direction = Literal["sai", "fica"]
 
 
-class _OfChurn(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Band(_OfChurn):
+class Band(PhraseData):
     """Values up to a highest one, and what they say: nothing without a direction."""
 
     ate: float | None = None
@@ -32,7 +28,7 @@ class Band(_OfChurn):
     frases: tuple[str, ...] = ()
 
 
-class ProfileField(_OfChurn):
+class ProfileField(PhraseData):
     """Line of a profile that a reason may name."""
 
     nome: str
@@ -44,7 +40,7 @@ class ProfileField(_OfChurn):
         return next(band for band in self.faixas if band.ate is None or value <= band.ate)
 
 
-class Conclusion(_OfChurn):
+class Conclusion(PhraseData):
     """How an answer is said, from a certainty on."""
 
     de: float
@@ -52,7 +48,7 @@ class Conclusion(_OfChurn):
     fica: tuple[str, ...] = Field(min_length=1)
 
 
-class Sentences(_OfChurn):
+class Sentences(PhraseData):
     """Sentences around the clauses: `motivos` for the answer, `ressalva` against it, `contra_os_dados` for none."""
 
     motivos: str
@@ -60,7 +56,7 @@ class Sentences(_OfChurn):
     ressalva: str
 
 
-class ChurnPhrases(_OfChurn):
+class ChurnPhrases(PhraseData):
     """All of the file."""
 
     system: str
@@ -78,17 +74,14 @@ def read_phrases(file: Path = FILE) -> ChurnPhrases:
             points has no phrase or weight, or a text has a slot that nothing fills.
     """
     try:
-        phrases = ChurnPhrases.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
-        for field in phrases.campos:
-            _check_bands(field)
-        for text in phrases.texto.model_dump().values():
-            text.format(conclusao="", motivos="")
-    except ValidationError as error:
-        raise InputError(f"the phrases of {file} are broken: {first_fault(error)}; correct the file") from None
+        with read_whole(file):
+            phrases = ChurnPhrases.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+            for field in phrases.campos:
+                _check_bands(field)
+            for text in phrases.texto.model_dump().values():
+                text.format(conclusao="", motivos="")
     except KeyError as error:
         raise InputError(f"the phrases of {file} have the slot {error}, which nothing fills; correct it") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"the phrases of {file} cannot be read: {error}; correct the file") from None
     return phrases
 
 

@@ -7,10 +7,10 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from schemas.errors import InputError
-from schemas.faults import first_fault
+from tasks.commerce.evidence.phrase_files import PhraseData, read_whole
 from tasks.commerce.push.campaigns import things_of
 
 DATA_FILES: Final = ("data/evidence/push.toml",)
@@ -21,11 +21,7 @@ _AMOUNT: Final = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD: Final = re.compile(r"(?<![\w{])[\w-]{3,}")
 
 
-class _PushData(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Core(_PushData):
+class Core(PhraseData):
     """Core of a push; `push.toml` says what each field means."""
 
     texto: str = Field(pattern=r"^[^{}]*(\{produto\}[^{}]*\{oferta\}|\{oferta\}[^{}]*\{produto\})[^{}]*$")
@@ -33,21 +29,21 @@ class Core(_PushData):
     com: bool = False
 
 
-class Closers(_PushData):
+class Closers(PhraseData):
     """Closers for every offer, and those for offers with a deadline."""
 
     sempre: tuple[str, ...] = Field(min_length=1)
     com_prazo: tuple[str, ...]
 
 
-class OpenersOfGroup(_PushData):
+class OpenersOfGroup(PhraseData):
     """Openers that fit the categories and the products of `de`."""
 
     de: frozenset[str]
     aberturas: tuple[str, ...]
 
 
-class PushPhrases(_PushData):
+class PushPhrases(PhraseData):
     """All of the file."""
 
     system: str
@@ -78,12 +74,8 @@ def read_phrases(file: Path = FILE) -> PushPhrases:
     Raises:
         InputError: It is no TOML, lacks something, or has no general openers.
     """
-    try:
+    with read_whole(file):
         phrases = PushPhrases.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
-    except ValidationError as error:
-        raise InputError(f"the phrases of {file} are broken: {first_fault(error)}; correct the file") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"the phrases of {file} cannot be read: {error}; correct the file") from None
     if GENERAL not in phrases.grupos:
         raise InputError(f"the phrases of {file} lack the group {GENERAL!r}, which suits every product; add it")
     return phrases
