@@ -5,12 +5,16 @@ Never mixed with the rewards: a reward can be gamed, and the gate requires that 
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from schemas.documents import Rollout
-from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
+
+if TYPE_CHECKING:
+    # The published benchmark scores without the libraries that read tables.
+    from schemas.tables.prompts import PromptRow
 
 
 def truth_of(rollout: Rollout, databases: Databases, spec: SpecName = "grounded") -> float | None:
@@ -33,7 +37,7 @@ def metrics_of(
 
 
 def metrics_apart(
-    rollouts: Sequence[Rollout], training: Iterable[PromptRow], databases: Databases, spec: SpecName = "grounded"
+    rollouts: Sequence[Rollout], training: Iterable["PromptRow"], databases: Databases, spec: SpecName = "grounded"
 ) -> dict[TaskName, dict[str, float]]:
     """Return the strictest metric of tasks in parts, apart for what was trained on and what was not.
 
@@ -61,5 +65,5 @@ def metrics_apart(
     return found
 
 
-def _part(prompt: Rollout | PromptRow, key: str) -> str:
+def _part(prompt: "Rollout | PromptRow", key: str) -> str:
     return str((prompt.reference or {}).get(key)).strip().lower()
