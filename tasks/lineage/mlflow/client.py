@@ -121,7 +121,7 @@ def prove_usable(tracking_uri: str) -> None:
         InUse: Another process holds it.
     """
     store = local_store(tracking_uri)
-    if tracking_uri.startswith(SQLITE_PREFIX) and store.is_made() and not _unfinished(store.path).exists():
+    if tracking_uri.startswith(SQLITE_PREFIX) and _has_tables(store):
         store.prove_writable()
 
 
@@ -133,10 +133,22 @@ def local_rows(tracking_uri: str, query: str, *values: str) -> list[tuple[Any, .
         InUse: Another process holds it.
     """
     store = local_store(tracking_uri)
-    if not store.is_made() or _unfinished(store.path).exists():
+    if not _has_tables(store):
         return []
     with store.opened() as database:
         return database.execute(query, values).fetchall()
+
+
+def _has_tables(store: SqliteFile) -> bool:
+    """Return whether MLflow has made all tables of a store; refuse a file that has lost them."""
+    if _unfinished(store.path).exists():
+        return False
+    if store.path.is_file() and not store.is_made():
+        raise InputError(
+            f"{store.name} {store.path} is empty, so {store.lost_without} are lost; put back a copy from before, or "
+            "delete the file to start a new one without them"
+        )
+    return store.is_made()
 
 
 def files_folder(file: Path) -> Path:
@@ -286,7 +298,7 @@ def _prepare(file: Path, unfinished: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         if unfinished.exists():
             file.unlink(missing_ok=True)
-        if not file.exists():
+        if not _has_tables(store):
             unfinished.touch()
     except OSError as error:
         raise InputError(

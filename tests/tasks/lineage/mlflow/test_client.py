@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import InputError
-from tasks.lineage.mlflow.client import open_client, shown_address
+from tasks.lineage.mlflow.client import local_rows, open_client, prove_usable, shown_address
 from tasks.lineage.mlflow.recorder import Recorder
 
 pytestmark = pytest.mark.integration
@@ -196,3 +196,12 @@ def test_signal_in_a_write_comes_after_it(tmp_path: Path) -> None:
         event.remove(Engine, "commit", interrupt)
     assert client.get_run(run_id).data.tags["written"] == "yes"
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_emptied_store_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
+    file = tmp_path / "mlflow.db"
+    file.touch()
+    for use in (open_client, prove_usable, lambda uri: local_rows(uri, "SELECT 1")):
+        with pytest.raises(InputError, match="is empty"):
+            use(f"sqlite:///{file}")
+    assert file.stat().st_size == 0
