@@ -95,7 +95,7 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
             prompts, dataset, base_model, audited = given.values()
             evaluates = until in {"evaluate", "promote"}
             pool = pool_of(config) if evaluates else None
-            makers = rung_makers(config, run, prompts, dataset, base_model, pool, fresh=fresh) if evaluates else {}
+            makers = rung_makers(config, run, dataset, base_model, pool, fresh=fresh) if evaluates else {}
             if until != "audit" and config.workers.training is not None:
                 policies = train_remotely(config, run, given, fresh=str(flow_run.root_flow_run_id) if fresh else None)
             elif pool is not None:

@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
@@ -19,10 +19,10 @@ from schemas.config.evaluate import RivalConfig
 from schemas.progress import Progress
 from schemas.source import source_digest
 from schemas.tables.prompts import TEST_FILE, read_prompts
-from schemas.tasks import Guided, TaskName
+from schemas.tasks import Guided
 from tasks.commerce.registry import grammar_of, tasks_of
 from tasks.commerce.registry import grammars as grammars_of
-from tasks.evaluate.answers.answer import AnswerRequest, Reworded
+from tasks.evaluate.answers.answer import AnswerRequest
 from tasks.evaluate.answers.files import read_answers
 from tasks.evaluate.answers.rival import answer_by_rival, try_rival
 from tasks.lineage.mlflow.recorder import StageRun
@@ -51,8 +51,6 @@ class Answering:
     """Answers to each prompt for each sample; several are drawn at the rollouts' temperature, so that they differ."""
     guided: Guided = "none"
     """Tasks whose grammar guides their answers."""
-    systems: Mapping[TaskName, str] = field(default_factory=dict)
-    """System prompts under which each task is answered, of all tasks or of none; where empty, the prompts' own."""
     general: bool = False
     """Whether it answers the general instructions too."""
     load_in_4bit: bool = False
@@ -100,7 +98,6 @@ def answer(
         who.load_in_4bit,
         grammars,
         who.general,
-        who.systems,
         *filter(None, [of_prompts]),
     )
 
@@ -113,7 +110,6 @@ def answer(
             dataset=dataset.path,
             temperature=temperature,
             max_tokens=config.train.max_completion_tokens,
-            reworded=tuple(Reworded(task=task, system=system) for task, system in who.systems.items()),
             grammars=grammars,
             grammars_of_prompts=of_prompts,
             samples=samples,

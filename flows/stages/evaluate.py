@@ -197,7 +197,6 @@ def evaluate(
                     "against_champion": True,
                     "judge": set(HOW_IT_IS_REACHED),
                     "rivals": {"__all__": set(HOW_IT_IS_REACHED)},
-                    "prompt_search": {"endpoint": set(HOW_IT_IS_REACHED)},
                 },
             ),
             config.language,
@@ -265,11 +264,6 @@ def _plan(
         min_variety=config.evaluate.min_variety,
         resamples=config.evaluate.resamples,
         rungs=config.evaluate.rungs,
-        prompt_search=config.evaluate.prompt_search.model_dump(
-            mode="json", exclude={"endpoint": set(HOW_IT_IS_REACHED)}
-        )
-        if "base-prompt" in config.evaluate.rungs
-        else None,
         over_rungs=config.promote.over_rungs,
         seed=config.seed,
         temperature=config.evaluate.temperature,

@@ -9,17 +9,14 @@ from flows.runtime.console import warn
 from flows.stages.answers import Answering, answer
 from flows.stages.base import tuned_on_references
 from flows.stages.child_pool import ChildPool, do_all
-from flows.stages.prompt_search import STAGE, search_prompts
 from flows.stages.runner import StageResult
 from schemas.config.config import Config
 from schemas.config.evaluate import DRAWS, DRAWS_OF, Rung
 from schemas.errors import Interrupted, TucanoError
-from tasks.evaluate.prompts.search import chosen_systems
 
 DRAWN: Final = "base-draws"
 """The base's answers from which several rungs choose."""
 GUIDED: Final[Rung] = "base-guided"
-PROMPTED: Final[Rung] = "base-prompt"
 SFT: Final[Rung] = "sft"
 TUNED_GUIDED: Final[Rung] = "tuned-guided"
 MODEL_STAGE: Final = f"model-{SFT}"
@@ -35,7 +32,7 @@ class RungAnswers(NamedTuple):
     result: StageResult
     """The answers artifact, or the draws from which the rung chooses."""
     made: Mapping[str, StageResult] = {}
-    """What was made for it, by its stage: a model, or a search."""
+    """What was made for it, by its stage: a model."""
 
 
 @dataclass
@@ -55,7 +52,6 @@ Makers = Mapping[str, Callable[[], Made]]
 def rung_makers(
     config: Config,
     pipeline_run: str,
-    prompts: StageResult,
     dataset: StageResult,
     base: StageResult,
     pool: ChildPool | None,
@@ -67,7 +63,6 @@ def rung_makers(
     Args:
         config: The run's configuration, which names the rungs.
         pipeline_run: MLflow's run of which this is a part.
-        prompts: Has the store, on which a search executes SQL.
         dataset: The splits.
         base: The base.
         pool: Runs the children; None: each is alone.
@@ -77,10 +72,6 @@ def rung_makers(
         SFT: (
             MODEL_STAGE,
             partial(tuned_on_references, config, pipeline_run, dataset, base, pool, fresh=fresh),
-        ),
-        PROMPTED: (
-            STAGE,
-            partial(search_prompts, config, pipeline_run, prompts, dataset, base.record, pool, fresh=fresh),
         ),
     }
     return {stage: partial(_try, make) for rung, (stage, make) in makers.items() if rung in config.evaluate.rungs}
@@ -118,10 +109,6 @@ def answer_rungs(
     def answers(who: Answering, made: Mapping[str, StageResult] = {}) -> RungAnswers:
         return RungAnswers(who.name, answer(config, pipeline_run, dataset, plan, who, pool, fresh=fresh), made)
 
-    def prompted() -> RungAnswers:
-        found = _result(made[STAGE])
-        return answers(Answering(PROMPTED, base.record, None, systems=chosen_systems(found.path)), {STAGE: found})
-
     def on_references() -> RungAnswers:
         model = _result(made[MODEL_STAGE])
         return answers(Answering(SFT, model.record, None), {MODEL_STAGE: model})
@@ -133,7 +120,6 @@ def answer_rungs(
             lambda: answers(Answering(DRAWN, base.record, None, draws=DRAWS)),
         ),
         ([GUIDED], lambda: answers(Answering(GUIDED, base.record, None, guided="all"))),
-        ([PROMPTED], prompted),
         ([SFT], on_references),
         ([TUNED_GUIDED], lambda: answers(replace(tuned, name=TUNED_GUIDED, guided="all", general=False))),
     )

@@ -385,15 +385,6 @@ class Config(Section):
         return self
 
     @model_validator(mode="after")
-    def _the_prompt_search_knows_the_own_prompt(self) -> "Config":
-        if "base-prompt" in self.evaluate.rungs and self.synthesize.sql_schema != "whole":
-            raise ValueError(
-                "the rung 'base-prompt' replaces a task's one system prompt, and synthesize.sql_schema='needed' gives "
-                "each question its own; leave base-prompt out of evaluate.rungs, or set synthesize.sql_schema='whole'"
-            )
-        return self
-
-    @model_validator(mode="after")
     def _training_can_start_from_the_adapter(self) -> "Config":
         before, after = self.warm_start.lora, self.train.lora
         if not self.warm_start.steps or self.warm_start.result == "merged":

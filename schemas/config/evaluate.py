@@ -24,13 +24,12 @@ OverRungs = Literal["report", "require"]
 General = Literal["off", "report", "require"]
 INSTRUCTIONS: Final = 180
 """General instructions of `data/general`, each answered once by base and tuned."""
-Rung = Literal["base-majority", "base-best-of-4", "base-best-of-8", "base-guided", "base-prompt", "sft", "tuned-guided"]
+Rung = Literal["base-majority", "base-best-of-4", "base-best-of-8", "base-guided", "sft", "tuned-guided"]
 RUNGS: Final[Mapping[Rung, str]] = {
     "base-majority": "the most frequent of eight draws of the base, by fields or by a query's rows; of prose the first",
     "base-best-of-4": "the draw that earns most of four: as the reward knows the reference, no choice does better",
     "base-best-of-8": "the same of eight",
     "base-guided": "the base under guided decoding: a grammar of each task's form lets nothing else be sampled",
-    "base-prompt": "the base under each task's best system prompt, chosen on validation; it reads a longer one",
     "sft": "the base after supervised fine-tuning on the reference answers, as many sequences as the training samples",
     "tuned-guided": "the tuned model under guided decoding, which is no way to do without the training",
 }
@@ -42,7 +41,6 @@ DRAWS_OF: Final[Mapping[Rung, int]] = {
     "base-best-of-4": 4,
     "base-best-of-8": DRAWS,
     "base-guided": 1,
-    "base-prompt": 1,
     "sft": 1,
     "tuned-guided": 1,
 }
@@ -131,18 +129,6 @@ class ReferenceTuningConfig(Section):
         return -(-min(sampled, self.max_epochs * prompts) // self.batch_size)
 
 
-class PromptSearchConfig(Section):
-    """Search for the base's best system prompt, by task, on the validation split: the rung `base-prompt`."""
-
-    budget: int = Field(default=360, ge=1)
-    """Most answers that are drawn on validation, divided among the tasks."""
-    shots: int = Field(default=2, ge=0, le=8)
-    """Most examples of the training split, each a prompt with its reference answer, that a system prompt shows."""
-    endpoint: EndpointSection | None = None
-    """A model that proposes further wordings: it is sent the best one so far and the means of its reward's components,
-    and no prompt or answer. A proposal with other facts is refused. The shipped wordings alone where not set."""
-
-
 class CostConfig(Section):
     """Prices of an analysis."""
 
@@ -211,18 +197,26 @@ class EvaluateConfig(Section):
     """Compare with the registry's champion too, where there is one: a challenger that is worse is held."""
     rungs: tuple[Rung, ...] = ()
     """What may be had of the base at less cost, to be compared with the tuned model: the base answers the test split
-    so many more times, under guided decoding or under its best prompt, or is fine-tuned on the reference answers.
+    so many more times, or under guided decoding, or is fine-tuned on the reference answers.
     `tuned-guided` is the policy under guided decoding, which is shown too."""
     sft: ReferenceTuningConfig = ReferenceTuningConfig()
     """The fine-tuning of the rung `sft`."""
-    prompt_search: PromptSearchConfig = PromptSearchConfig()
-    """The search of the rung `base-prompt`."""
     rivals: tuple[RivalConfig, ...] = ()
     """Models at endpoints that are compared too, without effect on the gate."""
     judge: JudgeConfig | None = None
     """Model that judges insights in addition to the rewards; none where not set."""
     cost: CostConfig = CostConfig()
     """Prices, from which the report computes the cost of an analysis."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _prompt_search_is_removed(cls, values: Any) -> Any:
+        if isinstance(values, dict) and ("prompt_search" in values or "base-prompt" in (values.get("rungs") or ())):
+            raise ValueError(
+                "the search for a better prompt was removed; leave out prompt_search and the rung base-prompt, and "
+                "search with MLflow's optimize_prompts or GEPA"
+            )
+        return values
 
     @field_validator("floors")
     @classmethod

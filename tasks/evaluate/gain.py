@@ -1,4 +1,4 @@
-"""Shares of a gain: what of it is left over each rung, and what of it is form, prompt and content.
+"""Shares of a gain: what of it is left over each rung, and what of it is form and content.
 
 A gain that is not shown has no shares: a ratio to what may be nothing says nothing.
 """
@@ -19,7 +19,7 @@ from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import PairedStats
 from tasks.evaluate.stats.variance import Numbers
 
-PARTS: Final[Mapping[str, Rung | str]] = {"form": "base-guided", "prompt": "base-prompt"}
+PARTS: Final[Mapping[str, Rung | str]] = {"form": "base-guided"}
 """The parts that a rung measures, in the order in which they are taken, each by its rung; what is left is content."""
 CONTENT: Final = "content"
 BASE: Final = "base"

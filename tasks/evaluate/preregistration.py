@@ -4,15 +4,16 @@ A margin chosen after the answers were seen shows nothing, and neither does the 
 stored first, with its time, and each evaluation states which look of its challengers at this test split it was.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.artifact import ArtifactRecord
-from schemas.config.evaluate import General, OverRungs, Rung
+from schemas.config.evaluate import RUNGS, General, OverRungs, Rung
 from schemas.tables.prompts import TEST_FILE
 from schemas.tasks import SpecName, TaskName
 from tasks.evaluate.report.background import Looks
@@ -60,8 +61,6 @@ class EvaluationPlan(BaseModel):
     """The sha256 of each tested policy, by its training seed."""
     rungs: tuple[Rung, ...] = ()
     """What costs less and is compared with them; empty in older plans."""
-    prompt_search: Mapping[str, JsonValue] | None = None
-    """The search for the base's best prompt; None without that rung, and in older plans."""
     over_rungs: OverRungs = "report"
     """What follows where the gain is not shown to be greater than that of a rung."""
     champion: str | None
@@ -75,7 +74,11 @@ def write_plan(plan: EvaluationPlan, folder: Path) -> None:
 
 def read_plan(folder: Path) -> EvaluationPlan:
     """Read a plan artifact."""
-    return EvaluationPlan.model_validate_json((folder / PLAN_FILE).read_bytes())
+    plan = json.loads((folder / PLAN_FILE).read_bytes())
+    # An older plan with a prompt search still counts as a look at the test split.
+    plan.pop("prompt_search", None)
+    plan["rungs"] = [rung for rung in plan.get("rungs", ()) if rung in RUNGS]
+    return EvaluationPlan.model_validate(plan)
 
 
 def count_looks(store: ArtifactStore, plan: ArtifactRecord) -> Looks:

@@ -28,7 +28,6 @@ STAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "dpo": ("tasks.train.children.dpo",),
     "merge": ("tasks.policy.merge_child",),
     "plan": ("tasks.evaluate.preregistration",),
-    "prompt-search": ("tasks.evaluate.prompts.search",),
     "answer": ("tasks.evaluate.answers.answer",),
     "answer-rival": ("tasks.evaluate.answers.rival",),
     "evaluate": ("flows.stages.evaluate",),

@@ -8,7 +8,7 @@ what is missing, with the same answers.
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,17 +29,6 @@ if TYPE_CHECKING:
     from tasks.policy.generate import Completion
 
 
-class Reworded(BaseModel):
-    """Prompts of one task under another system prompt; what rewards read of them stays as it is."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    task: TaskName
-    system: str
-    rows: tuple[int, ...] | None = None
-    """Their places among the task's prompts of the split, from 0; None for all."""
-
-
 class AnswerRequest(BaseModel):
     """Request to the child process."""
 
@@ -52,11 +41,7 @@ class AnswerRequest(BaseModel):
     load_in_4bit: bool
     """Whether the base's weights are quantized, as they were in training."""
     dataset: Path
-    """Folder of the dataset artifact; only one split is read."""
-    split: str = TEST_FILE
-    """File of the split that is answered."""
-    reworded: tuple[Reworded, ...] = ()
-    """Which of its prompts are answered under which system prompts, in this order; where empty, all under their own."""
+    """Folder of the dataset artifact; only its test split is read."""
     temperature: float
     """Sampling temperature."""
     max_tokens: int
@@ -105,7 +90,7 @@ def main(request_file: Path, channel: Channel) -> None:
         InputError: The model cannot be read, its memory does not suffice, or its tokenizer cannot be guided.
     """
     request = AnswerRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
-    rows = reword(read_prompts(request.dataset / request.split), request.reworded)
+    rows = read_prompts(request.dataset / TEST_FILE)
     asked = [_Asked(rows, request.samples, FinishedBatches(request.work), request.output)]
     if request.general:
         general, tasks = GENERAL_FOLDER, list(dict.fromkeys(row.task for row in rows))
@@ -115,18 +100,6 @@ def main(request_file: Path, channel: Channel) -> None:
     for each in asked:
         each.output.mkdir(exist_ok=True)
         write_answers(each.output, each.rows, each.finished.batches, decoding, ours=True)
-
-
-def reword(rows: Sequence[PromptRow], reworded: Sequence[Reworded]) -> Sequence[PromptRow]:
-    """Return the prompts that are answered, under the system prompts that they are answered under."""
-    by_task = {each.task: [row for row in rows if row.task == each.task] for each in reworded}
-    if not reworded:
-        return rows
-    return [
-        replace(by_task[each.task][index], system=each.system)
-        for each in reworded
-        for index in (range(len(by_task[each.task])) if each.rows is None else each.rows)
-    ]
 
 
 def _answer(request: AnswerRequest, asked: Sequence[_Asked], progress: Progress) -> None:

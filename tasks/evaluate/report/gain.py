@@ -1,15 +1,15 @@
-"""Shares of the gain in the report: what is left over each rung, and the split in form, prompt and content."""
+"""Shares of the gain in the report: what is left over each rung, and the split in form and content."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from tasks.evaluate.gain import CONTENT, OVERALL, PARTS, GainShares, WithInterval
 from tasks.evaluate.report.sentences import share
-from tasks.report.canvas import BLUE, GAIN, INK, LOSS, SOFT, WIDTH, add_axes, canvas, svg
+from tasks.report.canvas import GAIN, INK, LOSS, SOFT, WIDTH, add_axes, canvas, svg
 from tasks.report.number_format import interval, signed
 from tasks.report.wording import worded
 
-COLOURS: Final[Mapping[str, str]] = {"form": SOFT, "prompt": BLUE, CONTENT: GAIN}
+COLOURS: Final[Mapping[str, str]] = {"form": SOFT, CONTENT: GAIN}
 
 
 class GainTable(NamedTuple):
@@ -89,7 +89,7 @@ def draw_split(gains: Mapping[str, GainShares]) -> str:
             f"{scope} {', '.join(f'{worded(part)} {share(found.parts[part])}' for part in names)}"
             for scope, found in split.items()
         )
-        return svg(figure, worded("Shares of the gain that are form, prompt and content: {shares}.", shares=said))
+        return svg(figure, worded("Shares of the gain that are form and content: {shares}.", shares=said))
 
 
 def _difference(found: WithInterval | None) -> str:

@@ -16,9 +16,9 @@ from tasks.report.wording import worded
 COLUMNS: Final = 2
 NAMES_A_LINE: Final = 3
 """Steps that a line of the legend names."""
-COLOURS: Final = (SOFT, "#b45309", "#7c3aed", LOSS, BLUE, "#be185d", "#0891b2", "#4d7c0f")
+COLOURS: Final = (SOFT, "#b45309", "#7c3aed", LOSS, BLUE, "#be185d", "#0891b2")
 """Of base and rungs, in turn; the tuned model's is that of a gain."""
-MARKS: Final = "osDvP^X<"
+MARKS: Final = "osDvP^X"
 
 
 class MeanScore(NamedTuple):

@@ -131,20 +131,11 @@ def share(found: WithInterval) -> str:
 
 def split_rule(gains: Mapping[str, GainShares]) -> str:
     """State by which rungs a gain is split; empty where no rung measures a part."""
-    measured = next((found.parts for found in gains.values() if found.parts), None)
-    if not measured:
+    if not any(found.parts for found in gains.values()):
         return ""
-    said = []
-    if "form" in measured:
-        said.append(worded("Form is what `base-guided` has of the gain."))
-    if "prompt" in measured:
-        said.append(worded("Prompt is what `base-prompt` has of it beyond that."))
-    said.append(worded("Content is what is left over the best of these."))
-    if "prompt" not in measured:
-        said.append(worded("No rung measured the prompt, so that its part is in the content."))
-    if "form" not in measured:
-        said.append(worded("No rung measured the form, so that its part is in the others."))
-    return " ".join(said)
+    return worded(
+        "Form is what `base-guided` has of the gain; content is what is left over the better of it and the base."
+    )
 
 
 def gain_note(gains: Mapping[str, GainShares]) -> str:

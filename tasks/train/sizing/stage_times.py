@@ -236,11 +236,10 @@ def _general(config: Config, shape: DecoderShape) -> list[StageTime]:
 
 
 def _rungs(config: Config, prompts: int, tests: int, shape: DecoderShape) -> list[StageTime]:
-    """Estimate what the rungs take: answers to each test prompt, a search's on validation, and a fine-tuning."""
+    """Estimate what the rungs take: answers to each test prompt, and a fine-tuning."""
     rungs = config.evaluate.rungs
     asked = DRAWS * tests if any(DRAWS_OF[rung] > 1 for rung in rungs) else 0
-    asked += tests * len({"base-guided", "base-prompt", "tuned-guided"} & set(rungs))
-    asked += config.evaluate.prompt_search.budget * ("base-prompt" in rungs)
+    asked += tests * len({"base-guided", "tuned-guided"} & set(rungs))
     shown = 0
     if "sft" in rungs:
         tuning = config.evaluate.sft

@@ -87,8 +87,7 @@ def test_a_floor_that_is_given_replaces_its_task_alone_and_an_unknown_metric_is_
         EvaluateConfig.model_validate({"floors": {"churn": {"accuracy": 0.7}}})
 
 
-def test_a_searched_prompt_does_not_replace_schemas_that_each_question_has() -> None:
-    with pytest.raises(InputError, match="leave base-prompt out of"):
-        load_config("local", ["synthesize.sql_schema=needed"])
-    rungs = ["evaluate.rungs=['sft']", "synthesize.sql_schema=needed"]
-    assert load_config("local", rungs).synthesize.sql_schema == "needed"
+@pytest.mark.parametrize("given", ["evaluate.prompt_search.budget=12", "evaluate.rungs=['base-prompt']"])
+def test_the_removed_prompt_search_is_refused_with_what_replaces_it(given: str) -> None:
+    with pytest.raises(InputError, match="optimize_prompts"):
+        load_config("local", [given])

@@ -101,7 +101,7 @@ def laddered() -> tuple[Comparison, Background]:
     )
     rungs = [
         RungStanding(name, RUNGS["base-guided"], 1, Match(pairs, tuned, against(pairs, tuned)))
-        for name, gain in (("base-guided", 0.1), ("base-prompt", 0.15))
+        for name, gain in (("base-guided", 0.1), ("sft", 0.15))
         for pairs in [paired(gain, seeds=(0,), tasks=("push", "churn"), prompts=PROMPTS, truth=0.5)]
     ]
     found = against(base, tuned)

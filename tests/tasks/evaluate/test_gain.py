@@ -63,11 +63,11 @@ def test_what_is_left_over_a_rung_is_the_ratio_of_the_two_mean_differences() -> 
 
 
 def test_the_parts_add_up_to_the_whole_gain() -> None:
-    found = shares(BASE, TUNED, base_guided=scored(drawn(0.3, 3)), base_prompt=scored(drawn(0.4, 4)))[OVERALL]
-    assert list(found.parts) == ["form", "prompt", "content"]
+    found = shares(BASE, TUNED, base_guided=scored(drawn(0.3, 3)))[OVERALL]
+    assert list(found.parts) == ["form", "content"]
     assert sum(part.value for part in found.parts.values()) == pytest.approx(1)
-    assert found.over == "base-prompt"
-    assert found.parts["content"].value == found.left["base-prompt"].value
+    assert found.over == "base-guided"
+    assert found.parts["content"].value == found.left["base-guided"].value
 
 
 def test_a_rung_that_does_harm_has_no_part_and_is_not_subtracted() -> None:
@@ -77,12 +77,6 @@ def test_a_rung_that_does_harm_has_no_part_and_is_not_subtracted() -> None:
     assert found.parts["content"].value == pytest.approx(1)
     assert found.over == "base"
     assert found.left["base-guided"].value > 1
-
-
-def test_a_prompt_that_only_mends_the_form_again_adds_nothing() -> None:
-    found = shares(BASE, TUNED, base_guided=scored(drawn(0.4, 3)), base_prompt=scored(drawn(0.3, 4)))[OVERALL]
-    assert found.parts["prompt"].value == 0
-    assert found.over == "base-guided"
 
 
 def test_a_rung_better_than_the_tuned_model_leaves_less_than_nothing() -> None:

@@ -70,13 +70,13 @@ def test_the_same_gain_is_promoted_with_a_sentence_where_it_is_only_reported() -
 
 
 def test_a_gain_over_the_best_rung_is_promoted() -> None:
-    gate = decide("require", rung(0.3), rung(0.25, name="base-prompt"))
+    gate = decide("require", rung(0.3), rung(0.25, name="sft"))
     assert gate.verdict == "promote"
     assert "`base-guided` has +0.100, at no more cost" in gate.reasons[1]
 
 
 def test_the_best_rung_counts_and_not_the_mean_of_them() -> None:
-    assert decide("require", rung(0.3), rung(TUNED + 0.01, name="base-prompt")).verdict == "hold"
+    assert decide("require", rung(0.3), rung(TUNED + 0.01, name="sft")).verdict == "hold"
 
 
 def test_a_rung_that_costs_more_to_serve_holds_nothing() -> None:

@@ -283,11 +283,11 @@ def test_a_draw_is_scored_once_for_all_rungs(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize("draws", [None, 6])
 def test_a_rung_that_failed_stands_in_the_report_with_its_reason(draws: int | None, tmp_path: Path) -> None:
-    run(tmp_path, {7: 10}, chosen=7, base=4, draws=draws, left_out={"base-prompt": "the memory is full"})
-    assert report(tmp_path)["left_out"] == {"base-prompt": "the memory is full"}
+    run(tmp_path, {7: 10}, chosen=7, base=4, draws=draws, left_out={"base-guided": "the memory is full"})
+    assert report(tmp_path)["left_out"] == {"base-guided": "the memory is full"}
     text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
-    assert "Left out, since it failed: base-prompt: the memory is full." in text
-    assert "base-prompt: the memory is full" in (tmp_path / "evaluation" / "report.html").read_text(encoding="utf-8")
+    assert "Left out, since it failed: base-guided: the memory is full." in text
+    assert "base-guided: the memory is full" in (tmp_path / "evaluation" / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("every", "verdict"), [(2, "promote"), (6, "hold")])

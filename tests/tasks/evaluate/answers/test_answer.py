@@ -5,7 +5,6 @@ import json
 import signal
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -146,40 +145,6 @@ def test_models_answer_alike_in_whatever_order_they_do(world: Path, tmp_path: Pa
     back = {model: answer(world, tmp_path / f"back-{model}", model) for model in reversed(models)}
     assert forth == back
     assert len({tuple(completions(rollouts)) for rollouts in forth.values()}) == 3
-
-
-def test_another_system_prompt_is_what_the_model_reads_and_no_reward(
-    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own = answer(world, tmp_path / "own", temperature=COLD)
-    asked: list[list[dict[str, str]]] = []
-    generate = answer_module._generate
-
-    def generated(request: Any, model: Any, tokenizer: Any, conversations: Any, *others: Any) -> Any:
-        asked.extend(conversations)
-        return generate(request, model, tokenizer, conversations, *others)
-
-    monkeypatch.setattr(answer_module, "_generate", generated)
-    systems = {
-        "churn": "Responda com uma palavra só, em maiúsculas.",
-        "push": "Escreva o aviso e nada mais, por favor.",
-    }
-    reworded = [{"task": task, "system": system} for task, system in systems.items()]
-    other = answer(world, tmp_path / "other", temperature=COLD, reworded=reworded)
-    assert [rollout.task for rollout in other] == ["churn", "churn", "push", "push", "push"]
-
-    def read(rollouts: tuple[Rollout, ...]) -> dict[str, Any]:
-        return {rollout.prompt_id: (rollout.prompt, rollout.reference) for rollout in rollouts}
-
-    assert read(other) == read(own)
-    assert Counter(conversation[0]["content"] for conversation in asked) == {systems["churn"]: 2, systems["push"]: 3}
-    several = answer(
-        world,
-        tmp_path / "several",
-        temperature=COLD,
-        reworded=[{"task": "push", "system": "Um.", "rows": [2, 0]}, {"task": "push", "system": "Dois.", "rows": [1]}],
-    )
-    assert [rollout.prompt.split()[1] for rollout in several] == ["4", "0", "2"]
 
 
 def test_a_policy_with_an_adapter_a_task_answers_each_with_its_own(world: Path, tmp_path: Path) -> None:

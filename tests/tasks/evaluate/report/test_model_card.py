@@ -231,8 +231,8 @@ def test_a_gain_is_shared_with_what_costs_less_in_one_sentence() -> None:
         return model_card(replace(FACTS, report={**FACTS.report, "gain": gain}))
 
     gains = {scope: asdict(found) for scope, found in laddered()[1].gains.items()}
-    parts = r"Of its gain of \+0\.\d+ over the base, .*: form 33 % \(.*\); prompt 17 % \(.*\); content 50 %"
+    parts = r"Of its gain of \+0\.\d+ over the base, .*: form 33 % \(.*\); content 67 %"
     assert re.search(parts, card(gains))
-    assert "; left over `base-prompt` 50 %" in card({"overall": {**gains["overall"], "parts": {}}})
+    assert "; left over `sft` 50 %" in card({"overall": {**gains["overall"], "parts": {}}})
     assert "No gain over the base is shown overall" in card({"overall": {**gains["overall"], "shown": False}})
     assert "over the base, with" not in card({})

@@ -254,10 +254,10 @@ def test_what_takes_no_model_stands_beside_the_model_and_its_text_is_no_markup()
 def test_shares_of_the_gain_stand_below_the_ladder_with_their_rule_and_a_figure() -> None:
     page = page_of(*laddered())
     assert page.index("<h2>What is to be had for less</h2>") < page.index("<h3>Shares of the gain</h3>")
-    assert "Form is what `base-guided` has of the gain. Prompt is what `base-prompt` has of it beyond that." in page
+    assert "Form is what `base-guided` has of the gain" in page
     assert "left over base-guided" in page
     assert re.search(r"<td>67 % \(\d+ % to \d+ %\)</td>", page)
-    assert 'aria-label="Shares of the gain that are form, prompt and content: ' in page
+    assert 'aria-label="Shares of the gain that are form and content: ' in page
 
 
 def test_no_share_is_stated_where_no_gain_is_shown() -> None:
@@ -269,5 +269,5 @@ def test_no_share_is_stated_where_no_gain_is_shown() -> None:
 
 
 def test_a_rung_that_failed_is_named_with_its_reason_and_no_markup() -> None:
-    page = page_of(comparison(), Background(left_out={"base-prompt": "<b>no budget</b>"}))
-    assert "Left out, since it failed: base-prompt: &lt;b&gt;no budget&lt;/b&gt;." in page
+    page = page_of(comparison(), Background(left_out={"base-guided": "<b>no budget</b>"}))
+    assert "Left out, since it failed: base-guided: &lt;b&gt;no budget&lt;/b&gt;." in page

@@ -104,5 +104,5 @@ def test_shares_of_the_gain_are_in_the_text_and_the_prompts_without_their_words(
     shares = markdown(*laddered())
     assert "## Shares of the gain" in shares
     assert re.search(r"\| overall \| \+0\.\d+ \| 67 % \(.*\) \| 50 % \(", shares)
-    assert re.search(r"\| overall \| 33 % \(.*\) \| 17 % \(.*\) \| 50 % \(.*\) \| base-prompt \| \+0\.500", shares)
+    assert re.search(r"\| overall \| 33 % \(.*\) \| 67 % \(.*\) \| base-guided \| \+0\.500", shares)
     assert text.count("| push | p") == 11

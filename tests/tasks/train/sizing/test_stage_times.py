@@ -23,7 +23,7 @@ def test_a_retraining_on_a_card_has_every_stage_that_costs() -> None:
     assert list(stages) == [
         "synthesize, curate", "start-up of the GPU's machine", "base: SFT", "audit sampling", "preflight, 2 times",
         "train, seed 1", "train, seed 2", "merge", "answers of 6 models to 35 test prompts",
-        "general instructions: 360 answers", "rungs: 465 answers, SFT on 3616", "evaluate", "promote",
+        "general instructions: 360 answers", "rungs: 70 answers, SFT on 3616", "evaluate", "promote",
     ]  # fmt: skip
     on_cpu = {name for name, stage in stages.items() if stage.machine == "cpu"}
     assert on_cpu == {"synthesize, curate", "evaluate", "promote"}

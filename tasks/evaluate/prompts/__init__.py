@@ -1,1 +1,0 @@
-"""Search for the base's best prompt."""
