@@ -42,7 +42,7 @@ def check_files(config: Config) -> CheckOutcome:
 
 
 def check_endpoints(config: Config) -> CheckOutcome:
-    """Call each model endpoint, Dask's scheduler and the lineage collector that the profile names."""
+    """Call each model endpoint and Dask's scheduler that the profile names."""
     findings: list[Finding] = []
     clocks: list[ClockReading] = []
     for setting, section, verdict in _endpoints(config):
@@ -51,10 +51,6 @@ def check_endpoints(config: Config) -> CheckOutcome:
         clocks.extend(seen)
     if (dask := config.curate.dask_address) is not None:
         findings.append(_connect("curate.dask_address", dask, "fault", "start the scheduler, or correct the address"))
-    lineage = config.lineage.openlineage
-    if lineage is not None and lineage.lower().startswith(("http://", "https://")):
-        remedy = "start the collector, or correct the address; stages run without it"
-        findings.append(_connect("lineage.openlineage", lineage, "warning", remedy))
     return CheckOutcome(tuple(findings), tuple(clocks)) if findings else unused("endpoints", "the profile names none")
 
 

@@ -9,13 +9,11 @@ from schemas.config.config import Config
 def absolute_config(config: Config) -> Config:
     """Return the configuration with absolute paths: a worker runs in a folder of its own."""
     values = _absolute(config.model_dump())
-    state, lineage, policy = values["state"], values["lineage"], values["policy"]
+    state, policy = values["state"], values["policy"]
     for name in ("mirror", "artifacts"):
         state[name] = absolute_address(state[name])
     if state["mlflow"] and state["mlflow"].startswith("sqlite:///"):
         state["mlflow"] = f"sqlite:///{Path(state['mlflow'].removeprefix('sqlite:///')).absolute()}"
-    if lineage["openlineage"] and not lineage["openlineage"].startswith("file:"):
-        lineage["openlineage"] = absolute_address(lineage["openlineage"])
     # A base is a folder if a folder of that name exists, and a model of the hub otherwise.
     if Path(policy["name"]).is_dir():
         policy["name"] = str(Path(policy["name"]).absolute())

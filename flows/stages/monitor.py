@@ -102,7 +102,6 @@ def monitor_logs(config: Config, pipeline_run: str, files: LogFiles) -> Monitore
     stage = Stage(
         name=STAGE,
         kind="monitoring",
-        pipeline=STAGE,
         # This module too: it scrubs the logs, and finds the champion.
         sources=("flows.stages.monitor",),
         config_digest=config_digest(

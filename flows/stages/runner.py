@@ -31,7 +31,6 @@ from schemas.progress import Progress
 from schemas.source import source_digest, source_files
 from schemas.sqlite_file import InUse
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.openlineage import LineageRun, open_emitter
 from tasks.lineage.store.artifacts import ArtifactDamaged
 
 Work = Callable[[Path, Progress, StageRun], Origin | None]
@@ -96,8 +95,6 @@ class Stage:
     decide nothing."""
     cache_name: str | None = None
     """The stage's name in its key, where the same work has several names; its name where not set."""
-    pipeline: str = "retrain"
-    """The pipeline of the stage, as lineage catalogues know it."""
 
     @property
     def code_version(self) -> str:
@@ -155,9 +152,6 @@ def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[
         _kept_though_held(stage.name, committed),
         store.draft() as draft,
         open_recorder(config).stage(pipeline_run, stage.name, inputs, _tags(stage)) as mlflow_run,
-        _reported_to_catalogues(
-            config, LineageRun(stage.name, mlflow_run.run_id, pipeline_run, tuple(inputs.values()), stage.pipeline)
-        ) as made,
         watched(stage.name) as progress,
     ):
         began = time.monotonic()
@@ -184,7 +178,6 @@ def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[
         path = store.path(record.sha256)
         mlflow_run.log_output(record, [path / name for name in stage.reports])
         mlflow_run.log_figures(stage.summary(path))
-        made.append(record)
     (record,) = committed
     return {"uri": store.path(record.sha256).as_uri(), "sha256": record.sha256}
 
@@ -203,23 +196,6 @@ def _kept_though_held(stage: str, committed: Sequence[ArtifactRecord]) -> Iterat
 
 def _tags(stage: Stage) -> dict[str, str]:
     return {"code_version": stage.code_version, "config_digest": stage.config_digest, "stage_key": stage.key}
-
-
-@contextmanager
-def _reported_to_catalogues(config: Config, run: LineageRun) -> Iterator[list[ArtifactRecord]]:
-    """Report a stage by OpenLineage to the configured address, if any; the block fills the list with its outputs."""
-    made: list[ArtifactRecord] = []
-    emitter = open_emitter(config.lineage, warn)
-    if emitter is None:
-        yield made
-        return
-    emitter.started(run)
-    try:
-        yield made
-    except BaseException as error:
-        emitter.failed(run, error)
-        raise
-    emitter.completed(run, *made)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from schemas.config.report import Language, ReportConfig, language_of
 from schemas.config.section import Section
 from schemas.config.serve import ServeConfig
 from schemas.config.train import TrainConfig
-from schemas.config.workers import LineageConfig, WorkersConfig
+from schemas.config.workers import WorkersConfig
 from schemas.source import REPOSITORY
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 
@@ -340,8 +340,6 @@ class Config(Section):
     """Serving of the champion."""
     monitor: MonitorConfig = MonitorConfig()
     """Monitoring of the serving model."""
-    lineage: LineageConfig = LineageConfig()
-    """Destinations of lineage events."""
     report: ReportConfig = ReportConfig()
     """Pages and texts for people."""
 

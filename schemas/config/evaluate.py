@@ -208,16 +208,6 @@ class EvaluateConfig(Section):
     cost: CostConfig = CostConfig()
     """Prices, from which the report computes the cost of an analysis."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _prompt_search_is_removed(cls, values: Any) -> Any:
-        if isinstance(values, dict) and ("prompt_search" in values or "base-prompt" in (values.get("rungs") or ())):
-            raise ValueError(
-                "the search for a better prompt was removed; leave out prompt_search and the rung base-prompt, and "
-                "search with MLflow's optimize_prompts or GEPA"
-            )
-        return values
-
     @field_validator("floors")
     @classmethod
     def _floors_are_known_metrics(

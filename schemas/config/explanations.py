@@ -9,6 +9,12 @@ from schemas.did_you_mean import did_you_mean, question_after
 
 _ENDPOINTS: Final = frozenset({"paraphrase", "rivals", "judge"})
 """Sections that may have a key of an endpoint in the wrong place."""
+REMOVED: Final = {
+    "lineage": "OpenLineage events were removed; leave it out: MLflow and the artifacts' records hold the lineage",
+    "prompt_search": "the search for prompts was removed; leave it out, and use MLflow's optimize_prompts or GEPA",
+    "base-prompt": "this rung was removed; leave it out, and search prompts with MLflow's optimize_prompts or GEPA",
+}
+"""What is said of keys and names that earlier versions had."""
 _QUOTED: Final = re.compile(r"'([^']*)'")
 _MUST_BE: Final = {
     "bool": "must be true or false",
@@ -34,6 +40,9 @@ def explain(failure: Any, section: type[Section]) -> str:
         section: The section that was validated.
     """
     kind, location, value = failure["type"], failure["loc"], failure["input"]
+    named = location[-1] if kind == "extra_forbidden" else value
+    if kind in {"extra_forbidden", "literal_error"} and isinstance(named, str) and named in REMOVED:
+        return REMOVED[named]
     if kind == "extra_forbidden":
         return f"unknown key{_meant_key(section, location)}"
     message = failure["msg"].removeprefix("Value error, ")

@@ -1,18 +1,14 @@
-"""Configuration of remote work, machine prices and lineage events."""
+"""Configuration of remote work and machine prices."""
 
-import re
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from schemas.config.section import Section
 
 INFERENCE_DEPLOYMENT: Final = "inference/inference"
 """The deployment of prefect.yaml that runs inference for runs whose training is remote."""
-_HOST: Final = re.compile(r"([\w.-]+|\[[\da-fA-F:.]+\])(:\d*)?")
-_WRONG: Final = "openlineage is neither a file nor http(s)://HOST; correct the address"
 
 
 class MachinePrice(Section):
@@ -57,32 +53,3 @@ class WorkersConfig(Section):
     def for_inference(self) -> str | None:
         """The deployment that runs work with weights other than training; None: the run itself does."""
         return self.inference or (INFERENCE_DEPLOYMENT if self.training else None)
-
-
-class LineageConfig(Section):
-    """Destination of lineage events, in addition to MLflow and the artifacts' own records."""
-
-    openlineage: str | None = None
-    """Destination of OpenLineage events: a file, or the address of an endpoint, such as
-    `http://localhost:5000/api/v1/lineage`; none where not set. An endpoint's key is read from OPENLINEAGE_API_KEY."""
-    namespace: str = Field(default="tucano2-commerce", pattern=r"^[\w./:-]+$")
-    """The namespace of the events' jobs and datasets."""
-
-    @field_validator("openlineage")
-    @classmethod
-    def _is_a_file_or_an_endpoint_without_a_password(cls, address: str | None) -> str | None:
-        if address is None:
-            return None
-        try:
-            parts = urlsplit(address)
-            port = parts.port
-        except ValueError:
-            raise ValueError(_WRONG) from None
-        if parts.scheme in {"http", "https"}:
-            if "@" in parts.netloc:
-                raise ValueError("openlineage holds a password; leave it out, and set OPENLINEAGE_API_KEY instead")
-            if not _HOST.fullmatch(parts.netloc) or port == 0:
-                raise ValueError(_WRONG)
-        elif not parts.path or ("://" in address and parts.scheme != "file"):
-            raise ValueError(_WRONG)
-        return address

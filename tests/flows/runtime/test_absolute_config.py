@@ -20,7 +20,6 @@ def test_no_path_of_the_configuration_depends_on_where_a_worker_stands(
         "audit.sheet=sheet.csv",
         "audit.rollouts=rollouts.jsonl",
         "monitor.logs=logs",
-        "lineage.openlineage=events.jsonl",
         "policy.stand_in=false",
         "policy.name=models/base",
     ]
@@ -32,13 +31,10 @@ def test_no_path_of_the_configuration_depends_on_where_a_worker_stands(
     assert config.state.mlflow == f"sqlite:///{tmp_path / 'mlflow.db'}"
     assert (config.audit.sheet, config.audit.rollouts) == (tmp_path / "sheet.csv", tmp_path / "rollouts.jsonl")
     assert config.monitor.logs == tmp_path / "logs"
-    assert config.lineage.openlineage == str(tmp_path / "events.jsonl")
     assert config.policy.name == str(tmp_path / "models" / "base")
     assert absolute_config(config) == config
 
 
-@pytest.mark.parametrize("address", ["http://127.0.0.1:5000/api/v1/lineage", "file:///srv/events.jsonl"])
-def test_addresses_and_names_of_the_hub_stay_as_they_are(address: str) -> None:
-    config = absolute_config(load_config("l4", [f"lineage.openlineage={address}"]))
-    assert config.lineage.openlineage == address
+def test_a_name_of_the_hub_stays_as_it_is() -> None:
+    config = absolute_config(load_config("l4"))
     assert config.policy.name == "Polygl0t/Tucano2-qwen-0.5B-Instruct"

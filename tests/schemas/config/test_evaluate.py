@@ -85,9 +85,3 @@ def test_a_floor_that_is_given_replaces_its_task_alone_and_an_unknown_metric_is_
     assert config.floors == {**FLOORS, "churn": {"auc": 0.7}, "push": {}}
     with pytest.raises(ValidationError, match="churn has no floor of accuracy; it has auc"):
         EvaluateConfig.model_validate({"floors": {"churn": {"accuracy": 0.7}}})
-
-
-@pytest.mark.parametrize("given", ["evaluate.prompt_search.budget=12", "evaluate.rungs=['base-prompt']"])
-def test_the_removed_prompt_search_is_refused_with_what_replaces_it(given: str) -> None:
-    with pytest.raises(InputError, match="optimize_prompts"):
-        load_config("local", [given])

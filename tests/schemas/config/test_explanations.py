@@ -15,6 +15,9 @@ from schemas.errors import InputError
         ("train.seeds=1,2", "train.seeds: must be a list, such as [1, 2] (it is '1,2')"),
         ("train.load_in_4bit=perhaps", "train.load_in_4bit: must be true or false (it is 'perhaps')"),
         ("train.loss=dr_grop", "did you mean 'dr_grpo'? (it is 'dr_grop')"),
+        ("lineage.openlineage=x", "lineage: OpenLineage events were removed; leave it out"),
+        ("evaluate.prompt_search.budget=12", "use MLflow's optimize_prompts or GEPA"),
+        ("evaluate.rungs=['base-prompt']", "evaluate.rungs.0: this rung was removed; leave it out"),
         ("curate.general=3", "curate.general: must be a table, such as { name = 1 } (it is 3)"),
     ],
 )
