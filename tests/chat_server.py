@@ -18,8 +18,6 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     """How long it waits before it answers."""
-    events: bytes | None = None
-    """Body where a stream is asked; the other one where None."""
 
 
 @dataclass
@@ -46,20 +44,7 @@ def says(text: str | None, finish_reason: str | None = None, usage: tuple[int, i
     body: dict[str, Any] = {"choices": [choice]}
     if usage is not None:
         body["usage"] = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
-    events = streams(text or "", finish=finish_reason or "stop", usage=usage).body
-    return Reply(json.dumps(body).encode(), events=events)
-
-
-def streams(*pieces: str, finish: str = "stop", usage: tuple[int, int] | None = None) -> Reply:
-    """Return a right answer in pieces, each of one token where no counts are given."""
-    chunks: list[dict[str, object]] = [
-        {"choices": [{"delta": {"content": piece}, "finish_reason": None}]} for piece in pieces
-    ]
-    chunks.append({"choices": [{"delta": {}, "finish_reason": finish}]})
-    prompt, answer = usage or (3, len(pieces))
-    chunks.append({"choices": [], "usage": {"prompt_tokens": prompt, "completion_tokens": answer}})
-    lines = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
-    return Reply(f"{lines}data: [DONE]\n\n".encode())
+    return Reply(json.dumps(body).encode())
 
 
 @contextmanager
@@ -81,16 +66,15 @@ def serve(play: Callable[[str, int], Reply]) -> Iterator[ChatServer]:
                 server.requests.append(request)
                 server.headers.append(dict(self.headers))
             reply = play(request["messages"][-1]["content"], number)
-            body = reply.events if request.get("stream") and reply.events is not None else reply.body
             stop.wait(reply.seconds)
             with lock:
                 server.under_way -= 1
             try:
                 self.send_response(reply.status)
-                for name, value in {"Content-Length": str(len(body)), **reply.headers}.items():
+                for name, value in {"Content-Length": str(len(reply.body)), **reply.headers}.items():
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(body)
+                self.wfile.write(reply.body)
             except OSError:
                 pass  # the client had enough
 

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,9 @@ def says_right(message: str, number: int) -> Reply:
     return says(RIGHT, "stop", (30, 9))
 
 
-def served_model(number: str = "1", store: Path | None = None) -> ServedModel:
+def served_model(number: str = "1", **changes: Any) -> ServedModel:
     """Return a version without weights."""
-    return ServedModel(
+    model = ServedModel(
         name=f"version {number}",
         number=number,
         version_name=f"shop/{number}",
@@ -45,8 +45,11 @@ def served_model(number: str = "1", store: Path | None = None) -> ServedModel:
         decoding=Decoding(temperature=0.1, max_tokens=64),
         batch_size=2,
         seed=7,
-        store=store,
+        store=None,
+        spec="grounded",
+        unlearned={},
     )
+    return replace(model, **changes)
 
 
 @dataclass
@@ -62,7 +65,7 @@ class Gateway:
     def logged(self) -> list[dict[str, Any]]:
         """Return the lines of the log."""
         return [
-            json.loads(line) for file in sorted(self.logs.glob("*.jsonl")) for line in file.read_text().splitlines()
+            json.loads(line) for file in sorted(self.logs.glob("*.jsonl")) for line in file.read_text().split("\n")[:-1]
         ]
 
     def ask(
@@ -84,6 +87,7 @@ def running(
     *,
     tokens: tuple[bytes, ...] = (),
     takes_seed: bool = True,
+    model: ServedModel | None = None,
     **settings: Any,
 ) -> Iterator[Gateway]:
     """Serve until the block ends.
@@ -93,6 +97,7 @@ def running(
         play: The engine: given the user's message and how many came before, returns the answer.
         tokens: Bearer tokens.
         takes_seed: Whether the engine takes seeds.
+        model: The version that answers; one that has learned all tasks in prose where None.
         settings: Of the section `serve`.
     """
     config = ServeConfig(**settings)
@@ -102,7 +107,7 @@ def running(
         metrics = Metrics()
         client = EngineClient(f"{engine.url}/v1", connections=config.concurrency, takes_seed=takes_seed)
         answering = AnswerService(
-            DeployedVersion(served_model(), client, None),
+            DeployedVersion(model or served_model(), client, None),
             config,
             challenger=DeployedVersion(served_model("2"), client, None) if config.challenger else None,
             log=log,

@@ -2,7 +2,7 @@
 
 10,000 from one seed, 24 at a time: sizes, encodings, headers, chunks that lie, JSON that is deep, wide, doubled or no
 JSON, control tokens and SQL in texts, tokens that are almost right, paths and methods, smuggled and pipelined requests,
-feedback to strange ids, drops of a header or a body, clients that hang up while they wait or within a stream, that do
+feedback to strange ids, drops of a header or a body, clients that hang up while they wait or are answered, that do
 not read, that send no HTTP; and 400 connections that are held all the time, of which the gateway takes 224. Each kind
 carries personal data. Meanwhile a good client asks once a second.
 
@@ -116,7 +116,6 @@ def _report_rest(report: Report, gateway: Gateway, fates: list[Fate]) -> None:
         ("lines of the log, as monitoring reads it", monitored),
         ("answers that hostile clients received", len(received)),
         ("of them not in the log", len(lost)),
-        ("streams cut off, by the metrics", total(metrics, "tucano_streams_cut_off")),
         ("tracebacks", traces),
         ("files with personal data", len(leaks)),
         ("labels that the gateway did not write", len(strange)),

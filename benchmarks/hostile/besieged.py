@@ -124,7 +124,7 @@ def besieged(state: Path) -> Iterator[Gateway]:
         port = int(probe.getsockname()[1])
     settings = (
         f"state.root={state}", f"serve.port={port}", f"serve.token_variable={VARIABLE}", "serve.golden_prompts=0",
-        f"serve.seconds_to_send={SECONDS_TO_SEND}",
+        "serve.answer_all=true", f"serve.seconds_to_send={SECONDS_TO_SEND}",
     )  # fmt: skip
     command = [sys.executable, "-m", "flows", "serve", *(part for each in settings for part in ("--set", each))]
     said = state / "serve.log"

@@ -138,9 +138,8 @@ async def _leave(attack: Attack, reader: asyncio.StreamReader, writer: asyncio.S
 async def _read(reader: asyncio.StreamReader, received: bytearray) -> None:
     """Read until the connection ends, or until an answer has come and nothing follows."""
     while True:
-        is_stream = b"text/event-stream" in received and not received.endswith(b"0\r\n\r\n")
         try:
-            wait = None if is_stream or not _STATUS.search(received) else SECONDS_QUIET
+            wait = SECONDS_QUIET if _STATUS.search(received) else None
             piece = await asyncio.wait_for(reader.read(1 << 16), wait)
         except TimeoutError:
             return

@@ -34,7 +34,7 @@ class Client(HttpUser):
             found["answers"] += 1
             found["tokens"] += answer["usage"]["completion_tokens"]
             with suppress(ValueError):
-                found["valid"] += isinstance(json.loads(answer["choices"][0]["message"]["content"]), dict)
+                found["valid"] += isinstance(json.loads(answer["choices"][0]["message"]["content"] or ""), dict)
 
 
 @events.quitting.add_listener

@@ -88,7 +88,7 @@ def gateway(folder: Path, state: Path, *settings: str) -> Iterator[str]:
 def running_gateway(folder: Path, state: Path, *settings: str) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
     """Run `tucano serve`, and yield its base URL and its process."""
     port = free_port()
-    given = (f"state.root={state}", f"serve.port={port}", "serve.golden_prompts=0", *settings)
+    given = (f"state.root={state}", f"serve.port={port}", "serve.golden_prompts=0", "serve.answer_all=true", *settings)
     command = [sys.executable, "-m", "flows", "serve", *(part for each in given for part in ("--set", each))]
     with _running(command, folder / "gateway.log", f"http://127.0.0.1:{port}/readyz") as process:
         yield f"http://127.0.0.1:{port}/v1", process

@@ -41,6 +41,7 @@ def ask(
         str | None, typer.Option(metavar="N", help="A version by its number; the champion if not given.")
     ] = None,
     base: Annotated[bool, typer.Option("--base", help="Ask the base that the version was trained on.")] = False,
+    answer_all: Annotated[bool, typer.Option("--any", help="Ask also for a task that was not learned.")] = False,
     out: Annotated[Path | None, typer.Option(help="Where the answers go, as JSON Lines; replaced if there.")] = None,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
@@ -64,7 +65,7 @@ def ask(
         load_less()
         from flows.stages.served_model import find_prompt, find_served_model  # noqa: PLC0415
 
-        served, dataset = find_served_model(config, version, base=base)
+        served, dataset = find_served_model(config, version, base=base, answer_all=answer_all)
         if rows is None:
             row = find_prompt(dataset, prompt or "")
             if row.task != task:

@@ -169,7 +169,7 @@ async def _deploy(config: Config, sockets: Path, number: str | None) -> Deployed
         TucanoError: There is no such version, or its engine does not answer, or otherwise than at the evaluation.
     """
     serve = config.serve
-    model, dataset = await asyncio.to_thread(find_served_model, config, number, base=False)
+    model, dataset = await asyncio.to_thread(find_served_model, config, number, base=False, answer_all=serve.answer_all)
     if serve.engine_url is not None:
         client, process = EngineClient(serve.engine_url, connections=serve.concurrency), None
         # It serves the whole model by one name, whatever ours is made of.

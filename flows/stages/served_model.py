@@ -9,18 +9,21 @@ from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.tables.prompts import SPLITS, PromptRow, read_prompts
+from schemas.tasks import SpecName
+from tasks.evaluate.compare import read_report
 from tasks.lineage.mlflow.registry import PolicyVersion
 from tasks.lineage.store.artifacts import ArtifactStore
-from tasks.serve.served_model import Decoding, ServedModel, evaluated_decoding
+from tasks.serve.served_model import Decoding, ServedModel, evaluated_decoding, unlearned_tasks
 
 
-def find_served_model(config: Config, number: str | None, *, base: bool) -> tuple[ServedModel, Path]:
+def find_served_model(config: Config, number: str | None, *, base: bool, answer_all: bool) -> tuple[ServedModel, Path]:
     """Return the model of a version, with the decoding that it was evaluated with, and the folder of its dataset.
 
     Args:
         config: The configuration, whose state folder has the artifacts.
         number: The version's number in the registry; None for the champion.
         base: Whether the base that it was trained on is to answer instead.
+        answer_all: Whether it is to answer tasks too that its evaluation did not find learned, as a base does.
 
     Raises:
         InputError: There is no such version, no champion, or a part of it is lost or damaged.
@@ -40,6 +43,8 @@ def find_served_model(config: Config, number: str | None, *, base: bool) -> tupl
         batch_size=config.evaluate.batch_size,
         seed=config.seed,
         store=parts.store,
+        spec=parts.spec,
+        unlearned={} if base or answer_all else unlearned_tasks(read_report(store.path(parts.evaluation.sha256))),
     )
     return served, parts.dataset
 
@@ -63,6 +68,8 @@ class VersionParts:
     """Folder of the store that its prompts are about; None where it is gone."""
     decoding: Decoding
     """How its answers were drawn when it was evaluated."""
+    spec: SpecName
+    evaluation: ArtifactRecord
 
 
 def version_parts(config: Config, store: ArtifactStore, number: str | None, *, instead: str) -> VersionParts:
@@ -79,9 +86,9 @@ def version_parts(config: Config, store: ArtifactStore, number: str | None, *, i
     """
     version = _version(config, number, instead)
     what = f"version {version.version} of {config.promote.model_name}"
-    evaluation = verified_record(store, version.evaluation, what)
-    policy = verified_record(store, version.policy, what)
+    evaluation, policy = (verified_record(store, sha256, what) for sha256 in (version.evaluation, version.policy))
     shop = evaluation.inputs.get("prompts")
+    known = evaluation.config or config.model_dump(mode="json")  # A record of long ago has none.
     return VersionParts(
         number=version.version,
         what=what,
@@ -90,8 +97,9 @@ def version_parts(config: Config, store: ArtifactStore, number: str | None, *, i
         merged=_merged(store, policy),
         dataset=store.path(policy.inputs["dataset"]),
         store=store.path(shop) / "store" if shop is not None and store.is_whole(shop) else None,
-        # A record of long ago has no configuration.
-        decoding=evaluated_decoding(evaluation.config or config.model_dump(mode="json")),
+        decoding=evaluated_decoding(known),
+        spec=known["rewards"]["spec"],
+        evaluation=evaluation,
     )
 
 

@@ -8,10 +8,10 @@ from schemas.documents import Rollout, SheetItem
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce.churn.cited import render as churn
 from tasks.commerce.evidence import render as insights
-from tasks.commerce.evidence.render import Rendered
 from tasks.commerce.push.cited import render as push
+from tasks.commerce.served import Served
 
-RENDERERS: Final[Mapping[TaskName, Callable[[str, str], Rendered]]] = MappingProxyType(
+RENDERERS: Final[Mapping[TaskName, Callable[[str, str], Served]]] = MappingProxyType(
     {"insights": insights.render, "push": push.render, "churn": churn.render}
 )
 """Of the tasks whose answers under `cited` are claims, each written as data says it."""

@@ -3,14 +3,14 @@
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from schemas.documents import Rollout
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce.inputs import TaskInputs
 from tasks.commerce.reward import Reference, Reward
+from tasks.commerce.served import Served
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.commerce.usable import CheckedAnswer
 
 
 class Metric(Protocol):
@@ -59,9 +59,11 @@ class CommerceTask:
     """Whether the reference identifies the question; elsewhere references are labels, which unrelated prompts share."""
     prompt_is_unread: bool
     """Whether `grounded` reads only the completion and the reference: equal answers to other prompts earn the same."""
-    check: Callable[[str, Databases | None], CheckedAnswer]
-    """Reads an answer as a shop's program does, and says why it cannot be used; the databases are read by sql_qa only,
-    which does without."""
+    serve: Callable[[str, str, Databases | None], Served]
+    """Checks an answer to a prompt as the reward does, and gives away what holds of it; whatever both are, it raises
+    nothing. The databases are read by sql_qa only, whose queries are not run without."""
+    schema: Mapping[str, Any] | None = None
+    """JSON schema of what is served; None where that is a text."""
     parts: tuple[str, ...] = ()
     """Keys of the reference of whose values some are never trained on, so that unseen ones are evaluated."""
     grammar: str = ""

@@ -38,11 +38,10 @@ def text(longest: int, *, empty: bool = False) -> Field:
 
 def json_grammar(fields: Mapping[str, Field]) -> str:
     """Return the grammar of a compact JSON object of just these fields, in this order."""
-    schema = {
-        "x-guidance": {"whitespace_flexible": False},
-        "type": "object",
-        "properties": fields,
-        "required": list(fields),
-        "additionalProperties": False,
-    }
+    schema = {"x-guidance": {"whitespace_flexible": False}} | object_schema(fields)
     return f"start: %json {json.dumps(schema, ensure_ascii=False)}"
+
+
+def object_schema(fields: Mapping[str, Field]) -> dict[str, Any]:
+    """Return the JSON schema of an object of just these fields."""
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}

@@ -13,12 +13,13 @@ from schemas.progress import Progress
 from schemas.references import knows_anything
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
-from tasks.commerce.registry import TASKS, score_rollout
+from tasks.commerce.registry import score_rollout, tasks_of
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.policy.adapters import adapter_for
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
 from tasks.policy.load import load_policy, load_tokenizer
-from tasks.serve.served_model import ServedModel
+from tasks.serve.questions import as_asked_under
+from tasks.serve.served_model import CUT_OFF, ServedModel
 
 
 class TaskAnswer(BaseModel):
@@ -31,12 +32,14 @@ class TaskAnswer(BaseModel):
     prompt: str
     completion: str
     """The answer, which is hostile text."""
+    text: str | None
+    """What of it may be shown and sent on; None where nothing may."""
+    checked: bool
+    """Whether all of it was checked against the prompt and holds."""
+    reason: str | None
+    """Why not, and what was left out; None where all holds."""
     parsed: dict[str, Any] | str | None
-    """A JSON task's object, a query, or the text; None where nothing can be read."""
-    valid: bool
-    """Whether a shop's program can use it."""
-    fault: str | None
-    """Why not; None where it can."""
+    """A JSON object, a query, or the text, without the claims that do not hold; None where nothing can be read."""
     tokens: int
     seconds: float
     """Time of the batch that it was drawn in."""
@@ -57,8 +60,10 @@ class Answerer:
             task: The task that it is to answer.
 
         Raises:
-            InputError: The model cannot be read, or has no adapter for the task.
+            InputError: The model cannot be read, or does not answer the task.
         """
+        if (why := served.refusal(task)) is not None:
+            raise InputError(why)
         # On a terminal people ask: the libraries' bars and their advice on a kernel that we do not use are for nobody.
         logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
         transformers.utils.logging.disable_progress_bar()
@@ -79,6 +84,7 @@ class Answerer:
         Raises:
             InputError: A prompt is too long for the model, or a reference query does not run on the store.
         """
+        rows = [as_asked_under(row, self._served.spec) for row in rows]
         conversations = [as_messages(row.system, row.prompt) for row in rows]
         self._refuse_too_long(conversations)
         answers: list[TaskAnswer] = []
@@ -111,19 +117,17 @@ class Answerer:
                 )
 
     def _checked(self, row: PromptRow, completion: Completion, seconds: float) -> TaskAnswer:
-        read = TASKS[row.task].check(completion.text, self._databases)
-        cut_off = completion.stop_reason is StopReason.TOKEN_LIMIT
-        fault = f"it was cut off after {completion.tokens} tokens" if cut_off else read.fault
+        spec = self._served.spec
+        is_whole = completion.stop_reason is not StopReason.TOKEN_LIMIT
+        served = tasks_of(spec)[row.task].serve(completion.text if is_whole else "", row.prompt, self._databases)
         known = knows_anything(row.reference) and (row.task != "sql_qa" or self._databases is not None)
-        scored = score_rollout(completion.as_rollout(row), self._databases) if known else None
+        scored = score_rollout(completion.as_rollout(row), self._databases, spec) if known else None
         return TaskAnswer(
             prompt_id=row.prompt_id,
             task=row.task,
             prompt=row.prompt,
             completion=completion.text,
-            parsed=read.parsed,
-            valid=fault is None,
-            fault=fault,
+            **(served if is_whole else served._replace(reason=CUT_OFF))._asdict(),
             tokens=completion.tokens,
             seconds=seconds,
             reward=scored.reward if scored else None,

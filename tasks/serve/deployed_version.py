@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from schemas.tasks import TaskName
-from tasks.commerce.registry import TASKS
+from schemas.tables.prompts import PromptRow
+from tasks.commerce.registry import tasks_of
+from tasks.commerce.served import Served
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.commerce.usable import CheckedAnswer
 from tasks.serve.engines.client import EngineClient
 from tasks.serve.engines.process import EngineProcess
 from tasks.serve.served_model import ServedModel
@@ -32,7 +32,7 @@ class DeployedVersion:
         """Requests that it answers now."""
         self._idle = asyncio.Event()
         self._idle.set()
-        self._checks = AnswerChecks(model.store)
+        self._checks = AnswerChecks(model)
 
     @property
     def is_ready(self) -> bool:
@@ -56,9 +56,9 @@ class DeployedVersion:
         if self.process is not None:
             await self.process.ready.wait()
 
-    async def check(self, task: TaskName, completion: str) -> CheckedAnswer:
-        """Read an answer as a shop's program does."""
-        return await self._checks.check(task, completion)
+    async def serve(self, row: PromptRow, completion: str) -> Served:
+        """Check an answer to a prompt, and return what may be given away."""
+        return await self._checks.serve(row, completion)
 
     async def retire(self) -> None:
         """Wait for the requests that it answers, and end its engine."""
@@ -70,29 +70,29 @@ class DeployedVersion:
 
 
 class AnswerChecks:
-    """Strict reading of answers; queries run in a thread of their own, to which the store's copies belong."""
+    """Checks of a version's answers; queries run in a thread of their own, to which the store's copies belong."""
 
-    def __init__(self, store: Path | None) -> None:
+    def __init__(self, model: ServedModel) -> None:
         """Prepare the checks; the store is read at the first query.
 
         Args:
-            store: Folder of the store that queries run on; None for none.
+            model: The version, which has the store that queries run on.
         """
-        self._store = store
+        self._tasks, self._store = tasks_of(model.spec), model.store
         self._databases: Databases | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="queries")
 
-    async def check(self, task: TaskName, completion: str) -> CheckedAnswer:
-        """Read an answer."""
-        if task != "sql_qa" or self._store is None:
-            return TASKS[task].check(completion, None)
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, self._store, completion)
+    async def serve(self, row: PromptRow, completion: str) -> Served:
+        """Check an answer to a prompt."""
+        if row.task != "sql_qa" or self._store is None:
+            return self._tasks[row.task].serve(completion, row.prompt, None)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, self._store, row, completion)
 
     def close(self) -> None:
         """End the thread once its last query ended."""
         self._thread.shutdown(wait=False)
 
-    def _run(self, store: Path, completion: str) -> CheckedAnswer:
+    def _run(self, store: Path, row: PromptRow, completion: str) -> Served:
         if self._databases is None:
             self._databases = open_databases(store)
-        return TASKS["sql_qa"].check(completion, self._databases)
+        return self._tasks[row.task].serve(completion, row.prompt, self._databases)

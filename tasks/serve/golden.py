@@ -6,7 +6,6 @@ A wrong template, a wrong tokenizer or damaged weights would serve otherwise: ev
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
 from typing import Final
 
@@ -18,6 +17,7 @@ from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.policy.generate import as_messages
 from tasks.serve.deployed_version import DeployedVersion
 from tasks.serve.engines.client import EngineQuestion, EngineRefused, EngineUnavailable
+from tasks.serve.served_model import ServedModel
 
 SECONDS_TO_ANSWER: Final = 600.0
 """Time for all golden prompts; an engine that hangs would keep a champion from being tried again."""
@@ -103,15 +103,16 @@ async def check_golden(
     except (EngineUnavailable, EngineRefused) as error:
         raise GateRefused(f"{model.name} does not answer its golden prompts: {error}") from None
     # Not in the event loop, which answers requests meanwhile.
-    check = await asyncio.to_thread(_compare, asked, [answer.text for answer in answers], model.store)
+    check = await asyncio.to_thread(_compare, asked, [answer.text for answer in answers], model)
     if check.found < check.promised - tolerance:
         raise GateRefused(f"{model.name} does not answer as it was evaluated: {check}")
     return check
 
 
-def _compare(asked: Sequence[GoldenPrompt], texts: Sequence[str], store: Path | None) -> GoldenCheck:
-    databases = open_databases(store) if store is not None else None
-    promised = [score_rollout(each.rollout, databases).reward for each in asked]
-    found = [score_rollout(each.row.answered(text), databases).reward for each, text in zip(asked, texts, strict=True)]
+def _compare(asked: Sequence[GoldenPrompt], texts: Sequence[str], model: ServedModel) -> GoldenCheck:
+    databases = open_databases(model.store) if model.store is not None else None
+    answered = [each.row.answered(text) for each, text in zip(asked, texts, strict=True)]
+    promised = [score_rollout(each.rollout, databases, model.spec).reward for each in asked]
+    found = [score_rollout(each, databases, model.spec).reward for each in answered]
     equal = sum(each.rollout.completion == text for each, text in zip(asked, texts, strict=True))
     return GoldenCheck(len(asked), equal, fmean(promised), fmean(found))

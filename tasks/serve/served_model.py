@@ -6,9 +6,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from schemas.tasks import TaskName
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.policy.adapters import ADAPTER_FOLDER, adapters_of
 
+CUT_OFF: Final = "a resposta foi cortada no limite de tokens"
+"""Why nothing of an answer is shown that ended for its length."""
 CHAMPION: Final = "champion"
 """Name by which an engine serves the weights."""
 
@@ -25,6 +27,21 @@ class Decoding:
 def evaluated_decoding(config: Mapping[str, Any]) -> Decoding:
     """Return the decoding of an evaluation, by the configuration that its artifact recorded."""
     return Decoding(config["evaluate"]["temperature"], config["train"]["max_completion_tokens"])
+
+
+def unlearned_tasks(report: Mapping[str, Any]) -> dict[TaskName, str]:
+    """Return the tasks that an evaluation's report does not find learned by the tuned model, with what it found."""
+    found: dict[TaskName, str] = {}
+    for task in TASK_NAMES:
+        if task not in report["tasks"]:
+            found[task] = "its evaluation asked nothing of it"
+        elif report["tasks"][task]["verdict"] in ("not learned", "below floor"):
+            found[task] = "; ".join(
+                f"{floor['metric'].replace('_', ' ')} {floor['tuned']:.3f}, floor {floor['least']:.2f}"
+                for floor in report["claims"][task]["floors"]
+                if floor["tuned"] < floor["least"]
+            )
+    return found
 
 
 @dataclass(frozen=True)
@@ -48,6 +65,10 @@ class ServedModel:
     """Decides every sampled token: the same prompt has the same answer."""
     store: Path | None
     """Folder of the store that queries are checked on; None without one."""
+    spec: SpecName
+    """How its training asked the tasks."""
+    unlearned: Mapping[TaskName, str]
+    """Tasks that its evaluation did not find learned, with what it found; empty where nobody minds."""
 
     @cached_property
     def adapters(self) -> dict[str, Path]:
@@ -60,6 +81,13 @@ class ServedModel:
             return CHAMPION
         return ADAPTER_FOLDER if ADAPTER_FOLDER in self.adapters else task
 
-    def answers(self, task: TaskName) -> bool:
-        """Return whether it has weights for a task: with an adapter for each task, the tasks of its training alone."""
-        return self.policy is None or self.name_of(task) in self.adapters
+    def refusal(self, task: TaskName) -> str | None:
+        """Return why it does not answer a task; None where it does."""
+        if self.policy is not None and self.name_of(task) not in self.adapters:
+            return f"{self.name} has no weights for {task}, which its training had not; ask another version"
+        if task not in self.unlearned:
+            return None
+        return (
+            f"{task} is not learned by {self.name} ({self.unlearned[task]}); ask another version, or this one all the "
+            "same with `ask --any` or serve.answer_all=true"
+        )

@@ -86,7 +86,7 @@ class Shoppers:
         sent = {"model": f"champion/{row.task}", "messages": messages}
         answer = httpx.post(f"{self.served.url}/v1/chat/completions", json=sent, timeout=SECONDS)
         document = answer.raise_for_status().json()
-        self.answered[document["id"]] = (row, prompt, document["choices"][0]["message"]["content"])
+        self.answered[document["id"]] = (row, prompt, document["choices"][0]["message"]["content"] or "")
         known = {"request_id": document["id"], "reference": dict(row.reference)}
         httpx.post(f"{self.served.url}/v1/feedback", json=known, timeout=SECONDS).raise_for_status()
 
@@ -155,7 +155,7 @@ def test_drift_of_what_is_served_is_retrained_on_what_was_asked_and_switched_wit
 
     port = free_port()
     settings = [part for each in team.settings for part in ("--set", each)]
-    settings += ["--set", f"serve.port={port}", "--set", "serve.follow_seconds=1"]
+    settings += ["--set", f"serve.port={port}", "--set", "serve.follow_seconds=1", "--set", "serve.answer_all=true"]
     with serving(root, port, ["serve", "--profile", "local", *settings], house.environment) as served:
         shoppers = Shoppers(served)
         usual = rows_of(71, USUAL // len(REVIEWED))

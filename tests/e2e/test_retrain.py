@@ -285,7 +285,8 @@ def test_a_champion_is_served_with_its_own_answers_and_monitored_by_its_log(pipe
     dataset = pipeline.resumed.document["stages"]["curate"]["sha256"]
     rows = read_prompts(root / "artifacts" / "dataset" / dataset / "content" / TEST_FILE)
     port = free_port()
-    with serving(root, port, ["serve", *map(str, state), "--set", f"serve.port={port}"]) as served:
+    settings = ("--set", f"serve.port={port}", "--set", "serve.answer_all=true")
+    with serving(root, port, ["serve", *map(str, state), *settings]) as served:
         assert any("20 prompts of its evaluation asked again" in line for line in served.said)
         for row in rows:
             messages = [{"role": "system", "content": row.system}, {"role": "user", "content": row.prompt}]

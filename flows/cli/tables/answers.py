@@ -15,17 +15,16 @@ if TYPE_CHECKING:
 
 
 def print_answer(answer: "TaskAnswer") -> None:
-    """Print a prompt on stderr, its answer on stdout, and below it whether it can be used."""
+    """Print a prompt on stderr, what holds of its answer on stdout, and below it what does not and why."""
     show(as_shown(answer.prompt))
     show("")
-    typer.echo(
-        json.dumps(answer.parsed, ensure_ascii=False, indent=1)
-        if isinstance(answer.parsed, dict)
-        else as_shown(answer.completion)
-    )
-    show("")
-    if answer.fault is not None:
-        show(f"not usable: {answer.fault}")
+    if answer.text is not None:
+        is_object = isinstance(answer.parsed, dict) and answer.text.startswith("{")
+        text = json.dumps(json.loads(answer.text), ensure_ascii=False, indent=1) if is_object else answer.text
+        typer.echo(as_shown(text))
+        show("")
+    if answer.reason is not None:
+        show(f"{'nothing to show' if answer.text is None else 'not all is checked'}: {answer.reason}")
     if answer.reward is not None and answer.components is not None:
         parts = "  ".join(f"{name} {value:.2f}" for name, value in answer.components.items())
         show(f"reward {answer.reward:.3f}: {parts}")
@@ -40,11 +39,12 @@ def print_summary(model: str, name: str, answers: Sequence["TaskAnswer"]) -> Non
         distinct = len({answer.completion for answer in answers})
         print_table(
             f"{len(answers)} answers",
-            ("task", "usable", "distinct", "mean reward", "with a reference"),
+            ("task", "shown", "checked", "distinct", "mean reward", "with a reference"),
             [
                 (
                     answers[0].task,
-                    f"{fmean(answer.valid for answer in answers):.0%}",
+                    f"{fmean(answer.text is not None for answer in answers):.0%}",
+                    f"{fmean(answer.checked for answer in answers):.0%}",
                     str(distinct),
                     f"{fmean(rewards):.3f}" if rewards else "-",
                     str(len(rewards)),

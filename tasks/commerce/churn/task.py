@@ -8,12 +8,13 @@ from tasks.commerce.churn.scorer import CHECKS, REWARDS, WORDING
 from tasks.commerce.churn.truth import metric
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.faults import spoil_json
-from tasks.commerce.grammar import BOOLEAN, SHARE, json_grammar, text
+from tasks.commerce.grammar import BOOLEAN, SHARE, json_grammar, object_schema, text
 from tasks.commerce.reward import Reference
-from tasks.commerce.usable import check_object
+from tasks.commerce.served import serve_object
 
 LONGEST_REASON: Final = 300
 """Characters of a reason under guided decoding: three sentences."""
+_FIELDS: Final = {"risk_score": SHARE, "churn": BOOLEAN, "reasoning": text(LONGEST_REASON)}
 
 
 def answer(reference: Reference) -> str:
@@ -44,6 +45,7 @@ TASK: Final = CommerceTask(
     answers_in_json=True,
     asked_by_reference=False,
     prompt_is_unread=False,
-    check=lambda completion, _: check_object(completion, CHECKS),
-    grammar=json_grammar({"risk_score": SHARE, "churn": BOOLEAN, "reasoning": text(LONGEST_REASON)}),
+    serve=lambda completion, _prompt, _databases: serve_object(completion, CHECKS, has_words=True),
+    schema=object_schema(_FIELDS),
+    grammar=json_grammar(_FIELDS),
 )

@@ -3,39 +3,42 @@
 Every word is of `data/evidence` or of the table: the answer says which sentence, and none of its own text is shown.
 """
 
-from typing import NamedTuple
+from typing import Final
 
-from tasks.commerce.evidence.checker import Checked, CitedFinding, actions, check, read_answer
+from tasks.commerce.evidence.checker import Checked, CitedFinding, Fault, actions, check, read_answer
 from tasks.commerce.evidence.phrases import Words, read_phrases
 from tasks.commerce.evidence.table import FigureTable, read_table
+from tasks.commerce.served import Served
+
+WRONG: Final = {
+    Fault.FORM: "não tem a forma de um achado",
+    Fault.COLUMN: "a tabela não tem essa coluna",
+    Fault.ROW: "a tabela não tem essa linha",
+    Fault.VALUE: "o valor não é o da tabela",
+    Fault.FACT: "o fato não é verdadeiro",
+    Fault.REPEATED: "repete uma célula",
+    Fault.ACTION: "a ação não combina com o achado",
+    Fault.REPEATED_ACTION: "repete uma ação",
+    Fault.OPPOSED: "a ação contradiz outra",
+}
 
 
-class Rendered(NamedTuple):
-    """An answer as people read it."""
-
-    text: str | None
-    """Markdown of the findings that hold; None where none does."""
-    checked: bool
-    """Whether all of the answer holds, so that nothing was left out."""
-    reason: str | None
-    """What was left out, or why nothing can be shown; it repeats no text of the answer."""
-
-
-def render(completion: str, prompt: str) -> Rendered:
-    """Check an answer to a prompt and write what holds of it."""
+def render(completion: str, prompt: str) -> Served:
+    """Check an answer to a prompt and write what holds of it as Markdown."""
     table = read_table(prompt)
     if table is None:
-        return Rendered(None, False, "the prompt has no table whose columns are known")
+        return Served(None, False, "o pedido não traz tabela de colunas conhecidas, com ` | ` entre as células")
     found = read_answer(completion)
     if isinstance(found, str):
-        return Rendered(None, False, found)
+        return Served(None, False, "a resposta não é só um objeto JSON de poucos achados")
     checked = check(table, found)
     lines = [line for place, each in enumerate(checked) if (line := _line(table, each, place))]
-    left_out = [
-        f"finding {place} has a wrong {each.fault.value}" for place, each in enumerate(checked, 1) if each.fault
-    ]
-    text = "\n".join([_heading(table), "", *(f"- {line}" for line in lines)]) if lines else None
-    return Rendered(text, not left_out, "; ".join(left_out) or None)
+    left_out = [f"achado {place}: {WRONG[each.fault]}" for place, each in enumerate(checked, 1) if each.fault]
+    if not lines:
+        return Served(None, False, "; ".join(left_out))
+    text = "\n".join([_heading(table), "", *(f"- {line}" for line in lines)])
+    said = [(each.said._replace(acao="") if each.fault else each.said)._asdict() for each in checked if each.said]
+    return Served(text, not left_out, "; ".join(left_out) or None, {"achados": said})
 
 
 def _heading(table: FigureTable) -> str:

@@ -8,14 +8,21 @@ from tasks.commerce.extraction.complaint_signs import categories
 from tasks.commerce.extraction.scorer import CATEGORIES, READABLE, REWARDS, WORDING
 from tasks.commerce.extraction.truth import metric
 from tasks.commerce.faults import spoil_json
-from tasks.commerce.grammar import BOOLEAN, SHARE, STARS, json_grammar, one_of, text
+from tasks.commerce.grammar import BOOLEAN, SHARE, STARS, Field, json_grammar, object_schema, one_of, text
 from tasks.commerce.inputs import ReviewInputs
 from tasks.commerce.reward import Reference
+from tasks.commerce.served import serve_object
 from tasks.commerce.text.json_fields import CAUSE_FIELDS, SENTIMENTS, sentiment_of
-from tasks.commerce.usable import check_object
 
 LONGEST_COMPLAINT: Final = 100
 """Characters of a complaint under guided decoding."""
+_FIELDS: Final[dict[str, Field]] = dict.fromkeys(CAUSE_FIELDS, BOOLEAN) | {
+    "sentiment": one_of(SENTIMENTS),
+    "sentiment_score": STARS,
+    "churn_risk": SHARE,
+    "main_complaint": text(LONGEST_COMPLAINT, empty=True),
+    "complaint_category": one_of(sorted(CATEGORIES)),
+}
 
 
 def answer(reference: Reference) -> str:
@@ -56,15 +63,7 @@ TASK: Final = CommerceTask(
     answers_in_json=True,
     asked_by_reference=False,
     prompt_is_unread=False,
-    check=lambda completion, _: check_object(completion, READABLE),
-    grammar=json_grammar(
-        dict.fromkeys(CAUSE_FIELDS, BOOLEAN)
-        | {
-            "sentiment": one_of(SENTIMENTS),
-            "sentiment_score": STARS,
-            "churn_risk": SHARE,
-            "main_complaint": text(LONGEST_COMPLAINT, empty=True),
-            "complaint_category": one_of(sorted(CATEGORIES)),
-        }
-    ),
+    serve=lambda completion, _prompt, _databases: serve_object(completion, READABLE, has_words=True),
+    schema=object_schema(_FIELDS),
+    grammar=json_grammar(_FIELDS),
 )

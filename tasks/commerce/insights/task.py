@@ -10,7 +10,7 @@ from tasks.commerce.insights.inputs import InsightsInputs
 from tasks.commerce.insights.scorer import ENOUGH, REWARDS, WORDING
 from tasks.commerce.insights.truth import metric
 from tasks.commerce.reward import Reference
-from tasks.commerce.usable import check_text
+from tasks.commerce.served import WORDS_UNCHECKED, Served
 
 SHARE_FLAT_INSIGHTS: Final = 0.15
 ACTIONS: Final = {
@@ -43,6 +43,10 @@ def _flat(right: str, generator: random.Random) -> str:
     return " ".join(sentences[: max(1, len(sentences) // 2)])
 
 
+def _serve(text: str | None) -> Served:
+    return Served(text, False, WORDS_UNCHECKED, text)
+
+
 TASK: Final = CommerceTask(
     name="insights",
     description=described(__doc__),
@@ -61,5 +65,5 @@ TASK: Final = CommerceTask(
     answers_in_json=False,
     asked_by_reference=True,
     prompt_is_unread=False,
-    check=lambda completion, _: check_text(completion),
+    serve=lambda completion, _prompt, _databases: _serve(completion.strip() or None),
 )

@@ -17,7 +17,7 @@ from tasks.commerce.push.scorer import (
 from tasks.commerce.push.senses import line_of
 from tasks.commerce.push.truth import metric
 from tasks.commerce.reward import Reference
-from tasks.commerce.usable import CheckedAnswer, check_text
+from tasks.commerce.served import WORDS_UNCHECKED, Served
 
 CALLS: Final = ("Aproveite no app!", "Aproveite já!", "Aproveite agora!", "Aproveite e garanta!")
 GREETINGS: Final = ("Prezado cliente, ", "Prezada cliente, informamos que ")
@@ -61,15 +61,13 @@ def _careless(right: str, generator: random.Random) -> str:
     return greeting + right + ending
 
 
-def _check(completion: str) -> CheckedAnswer:
-    """Refuse what a phone does not show whole."""
-    read = check_text(completion)
-    if not isinstance(read.parsed, str):
-        return read
-    shown, lines = graphemes(read.parsed), len(read.parsed.splitlines())
-    if shown > MAX_GRAPHEMES:
-        return read._replace(fault=f"it has {shown} characters, and a phone shows {MAX_GRAPHEMES}")
-    return read._replace(fault=f"it has {lines} lines" if lines > TITLE_AND_BODY else None)
+def _serve(completion: str) -> Served:
+    """Withhold what a phone does not show whole."""
+    text = completion.strip()
+    shown, lines = graphemes(text), len(text.splitlines())
+    if not text or shown > MAX_GRAPHEMES or lines > TITLE_AND_BODY:
+        return Served(None, False, f"tem {shown} caracteres e {lines} linhas: não cabe num celular")
+    return Served(text, False, WORDS_UNCHECKED, text)
 
 
 TASK: Final = CommerceTask(
@@ -90,7 +88,7 @@ TASK: Final = CommerceTask(
     answers_in_json=False,
     asked_by_reference=True,
     prompt_is_unread=False,
-    check=lambda completion, _: _check(completion),
+    serve=lambda completion, _prompt, _databases: _serve(completion),
     parts=("product", "offer"),
     grammar=GRAMMAR,
 )

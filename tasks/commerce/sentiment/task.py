@@ -5,13 +5,15 @@ from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.faults import spoil_json
-from tasks.commerce.grammar import STARS, json_grammar, one_of
+from tasks.commerce.grammar import STARS, json_grammar, object_schema, one_of
 from tasks.commerce.inputs import ReviewInputs
 from tasks.commerce.reward import Reference
 from tasks.commerce.sentiment.scorer import CHECKS, REWARDS, WORDING
 from tasks.commerce.sentiment.truth import metric
+from tasks.commerce.served import serve_object
 from tasks.commerce.text.json_fields import SENTIMENTS, sentiment_of
-from tasks.commerce.usable import check_object
+
+_FIELDS: Final = {"polarity": one_of(SENTIMENTS), "score": STARS}
 
 
 def answer(reference: Reference) -> str:
@@ -37,6 +39,7 @@ TASK: Final = CommerceTask(
     answers_in_json=True,
     asked_by_reference=False,
     prompt_is_unread=True,
-    check=lambda completion, _: check_object(completion, CHECKS),
-    grammar=json_grammar({"polarity": one_of(SENTIMENTS), "score": STARS}),
+    serve=lambda completion, _prompt, _databases: serve_object(completion, CHECKS),
+    schema=object_schema(_FIELDS),
+    grammar=json_grammar(_FIELDS),
 )

@@ -6,15 +6,20 @@ from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.faults import chat
+from tasks.commerce.served import Served
 from tasks.commerce.sql_qa.grammar import sql_grammar
 from tasks.commerce.sql_qa.inputs import QuestionInputs
 from tasks.commerce.sql_qa.query_text import candidates, is_alone
-from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases, Refusal
 from tasks.commerce.sql_qa.scorer import REWARDS, WORDING, answer, run_completion
 from tasks.commerce.sql_qa.truth import metric
-from tasks.commerce.usable import CheckedAnswer
 
 SHARE_CARELESS_SQL: Final = 0.5
+REFUSED: Final = {
+    Refusal.INVALID: "a consulta não roda nas tabelas da loja",
+    Refusal.FORBIDDEN: "a consulta faria mais do que ler as tabelas da loja",
+    Refusal.TOO_MUCH: "a consulta passa dos limites de tempo, memória ou linhas",
+}
 
 
 def _careless(right: str, generator: random.Random) -> str:
@@ -24,16 +29,18 @@ def _careless(right: str, generator: random.Random) -> str:
     return chat(right, generator)
 
 
-def _check(completion: str, databases: Databases | None) -> CheckedAnswer:
-    """Refuse what is no query, and, where there is a store, what does not run on it."""
+def _serve(completion: str, databases: Databases | None) -> Served:
+    """Give the query away alone, once it has run on the store where there is one."""
     sql = next(iter(candidates(completion)), None)
     if sql is None:
-        return CheckedAnswer(None, "it holds no SELECT")
-    if databases is not None:
-        sql, (execution, *_) = run_completion(completion, databases)
-        if execution.refusal is not None:
-            return CheckedAnswer(sql, f"the query does not run on the store: {execution.refusal.value}")
-    return CheckedAnswer(sql, None if is_alone(sql, completion) else "there is other text around the query")
+        return Served(None, False, "não há SELECT na resposta")
+    if databases is None:
+        return Served(sql, False, "a consulta não foi executada, pois a loja não está aqui", sql)
+    sql, (execution, *_) = run_completion(completion, databases)
+    if execution.refusal is not None:
+        return Served(None, False, REFUSED[execution.refusal])
+    alone = is_alone(sql, completion)
+    return Served(sql, alone, None if alone else "o texto em volta da consulta foi omitido", sql)
 
 
 TASK: Final = CommerceTask(
@@ -51,6 +58,6 @@ TASK: Final = CommerceTask(
     answers_in_json=False,
     asked_by_reference=True,
     prompt_is_unread=True,
-    check=_check,
+    serve=lambda completion, _, databases: _serve(completion, databases),
     grammar=sql_grammar(WORDING.system),
 )

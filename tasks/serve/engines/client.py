@@ -1,10 +1,10 @@
-"""Client of an engine: one chat completion by OpenAI's API, whole or piece by piece.
+"""Client of an engine: one chat completion by OpenAI's API, whole.
 
 The engine is our own child, vLLM, or a server that somebody else runs; either way what it sends is limited and checked.
 """
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -74,7 +74,6 @@ class _EngineMessage(BaseModel):
 
 class _EngineChoice(BaseModel):
     message: _EngineMessage = _EngineMessage()
-    delta: _EngineMessage = _EngineMessage()
     finish_reason: str | None = None
 
 
@@ -176,39 +175,6 @@ class EngineClient:
             choice.message.content or "", usage.completion_tokens, usage.prompt_tokens, _finish(choice.finish_reason)
         )
 
-    async def stream(self, question: EngineQuestion) -> AsyncIterator[str | EngineAnswer]:
-        """Ask a question, and yield the answer's pieces as they come, and at last the whole answer.
-
-        Raises:
-            EngineUnavailable: As `complete`.
-            EngineRefused: As `complete`.
-        """
-        body = _body(question) | {"stream": True, "stream_options": {"include_usage": True}}
-        pieces: list[str] = []
-        finish: FinishReason | None = None
-        usage = _EngineUsage()
-        try:
-            async with self._ask(body) as response:
-                if not _is_success(response.status):
-                    _raise_for(response.status, await _read(response))
-                async for line in _lines(response):
-                    data = line.removeprefix(b"data:").strip()
-                    if not line.startswith(b"data:") or data == b"[DONE]":
-                        continue
-                    reply = _parsed(data)
-                    usage = reply.usage or usage
-                    for choice in reply.choices:
-                        if choice.delta.content:
-                            pieces.append(choice.delta.content)
-                            yield choice.delta.content
-                        if choice.finish_reason is not None:
-                            finish = _finish(choice.finish_reason)
-        except FAILURES as error:
-            raise EngineUnavailable(type(error).__name__) from None
-        if finish is None:
-            raise EngineUnavailable("an answer without its end")
-        yield EngineAnswer("".join(pieces), usage.completion_tokens, usage.prompt_tokens, finish)
-
 
 def _body(question: EngineQuestion) -> dict[str, Any]:
     body: dict[str, Any] = {
@@ -222,19 +188,6 @@ def _body(question: EngineQuestion) -> dict[str, Any]:
     if question.grammar:
         body["structured_outputs"] = {"grammar": question.grammar}
     return body
-
-
-async def _lines(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-    """Yield the lines of a reply, of any length."""
-    length, begun = 0, b""
-    async for piece in response.content.iter_any():
-        length += len(piece)
-        if length > LONGEST_REPLY:
-            raise EngineUnavailable("a reply without an end")
-        *whole, begun = (begun + piece).split(b"\n")
-        for line in whole:
-            yield line
-    yield begun
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:

@@ -27,9 +27,13 @@ class ServedAnswer(LoggedAnswer):
     role: Role
     """What answered; nobody received the answer of a shadow."""
     valid: bool
-    """Whether a shop's program can use the answer."""
-    fault: str | None
-    """Why not; None where it can."""
+    """Whether any of it could be sent."""
+    checked: bool
+    """Whether all of it was checked and holds."""
+    reason: str | None
+    """Why not, and what was left out; None where all holds."""
+    shown: str | None
+    """What of it could be sent; None where nothing could."""
     guided: bool
     """Whether a grammar guided it."""
     tokens: int

@@ -1,18 +1,14 @@
-"""Schemas that clients ask answers to satisfy: one is granted where every answer of the task's grammar satisfies it.
+"""Schemas that clients ask answers to satisfy: one is granted where every answer of the task satisfies it.
 
 The check is sound and not complete: what it does not know, such as a pattern of the client's own, is not granted. It
 compares keyword by keyword (https://json-schema.org/draft/2020-12/json-schema-validation), and takes no time that a
 hostile schema could stretch.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
-
-from schemas.tasks import TaskName
-from tasks.commerce.registry import TASKS
 
 Schema = Mapping[str, Any]
 
@@ -35,20 +31,14 @@ _KEYWORDS: Final = frozenset(
 """Keywords that are named; any other key may be somebody's own words."""
 
 
-def answer_schema(task: TaskName) -> Schema:
-    """Return the JSON schema that the grammar of a JSON task gives its answers."""
-    schema: Schema = json.loads(TASKS[task].grammar.removeprefix("start: %json "))
-    return schema
-
-
-def first_unmet(task: TaskName, wanted: Schema) -> str | None:
+def first_unmet(given: Schema, wanted: Schema) -> str | None:
     """Return the place in a client's schema that answers of a JSON task may not satisfy; None where all satisfy it.
 
     Args:
-        task: The task.
+        given: The schema of the task's answers.
         wanted: The client's schema, which may be hostile.
     """
-    place = _Comparison(wanted).unmet(answer_schema(task), wanted, "schema")
+    place = _Comparison(wanted).unmet(given, wanted, "schema")
     return place if place is None or len(place) <= LONGEST_PLACE else f"{place[:LONGEST_PLACE]}..."
 
 

@@ -5,8 +5,7 @@ import hashlib
 import logging
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -14,8 +13,7 @@ from typing import Final
 from schemas.config.serve import ServeConfig
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.commerce.registry import TASKS, score_rollout
-from tasks.commerce.usable import CheckedAnswer
+from tasks.commerce.registry import grammar_of, score_rollout
 from tasks.policy.generate import as_messages
 from tasks.serve.deployed_version import DeployedVersion
 from tasks.serve.engines.client import EngineAnswer, EngineClient, EngineQuestion, EngineRefused, EngineUnavailable
@@ -24,17 +22,16 @@ from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable, Role, Serve
 from tasks.serve.gateway.errors import RequestRefused
 from tasks.serve.gateway.metrics import Metrics
 from tasks.serve.gateway.own_time import elsewhere
-from tasks.serve.gateway.question import Answered, AnswerPiece, ShopQuestion
-from tasks.serve.gateway.stops import cut, cut_stream
-from tasks.serve.served_model import Decoding
+from tasks.serve.gateway.question import Answered, ShopQuestion
+from tasks.serve.gateway.stops import cut
+from tasks.serve.questions import as_asked_under
+from tasks.serve.served_model import CUT_OFF, Decoding
 
 SECONDS_BEFORE_ANOTHER_TRY: Final = 0.2
 LOWEST_TEMPERATURE: Final = 1e-4
 """Temperature in the place of 0: as good as always the most likely token."""
 OWN_DECODING: Final = "+own-decoding"
 """What follows a version's name in the log where the request was answered otherwise than at the evaluation."""
-CUT_OFF: Final = "the stream ended within it"
-LOG_UNWRITABLE: Final = "log_unwritable"
 
 Scrub = Callable[[str], str]
 """Replaces the personal data in a text."""
@@ -47,11 +44,13 @@ class _Routed:
     """Where a question goes."""
 
     client: EngineClient
+    row: PromptRow
+    """As the version that answers was trained to be asked."""
     question: EngineQuestion
     role: Role
     version: str
     deployment: DeployedVersion
-    """The version that reads the answer."""
+    """The version that checks the answer."""
     shadow_of: str | None = None
     """The champion's request that a shadow answers too."""
 
@@ -99,8 +98,7 @@ class AnswerService:
     @property
     def tasks(self) -> list[TaskName]:
         """Tasks that are answered: those that the version learned, and refused ones that a larger model takes."""
-        refused, learned = self._config.refuse, self.deployment.model.answers
-        return [task for task in TASK_NAMES if (self._larger is not None if task in refused else learned(task))]
+        return [task for task in TASK_NAMES if self._refusal(task) is None]
 
     @property
     def requests_inside(self) -> int:
@@ -128,46 +126,6 @@ class AnswerService:
                 except EngineUnavailable as error:
                     await self._before_another_try(asked, error)
 
-    async def stream(self, question: ShopQuestion) -> AsyncIterator[AnswerPiece | Answered]:
-        """Answer a question piece by piece; the last one is the whole answer, which is logged by then.
-
-        Raises:
-            RequestRefused: It is not answered, or its answer cannot be logged; pieces may have been given before.
-        """
-        began, arrived = time.monotonic(), datetime.now(UTC)
-        given: list[str] = []
-        is_logged = False
-        try:
-            async with self._admission.place():
-                while True:
-                    asked = self._route(question)
-                    try:
-                        with asked.deployment.answering():
-                            await asked.deployment.wait_until_ready()
-                            async for piece in cut_stream(asked.client.stream(asked.question), question.stop):
-                                if isinstance(piece, EngineAnswer):
-                                    scrubbed = self._scrub(question.row.prompt)
-                                    answered = await self._finish(question, asked, piece, scrubbed, began, arrived)
-                                    is_logged = True
-                                    yield answered
-                                    return
-                                given.append(piece)
-                                yield AnswerPiece(piece, asked.version)
-                    except EngineRefused as error:
-                        raise _refusal(error) from None
-                    except EngineUnavailable as error:
-                        if given:
-                            raise RequestRefused(
-                                503, "engine_ended", "the engine ended; ask again", retry_after=1
-                            ) from None
-                        await self._before_another_try(asked, error)
-        except RequestRefused as refused:
-            is_logged = refused.code == LOG_UNWRITABLE
-            raise
-        finally:
-            if given and not is_logged:
-                self._log_cut_off(question, asked, given, began, arrived)
-
     async def _before_another_try(self, asked: _Routed, error: EngineUnavailable) -> None:
         """Wait before the same question is asked again: its answer is the same, and the deadline ends all tries."""
         if asked.client not in self._away:
@@ -178,16 +136,13 @@ class AnswerService:
     def _route(self, question: ShopQuestion) -> _Routed:
         """Return who answers: a version, or the larger model where the task is refused."""
         task = question.row.task
-        if task not in self._config.refuse:
-            if self._is_challengers(question) and self.challenger is not None:
-                return _asked(question, self.challenger, "challenger")
+        if refusal := self._refusal(task):
+            raise refusal
+        if task not in self._config.refuse or self._larger is None or self._config.larger is None:
+            tried = self.challenger
+            if tried is not None and self._is_challengers(question) and tried.model.refusal(task) is None:
+                return _asked(question, tried, "challenger")
             return _asked(question, self.deployment, "champion")
-        if self._larger is None or self._config.larger is None:
-            raise RequestRefused(
-                422,
-                "task_refused",
-                f"{task} is not answered here: serve.refuse names it; ask another model, or set serve.larger",
-            )
         asked, name = _asked(question, self.deployment, "larger"), self._config.larger.model
         # Another engine may know neither the seed nor the grammar's notation.
         unknown = "seed" if question.seed is not None else "response_format" if question.needs_form else None
@@ -200,6 +155,16 @@ class AnswerService:
             )
         other = replace(asked.question, model=name, seed=None, grammar="")
         return replace(asked, client=self._larger, question=other, version=name)
+
+    def _refusal(self, task: TaskName) -> RequestRefused | None:
+        """Return why a task is not answered; None where it is."""
+        if task not in self._config.refuse:
+            sentence = self.deployment.model.refusal(task)
+            return None if sentence is None else RequestRefused(422, "task_not_learned", sentence)
+        if self._larger is not None:
+            return None
+        sentence = f"{task} is not answered here: serve.refuse names it; ask another model, or set serve.larger"
+        return RequestRefused(422, "task_refused", sentence)
 
     def _is_challengers(self, question: ShopQuestion) -> bool:
         config = self._config.challenger
@@ -254,55 +219,35 @@ class AnswerService:
         began: float,
         arrived: datetime,
     ) -> Answered:
-        """Read the answer, and log it."""
+        """Check the answer, and log it."""
         if asked.client in self._away:
             self._away.remove(asked.client)
             _log.warning("the engine of %s answers again", asked.version)
-        task, answer = question.row.task, cut(answer, question.stop)
-        checked = await asked.deployment.check(task, answer.text)
-        cut_off = answer.finish_reason == "length"
+        answer = cut(answer, question.stop)
+        is_whole = answer.finish_reason != "length"
+        served = await asked.deployment.serve(asked.row, answer.text if is_whole else "")
         answered = Answered(
             request_id=question.request_id,
             version=asked.version,
             answer=answer,
-            checked=checked,
-            fault=f"it was cut off after {answer.tokens} tokens" if cut_off else checked.fault,
+            served=served if is_whole else served._replace(reason=CUT_OFF),
             guided=bool(asked.question.grammar),
             milliseconds=(time.monotonic() - began) * 1000,
         )
-        form = self._form_of_some(question.row, answer.text)
+        form = self._form_of_some(asked.row, answer.text if served.text is None else served.text)
         self._log_line(question, scrubbed, asked, answered, arrived, form)
-        self._count(task, asked, answered, form)
+        self._count(asked, answered, form)
         if asked.role == "champion":
             self._shadow(question, answered.request_id)
         return answered
 
-    def _log_cut_off(
-        self, question: ShopQuestion, asked: _Routed, given: list[str], began: float, arrived: datetime
-    ) -> None:
-        """Log a stream that ends within its answer: its client has the identity, and may send feedback by it."""
-        self._metrics.cut_off.inc()
-        answered = Answered(
-            request_id=question.request_id,
-            # It is no evidence about what was evaluated.
-            version=f"{asked.version.removesuffix(OWN_DECODING)}{OWN_DECODING}",
-            answer=EngineAnswer("".join(given), len(given), 0, "length"),
-            checked=CheckedAnswer(None, CUT_OFF),
-            fault=CUT_OFF,
-            guided=bool(asked.question.grammar),
-            milliseconds=(time.monotonic() - began) * 1000,
-        )
-        # Nobody is there to be refused.
-        with suppress(RequestRefused):
-            self._log_line(question, self._scrub(question.row.prompt), asked, answered, arrived, None)
-
-    def _form_of_some(self, row: PromptRow, completion: str) -> float | None:
+    def _form_of_some(self, row: PromptRow, text: str) -> float | None:
         """Return the reward of a sampled answer's form, which needs no reference; None for the others."""
         self._form_due += self._config.form_share
         if self._form_due < 1:
             return None
         self._form_due -= 1
-        return score_rollout(row.answered(completion), None, "v4.2").reward
+        return score_rollout(row.answered(text), None, "v4.2").reward
 
     def _log_line(
         self,
@@ -313,7 +258,7 @@ class AnswerService:
         arrived: datetime,
         form: float | None,
     ) -> None:
-        row = question.row
+        row, served = asked.row, answered.served
         # A prompt within a conversation is another one than the prompt alone.
         before = "\n".join([row.system, *(self._scrub(turn["content"]) for turn in question.earlier)])
         line = ServedAnswer(
@@ -329,8 +274,10 @@ class AnswerService:
             reward=form,
             role=asked.role,
             shadow_of=asked.shadow_of,
-            valid=answered.fault is None,
-            fault=answered.fault,
+            valid=served.text is not None,
+            checked=served.checked,
+            reason=served.reason,
+            shown=None if served.text is None else self._scrub(served.text),
             guided=answered.guided,
             tokens=answered.answer.tokens,
         )
@@ -340,7 +287,7 @@ class AnswerService:
             self._metrics.unlogged.inc()
             if self._config.require_log:
                 raise RequestRefused(
-                    503, LOG_UNWRITABLE, f"the answer cannot be logged: {error}; no answer is given", retry_after=30
+                    503, "log_unwritable", f"the answer cannot be logged: {error}; no answer is given", retry_after=30
                 ) from None
             if not self._says_unlogged:
                 _log.error("answers are sent that cannot be logged: %s", error)
@@ -348,11 +295,13 @@ class AnswerService:
         else:
             self._says_unlogged = False
 
-    def _count(self, task: TaskName, asked: _Routed, answered: Answered, form: float | None) -> None:
-        labels, metrics = (task, asked.version, asked.role), self._metrics
+    def _count(self, asked: _Routed, answered: Answered, form: float | None) -> None:
+        labels, metrics = (asked.row.task, asked.version, asked.role), self._metrics
         metrics.answers.labels(*labels).inc()
-        if answered.fault is None:
+        if answered.served.text is not None:
             metrics.valid.labels(*labels).inc()
+        if answered.served.checked:
+            metrics.checked.labels(*labels).inc()
         metrics.tokens.labels(*labels).inc(answered.answer.tokens)
         metrics.seconds.labels(*labels).observe(answered.milliseconds / 1000)
         if form is not None:
@@ -361,7 +310,8 @@ class AnswerService:
 
 def _asked(question: ShopQuestion, deployment: DeployedVersion, role: Role) -> _Routed:
     """Return a version's question to its engine, in the decoding of its evaluation where the request has none."""
-    row, model, decoding = question.row, deployment.model, deployment.model.decoding
+    model, decoding = deployment.model, deployment.model.decoding
+    row = as_asked_under(question.row, model.spec)
     temperature = decoding.temperature if question.temperature is None else question.temperature
     max_tokens = min(question.max_tokens or decoding.max_tokens, decoding.max_tokens)
     system, prompt = as_messages(row.system, row.prompt)
@@ -371,13 +321,13 @@ def _asked(question: ShopQuestion, deployment: DeployedVersion, role: Role) -> _
         temperature=max(temperature, LOWEST_TEMPERATURE),
         max_tokens=max_tokens,
         seed=_seed(question, deployment),
-        grammar=TASKS[row.task].grammar if question.guided else "",
+        grammar=grammar_of(row.task, row.prompt, "json", model.spec) if question.guided else "",
     )
     # Monitoring compares with the evaluation what was drawn as there.
     is_evaluated = Decoding(temperature, max_tokens) == decoding and question.seed in {None, model.seed}
     is_as_there = is_evaluated and not question.earlier and not question.stop
     version = model.version_name if is_as_there else f"{model.version_name}{OWN_DECODING}"
-    return _Routed(deployment.client, asked, role, version, deployment)
+    return _Routed(deployment.client, row, asked, role, version, deployment)
 
 
 def _seed(question: ShopQuestion, deployment: DeployedVersion) -> int | None:

@@ -35,8 +35,8 @@ from tasks.serve.gateway.question import ShopQuestion
 from tasks.serve.gateway.requests import TaskReply
 from tasks.serve.questions import typed_row
 
-DESCRIPTION: Final = """Answers of a shop's own model. Each task has a path that takes what a shop has and returns the
-answer parsed and checked; `/v1/chat/completions` is OpenAI's, for one question at a time."""
+DESCRIPTION: Final = """Answers of a shop's own model. Each task has a path that takes what a shop has and returns what
+holds of the answer; `/v1/chat/completions` is OpenAI's, for one question at a time."""
 
 NO_TELEMETRY: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False}
 """Not to the providers that other libraries of the process set: a span would hold what a shopper wrote."""
@@ -161,7 +161,7 @@ def _task_endpoint(name: TaskName, answering: AnswerService, config: ServeConfig
     task = TASKS[name]
 
     async def answer(inputs: Any, guided: bool | None = None, key: Key = None) -> TaskReply:
-        is_guided = task.answers_in_json and (config.guided if guided is None else guided)
+        is_guided = config.guided if guided is None else guided
         question = ShopQuestion(typed_row(name, inputs), is_guided, key=key)
         return TaskReply.of(name, await answering.answer(question))
 

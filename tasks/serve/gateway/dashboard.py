@@ -44,7 +44,7 @@ WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "by version": "By version",
         "by hour": "Answers by hour (UTC)",
         "nothing": "Nothing was answered in the last 24 hours.",
-        "note": "What the log has of the last 24 hours. Usable: a shop's program can read the answer; whether it is "
+        "note": "What the log has of the last 24 hours. Usable: something of the answer was sent; whether it is "
         "right, tucano monitor says where references are known. Reward of form: of a sample, without a reference.",
         "other": "Português",
     },
@@ -65,7 +65,7 @@ WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "by version": "Por versão",
         "by hour": "Respostas por hora (UTC)",
         "nothing": "Nenhuma resposta nas últimas 24 horas.",
-        "note": "O que o log tem das últimas 24 horas. Utilizável: um programa da loja consegue ler a resposta; se ela "
+        "note": "O que o log tem das últimas 24 horas. Utilizável: algo da resposta foi enviado; se ela "
         "está certa, tucano monitor diz onde há referências. Recompensa de forma: de uma amostra, sem referência.",
         "other": "English",
     },

@@ -29,8 +29,6 @@ async def answer_while_connected(app: ASGIApp, scope: Scope, body: bytes, receiv
         await send(message)
         is_whole = message["type"] == "http.response.body" and not message.get("more_body", False)
 
-    # Told so, Starlette streams in the task that asked, where a deadline can end the stream with a sentence.
-    scope = {**scope, "asgi": {**scope.get("asgi", {}), "spec_version": "2.4"}}
     leaving = asyncio.ensure_future(_hung_up(receive))
     answering = asyncio.ensure_future(app(scope, receive_again, send_on))
     try:

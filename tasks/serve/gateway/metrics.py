@@ -19,7 +19,10 @@ class Metrics:
         of_answer = ["task", "version", "role"]
         self.answers = Counter("tucano_answers", "Answers that were made.", of_answer, registry=self._registry)
         self.valid = Counter(
-            "tucano_valid_answers", "Answers that a shop's program can use.", of_answer, registry=self._registry
+            "tucano_valid_answers", "Answers of which something was sent.", of_answer, registry=self._registry
+        )
+        self.checked = Counter(
+            "tucano_checked_answers", "Answers all of which holds.", of_answer, registry=self._registry
         )
         self.tokens = Counter("tucano_tokens", "Tokens of the answers.", of_answer, registry=self._registry)
         self.seconds = Histogram(
@@ -32,17 +35,13 @@ class Metrics:
         )  # fmt: skip
         self.own_seconds = Histogram(
             "tucano_gateway_seconds",
-            "Time of a request without its waiting and the engine's; a stream counts whole.",
+            "Time of a request without its waiting and the engine's.",
             buckets=OWN_SECONDS,
             registry=self._registry,
         )
         self.refused = Counter(
             "tucano_refused_requests", "Requests that were not answered.", ["code"], registry=self._registry
         )
-        self.cut_off = Counter(
-            "tucano_streams_cut_off", "Streams that ended within their answer.",
-            registry=self._registry,
-        )  # fmt: skip
         self.unlogged = Counter("tucano_unlogged_answers", "Answers that could not be logged.", registry=self._registry)
         self.shadows_left_out = Counter(
             "tucano_shadows_left_out", "Requests that the shadow did not answer.", registry=self._registry

@@ -2,16 +2,15 @@
 
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from fastapi import APIRouter, Response
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import JSONResponse
 
 from schemas.config.serve import ServeConfig
 from tasks.serve.gateway.answering import AnswerService
-from tasks.serve.gateway.errors import RequestRefused
-from tasks.serve.gateway.question import Answered, AnswerPiece, ShopQuestion
+from tasks.serve.gateway.question import Answered
 from tasks.serve.gateway.requests import ChatCompletionRequest, tasks_by_name, unknown_model
 
 CHAT_PATH: Final = "/v1/chat/completions"
@@ -50,71 +49,56 @@ def openai_api(answering: AnswerService, config: ServeConfig, model_name: str) -
 
     @router.post(CHAT_PATH, response_model=None, summary="One question, answered whole or as a stream")
     async def chat(request: ChatCompletionRequest) -> Response:
-        question = request.question(names, guided=config.guided)
+        question = request.question(names, guided=config.guided, spec=answering.deployment.model.spec)
         headers = {REQUEST_ID: question.request_id}
-        forms = _ChatForms(request.model, question)
+        forms = _ChatForms(request.model, await answering.answer(question))
         if not request.stream:
-            return JSONResponse(forms.whole(await answering.answer(question)), headers=headers)
-        pieces = answering.stream(question)
-        # The first piece comes before the status: what is refused has its own.
-        first = await anext(pieces)
-        events = forms.events(first, pieces, with_usage=request.stream_options.include_usage)
-        return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+            return JSONResponse(forms.whole(), headers=headers)
+        # No word is sent before all of them are checked.
+        events = forms.events(with_usage=request.stream_options.include_usage)
+        return Response("".join(events), media_type="text/event-stream", headers=headers)
 
     return router
 
 
 class _ChatForms:
-    """Forms of one question's answer, all of which have the same identity and time."""
+    """Forms of one answer, all of which have the same identity and time."""
 
-    def __init__(self, model: str, question: ShopQuestion) -> None:
-        self._head = {"id": question.request_id, "created": int(time.time()), "model": model}
-
-    def whole(self, answered: Answered) -> dict[str, Any]:
-        """Return the whole answer."""
-        choice = {
-            "index": 0,
-            "message": {"role": "assistant", "content": answered.answer.text},
-            "logprobs": None,
-            "finish_reason": answered.answer.finish_reason,
-        }
-        return {
-            **self._head,
-            "object": "chat.completion",
+    def __init__(self, model: str, answered: Answered) -> None:
+        served, answer = answered.served, answered.answer
+        self._head = {
+            "id": answered.request_id,
+            "created": int(time.time()),
+            "model": model,
             "system_fingerprint": answered.version,
-            "choices": [choice],
-            "usage": _usage(answered),
         }
+        # Beside OpenAI's fields; its clients keep what they do not know.
+        self._checked = {"checked": served.checked, "reason": served.reason}
+        self._message = {"content": served.text, "refusal": None if served.text is not None else served.reason}
+        self._finish = answer.finish_reason
+        prompt, tokens = answer.prompt_tokens, answer.tokens
+        self._usage = {"prompt_tokens": prompt, "completion_tokens": tokens, "total_tokens": prompt + tokens}
 
-    async def events(
-        self, first: AnswerPiece | Answered, pieces: AsyncIterator[AnswerPiece | Answered], *, with_usage: bool
-    ) -> AsyncIterator[str]:
+    def whole(self) -> dict[str, Any]:
+        """Return the whole answer."""
+        message = {"role": "assistant", **self._message}
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": self._finish}
+        known = {"choices": [choice], "usage": self._usage}
+        return {**self._head, "object": "chat.completion", **known, **self._checked}
+
+    def events(self, *, with_usage: bool) -> Iterator[str]:
         """Yield server-sent events."""
-        role = {"role": "assistant"}
-        try:
-            piece: AnswerPiece | Answered | None = first
-            while piece is not None:
-                if isinstance(piece, Answered):
-                    yield self._part(piece.version, role, piece.answer.finish_reason)
-                    if with_usage:
-                        yield self._event(piece.version, choices=[], usage=_usage(piece))
-                    yield "data: [DONE]\n\n"
-                else:
-                    yield self._part(piece.version, role | {"content": piece.text}, None)
-                    role = {}
-                piece = await anext(pieces, None)
-        except RequestRefused as refused:
-            # The status was sent with the first piece.
-            yield f"data: {json.dumps(refused.body)}\n\n"
+        message = {name: text for name, text in self._message.items() if text is not None}
+        yield self._part({"role": "assistant", **message}, None)
+        yield self._part({}, self._finish, **self._checked)
+        if with_usage:
+            yield self._event(choices=[], usage=self._usage)
+        yield "data: [DONE]\n\n"
 
-    def _part(self, version: str, delta: dict[str, str], finish: str | None) -> str:
-        return self._event(version, choices=[{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}])
+    def _part(self, delta: dict[str, str], finish: str | None, **beside: Any) -> str:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        return self._event(choices=[choice], **beside)
 
-    def _event(self, version: str, **fields: Any) -> str:
-        event = {**self._head, "object": "chat.completion.chunk", "system_fingerprint": version, **fields}
+    def _event(self, **fields: Any) -> str:
+        event = {**self._head, "object": "chat.completion.chunk", **fields}
         return f"data: {json.dumps(event, ensure_ascii=False)}\n\n"
-
-
-def _usage(answered: Answered) -> dict[str, int]:
-    prompt, answer = answered.answer.prompt_tokens, answered.answer.tokens
-    return {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer}

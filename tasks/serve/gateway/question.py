@@ -4,7 +4,7 @@ import uuid
 from dataclasses import dataclass, field
 
 from schemas.tables.prompts import PromptRow
-from tasks.commerce.usable import CheckedAnswer
+from tasks.commerce.served import Served
 from tasks.policy.generate import Message
 from tasks.serve.engines.client import EngineAnswer
 
@@ -15,7 +15,7 @@ class ShopQuestion:
 
     row: PromptRow
     guided: bool
-    """Whether the task's grammar guides the answer, where it has one."""
+    """Whether the task's grammar guides the answer, where the answer is JSON."""
     temperature: float | None = None
     """Another than that of the evaluation; None for that one."""
     max_tokens: int | None = None
@@ -31,21 +31,11 @@ class ShopQuestion:
     needs_form: bool = False
     """Whether the client relies on the grammar."""
     identity: str = field(default_factory=lambda: uuid.uuid4().hex)
-    """Made before the work, so that a stream's first event has it."""
 
     @property
     def request_id(self) -> str:
         """Name of the request: in its answer, in the log, and in feedback."""
         return f"{self.row.task}-{self.identity}"
-
-
-@dataclass(frozen=True)
-class AnswerPiece:
-    """Some more text of an answer."""
-
-    text: str
-    version: str
-    """NAME/VERSION of the model that answers."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +46,7 @@ class Answered:
     version: str
     """NAME/VERSION of the model that answered."""
     answer: EngineAnswer
-    checked: CheckedAnswer
-    fault: str | None
-    """Why a shop's program cannot use it; None where it can."""
+    """What the model wrote, which is logged and never sent."""
+    served: Served
     guided: bool
     milliseconds: float

@@ -15,11 +15,12 @@ from pydantic import (
     model_validator,
 )
 
-from schemas.tasks import TASK_NAMES, TaskName
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from tasks.commerce.commerce_task import CommerceTask
 from tasks.commerce.inputs import LONGEST_TEXT
-from tasks.commerce.registry import TASKS
+from tasks.commerce.registry import TASKS, tasks_of
 from tasks.policy.control_tokens import without_control_tokens
-from tasks.serve.gateway.answer_schema import answer_schema, first_unmet
+from tasks.serve.gateway.answer_schema import first_unmet
 from tasks.serve.gateway.errors import RequestRefused
 from tasks.serve.gateway.question import Answered, ShopQuestion
 from tasks.serve.questions import asked_row
@@ -175,12 +176,13 @@ class ChatCompletionRequest(_Request):
             raise ValueError(f"all messages must have at most {2 * LONGEST_MESSAGE} characters together; send fewer")
         return messages
 
-    def question(self, names: tuple[str, ...], *, guided: bool) -> ShopQuestion:
+    def question(self, names: tuple[str, ...], *, guided: bool, spec: SpecName) -> ShopQuestion:
         """Return what is asked.
 
         Args:
             names: Names of the served model.
             guided: Whether answers are guided where the request does not say so.
+            spec: How the served version asks the tasks.
 
         Raises:
             RequestRefused: The model is another one, nothing says which task is asked, or the task's answers have
@@ -191,11 +193,11 @@ class ChatCompletionRequest(_Request):
         task = self._task(names, system)
         if "response_format" in self.model_fields_set:
             guided = self.response_format.type != "text"
-            self._check_form(task)
+            self._check_form(tasks_of(spec)[task])
             self._check_stop()
         return ShopQuestion(
             row=asked_row(task, system or TASKS[task].system, self.messages[-1].content),
-            guided=guided and TASKS[task].answers_in_json,
+            guided=guided,
             temperature=self.temperature,
             max_tokens=self.max_completion_tokens or self.max_tokens,
             seed=self.seed,
@@ -208,14 +210,15 @@ class ChatCompletionRequest(_Request):
             needs_form=self.response_format.type != "text",
         )
 
-    def _check_form(self, task: TaskName) -> None:
-        """Refuse a form that the grammar of a task's answers does not give."""
+    def _check_form(self, task: CommerceTask) -> None:
+        """Refuse a form that a task's answers are not served in."""
         form, fault = self.response_format, None
-        if form.type != "text" and not TASKS[task].answers_in_json:
-            fault = f"{task} answers in text, not in JSON"
-        elif form.json_schema is not None and (place := first_unmet(task, form.json_schema.wanted)) is not None:
-            fields = ", ".join(answer_schema(task)["properties"])
-            fault = f"{place} is not satisfied by every answer of {task}, whose fields are {fields}"
+        if form.type != "text" and task.schema is None:
+            fault = f"{task.name} answers in text, not in JSON"
+        elif form.json_schema is not None and task.schema is not None:
+            place = first_unmet(task.schema, form.json_schema.wanted)
+            fields = ", ".join(task.schema["properties"])
+            fault = place and f"{place} is not satisfied by every answer of {task.name}, whose fields are {fields}"
         if fault is not None:
             raise RequestRefused(
                 422,
@@ -242,7 +245,7 @@ class ChatCompletionRequest(_Request):
         if self.model not in names:
             raise unknown_model(self.model)
         for task in TASK_NAMES:
-            if system == TASKS[task].system:
+            if system in {TASKS[task].system, tasks_of("cited")[task].system}:
                 return task
         raise RequestRefused(
             404,
@@ -276,14 +279,14 @@ class TaskReply(BaseModel):
     task: TaskName
     version: str
     """NAME/VERSION of the model that answered."""
-    valid: bool
-    """Whether the answer can be used as it is."""
-    fault: str | None
-    """Why not; null where it can."""
-    answer: dict[str, Any] | str | None
-    """A JSON task's object, a query, or the text; null where nothing can be read."""
-    completion: str
-    """The answer as the model wrote it."""
+    text: str | None
+    """What may be shown and sent on; null where nothing may."""
+    checked: bool
+    """Whether all of the answer was checked against the request and holds."""
+    reason: str | None
+    """Why not, and what was left out; null where all holds."""
+    parsed: dict[str, Any] | str | None
+    """A JSON object, a query, or the text, without the claims that do not hold; null where nothing could be read."""
     guided: bool
     """Whether a grammar guided it."""
     tokens: int
@@ -296,10 +299,7 @@ class TaskReply(BaseModel):
             request_id=answered.request_id,
             task=task,
             version=answered.version,
-            valid=answered.fault is None,
-            fault=answered.fault,
-            answer=answered.checked.parsed,
-            completion=answered.answer.text,
+            **answered.served._asdict(),
             guided=answered.guided,
             tokens=answered.answer.tokens,
             milliseconds=round(answered.milliseconds, 1),

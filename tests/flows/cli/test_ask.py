@@ -24,7 +24,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Promotable:
 
 
 def _ask(shop: Promotable, *arguments: str | Path) -> Ended:
-    return in_this_process("ask", *arguments, "--set", f"state.root={shop.root}", "--set", "seed=3")
+    return in_this_process("ask", *arguments, "--any", "--set", f"state.root={shop.root}", "--set", "seed=3")
 
 
 def _answers(ended: Ended) -> list[dict[str, Any]]:
@@ -50,6 +50,17 @@ def test_a_version_and_its_base_answer_each_with_its_own_weights(shop: Promotabl
 
 def _unmeasured(answers: list[dict[str, Any]], like: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [answer | {"seconds": other["seconds"]} for answer, other in zip(answers, like, strict=True)]
+
+
+def test_a_task_that_the_evaluation_did_not_find_learned_is_refused(shop: Promotable) -> None:
+    asked = ("--version", "1", "--json", "--set", f"state.root={shop.root}")
+    refused = in_this_process("ask", "sentiment", REVIEW, *asked)
+    assert refused.returncode == 2
+    assert "sentiment is not learned by version 1" in refused.stderr
+    assert "--any" in refused.stderr
+    learned = ("product=fone", "offer=20% de desconto", "segment=novos")
+    for arguments in (("push", *learned), ("sentiment", REVIEW, "--base")):
+        assert in_this_process("ask", *arguments, *asked).returncode == 0
 
 
 def test_a_file_is_answered_in_its_order_and_scored_where_a_reference_is(shop: Promotable, tmp_path: Path) -> None:

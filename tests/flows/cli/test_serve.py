@@ -36,7 +36,12 @@ def _promote(shop: Promotable, version: str) -> None:
 
 
 def _arguments(shop: Promotable, port: int, *more: str) -> list[str]:
-    settings = [f"state.root={shop.root}", "serve.golden_prompts=0", "serve.follow_seconds=0.2"]
+    settings = [
+        f"state.root={shop.root}",
+        "serve.golden_prompts=0",
+        "serve.follow_seconds=0.2",
+        "serve.answer_all=true",
+    ]
     return ["serve", "--port", str(port), *(part for setting in (*settings, *more) for part in ("--set", setting))]
 
 
@@ -94,8 +99,8 @@ def test_an_engine_and_a_gateway_that_are_killed_or_stopped_come_back_and_no_ans
         gateway.kill()
         gateway.wait(SECONDS)
         received.append(served.ask().json())
-        assert len({answer["completion"] for answer in received}) == 1
         logged = served.logged()
+        assert len({logged[answer["request_id"]]["completion"] for answer in received}) == 1
         assert all(logged[answer["request_id"]]["model_version"] == answer["version"] for answer in received)
         assert any("the engine of version 1 was killed" in line for line in served.said)
         processes = [served.gateway, *served.gateway.children(recursive=True)]
@@ -139,8 +144,8 @@ def test_versions_switch_under_requests_and_each_is_answered_by_one_of_them(shop
         # A mixture would be neither version's answer.
         texts: dict[tuple[str, str], set[str]] = {}
         for answer in answers:
-            prompt = logged[answer["request_id"]]["prompt"]
-            texts.setdefault((answer["version"], prompt), set()).add(answer["completion"])
+            line = logged[answer["request_id"]]
+            texts.setdefault((answer["version"], line["prompt"]), set()).add(line["completion"])
         assert len(texts) == 2 * len(reviews)
         assert all(len(of_one) == 1 for of_one in texts.values())
 

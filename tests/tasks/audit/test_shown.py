@@ -33,7 +33,7 @@ def test_people_score_what_is_rendered_and_the_reward_reads_the_completion(tmp_p
 
     rows = read_rows(sheet)
     assert len(rows) == 15
-    assert not any("achados" in row["completion"] for row in rows)
+    assert not any('"achados"' in row["completion"] for row in rows)
     assert sum(row["completion"].startswith("#") for row in rows) == 10
     write_rows(sheet, [{**row, "human_score": "3", "rater": "ana", "rater_kind": "human"} for row in rows])
     read, score = read_files(AuditFiles(sheet, answers, STORE), AuditConfig(require_human=False), "cited")
@@ -47,7 +47,7 @@ def test_what_is_left_out_is_named_to_who_scores() -> None:
     right, false, prose = (shown_text(with_shown_text(each, "cited")) for each in rollouts()[:3])
     assert "mostra" not in right
     assert false.count("\n- ") < right.count("\n- ")
-    assert "wrong value" in false
+    assert "o valor não é o da tabela" in false
     assert "nada a mostrar" in prose
 
 

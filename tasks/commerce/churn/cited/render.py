@@ -6,27 +6,50 @@ Every word is of `data/evidence/churn.toml` or of the profile: no text of the an
 from collections.abc import Sequence
 from typing import Final
 
-from tasks.commerce.churn.cited.checker import ChurnAnswer, CitedReason, check, read_answer
+from tasks.commerce.churn.cited.checker import ChurnAnswer, CitedReason, ReasonFault, check, read_answer
 from tasks.commerce.churn.cited.phrases import PLURAL, read_phrases
-from tasks.commerce.churn.cited.profile import CustomerProfile, read_profile
-from tasks.commerce.evidence.render import Rendered
+from tasks.commerce.churn.cited.profile import MOST, CustomerProfile, read_profile
+from tasks.commerce.served import Served, written
 
-UNSUPPORTED: Final = "no reason points as the answer does"
+NO_PROFILE: Final = (
+    "o pedido não traz perfil com linhas conhecidas, e nada pôde ser conferido: escreva uma instrução e, abaixo dela, "
+    "linhas como `Pedidos: 3`"
+)
+NO_REASONS: Final = f"a resposta não é só um objeto JSON de risco, decisão coerente e 1 a {MOST} motivos"
+UNSUPPORTED: Final = "nenhum motivo aponta para a decisão"
+WRONG: Final = {
+    ReasonFault.FORM: "não tem a forma de um motivo",
+    ReasonFault.FIELD: "o perfil não tem esse campo",
+    ReasonFault.VALUE: "o valor não é o do perfil",
+    ReasonFault.DIRECTION: "o valor não aponta para esse lado",
+    ReasonFault.REPEATED: "repete um campo",
+}
 
 
-def render(completion: str, prompt: str) -> Rendered:
+def render(completion: str, prompt: str) -> Served:
     """Check an answer to a prompt and write what holds of it."""
     profile, answer = read_profile(prompt), read_answer(completion)
     if profile is None:
-        return Rendered(None, False, "the prompt has no profile whose lines are known")
+        return Served(None, False, NO_PROFILE)
     if isinstance(answer, str):
-        return Rendered(None, False, answer)
+        return Served(None, False, NO_REASONS)
     checked = check(profile, answer.reasons)
-    left_out = [f"reason {place} has a wrong {fault.value}" for place, (_, fault) in enumerate(checked, 1) if fault]
+    left_out = [f"motivo {place}: {WRONG[fault]}" for place, (_, fault) in enumerate(checked, 1) if fault]
     said = [reason for reason, fault in checked if reason and fault is None]
     if profile.pointing[answer.direction] and all(reason.aponta != answer.direction for reason in said):
         left_out.append(UNSUPPORTED)
-    return Rendered(_written(profile, answer, said) if said else None, not left_out, "; ".join(left_out) or None)
+    text = _written(profile, answer, said) if said else None
+    reasons = [reason._asdict() for reason in said]
+    return Served(text, not left_out, "; ".join(left_out) or None, {"reasons": reasons})
+
+
+def serve(completion: str, prompt: str) -> Served:
+    """Check an answer to a prompt, and return risk and outcome, which are its judgement, with what holds as words."""
+    served, answer = render(completion, prompt), read_answer(completion)
+    if isinstance(answer, str) or not isinstance(served.parsed, dict):
+        return served
+    fields = {"risk_score": answer.risk, "churn": answer.churn, "reasoning": served.text or ""}
+    return served._replace(text=written(fields), parsed=fields | served.parsed)
 
 
 def _written(profile: CustomerProfile, answer: ChurnAnswer, said: Sequence[CitedReason]) -> str:

@@ -4,23 +4,26 @@ import json
 import random
 from typing import Any, Final
 
-from tasks.commerce.churn.cited.checker import EVEN, read_answer
+from tasks.commerce.churn.cited.checker import EVEN
 from tasks.commerce.churn.cited.grammar import reasons_grammar
 from tasks.commerce.churn.cited.phrases import Direction
 from tasks.commerce.churn.cited.profile import OTHER, CustomerProfile, profile_of, read_profile
 from tasks.commerce.churn.cited.prompts import SYSTEM
+from tasks.commerce.churn.cited.render import serve
 from tasks.commerce.churn.cited.scorer import REWARD
 from tasks.commerce.churn.cited.truth import metric
 from tasks.commerce.churn.cited.v42 import V42_REWARD
 from tasks.commerce.churn.inputs import ChurnInputs
 from tasks.commerce.commerce_task import CommerceTask, described
+from tasks.commerce.grammar import BOOLEAN, SHARE, object_schema, text
 from tasks.commerce.reward import Reference
 from tasks.commerce.text.wordings import read_wording
-from tasks.commerce.usable import CheckedAnswer
 
 SHARE_WRONG_ANSWER: Final = 0.35
 SHARE_WRONG_DIRECTION: Final = 0.25
 SHARE_LEFT_OUT: Final = 0.5
+LONGEST_REASONING: Final = 500
+"""Characters that the words of three reasons stay below."""
 _RISKS: Final = ((40, 0.9), (15, 0.8), (0, 0.7))
 """Risk of an outcome for which the profile's lines speak by so much more than against it."""
 _UNLIKELY: Final = 0.6
@@ -69,13 +72,6 @@ def grammar(prompt: str) -> str:
     return reasons_grammar(profile) if profile else ""
 
 
-def _check(completion: str) -> CheckedAnswer:
-    found = read_answer(completion)
-    if isinstance(found, str):
-        return CheckedAnswer(None, found)
-    return CheckedAnswer({"risk_score": found.risk, "churn": found.churn, "reasons": found.reasons}, None)
-
-
 TASK: Final = CommerceTask(
     name="churn",
     description=described(__doc__),
@@ -91,6 +87,7 @@ TASK: Final = CommerceTask(
     answers_in_json=True,
     asked_by_reference=False,
     prompt_is_unread=False,
-    check=lambda completion, _: _check(completion),
+    serve=lambda completion, prompt, _: serve(completion, prompt),
+    schema=object_schema({"risk_score": SHARE, "churn": BOOLEAN, "reasoning": text(LONGEST_REASONING, empty=True)}),
     prompt_grammar=grammar,
 )

@@ -7,16 +7,16 @@ from typing import Final
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.extraction.cited.fields import CATEGORIES, COMPLAINT, READABLE
 from tasks.commerce.extraction.cited.prompts import SYSTEM
-from tasks.commerce.extraction.cited.quotation import MAX_READ, MOST_WORDS, review_of
+from tasks.commerce.extraction.cited.quotation import LONGEST, MAX_READ, MOST_WORDS, QuotationFault, fault_of, review_of
 from tasks.commerce.extraction.cited.scorer import REWARD
 from tasks.commerce.extraction.cited.truth import metric
 from tasks.commerce.extraction.prompts import WORDING
 from tasks.commerce.faults import spoil_json
-from tasks.commerce.grammar import BOOLEAN, SHARE, STARS, Field, one_of
+from tasks.commerce.grammar import BOOLEAN, SHARE, STARS, Field, object_schema, one_of
 from tasks.commerce.inputs import ReviewInputs
 from tasks.commerce.reward import Reference
+from tasks.commerce.served import Served, serve_object, written
 from tasks.commerce.text.json_fields import CAUSE_FIELDS, SENTIMENTS, sentiment_of
-from tasks.commerce.usable import check_object
 
 SHARE_NO_COMPLAINT: Final = 0.15
 SHARE_CUT_OFF: Final = 0.35
@@ -27,6 +27,11 @@ _FIELDS: Final[dict[str, Field]] = dict.fromkeys(CAUSE_FIELDS, BOOLEAN) | {
     "churn_risk": SHARE,
     "complaint_category": one_of(sorted(CATEGORIES)),
 }
+NO_QUOTATION: Final = {
+    QuotationFault.LONG: f"tem mais de {MOST_WORDS} palavras",
+    QuotationFault.FOREIGN: "não está na avaliação",
+}
+_QUOTATION: Final[Field] = {"type": "string", "pattern": "^.*$", "maxLength": LONGEST}
 
 
 def answer(reference: Reference) -> str:
@@ -48,11 +53,7 @@ def answer(reference: Reference) -> str:
         "repeat_intent": content,
         "would_recommend": content,
     }
-    return _written({name: known.get(name, plausible.get(name)) for name in CAUSE_FIELDS} | {COMPLAINT: complaint})
-
-
-def _written(fields: dict[str, object]) -> str:
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+    return written({name: known.get(name, plausible.get(name)) for name in CAUSE_FIELDS} | {COMPLAINT: complaint})
 
 
 def spoil(right: str, generator: random.Random) -> str:
@@ -64,7 +65,7 @@ def spoil(right: str, generator: random.Random) -> str:
         fields[COMPLAINT] = ""
     elif len(words) > 1 and fault < SHARE_NO_COMPLAINT + SHARE_CUT_OFF:
         fields[COMPLAINT] = " ".join(words[: generator.randint(1, len(words) // 2)])
-    return spoil_json(_written(fields), generator)
+    return spoil_json(written(fields), generator)
 
 
 def grammar(prompt: str) -> str:
@@ -97,6 +98,21 @@ def _value(name: str) -> str:
     return "complaint" if name == COMPLAINT else f"%json {json.dumps(_FIELDS[name])}"
 
 
+def serve(completion: str, prompt: str) -> Served:
+    """Return the ten fields, the complaint left out where it is none of the review's words.
+
+    A prompt without the line of a review is one: nobody else would have written it.
+    """
+    served = serve_object(completion, READABLE)
+    if served.text is None or not isinstance(served.parsed, dict):
+        return served
+    fault = fault_of(served.parsed[COMPLAINT], review_of(prompt) or prompt)
+    if fault is None:
+        return served
+    left = served.parsed | {COMPLAINT: ""}
+    return Served(written(left), False, f"{COMPLAINT} omitido: {NO_QUOTATION[fault]}", left)
+
+
 TASK: Final = CommerceTask(
     name="extraction",
     description=described(__doc__),
@@ -112,6 +128,7 @@ TASK: Final = CommerceTask(
     answers_in_json=True,
     asked_by_reference=False,
     prompt_is_unread=False,
-    check=lambda completion, _: check_object(completion, READABLE),
+    serve=lambda completion, prompt, _: serve(completion, prompt),
+    schema=object_schema(_FIELDS | {COMPLAINT: _QUOTATION}),
     prompt_grammar=grammar,
 )

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.evidence.checker import CitedFinding, read_answer
+from tasks.commerce.evidence.checker import CitedFinding
 from tasks.commerce.evidence.grammar import findings_grammar
+from tasks.commerce.evidence.render import render
 from tasks.commerce.evidence.table import read_table
 from tasks.commerce.insights.cited.best import best_of
 from tasks.commerce.insights.cited.prompts import SYSTEM
@@ -16,7 +17,6 @@ from tasks.commerce.insights.cited.truth import metric
 from tasks.commerce.insights.inputs import InsightsInputs
 from tasks.commerce.insights.task import TASK as PROSE
 from tasks.commerce.reward import Reference
-from tasks.commerce.usable import CheckedAnswer
 
 SHARE_WRONG_FACT: Final = 0.35
 SHARE_MERE_VALUE: Final = 0.2
@@ -68,11 +68,6 @@ def grammar(prompt: str) -> str:
     return findings_grammar(table) if table else ""
 
 
-def _check(completion: str) -> CheckedAnswer:
-    found = read_answer(completion)
-    return CheckedAnswer(None, found) if isinstance(found, str) else CheckedAnswer({"achados": found}, None)
-
-
 TASK: Final = CommerceTask(
     name="insights",
     description=described(__doc__),
@@ -91,6 +86,6 @@ TASK: Final = CommerceTask(
     answers_in_json=True,
     asked_by_reference=True,
     prompt_is_unread=False,
-    check=lambda completion, _: _check(completion),
+    serve=lambda completion, prompt, _: render(completion, prompt),
     prompt_grammar=grammar,
 )

@@ -7,7 +7,6 @@ from typing import Final
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.push.cited.checker import (
     PushCampaign,
-    PushFault,
     PushParts,
     fault_of,
     fill,
@@ -17,13 +16,13 @@ from tasks.commerce.push.cited.checker import (
 )
 from tasks.commerce.push.cited.grammar import push_grammar
 from tasks.commerce.push.cited.phrases import read_phrases, suiting
+from tasks.commerce.push.cited.render import serve
 from tasks.commerce.push.cited.scorer import REWARD, SEEN_AT_ONCE
 from tasks.commerce.push.cited.truth import metric
 from tasks.commerce.push.cited.v42 import V42_REWARD
 from tasks.commerce.push.inputs import PushInputs
 from tasks.commerce.reward import Reference
 from tasks.commerce.text.wordings import read_wording
-from tasks.commerce.usable import CheckedAnswer, check_text
 
 ATTEMPTS: Final = 40
 """Draws of phrases for one right answer; one in two is without a fault, and of a long product few are short."""
@@ -71,13 +70,6 @@ def grammar(prompt: str) -> str:
     return push_grammar(suiting(*campaign)) if campaign else ""
 
 
-def _check(completion: str) -> CheckedAnswer:
-    """Refuse what is no template; the campaign, which `render` knows, is not asked."""
-    read = check_text(completion)
-    is_template = isinstance(read.parsed, str) and parts_of(read.parsed) is not None
-    return read if read.fault or is_template else read._replace(fault=PushFault.FORM)
-
-
 TASK: Final = CommerceTask(
     name="push",
     description=described(__doc__),
@@ -93,7 +85,7 @@ TASK: Final = CommerceTask(
     answers_in_json=False,
     asked_by_reference=True,
     prompt_is_unread=False,
-    check=lambda completion, _: _check(completion),
+    serve=lambda completion, prompt, _: serve(completion, prompt),
     parts=("product", "offer"),
     prompt_grammar=grammar,
 )

@@ -19,12 +19,15 @@ def test_a_line_is_said_for_each_true_finding_and_no_other(data: st.DataObject, 
     known = read_cells(cells_of(prompt))
     assert known is not None
     findings = data.draw(st.lists(st.sampled_from(all_findings(prompt)), min_size=1, max_size=4))
-    true = {(each["linha"], each["coluna"]): each for each in reversed(findings) if is_true(each, known)}
+    true: dict[tuple[str, str], dict[str, str]] = {}
+    for each in findings:
+        if is_true(each, known):
+            true.setdefault((each["linha"], each["coluna"]), each)
     found = render(answer_of(*findings), prompt)
     lines = [line for line in (found.text or "").splitlines() if line.startswith("- ")]
     assert len(lines) == len(true)
     assert found.checked == (len(true) == len(findings))
-    for line, each in zip(lines, reversed(true.values()), strict=True):
+    for line, each in zip(lines, true.values(), strict=True):
         assert each["valor"] in line
         assert not re.search(r"[{}]|  |\.\.| \.| ,", line), line
 
@@ -47,7 +50,7 @@ def test_an_action_that_does_not_fit_is_left_out_and_its_claim_is_said() -> None
     assert found.text is not None
     assert "R$ 9.000" in found.text
     assert "transportadora" not in found.text
-    assert found.reason == "finding 1 has a wrong action"
+    assert found.reason == "achado 1: a ação não combina com o achado"
 
 
 def test_few_orders_are_named() -> None:
@@ -59,7 +62,9 @@ def test_few_orders_are_named() -> None:
 
 
 def test_nothing_is_said_of_a_prompt_without_a_table() -> None:
-    assert render(answer_of({}), "Analise.") == (None, False, "the prompt has no table whose columns are known")
+    found = render(answer_of({}), "Analise.")
+    assert (found.text, found.checked) == (None, False)
+    assert "tabela" in (found.reason or "")
 
 
 def test_a_faultless_answer_is_checked() -> None:

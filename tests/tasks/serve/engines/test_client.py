@@ -49,7 +49,7 @@ def replying(*replies: bytes) -> Iterator[str]:
         thread.join()
 
 
-def asked(url: str, ask: Ask) -> EngineAnswer:
+def asked(url: str, ask: Ask = lambda client: client.complete(QUESTION)) -> EngineAnswer:
     async def run() -> EngineAnswer:
         client = EngineClient(url, connections=2)
         try:
@@ -61,22 +61,11 @@ def asked(url: str, ask: Ask) -> EngineAnswer:
     return asyncio.run(run())
 
 
-async def streamed(client: EngineClient) -> EngineAnswer:
-    pieces = [piece async for piece in client.stream(QUESTION)]
-    assert isinstance(pieces[-1], EngineAnswer)
-    return pieces[-1]
-
-
-async def whole(client: EngineClient) -> EngineAnswer:
-    return await client.complete(QUESTION)
-
-
 def test_an_answer_is_read() -> None:
     with replying(reply(ANSWER)) as url:
-        assert asked(url, whole) == EngineAnswer("olá", 2, 0, "stop")
+        assert asked(url) == EngineAnswer("olá", 2, 0, "stop")
 
 
-@pytest.mark.parametrize("ask", [whole, streamed])
 @pytest.mark.parametrize(
     "sent",
     [
@@ -98,9 +87,9 @@ def test_an_answer_is_read() -> None:
         "failed", "busy",
     ],
 )  # fmt: skip
-def test_what_is_no_answer_can_be_asked_again(ask: Ask, sent: bytes) -> None:
+def test_what_is_no_answer_can_be_asked_again(sent: bytes) -> None:
     with replying(sent) as url, pytest.raises(EngineUnavailable):
-        asked(url, ask)
+        asked(url)
 
 
 def test_a_refusal_is_in_the_engines_own_sentence() -> None:
@@ -109,7 +98,7 @@ def test_a_refusal_is_in_the_engines_own_sentence() -> None:
         replying(reply(refusal, "400 Bad Request")) as url,
         pytest.raises(EngineRefused, match="the prompt is too long"),
     ):
-        asked(url, whole)
+        asked(url)
 
 
 def healthy(url: str) -> bool:
@@ -126,7 +115,7 @@ def healthy(url: str) -> bool:
 def test_nobody_there_is_unavailable_and_not_healthy() -> None:
     url = "http://127.0.0.1:9/v1"
     with pytest.raises(EngineUnavailable):
-        asked(url, whole)
+        asked(url)
     assert not healthy(url)
 
 

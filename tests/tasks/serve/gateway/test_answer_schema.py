@@ -10,9 +10,10 @@ from pydantic import BaseModel, Field
 
 from schemas.tasks import TASK_NAMES
 from tasks.commerce.registry import TASKS
-from tasks.serve.gateway.answer_schema import MAX_STEPS, answer_schema, first_unmet
+from tasks.serve.gateway.answer_schema import MAX_STEPS, first_unmet
 
-JSON_TASKS = tuple(task for task in TASK_NAMES if TASKS[task].answers_in_json)
+SCHEMAS = {task: schema for task in TASK_NAMES if (schema := TASKS[task].schema) is not None}
+JSON_TASKS = tuple(SCHEMAS)
 POLARITY = {"enum": ["negative", "neutral", "positive"]}
 
 
@@ -37,7 +38,7 @@ GRANTED: list[Any] = [
     {},
     {"type": ["object", "null"], "title": "a", "$schema": "https://json-schema.org/draft/2020-12/schema"},
     Review.model_json_schema(),
-    *(answer_schema(task) for task in JSON_TASKS if task == "sentiment"),
+    *(SCHEMAS[task] for task in JSON_TASKS if task == "sentiment"),
     {"x-order": 1, "properties": {"score": {"x-unit": "stars"}}},
     _fields(polarity={"anyOf": [{"type": "null"}, {"type": "string", "maxLength": 8, "minLength": 7}]}),
     _fields(score={"enum": [0, 1, 2, 3, 4, 5]}, additional={"type": "string"}),
@@ -110,26 +111,26 @@ NOT_GRANTED: list[Any] = [
 
 @pytest.mark.parametrize("wanted", GRANTED)
 def test_a_schema_that_every_answer_satisfies_is_granted(wanted: Any) -> None:
-    assert first_unmet("sentiment", wanted) is None
+    assert first_unmet(SCHEMAS["sentiment"], wanted) is None
     for answer in _answers("sentiment"):
         jsonschema.validate(answer, wanted)
 
 
 @pytest.mark.parametrize("wanted", NOT_GRANTED)
 def test_a_schema_that_is_not_sure_to_be_satisfied_is_not_granted(wanted: Any) -> None:
-    place = first_unmet("sentiment", wanted)
+    place = first_unmet(SCHEMAS["sentiment"], wanted)
     assert place is not None
     assert "529" not in place
     assert "Ana" not in place
 
 
 def test_the_place_that_is_not_satisfied_is_named() -> None:
-    assert first_unmet("sentiment", _fields(score={"minimum": 2})) == "schema.properties.score.minimum"
+    assert first_unmet(SCHEMAS["sentiment"], _fields(score={"minimum": 2})) == "schema.properties.score.minimum"
 
 
 def test_texts_and_shares_are_granted_within_their_bounds() -> None:
-    assert first_unmet("churn", Churn.model_json_schema()) is None
-    (most,) = (answer_schema("churn")["properties"]["reasoning"]["maxLength"],)
+    assert first_unmet(SCHEMAS["churn"], Churn.model_json_schema()) is None
+    (most,) = (SCHEMAS["churn"]["properties"]["reasoning"]["maxLength"],)
     for keyword, value, granted in (
         ("maxLength", most, True),
         ("maxLength", most - 1, False),
@@ -139,17 +140,18 @@ def test_texts_and_shares_are_granted_within_their_bounds() -> None:
         ("const", "a", False),
     ):
         wanted = {"properties": {"reasoning": {keyword: value}}}
-        assert (first_unmet("churn", wanted) is None) == granted, (keyword, value)
-    assert first_unmet("extraction", {"properties": {"main_complaint": {"minLength": 1}}}) is not None
-    assert first_unmet("churn", {"properties": {"risk_score": {"type": "integer"}}}) is not None
-    assert first_unmet("churn", {"properties": {"churn": {"enum": [0, 1]}}}) is not None
+        assert (first_unmet(SCHEMAS["churn"], wanted) is None) == granted, (keyword, value)
+    assert first_unmet(SCHEMAS["extraction"], {"properties": {"main_complaint": {"minLength": 1}}}) is not None
+    assert first_unmet(SCHEMAS["churn"], {"properties": {"risk_score": {"type": "integer"}}}) is not None
+    assert first_unmet(SCHEMAS["churn"], {"properties": {"churn": {"enum": [0, 1]}}}) is not None
 
 
 @pytest.mark.parametrize("task", JSON_TASKS)
 def test_the_answers_own_schema_is_granted(task: Any) -> None:
-    own = {name: value for name, value in answer_schema(task).items() if name != "x-guidance"}
-    assert first_unmet(task, own) is None
-    assert all(isinstance(value, str) for field in own["properties"].values() for value in field.get("enum", ()))
+    assert first_unmet(SCHEMAS[task], SCHEMAS[task]) is None
+    assert all(
+        isinstance(value, str) for field in SCHEMAS[task]["properties"].values() for value in field.get("enum", ())
+    )
 
 
 @pytest.mark.parametrize("task", JSON_TASKS)
@@ -158,8 +160,8 @@ def test_no_schema_is_granted_that_an_answer_does_not_satisfy(task: Any) -> None
     answers = list(_answers(task))
     granted = 0
     for _ in range(400):
-        wanted = _drawn(generator, answer_schema(task)["properties"])
-        if first_unmet(task, wanted) is None:
+        wanted = _drawn(generator, SCHEMAS[task]["properties"])
+        if first_unmet(SCHEMAS[task], wanted) is None:
             granted += 1
             for answer in answers:
                 jsonschema.validate(answer, wanted)
@@ -169,14 +171,14 @@ def test_no_schema_is_granted_that_an_answer_does_not_satisfy(task: Any) -> None
 @pytest.mark.parametrize("branches", (1, 2))
 def test_a_schema_that_refers_in_a_chain_takes_no_time(branches: int) -> None:
     chain = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * branches} for n in range(2 * MAX_STEPS)}
-    place = first_unmet("sentiment", {"$ref": "#/$defs/d0", "$defs": chain})
+    place = first_unmet(SCHEMAS["sentiment"], {"$ref": "#/$defs/d0", "$defs": chain})
     assert place is not None
     assert len(place) < 150
 
 
 def _answers(task: Any) -> Iterator[dict[str, Any]]:
     """Yield answers of the extreme values of each field."""
-    fields = answer_schema(task)["properties"]
+    fields = SCHEMAS[task]["properties"]
     for number in range(12):
         answer: dict[str, Any] = {}
         for name, field in fields.items():

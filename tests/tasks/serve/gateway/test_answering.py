@@ -1,6 +1,5 @@
 """No personal data reaches a file or a log message on any way of asking, and nothing is answered that is not logged."""
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.chat_server import Reply, says, serve, streams
+from tests.chat_server import Reply, says, serve
 from tests.gateway import RIGHT, Gateway, running, says_right, wait_for
 
 CPF = "529.982.247-25"
@@ -78,34 +77,6 @@ def test_an_identity_of_a_prompt_cannot_be_searched_for_personal_data(tmp_path: 
     assert identities[:2] == identities[2:]
 
 
-@pytest.mark.parametrize("way", (_of_stream, _of_conversation))
-def test_a_stream_that_breaks_leaves_no_personal_data(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, way: Way
-) -> None:
-    begun = streams(f"meu CPF é {CPF}").body.split(b'data: {"choices": [{"delta": {}')[0]
-    with running(tmp_path, lambda message, number: Reply(begun)) as gateway:
-        assert "engine_ended" in way(gateway).text
-    assert CPF not in _written(tmp_path)
-    assert CPF not in caplog.text
-
-
-def test_a_client_that_leaves_a_stream_leaves_no_personal_data(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    sent = {"model": "shop/sentiment", "messages": [{"role": "user", "content": TEXT}], "stream": True}
-    # Longer than what is sent before anybody reads.
-    long = streams(*[f"meu CPF é {CPF} "] * 20_000)
-    with (
-        running(tmp_path, lambda message, number: long) as gateway,
-        gateway.http.stream("POST", "/v1/chat/completions", json=sent) as response,
-    ):
-        next(response.iter_lines())
-        response.close()
-        wait_for(lambda: gateway.answering.requests_inside == 0)
-    assert CPF not in _written(tmp_path)
-    assert CPF not in caplog.text
-
-
 def test_personal_data_of_feedback_is_in_no_file(tmp_path: Path) -> None:
     with running(tmp_path, says_right) as gateway:
         known = {"request_id": f"push-{'0' * 32}", "reference": {"product": f"fone de {CPF}", "offer": None}}
@@ -128,14 +99,8 @@ def test_nobody_has_a_whole_answer_while_the_log_is_full(
             monkeypatch.setattr("tasks.serve.gateway.answer_log.os.write", full)
             response = way(gateway)
             assert "tucano_unlogged_answers_total 1.0" in gateway.http.get("/metrics").text
-    if way in {_of_stream, _of_conversation}:
-        # Its first piece was sent before.
-        (*_, last) = (line for line in response.text.splitlines() if line)
-        assert json.loads(last.removeprefix("data: "))["error"]["code"] == "log_unwritable"
-        assert 'finish_reason": "stop' not in response.text
-    else:
-        assert (response.status_code, response.json()["error"]["code"]) == (503, "log_unwritable")
-        assert RIGHT not in response.text
+    assert (response.status_code, response.json()["error"]["code"]) == (503, "log_unwritable")
+    assert RIGHT not in response.text
 
 
 def test_a_shadow_that_cannot_be_logged_is_counted_and_the_answer_stays(

@@ -14,7 +14,8 @@ from schemas.tables.log_file import log_files
 from schemas.tasks import TASK_NAMES
 from tasks.commerce.registry import TASKS
 from tasks.monitor.logs import read_logs
-from tests.chat_server import Reply, says, streams
+from tasks.serve.served_model import CUT_OFF
+from tests.chat_server import Reply, says
 from tests.gateway import RIGHT, Gateway, running, says_right, wait_for
 
 CPF = "529.982.247-25"
@@ -22,8 +23,8 @@ CPF = "529.982.247-25"
 
 def test_a_task_is_asked_as_training_wrote_it_and_answered_parsed_and_checked(gateway: Gateway) -> None:
     answer = gateway.ask("Chegou  quebrado\ne sem nota.").json()
-    assert answer["answer"] == {"polarity": "negative", "score": 1}
-    assert (answer["valid"], answer["fault"], answer["version"], answer["tokens"]) == (True, None, "shop/1", 9)
+    assert (answer["parsed"], answer["text"]) == ({"polarity": "negative", "score": 1}, RIGHT)
+    assert (answer["checked"], answer["reason"], answer["version"], answer["tokens"]) == (True, None, "shop/1", 9)
     asked = gateway.engine.requests[-1]
     assert asked["messages"][0]["content"] == TASKS["sentiment"].system
     assert asked["messages"][1]["content"].endswith("Avaliação: Chegou quebrado e sem nota.")
@@ -50,23 +51,24 @@ def test_an_answer_is_in_the_log_as_monitoring_reads_it_without_personal_data(tm
         (line,) = gateway.logged()
         assert line["request_id"] == answer["request_id"]
         assert CPF not in json.dumps(line)
-        assert (line["valid"], line["role"], line["tokens"]) == (False, "champion", 9)
+        assert (line["valid"], line["shown"], line["role"], line["tokens"]) == (False, None, "champion", 9)
         files = log_files(tmp_path)
         logs = read_logs(files, files.digests(), MonitorConfig(), ("shop/1",), None, datetime.now(UTC))
     assert logs.table["completion"].to_list() == ["meu CPF é [CPF]"]
 
 
-def test_an_answer_that_was_cut_off_is_not_valid(tmp_path: Path) -> None:
+def test_an_answer_that_was_cut_off_is_not_shown(tmp_path: Path) -> None:
     with running(tmp_path, lambda message, number: says(RIGHT, "length", (5, 64))) as gateway:
         answer = gateway.ask().json()
-    assert (answer["valid"], answer["fault"]) == (False, "it was cut off after 64 tokens")
+    assert (answer["text"], answer["checked"], answer["reason"]) == (None, False, CUT_OFF)
 
 
 def test_openai_clients_are_answered_in_their_form(gateway: Gateway) -> None:
     messages = [{"role": "system", "content": TASKS["sentiment"].system}, {"role": "user", "content": "Ruim"}]
     for model, sent in (("shop", messages), ("shop/sentiment", messages[1:]), ("champion", messages)):
         answer = gateway.http.post("/v1/chat/completions", json={"model": model, "messages": sent}).json()
-        assert answer["choices"][0]["message"] == {"role": "assistant", "content": RIGHT}
+        assert answer["choices"][0]["message"] == {"role": "assistant", "content": RIGHT, "refusal": None}
+        assert (answer["checked"], answer["reason"]) == (True, None)
         assert answer["usage"] == {"prompt_tokens": 30, "completion_tokens": 9, "total_tokens": 39}
         assert gateway.engine.requests[-1]["messages"] == messages
 
@@ -104,37 +106,6 @@ def test_a_seed_is_refused_where_the_engine_would_end_at_it(tmp_path: Path) -> N
         assert "seed" not in gateway.engine.requests[0]
         refused = gateway.http.post("/v1/chat/completions", json=sent | {"seed": 1})
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, "no_seed")
-
-
-def test_a_stream_gives_the_pieces_and_ends_once_it_is_logged(tmp_path: Path) -> None:
-    sent = {
-        "model": "shop/push",
-        "messages": [{"role": "user", "content": "Produto: fone"}],
-        "stream": True,
-        "stream_options": {"include_usage": True},
-    }
-    with running(tmp_path, lambda message, number: streams("Fone ", "com ", "desconto")) as gateway:
-        response = gateway.http.post("/v1/chat/completions", json=sent)
-        lines = [line.removeprefix("data: ") for line in response.text.splitlines() if line]
-        (logged,) = gateway.logged()
-    assert lines[-1] == "[DONE]"
-    events = [json.loads(line) for line in lines[:-1]]
-    deltas = [choice["delta"].get("content", "") for event in events for choice in event["choices"]]
-    assert "".join(deltas) == logged["completion"] == "Fone com desconto"
-    assert events[-1]["usage"]["completion_tokens"] == 3
-    assert events[-1]["id"] == logged["request_id"]
-
-
-def test_a_stream_whose_engine_ends_says_so_and_is_logged_as_what_it_is(tmp_path: Path) -> None:
-    cut = Reply(streams("Fone ").body.split(b'data: {"choices": [{"delta": {}')[0])
-    sent = {"model": "shop/push", "messages": [{"role": "user", "content": "Produto: fone"}], "stream": True}
-    with running(tmp_path, lambda message, number: cut) as gateway:
-        text = gateway.http.post("/v1/chat/completions", json=sent).text
-        assert '"code": "engine_ended"' in text
-        assert "[DONE]" not in text
-        (line,) = gateway.logged()
-    assert (line["completion"], line["valid"], line["model_version"]) == ("Fone ", False, "shop/1+own-decoding")
-    assert "ended" in line["fault"]
 
 
 def test_no_model_is_listed_for_a_task_that_is_not_answered(tmp_path: Path) -> None:
@@ -298,13 +269,3 @@ def test_the_page_shows_the_last_day_in_both_languages_and_no_text_of_anybody(tm
     assert "respostas" in portuguese
     assert 'lang="pt-BR"' in portuguese
     assert "Palavras" not in page
-
-
-def test_a_stream_keeps_the_signs_that_unicode_calls_the_end_of_a_line(tmp_path: Path) -> None:
-    text = "um\u2028dois\x85três\x0bquatro"
-    chunk = {"choices": [{"delta": {"content": text}, "finish_reason": "stop"}]}
-    reply = Reply(f"data: {json.dumps(chunk, ensure_ascii=False)}\n\ndata: [DONE]\n\n".encode())
-    sent = {"model": "shop/push", "messages": [{"role": "user", "content": "Produto: fone"}], "stream": True}
-    with running(tmp_path, lambda message, number: reply, deadline_seconds=2) as gateway:
-        assert gateway.http.post("/v1/chat/completions", json=sent).status_code == 200
-        assert gateway.engine.texts == ["Produto: fone"]

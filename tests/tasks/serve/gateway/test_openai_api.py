@@ -6,13 +6,10 @@ from typing import Any
 
 import pytest
 
-from schemas.tables.feedback import read_feedback, with_feedback
-from schemas.tables.log_file import files_of_folder
-from schemas.tables.log_table import read_production_logs
 from schemas.tables.prompts import content_id
 from tasks.commerce.registry import TASKS
-from tests.chat_server import Reply, in_turn, says, serve, streams
-from tests.gateway import RIGHT, Gateway, running, says_right, wait_for
+from tests.chat_server import Reply, says, serve
+from tests.gateway import RIGHT, Gateway, running, says_right
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -273,10 +270,9 @@ def test_a_larger_model_is_asked_for_nothing_that_it_may_not_know(tmp_path: Path
 
 @pytest.mark.parametrize("stop", ("\n", ["#", " com "]))
 def test_an_answer_ends_before_a_stop_sequence_whole_or_streamed(tmp_path: Path, stop: Any) -> None:
-    pieces = ("Fone", " c", "om desconto", "\n#corre")
     wanted = "Fone com desconto" if stop == "\n" else "Fone"
-    whole = says("".join(pieces), "length", (3, 9))
-    with running(tmp_path, in_turn([whole, streams(*pieces, finish="length")])) as gateway:
+    whole = says("Fone com desconto\n#corre", "length", (3, 9))
+    with running(tmp_path, lambda message, number: whole) as gateway:
         choice = gateway.chat(model="shop/push", stop=stop).json()["choices"][0]
         response = gateway.chat(model="shop/push", stop=stop, stream=True)
         logged = gateway.logged()
@@ -288,18 +284,19 @@ def test_an_answer_ends_before_a_stop_sequence_whole_or_streamed(tmp_path: Path,
     assert {line["model_version"] for line in logged} == {"shop/1+own-decoding"}
 
 
-def test_every_event_of_a_stream_has_the_identity_that_feedback_takes(tmp_path: Path) -> None:
+def test_a_stream_is_the_checked_answer_and_each_event_has_the_identity_that_feedback_takes(tmp_path: Path) -> None:
     def play(message: str, number: int) -> Reply:
-        reply = says(RIGHT, "stop", (30, 9))
-        reply.events = streams(RIGHT[:9], RIGHT[9:]).body
-        return Reply(b"", status=500) if number == 0 else reply
+        return Reply(b"", status=500) if number == 0 else says(RIGHT, "stop", (30, 9))
 
     with running(tmp_path, play, challenger={"version": "2", "shadow": True}) as gateway:
         response = gateway.chat(stream=True, stream_options={"include_usage": True})
         line = next(line for line in gateway.logged() if line["role"] == "champion")
         events = _events(response.text)
         heads = {(each["id"], each["created"], each["model"], each["system_fingerprint"]) for each in events}
-        assert len(events) == 4
+        deltas = [each["choices"][0]["delta"].get("content") for each in events[:-1]]
+        assert deltas == [line["shown"], None] == [RIGHT, None]
+        assert (events[1]["checked"], events[1]["reason"], events[2]["usage"]["completion_tokens"]) == (True, None, 9)
+        assert response.text.endswith("data: [DONE]\n\n")
         (identity, _, model, version) = heads.pop()
         assert not heads
         assert identity == response.headers["X-Request-Id"] == line["request_id"]
@@ -308,36 +305,6 @@ def test_every_event_of_a_stream_has_the_identity_that_feedback_takes(tmp_path: 
         assert gateway.http.post("/v1/feedback", json=known).status_code == 204
         whole = gateway.chat()
         assert whole.json()["id"] == whole.headers["X-Request-Id"] != identity
-
-
-def test_a_stream_that_breaks_has_its_identity_and_an_error_of_openais_form(tmp_path: Path) -> None:
-    cut = Reply(streams("Fone ").body.split(b'data: {"choices": [{"delta": {}')[0])
-    with running(tmp_path, lambda message, number: cut) as gateway:
-        first, last = _events(gateway.chat(model="shop/push", stream=True).text)
-        known = {"request_id": first["id"], "rating": 1}
-        assert gateway.http.post("/v1/feedback", json=known).status_code == 204
-        assert [line["request_id"] for line in gateway.logged()] == [first["id"]]
-    assert last["error"]["code"] == "engine_ended"
-    assert {"message", "type", "param"} < set(last["error"])
-
-
-def test_feedback_by_the_identity_of_a_stream_that_its_client_left_finds_its_line(tmp_path: Path) -> None:
-    # Longer than what is sent before anybody reads.
-    long = streams(*["Fone com desconto "] * 20_000)
-    sent = {"model": "shop/push", "messages": [{"role": "user", "content": "Produto: fone"}], "stream": True}
-    with running(tmp_path, lambda message, number: long) as gateway:
-        with gateway.http.stream("POST", "/v1/chat/completions", json=sent) as response:
-            (event,) = _events(next(response.iter_lines()))
-        wait_for(lambda: bool(gateway.logged()))
-        (line,) = gateway.logged()
-        known = {"request_id": event["id"], "reference": {"product": "fone", "offer": None}}
-        assert gateway.http.post("/v1/feedback", json=known).status_code == 204
-        assert "tucano_streams_cut_off_total 1.0" in gateway.http.get("/metrics").text
-    answers = read_production_logs(tmp_path / f"{line['time'][:10]}.jsonl")
-    joined, _ = with_feedback(answers, read_feedback(files_of_folder(tmp_path).feedback))
-    assert line["request_id"] == event["id"]
-    assert line["completion"].startswith("Fone com desconto Fone")
-    assert json.loads(joined["reference"].item())["product"] == "fone"
 
 
 def _events(text: str) -> list[dict[str, Any]]:

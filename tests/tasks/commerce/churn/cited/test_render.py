@@ -119,7 +119,7 @@ def test_nothing_is_said_without_a_profile_or_a_true_reason() -> None:
     assert render(answer_of(reason("Pedidos", "1", "sai")), "Analise.").text is None
     found = render(answer_of(reason("Pedidos", "1", "fica")), FURIOUS)
     assert found.text is None
-    assert found.reason == f"reason 1 has a wrong direction; {UNSUPPORTED}"
+    assert found.reason == f"motivo 1: o valor não aponta para esse lado; {UNSUPPORTED}"
 
 
 def test_right_answers_are_said_whole_and_in_many_ways() -> None:

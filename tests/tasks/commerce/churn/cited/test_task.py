@@ -30,7 +30,7 @@ def test_right_answers_keep_the_truth_and_can_be_used() -> None:
     metrics = TASK.metric(found, None)
     assert {metrics[name] for name in TASK.answer_metrics} == {1.0}
     assert metrics["auc"] == metrics["balanced_accuracy"] == 1.0
-    assert all(TASK.check(each.completion, None).fault is None for each in found)
+    assert all(TASK.serve(each.completion, each.prompt, None).checked for each in found)
     scored = score_rollout(found[0], None, "cited")
     assert scored.components.keys() == {"churn", "risk", "reasons", "telling"}
     assert scored.parsed is not None

@@ -35,7 +35,7 @@ def test_right_answers_earn_all_and_keep_the_truth() -> None:
     ]
     assert min(score_rollout(each, None, "cited").reward for each in rollouts) == pytest.approx(1.0)
     assert set(TASK.metric(rollouts, None).values()) == {1.0}
-    assert all(TASK.check(each.completion, None).fault is None for each in rollouts)
+    assert all(TASK.serve(each.completion, each.prompt, None).checked for each in rollouts)
     assert reward_version("extraction", "cited") != reward_version("extraction")
 
 
@@ -78,7 +78,7 @@ def test_a_complaint_that_the_review_does_not_make_is_no_prompt(store: Store) ->
     ],
 )
 def test_what_no_program_can_use_has_a_reason(completion: str) -> None:
-    assert TASK.check(completion, None).fault
+    assert TASK.serve(completion, "", None)[:2] == (None, False)
 
 
 @cache

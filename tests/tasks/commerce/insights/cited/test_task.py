@@ -55,7 +55,7 @@ def test_right_answers_earn_all_keep_the_truth_and_are_said_whole() -> None:
     assert min(score_rollout(each, None, "cited").reward for each in found) == 1.0
     assert set(TASK.metric(found, None).values()) == {1.0}
     assert all(render(each.completion, each.prompt).checked for each in found)
-    assert all(TASK.check(each.completion, None).fault is None for each in found)
+    assert all(TASK.serve(each.completion, each.prompt, None).checked for each in found)
 
 
 def test_tables_count_their_orders_and_months_follow_one_another() -> None:

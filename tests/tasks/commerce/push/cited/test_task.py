@@ -61,7 +61,7 @@ def test_right_answers_earn_nearly_all_keep_the_truth_and_are_sent() -> None:
     assert set(TASK.metric(found, None).values()) == {1.0}
     assert TASK.metric([found[0].model_copy(update={"reference": None})], None) == {}
     assert all(render(each.completion, each.prompt).checked for each in found)
-    assert all(TASK.check(each.completion, None).fault is None for each in found)
+    assert all(TASK.serve(each.completion, each.prompt, None).checked for each in found)
     assert {each.system for each in examples()} == {TASK.system}
     for each in examples():
         check_reference("push", each.reference)

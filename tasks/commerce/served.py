@@ -1,0 +1,45 @@
+"""Answers as they are served: read strictly, checked against their request, and without what does not hold."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from tasks.commerce.text.parser import parse_object
+
+WORDS_UNCHECKED: Final = "nenhum código confere as palavras desta resposta"
+
+
+class Served(NamedTuple):
+    """What is given away of an answer."""
+
+    text: str | None
+    """What may be shown and sent on; None where nothing may."""
+    checked: bool
+    """Whether all of the answer was checked against its request and holds."""
+    reason: str | None
+    """Why not, and what was left out, in Portuguese; None where all holds. It repeats no text of the answer."""
+    parsed: dict[str, Any] | str | None = None
+    """What was read, for a program, without what does not hold; None where nothing was that may be shown."""
+
+
+def serve_object(completion: str, checks: Mapping[str, Callable[[Any], bool]], *, has_words: bool = False) -> Served:
+    """Read an answer that is to be one JSON object with exactly these fields, and nothing else.
+
+    Args:
+        completion: The answer, whatever it is.
+        checks: By field, whether a value is one of its values.
+        has_words: Whether a field holds words that nothing checks.
+    """
+    found, needed = parse_object(completion)[:2]
+    if found is None or needed:
+        return Served(None, False, "a resposta não é só um objeto JSON")
+    if found.keys() != checks.keys():
+        return Served(None, False, f"os campos não são os pedidos: {', '.join(checks)}")
+    if wrong := [name for name, holds in checks.items() if not holds(found[name])]:
+        return Served(None, False, f"valores fora dos permitidos: {', '.join(wrong)}")
+    return Served(written(found), not has_words, WORDS_UNCHECKED if has_words else None, found)
+
+
+def written(found: Mapping[str, Any]) -> str:
+    """Return an object as compact JSON."""
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":"))

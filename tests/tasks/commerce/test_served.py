@@ -1,0 +1,153 @@
+"""What is served of an answer: all of it where it holds, what holds of it, a plain one in its place, or nothing."""
+
+import json
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from tasks.commerce.example import Example
+from tasks.commerce.registry import IN_EVIDENCE, TASKS, tasks_of
+from tasks.commerce.served import WORDS_UNCHECKED
+from tasks.commerce.sql_qa.sandbox import Databases
+
+SENTIMENT = {"polarity": "negative", "score": 1}
+JSON_TASKS = [name for name in TASK_NAMES if TASKS[name].schema is not None]
+PROMPTS: dict[TaskName, str] = {
+    "extraction": "Extraia os campos.\nAvaliação: Demorou e veio quebrado",
+    "insights": "Analise.\nEstado | Receita | Pedidos\nSP | R$ 9.000 | 90\nRO | R$ 600 | 9",
+    "push": "Escreva.\nProduto: coleiras\nOferta: 20% de desconto\nPúblico: todos",
+    "churn": "Este cliente volta?\nPedidos: 1\nDias desde a última compra: 200\nNota média: 5,0",
+}
+FREE_TEXTS = (
+    "",
+    "Meus pedidos caíram em março, o que eu faço?",
+    "Estado\tReceita\tPedidos\nSP\tR$ 9.000\t90\nRO\tR$ 600\t9",
+    "| Estado | Receita |\n|---|---|\n| SP | R$ 9.000 |",
+    "produto: coleiras, oferta: 20%, cliente sumiu há 200 dias",
+    "{" * 5_000,
+    "\x00\ud800 | \u2028 | {produto}",
+)
+"""Prompts as shops type them, in no form that is known."""
+
+
+@pytest.mark.parametrize("task", TASK_NAMES)
+def test_every_right_answer_is_served_whole(
+    task: TaskName, examples: Mapping[TaskName, list[Example]], databases: Databases
+) -> None:
+    for example in examples[task]:
+        answer = TASKS[task].answer(example.reference)
+        served = TASKS[task].serve(answer, example.prompt, databases)
+        assert served.text == answer
+        assert (served.checked, served.reason) in {(True, None), (False, WORDS_UNCHECKED)}
+        assert served.parsed == (json.loads(answer) if task in JSON_TASKS else answer)
+
+
+@pytest.mark.parametrize("task", TASK_NAMES)
+def test_of_nothing_there_is_nothing_to_serve(task: TaskName) -> None:
+    served = TASKS[task].serve(" \n", PROMPTS.get(task, ""), None)
+    assert (served.text, served.checked, served.parsed) == (None, False, None)
+    assert served.reason
+
+
+@given(
+    prompt=st.sampled_from(FREE_TEXTS) | st.text(), completion=st.text(), spec=st.sampled_from(("grounded", "cited"))
+)
+def test_what_could_not_be_checked_is_said_and_no_text_raises(prompt: str, completion: str, spec: SpecName) -> None:
+    for task, known in tasks_of(spec).items():
+        for answer in (completion, known.answer({})):
+            served = known.serve(answer, prompt, None)
+            assert served.checked == (served.reason is None)
+            assert len(answer) < 4 or answer not in (served.reason or ""), task
+
+
+@pytest.mark.parametrize(
+    ("task", "prompt"),
+    [
+        *((task, text) for task in ("insights", "push", "churn") for text in FREE_TEXTS),
+        ("insights", "Analise.\nEstado | Receita\nSP | R$ 9.000"),
+        ("insights", "Analise.\nEstado | Receita\nSP | R$ 9.000\nRO | R$ 9.000"),
+        ("insights", "Analise.\nEstado | Receita\nSP | R$ 9.000\nRO | R$ -"),
+        ("insights", "Analise.\nEstado | Receita\nSP do Sul | R$ 9.000\nSP | R$ 600"),
+        ("push", f"Escreva.\nProduto: {'c' * 90}\nOferta: {'d' * 90}"),
+        ("push", "Escreva.\nProduto: coleiras {oferta}\nOferta: 20% de desconto"),
+        ("push", "Escreva.\nProduto: coleiras\nOferta: 20% em https://x.io"),
+    ],
+)
+def test_nothing_is_claimed_of_a_request_that_supports_nothing(task: TaskName, prompt: str) -> None:
+    claim = {"coluna": "Receita", "fato": "maior", "valor": "R$ 9.000", "linha": "SP", "acao": ""}
+    for answer in (json.dumps({"achados": [claim]}), "{produto}: {oferta}.", IN_EVIDENCE[task].answer({})):
+        served = IN_EVIDENCE[task].serve(answer, prompt, None)
+        assert (served.text, served.checked, served.parsed) == (None, False, None)
+        assert served.reason
+
+
+def test_a_customer_without_orders_has_no_reasons() -> None:
+    prompt = "Avalie.\nPedidos: 0\nDias desde a última compra: 200\nNota média: sem avaliação"
+    reasons = [{"campo": "Dias desde a última compra", "valor": "200", "aponta": "sai"}]
+    answer = json.dumps({"risk_score": 0.8, "churn": True, "reasons": reasons})
+    served = IN_EVIDENCE["churn"].serve(answer, prompt, None)
+    assert json.loads(served.text or "") == {"risk_score": 0.8, "churn": True, "reasoning": ""}
+    assert not served.checked
+
+
+@pytest.mark.parametrize(
+    ("written", "fault"),
+    [
+        (f"Claro! {json.dumps(SENTIMENT)}", "a resposta não é só um objeto"),
+        ('{"polarity": "negative"}', "os campos não são os pedidos: polarity, score"),
+        (json.dumps({**SENTIMENT, "João da Silva": 1}), "os campos não são os pedidos: polarity, score"),
+        (json.dumps({**SENTIMENT, "score": 9}), "valores fora dos permitidos: score"),
+        (json.dumps({**SENTIMENT, "score": True}), "valores fora dos permitidos: score"),
+        ('{"polarity": "negative", "score": 1', "a resposta não é só um objeto"),
+        ("Não posso responder.", "a resposta não é só um objeto"),
+    ],
+)
+def test_an_object_that_is_not_as_asked_is_not_served(written: str, fault: str) -> None:
+    served = TASKS["sentiment"].serve(written, "", None)
+    assert (served.text, served.checked) == (None, False)
+    assert (served.reason or "").startswith(fault)
+    assert "João" not in (served.reason or "")
+
+
+def test_a_push_that_a_phone_cuts_off_is_not_served() -> None:
+    for wrong in ("a" * 121, "um\ndois\ntrês"):
+        served = TASKS["push"].serve(wrong, "", None)
+        assert (served.text, "não cabe" in (served.reason or "")) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("written", "text", "reason"),
+    [
+        ("SELECT COUNT(*) FROM orders", "SELECT COUNT(*) FROM orders", None),
+        ("```sql\nSELECT COUNT(*) FROM orders\n```", "SELECT COUNT(*) FROM orders", None),
+        ("SELECT COUNT(*) FROM pedidos", None, "a consulta não roda nas tabelas da loja"),
+        ("DROP TABLE orders", None, "não há SELECT na resposta"),
+        (
+            "Segue a consulta: SELECT COUNT(*) FROM orders",
+            "SELECT COUNT(*) FROM orders",
+            "o texto em volta da consulta foi omitido",
+        ),
+    ],
+)
+def test_a_query_is_served_alone_once_it_ran(
+    written: str, text: str | None, reason: str | None, databases: Databases
+) -> None:
+    assert TASKS["sql_qa"].serve(written, "", databases)[:3] == (text, reason is None, reason)
+
+
+def test_without_a_store_a_query_is_read_alone_and_not_called_checked() -> None:
+    served = TASKS["sql_qa"].serve("SELECT COUNT(*) FROM pedidos", "", None)
+    assert (served.text, served.checked) == ("SELECT COUNT(*) FROM pedidos", False)
+    assert "não foi executada" in (served.reason or "")
+
+
+@pytest.mark.parametrize("spec", ["grounded", "cited"])
+def test_what_a_json_task_serves_has_the_fields_of_its_schema(spec: SpecName) -> None:
+    for task, known in tasks_of(spec).items():
+        if known.schema is not None:
+            answer = known.answer({"profile": {"Pedidos": "1", "Nota média": "5,0"}})
+            served = known.serve(answer, PROMPTS.get(task, ""), None)
+            assert list(json.loads(served.text or "")) == known.schema["required"], task

@@ -1,0 +1,144 @@
+"""Answers of a version that was trained on claims: what does not hold of one is left out, named and logged."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.tasks import TaskName
+from tasks.commerce.registry import IN_EVIDENCE
+from tests.chat_server import says
+from tests.gateway import Gateway, running, says_right, served_model
+
+SHOUT = "COMPRE em www.x.io"
+STATES = "Estado | Receita | Pedidos\nSP | R$ 9.000 | 90\nRO | R$ 600 | 9"
+ASKED: dict[TaskName, dict[str, Any]] = {
+    "extraction": {"review": "Demorou e veio quebrado"},
+    "insights": {"period": "jan/2018 a mai/2018", "table": STATES},
+    "push": {"product": "coleiras", "offer": "20% de desconto", "segment": "todos"},
+    "churn": {"state": "SP", "orders": 1, "spent": 90, "silent_days": 200, "mean_rating": 5},
+}
+FINDING = {"coluna": "Receita", "fato": "maior", "valor": "R$ 9.000", "linha": "SP", "acao": ""}
+REASON = {"campo": "Dias desde a última compra", "valor": "200", "aponta": "sai"}
+FIELDS = json.loads(IN_EVIDENCE["extraction"].answer({"fields": {"main_complaint": "veio quebrado"}, "rating": 1}))
+
+
+def _findings(*changed: dict[str, Any]) -> str:
+    return json.dumps({"achados": [FINDING | each for each in changed]}, ensure_ascii=False)
+
+
+def _reasons(*changed: dict[str, Any], **fields: Any) -> str:
+    answer = {"risk_score": 0.8, "churn": True, "reasons": [REASON | each for each in changed]}
+    return json.dumps(answer | fields, ensure_ascii=False)
+
+
+HOSTILE = (
+    "",
+    SHOUT,
+    "[" * 3_000,
+    '{"achados":' * 500,
+    json.dumps({SHOUT: SHOUT}),
+    _findings(*[{"acao": SHOUT}] * 200),
+    _findings({"linha": SHOUT}, {"linha": {"a": [SHOUT]}}),
+    _findings({"fato": "razao", "outra": SHOUT}, {"nota": SHOUT}),
+    _reasons(*[{}] * 200),
+    _reasons({"campo": SHOUT}, {"valor": SHOUT}, {"aponta": SHOUT}),
+    _reasons({}, reasoning=SHOUT),
+    _reasons({})[:-1] + f',"churn":"{SHOUT}"}}',
+    json.dumps(FIELDS | {"main_complaint": SHOUT}),
+    json.dumps(FIELDS | {"sentiment": {"a": SHOUT}}),
+    json.dumps(FIELDS | {"main_complaint": "\ud800"}),
+    f"{SHOUT} {json.dumps(FIELDS)}",
+    "{{produto}}: {produto{oferta}}.",
+    f"{{produto}}: {{oferta}}. {SHOUT}",
+    "{produto}: {oferta}, grátis.",
+    "\x00 {produto} \u2028 {oferta}",
+)
+
+
+class Script:
+    """What the model says next."""
+
+    text = ""
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    model = served_model(spec="cited", unlearned={"sql_qa": "execution accuracy 0.10, floor 0.30"})
+    logs = tmp_path_factory.mktemp("logs")
+    with running(logs, lambda message, number: says(Script.text, "stop"), model=model) as gateway:
+        yield gateway
+
+
+def _ask(shop: Gateway, task: TaskName, answer: str) -> dict[str, Any]:
+    Script.text = answer
+    response = shop.http.post(f"/v1/tasks/{task}", json=ASKED[task])
+    assert response.is_success, response.text
+    found: dict[str, Any] = response.json()
+    assert found["checked"] == (found["reason"] is None)
+    return found
+
+
+@pytest.mark.parametrize("task", ASKED)
+def test_no_word_of_a_hostile_answer_is_sent_and_the_reason_is(shop: Gateway, task: TaskName) -> None:
+    for answer in HOSTILE:
+        found = _ask(shop, task, answer)
+        assert "COMPRE" not in json.dumps(found), answer
+        assert not found["checked"], answer
+        asked = {"model": f"champion/{task}", "messages": [shop.engine.requests[-1]["messages"][-1]]}
+        chat = shop.http.post("/v1/chat/completions", json=asked).json()
+        message = chat["choices"][0]["message"]
+        assert (chat["checked"], chat["reason"], message["content"]) == (False, found["reason"], found["text"])
+        assert message["refusal"] == (found["reason"] if found["text"] is None else None)
+
+
+def test_what_holds_is_sent_and_both_it_and_the_answer_are_logged(shop: Gateway) -> None:
+    said = {
+        "insights": (_findings({}, {"fato": "menor"}), "achado 2: o fato não é verdadeiro"),
+        "churn": (_reasons({}, {"campo": "Nota média", "valor": "1,0"}), "motivo 2: o valor não é o do perfil"),
+        "extraction": (json.dumps(FIELDS | {"main_complaint": "o vendedor mentiu"}), "main_complaint omitido"),
+        "push": ("{produto}: {oferta}, frete grátis.", "trocada por um texto simples"),
+    }
+    shown = {"insights": "R$ 9.000", "churn": "200 dias", "extraction": '"main_complaint":""', "push": "Coleiras: 20%"}
+    for task in ASKED:
+        answer, reason = said[task]
+        found = _ask(shop, task, answer)
+        assert found["reason"].startswith(reason)
+        assert shown[task] in found["text"]
+        line = shop.logged()[-1]
+        assert (line["completion"], line["shown"], line["reason"]) == (answer, found["text"], found["reason"])
+
+
+def test_right_answers_are_checked_and_asked_for_in_their_form(shop: Gateway) -> None:
+    right = {
+        "insights": _findings({}, {"fato": "menor", "valor": "9", "linha": "RO", "coluna": "Pedidos"}),
+        "churn": _reasons({}),
+        "extraction": json.dumps(FIELDS),
+        "push": "{produto}: {oferta}.",
+    }
+    for task in ASKED:
+        assert _ask(shop, task, right[task])["checked"]
+        asked = shop.engine.requests[-1]
+        assert asked["messages"][0]["content"] == IN_EVIDENCE[task].system
+        assert ("structured_outputs" in asked) == IN_EVIDENCE[task].answers_in_json
+
+
+def test_a_task_that_was_not_learned_is_refused_with_what_the_evaluation_found(shop: Gateway, tmp_path: Path) -> None:
+    asked = {"question": "Quantos pedidos?"}
+    for path, sent in (
+        ("/v1/tasks/sql_qa", asked),
+        ("/v1/chat/completions", {"model": "shop/sql_qa", "messages": [{"role": "user", "content": "Quantos?"}]}),
+    ):
+        error = shop.http.post(path, json=sent).json()["error"]
+        assert error["code"] == "task_not_learned"
+        assert "execution accuracy 0.10, floor 0.30" in error["message"]
+        assert "serve.answer_all" in error["message"]
+    assert not [each for each in shop.http.get("/v1/models").json()["data"] if each["id"].endswith("sql_qa")]
+    # A challenger that did not learn it leaves it to the champion.
+    with running(tmp_path, says_right, challenger={"version": "2", "share": 1.0}) as gateway:
+        tried = gateway.answering.challenger
+        assert tried is not None
+        tried.model = served_model("2", unlearned={"sentiment": "accuracy 0.2, floor 0.6"})
+        assert gateway.ask().json()["version"] == "shop/1"
