@@ -1,22 +1,19 @@
 """HTTP interface of the engine: OpenAI's API as far as one model server needs it."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Final
 
 from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse, Response, StreamingResponse
+from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.types import Receive, Scope, Send
 
 from tasks.policy.generate import Completion
 from tasks.serve.local_engine.asked import AskedAnswer, Heard, ready
-from tasks.serve.local_engine.chat import LAST_EVENT, ChatForms, ChatRequest, as_event, read_chat
+from tasks.serve.local_engine.chat import answer_form, read_chat
 from tasks.serve.local_engine.drawing import Drawing
-from tasks.serve.local_engine.growing_text import GrowingText
 from tasks.serve.local_engine.loaded import LoadedModels
 from tasks.serve.local_engine.refusal import RefusedRequest, as_openai_error
 
@@ -65,39 +62,18 @@ def engine_app(loaded: LoadedModels, drawing: Drawing) -> FastAPI:
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(heard.put_nowait, news)
 
-        def read() -> tuple[ChatRequest, AskedAnswer]:
-            chat = read_chat(body)
-            return chat, ready(chat, loaded, tell)
-
-        chat, asked = await loop.run_in_executor(reader, read)
-        forms = ChatForms(asked.model.name, len(asked.row.prompt))
+        asked = await loop.run_in_executor(reader, lambda: ready(read_chat(body), loaded, tell))
         drawing.ask(asked)
-        if chat.stream:
-            counted = chat.stream_options is not None and chat.stream_options.include_usage
-            parts = _parts(heard, forms, GrowingText(loaded.tokenizer), counted=counted)
-            return _EventStream(parts, asked)
         completion = await _whole(request, asked, heard)
-        return JSONResponse(forms.whole(completion)) if completion else HUNG_UP
+        if completion is None:
+            return HUNG_UP
+        return JSONResponse(answer_form(asked.model.name, len(asked.row.prompt), completion))
 
     @app.exception_handler(ClientDisconnect)
     async def forget(_: Request, __: ClientDisconnect) -> Response:
         return HUNG_UP
 
     return app
-
-
-class _EventStream(StreamingResponse):
-    """Answer in parts, which is given up where the client hangs up."""
-
-    def __init__(self, parts: AsyncIterator[bytes], asked: AskedAnswer) -> None:
-        super().__init__(parts, media_type="text/event-stream")
-        self._asked = asked
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            self._asked.gone = True
 
 
 async def _read_body(request: Request) -> bytes:
@@ -130,23 +106,3 @@ async def _whole(request: Request, asked: AskedAnswer, heard: "asyncio.Queue[Hea
 async def _hung_up(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
-
-
-async def _parts(
-    heard: "asyncio.Queue[Heard]", forms: ChatForms, text: GrowingText, *, counted: bool
-) -> AsyncIterator[bytes]:
-    """Yield the events of an answer."""
-    yield forms.begin()
-    while True:
-        news = await heard.get()
-        if news.refused is not None:
-            yield as_event(as_openai_error(str(news.refused), news.refused.status))
-            break
-        if news.completion is not None:
-            yield forms.end(text.rest(news.completion.text), news.completion)
-            if counted:
-                yield forms.count(news.completion)
-            break
-        if news.token is not None and (more := text.more(news.token)):
-            yield forms.part(more)
-    yield LAST_EVENT

@@ -19,14 +19,11 @@ from tasks.serve.local_engine.refusal import RefusedRequest
 
 @dataclass(frozen=True)
 class Heard:
-    """News of an answer."""
+    """End of an answer."""
 
-    token: int | None = None
-    """The next one; None where no single tokens are known."""
     completion: Completion | None = None
-    """The whole answer, at its end."""
     refused: RefusedRequest | None = None
-    """Why there is none, at its end."""
+    """Why there is none."""
 
 
 @dataclass(eq=False)
@@ -39,8 +36,6 @@ class AskedAnswer:
     temperature: float
     seed: int
     grammar: str
-    in_parts: bool
-    """Whether each token is told."""
     tell: Callable[[Heard], object]
     """Called in the thread that draws."""
     gone: bool = False
@@ -74,7 +69,7 @@ def ready(chat: ChatRequest, loaded: LoadedModels, tell: Callable[[Heard], objec
     guide = _guide(grammar, loaded, model)
     choice = Sampled(keys_of([prompt], seed), temperature=chat.temperature, guide=guide)
     row = DrawnRow(prompt, choice, most)
-    return AskedAnswer(model, conversation, row, chat.temperature, seed, grammar, chat.stream, tell)
+    return AskedAnswer(model, conversation, row, chat.temperature, seed, grammar, tell)
 
 
 def _read_prompt(conversation: list[Message], loaded: LoadedModels, most: int) -> tuple[int, ...]:

@@ -1,9 +1,7 @@
-"""Chat completions of OpenAI's API: what is asked, and the answer's forms, whole or in parts, as vLLM writes them."""
+"""Chat completions of OpenAI's API: what is asked, and the answer's form, as vLLM writes it."""
 
-import json
 import time
 import uuid
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -13,7 +11,6 @@ from tasks.policy.generate import Completion, StopReason
 from tasks.serve.local_engine.refusal import RefusedRequest
 
 LARGEST_SEED: Final = 2**63 - 1
-LAST_EVENT: Final = b"data: [DONE]\n\n"
 
 
 class _Strict(BaseModel):
@@ -36,13 +33,6 @@ class GuidedBy(_Strict):
     """In the Lark notation of llguidance."""
 
 
-class StreamOptions(_Strict):
-    """Options of an answer in parts."""
-
-    include_usage: bool = False
-    """Whether a last part counts the tokens."""
-
-
 class ChatRequest(_Strict):
     """Request for one answer."""
 
@@ -53,8 +43,6 @@ class ChatRequest(_Strict):
     """Longest answer, in tokens; the engine's own limit where not given."""
     seed: int | None = Field(None, ge=0, le=LARGEST_SEED)
     """Decides every token; the engine's own where not given."""
-    stream: bool = False
-    stream_options: StreamOptions | None = None
     structured_outputs: GuidedBy | None = None
 
 
@@ -75,53 +63,16 @@ def read_chat(body: bytes) -> ChatRequest:
         raise RefusedRequest(f"the request cannot be answered: {first_fault(error)}") from None
 
 
-@dataclass(frozen=True)
-class ChatForms:
-    """Forms of one request's answer."""
-
-    model: str
-    prompt_tokens: int
-    name: str = field(default_factory=lambda: f"chatcmpl-{uuid.uuid4().hex}")
-    created: int = field(default_factory=lambda: int(time.time()))
-
-    def whole(self, completion: Completion) -> dict[str, Any]:
-        """Return the answer as one object."""
-        message = {"role": "assistant", "content": completion.text}
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _reason(completion)}
-        return self._named("chat.completion", [choice]) | {"usage": self._usage(completion)}
-
-    def begin(self) -> bytes:
-        """Return the first event, which has no text yet."""
-        return self._part({"role": "assistant", "content": ""}, None)
-
-    def part(self, text: str) -> bytes:
-        """Return the event of some more text."""
-        return self._part({"content": text}, None)
-
-    def end(self, text: str, completion: Completion) -> bytes:
-        """Return the event of the last text, which may be empty."""
-        return self._part({"content": text}, _reason(completion))
-
-    def count(self, completion: Completion) -> bytes:
-        """Return the event that counts the tokens."""
-        return as_event(self._named("chat.completion.chunk", []) | {"usage": self._usage(completion)})
-
-    def _part(self, delta: dict[str, str], reason: str | None) -> bytes:
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}
-        return as_event(self._named("chat.completion.chunk", [choice]))
-
-    def _named(self, kind: str, choices: list[dict[str, Any]]) -> dict[str, Any]:
-        return {"id": self.name, "object": kind, "created": self.created, "model": self.model, "choices": choices}
-
-    def _usage(self, completion: Completion) -> dict[str, int]:
-        counted = {"prompt_tokens": self.prompt_tokens, "completion_tokens": completion.tokens}
-        return counted | {"total_tokens": sum(counted.values())}
-
-
-def as_event(value: dict[str, Any]) -> bytes:
-    """Return a server-sent event."""
-    return f"data: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
-
-
-def _reason(completion: Completion) -> str:
-    return "stop" if completion.stop_reason is StopReason.END_OF_TURN else "length"
+def answer_form(model: str, prompt_tokens: int, completion: Completion) -> dict[str, Any]:
+    """Return an answer as vLLM writes it."""
+    reason = "stop" if completion.stop_reason is StopReason.END_OF_TURN else "length"
+    message = {"role": "assistant", "content": completion.text}
+    counted = {"prompt_tokens": prompt_tokens, "completion_tokens": completion.tokens}
+    return {
+        "id": f"chatcmpl-{uuid.uuid4().hex}",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": model,
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": reason}],
+        "usage": counted | {"total_tokens": sum(counted.values())},
+    }

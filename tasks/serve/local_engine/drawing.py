@@ -106,9 +106,7 @@ class Drawing:
         if row.fault is not None:
             asked.tell(Heard(refused=RefusedRequest(row.fault)))
         elif row.ended:
-            asked.tell(Heard(row.drawn[-1], read_completion(row.drawn, self._loaded.tokenizer)))
-        elif asked.in_parts:
-            asked.tell(Heard(row.drawn[-1]))
+            asked.tell(Heard(read_completion(row.drawn, self._loaded.tokenizer)))
 
     def _draw_whole(self, asked: AskedAnswer) -> None:
         """Draw an answer by transformers' `generate`."""

@@ -72,8 +72,7 @@ def _rows(loaded: LoadedModels) -> list[Any]:
     return [row for model in loaded.models if model.engine for row in model.engine.rows]
 
 
-@pytest.mark.parametrize("stream", [False, True])
-def test_a_client_that_hangs_up_frees_its_row(client: Client, loaded: LoadedModels, stream: bool) -> None:
+def test_a_client_that_hangs_up_frees_its_row(client: Client, loaded: LoadedModels) -> None:
     begun: list[DrawnRow] = []
     engine: Any = loaded.models[0].engine
     join = engine.join
@@ -83,7 +82,7 @@ def test_a_client_that_hangs_up_frees_its_row(client: Client, loaded: LoadedMode
         join(row)
 
     engine.join = recorded
-    client.post(json.dumps(LONG | {"stream": stream}).encode(), hangs_up_at=1)
+    client.post(json.dumps(LONG).encode(), hangs_up_at=1)
     deadline = time.monotonic() + PATIENCE
     while _rows(loaded) and client.drawing.error is None and time.monotonic() < deadline:
         time.sleep(0.001)

@@ -1,4 +1,4 @@
-"""Requests of strangers: whatever is sent is a request or is refused by one sentence, and events are whole."""
+"""Requests of strangers: whatever is sent is a request or is refused by one sentence."""
 
 import json
 from contextlib import suppress
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.policy.generate import Completion, StopReason
-from tasks.serve.local_engine.chat import LAST_EVENT, ChatForms, ChatRequest, read_chat
+from tasks.serve.local_engine.chat import ChatRequest, answer_form, read_chat
 from tasks.serve.local_engine.refusal import RefusedRequest, as_openai_error
 
 GOOD: dict[str, Any] = {"model": "champion", "messages": [{"role": "user", "content": "oi"}], "temperature": 0.7}
@@ -22,13 +22,9 @@ JSON = st.recursive(
 
 def test_what_vllm_takes_is_read() -> None:
     chat = read_chat(
-        json.dumps(
-            GOOD
-            | {"max_tokens": 7, "seed": 3, "stream": True, "stream_options": {"include_usage": True}}
-            | {"structured_outputs": {"grammar": "start: A"}}
-        ).encode()
+        json.dumps(GOOD | {"max_tokens": 7, "seed": 3, "structured_outputs": {"grammar": "start: A"}}).encode()
     )
-    assert (chat.max_tokens, chat.seed, chat.stream) == (7, 3, True)
+    assert (chat.max_tokens, chat.seed) == (7, 3)
     assert chat.structured_outputs is not None
     assert read_chat(json.dumps(GOOD | {"temperature": 1}).encode()).temperature == 1.0
 
@@ -88,15 +84,8 @@ def _is_one_sentence(refused: RefusedRequest) -> None:
     json.dumps(as_openai_error(str(refused), 400), ensure_ascii=False).encode()
 
 
-def test_events_are_whole_json_and_add_up_to_the_answer() -> None:
-    forms = ChatForms("champion", 7)
-    completion = Completion("é ó\n\n", 3, StopReason.TOKEN_LIMIT)
-    events = [forms.begin(), forms.part("é"), forms.end(" ó\n\n", completion), forms.count(completion), LAST_EVENT]
-    read = [json.loads(event.removeprefix(b"data: ")) for event in events[:-1]]
-    assert all(event.endswith(b"\n\n") and event.count(b"\n") == 2 for event in events)
-    assert "".join(each["choices"][0]["delta"]["content"] for each in read[:3]) == completion.text
-    assert [each["choices"][0]["finish_reason"] for each in read[:3]] == [None, None, "length"]
-    whole = forms.whole(completion)
-    assert read[3]["usage"] == whole["usage"] == {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
-    assert {each["id"] for each in read} == {whole["id"]}
-    assert whole["choices"][0]["message"] == {"role": "assistant", "content": completion.text}
+def test_an_answer_has_openais_form_and_its_tokens() -> None:
+    whole = answer_form("champion", 7, Completion("é ó\n\n", 3, StopReason.TOKEN_LIMIT))
+    assert whole["usage"] == {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+    assert whole["choices"][0]["message"] == {"role": "assistant", "content": "é ó\n\n"}
+    assert whole["choices"][0]["finish_reason"] == "length"

@@ -57,8 +57,6 @@ def _alone(model: Any, tokenizer: Any, body: dict[str, Any]) -> dict[str, Any]:
 def _ask(client: httpx.Client, body: dict[str, Any]) -> dict[str, Any]:
     response = client.post("/v1/chat/completions", json=body)
     assert response.status_code == 200, response.text
-    if body.get("stream"):
-        return _of_events(response.text)
     answer = response.json()
     (choice,) = answer["choices"]
     return {
@@ -68,28 +66,12 @@ def _ask(client: httpx.Client, body: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _of_events(text: str) -> dict[str, Any]:
-    *events, last, rest = text.split("\n\n")
-    assert (last, rest) == ("data: [DONE]", "")
-    read = [json.loads(event.removeprefix("data: ")) for event in events]
-    choices = [event["choices"][0] for event in read if event["choices"]]
-    return {
-        "text": "".join(choice["delta"]["content"] for choice in choices),
-        "reason": choices[-1]["finish_reason"],
-        "tokens": read[-1]["usage"]["completion_tokens"],
-    }
-
-
-def test_answers_are_those_of_generate_alone_in_any_order_whole_and_in_parts(
-    engine: RunningEngine, policy: tuple[Any, Any]
-) -> None:
+def test_answers_are_those_of_generate_alone_in_any_order(engine: RunningEngine, policy: tuple[Any, Any]) -> None:
     questions = _questions(48)
     wanted = [_alone(*policy, body) for body in questions]
     random.Random(3).shuffle(order := list(range(48)))
-    streamed = {"stream": True, "stream_options": {"include_usage": True}}
     with engine.another_client() as client, ThreadPoolExecutor(7) as threads:
-        bodies = [questions[number] | (streamed if number % 2 else {}) for number in order]
-        answers = list(threads.map(lambda body: _ask(client, body), bodies))
+        answers = list(threads.map(lambda number: _ask(client, questions[number]), order))
     assert dict(zip(order, answers, strict=True)) == dict(enumerate(wanted))
 
 
@@ -150,28 +132,24 @@ def test_two_thousand_short_requests_take_no_memory(engine: RunningEngine) -> No
 
 
 def test_requests_under_way_end_before_the_process_does(base: Path, tmp_path: Path) -> None:
-    body = chat(as_messages("a", "b"), max_tokens=600, structured_outputs={"grammar": ENDLESS})
-    body |= {"stream": True, "stream_options": {"include_usage": True}}
-    with running(base, tmp_path, max_tokens=MAX_TOKENS) as engine:
-        with engine.client.stream("POST", "/v1/chat/completions", json=body) as response:
-            events = response.iter_text()
-            received = [next(events)]
-            ask_to_end(engine.processes[0])
-            received += events
-        assert len(_of_events("".join(received))["text"]) >= 600
+    body = chat(as_messages("a", "b"), structured_outputs={"grammar": ENDLESS})
+    with running(base, tmp_path, max_tokens=MAX_TOKENS) as engine, ThreadPoolExecutor(1) as threads:
+        answer = threads.submit(_ask, engine.client, body)
+        # Time to be read, and not to be drawn.
+        time.sleep(0.3)
+        assert not answer.done()
+        ask_to_end(engine.processes[0])
+        assert answer.result()["tokens"] == MAX_TOKENS
         assert engine.processes[0].wait(30) == 0
     assert engine.failures == []
 
 
 def test_clients_that_hang_up_leave_all_places_to_others(engine: RunningEngine) -> None:
-    """Three streams and three whole answers of the longest kind would take all places for seconds."""
+    """Three answers of the longest kind would take all places for seconds."""
     long = chat(as_messages("a", "b"), structured_outputs={"grammar": ENDLESS})
     for _ in range(3):
-        with engine.another_client() as client:
-            with client.stream("POST", "/v1/chat/completions", json=long | {"stream": True}) as response:
-                next(response.iter_text())
-            with pytest.raises(httpx.ReadTimeout):
-                client.post("/v1/chat/completions", json=long, timeout=0.3)
+        with engine.another_client() as client, pytest.raises(httpx.ReadTimeout):
+            client.post("/v1/chat/completions", json=long, timeout=0.3)
     assert _ask(engine.client, chat(as_messages("a", "c"), max_tokens=1))["tokens"] == 1
     process = psutil.Process(engine.pid)
     before = sum(process.cpu_times()[:2])
@@ -215,7 +193,6 @@ def test_a_model_that_the_engine_does_not_know_is_answered_by_transformers_and_s
 ) -> None:
     model = load_policy(of_another_family, None, four_bit=False)
     questions = _questions(6)
-    questions[3] |= {"stream": True, "stream_options": {"include_usage": True}}
     wanted = [_alone(model, policy[1], body) for body in questions]
     with running(of_another_family, tmp_path) as engine, ThreadPoolExecutor(3) as threads:
         assert list(threads.map(lambda body: _ask(engine.client, body), questions)) == wanted

@@ -28,14 +28,13 @@ class Asker:
         self.died: queue.Queue[bool] = queue.Queue()
         self.drawing = Drawing(loaded, lambda: self.died.put(True))
 
-    def ask(self, text: str, max_tokens: int = 8, *, stream: bool = False) -> AskedAnswer:
+    def ask(self, text: str, max_tokens: int = 8) -> AskedAnswer:
         turns = [ChatTurn(role="system", content="Seja breve."), ChatTurn(role="user", content=text)]
         chat = ChatRequest(
             model="champion",
             messages=turns,
             temperature=0.7,
             max_tokens=max_tokens,
-            stream=stream,
             seed=len(text),
             structured_outputs=GuidedBy(grammar=ENDLESS) if max_tokens == LONG else None,
         )
@@ -98,16 +97,6 @@ def test_an_answer_that_nobody_waits_for_gives_its_place_away(asker: Asker) -> N
     assert (text, news.refused) == ("curta", None)
     assert all(len(asked.row.drawn) < LONG and not asked.row.ended for asked in rows)
     assert asker.heard.empty()
-
-
-def test_each_token_is_told_of_an_answer_in_parts_alone(asker: Asker) -> None:
-    whole = asker.ask("inteira", 5)
-    parts = asker.ask("em partes", 5, stream=True)
-    heard = [asker.next() for _ in range(1 + 5)]
-    tokens = [news.token for text, news in heard if text == "em partes"]
-    assert tokens == parts.row.drawn
-    assert [news.token for text, news in heard if text == "inteira"] == whole.row.drawn[-1:]
-    assert [news.completion is None for text, news in heard if text == "em partes"] == [True] * 4 + [False]
 
 
 def test_where_it_fails_all_are_told_and_who_asks_afterwards_too(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
