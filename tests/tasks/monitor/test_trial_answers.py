@@ -52,7 +52,7 @@ def test_a_shadow_is_beside_the_answer_to_the_same_request_and_no_other(tmp_path
 def test_the_gateways_own_lines_are_read(tmp_path: Path) -> None:
     def line(role: Role, version: str, request: str, of: str | None) -> ServedAnswer:
         made: dict[str, Any] = answer(request_id=request, model_version=version, shadow_of=of)
-        return ServedAnswer(**made, role=role, valid=True, fault=None, guided=False, tokens=9)
+        return ServedAnswer(**made, role=role, valid=True, checked=True, reason=None, shown="x", guided=False, tokens=9)
 
     log = DailyFile(tmp_path, days=9)
     for each in (line("champion", "shop/3", "a", None), line("shadow", "shop/4", "b", "a")):
