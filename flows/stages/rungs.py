@@ -32,7 +32,7 @@ class RungAnswers(NamedTuple):
     result: StageResult
     """The answers artifact, or the draws from which the rung chooses."""
     made: Mapping[str, StageResult] = {}
-    """What was made for it, by its stage: a model."""
+    """The model that was made for it, by its stage; empty where the base or the policy answers."""
 
 
 @dataclass
@@ -58,7 +58,7 @@ def rung_makers(
     *,
     fresh: bool,
 ) -> Makers:
-    """Return what makes what rungs answer with, by the stage: from the base alone, and without the test split.
+    """Return what makes the models that rungs answer with, by stage: from the base alone, without the test split.
 
     Args:
         config: The run's configuration, which names the rungs.
@@ -68,13 +68,10 @@ def rung_makers(
         pool: Runs the children; None: each is alone.
         fresh: Make all again.
     """
-    makers: Mapping[Rung, tuple[str, Callable[[], StageResult]]] = {
-        SFT: (
-            MODEL_STAGE,
-            partial(tuned_on_references, config, pipeline_run, dataset, base, pool, fresh=fresh),
-        ),
-    }
-    return {stage: partial(_try, make) for rung, (stage, make) in makers.items() if rung in config.evaluate.rungs}
+    if SFT not in config.evaluate.rungs:
+        return {}
+    tune = partial(tuned_on_references, config, pipeline_run, dataset, base, pool, fresh=fresh)
+    return {MODEL_STAGE: partial(_try, tune)}
 
 
 def answer_rungs(

@@ -19,9 +19,11 @@ from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import PairedStats
 from tasks.evaluate.stats.variance import Numbers
 
-PARTS: Final[Mapping[str, Rung | str]] = {"form": "base-guided"}
-"""The parts that a rung measures, in the order in which they are taken, each by its rung; what is left is content."""
+FORM: Final = "form"
+"""The part that the guided base has too."""
 CONTENT: Final = "content"
+"""The part that is left."""
+GUIDED: Final[Rung] = "base-guided"
 BASE: Final = "base"
 OVERALL: Final = "overall"
 
@@ -48,9 +50,9 @@ class GainShares:
     left: Mapping[str, WithInterval] = field(default_factory=dict)
     """By rung, the share of the gain that is left over it."""
     parts: Mapping[str, WithInterval] = field(default_factory=dict)
-    """By part, its share; the shares add up to 1. Empty where no rung measures a part."""
+    """By part, its share; the shares add up to 1. Empty where the guided base was not evaluated."""
     over: str = BASE
-    """The best of base and the rungs that measure parts, over which the content is left."""
+    """The better of base and guided base, over which the content is left."""
     truth: WithInterval | None = None
     """Tuned minus base, in ground truth; None where unknown."""
     truth_left: WithInterval | None = None
@@ -97,7 +99,6 @@ def _of_scope(
         others[rung.name] = np.array([scores[prompt.task, prompt.prompt_id] for prompt in prompts])
     drawn, tuned_drawn = _means(others, tuned, resamples, rng)
     gain_drawn = tuned_drawn - drawn[BASE]
-    point = {name: float(scores.mean()) for name, scores in others.items()}
     gains = tuned - others[BASE][:, None]
     gain = float(gains.mean())
 
@@ -113,18 +114,15 @@ def _of_scope(
         high = float(np.quantile(ratios, 1 - level, method="higher"))
         return WithInterval(value, _bounded(min(low, value - distance)), _bounded(max(high, value + distance)))
 
-    best, best_drawn, parts = BASE, drawn[BASE], {}
-    for part, name in PARTS.items():
-        if name not in others:
-            continue
-        after = name if point[name] > point[best] else best
-        after_drawn = np.maximum(best_drawn, drawn[name])
-        parts[part] = share(
-            np.broadcast_to((others[after] - others[best])[:, None], tuned.shape), after_drawn - best_drawn
-        )
-        best, best_drawn = after, after_drawn
-    if parts:
-        parts[CONTENT] = share(tuned - others[best][:, None], tuned_drawn - best_drawn)
+    best, parts = BASE, {}
+    if GUIDED in others:
+        best = GUIDED if others[GUIDED].mean() > others[BASE].mean() else BASE
+        best_drawn = np.maximum(drawn[BASE], drawn[GUIDED])
+        form = np.broadcast_to((others[best] - others[BASE])[:, None], tuned.shape)
+        parts = {
+            FORM: share(form, best_drawn - drawn[BASE]),
+            CONTENT: share(tuned - others[best][:, None], tuned_drawn - best_drawn),
+        }
     over = {rung.name: rung.match.found for rung in rungs}
     return GainShares(
         block.mean_difference,

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from tasks.evaluate.gain import CONTENT, OVERALL, PARTS, GainShares, WithInterval
+from tasks.evaluate.gain import CONTENT, FORM, OVERALL, GainShares, WithInterval
 from tasks.evaluate.report.sentences import share
 from tasks.report.canvas import GAIN, INK, LOSS, SOFT, WIDTH, add_axes, canvas, svg
 from tasks.report.number_format import interval, signed
 from tasks.report.wording import worded
 
-COLOURS: Final[Mapping[str, str]] = {"form": SOFT, CONTENT: GAIN}
+COLOURS: Final[Mapping[str, str]] = {FORM: SOFT, CONTENT: GAIN}
 
 
 class GainTable(NamedTuple):
@@ -65,12 +65,11 @@ def split_table(gains: Mapping[str, GainShares]) -> GainTable | None:
 def draw_split(gains: Mapping[str, GainShares]) -> str:
     """Draw each gain that is shown as one bar of its parts, in score."""
     split = {scope: found for scope, found in _by_task(gains).items() if found.parts}
-    names = [part for part in (*PARTS, CONTENT) if part in next(iter(split.values())).parts]
     height = 1.2 + 0.36 * len(split)
     with canvas(WIDTH, height) as figure:
         axes = add_axes(figure, left=0.95, right=0.2, bottom=0.5, top=0.55)
         starts = [0.0] * len(split)
-        for part in names:
+        for part in COLOURS:
             widths = [found.parts[part].value * found.gain for found in split.values()]
             # What a rung has beyond the tuned model is a loss, drawn back from the rung's end.
             colours = [COLOURS[part] if width >= 0 else LOSS for width in widths]
@@ -86,7 +85,7 @@ def draw_split(gains: Mapping[str, GainShares]) -> str:
         axes.set_xlabel(worded("gain in score, tuned minus base"))
         axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=2, frameon=False, fontsize=8)
         said = "; ".join(
-            f"{scope} {', '.join(f'{worded(part)} {share(found.parts[part])}' for part in names)}"
+            f"{scope} {', '.join(f'{worded(part)} {share(found.parts[part])}' for part in COLOURS)}"
             for scope, found in split.items()
         )
         return svg(figure, worded("Shares of the gain that are form and content: {shares}.", shares=said))

@@ -143,12 +143,14 @@ def _has_tables(store: SqliteFile) -> bool:
     """Return whether MLflow has made all tables of a store; refuse a file that has lost them."""
     if _unfinished(store.path).exists():
         return False
-    if store.path.is_file() and not store.is_made():
+    if store.is_made():
+        return True
+    if store.path.is_file():
         raise InputError(
             f"{store.name} {store.path} is empty, so {store.lost_without} are lost; put back a copy from before, or "
             "delete the file to start a new one without them"
         )
-    return store.is_made()
+    return False
 
 
 def files_folder(file: Path) -> Path:

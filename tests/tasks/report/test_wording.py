@@ -22,7 +22,7 @@ from tasks.audit.sampling import AT_RANDOM
 from tasks.commerce.registry import IN_EVIDENCE, TASKS
 from tasks.evaluate.compare import BASE, CHAMPION, TUNED
 from tasks.evaluate.completions.page import WORDS
-from tasks.evaluate.gain import CONTENT, PARTS
+from tasks.evaluate.gain import CONTENT, FORM
 from tasks.evaluate.general.instructions import instructions
 from tasks.evaluate.report.background import ROLLOUTS
 from tasks.evaluate.report.shop_terms import SAYINGS
@@ -70,7 +70,7 @@ def data() -> set[str]:
         *(text for each in (BASELINES, RUNGS) for text in each.values()),
         *BASELINES,
         *get_args(Verdict),
-        *("promote", "hold", "challenger", "by {lines}", CONTENT, ROLLOUTS, *PARTS),
+        *("promote", "hold", "challenger", "by {lines}", CONTENT, ROLLOUTS, FORM),
         *(BASE, TUNED, CHAMPION, PUBLISHED, TUNED_NF4),
         *(AS_SERVED, BESIDE_NF4, OF_THE_PUBLISHED),
         *(each.kind for each in instructions()),
