@@ -10,10 +10,11 @@ from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.tables.prompts import SPLITS, PromptRow, read_prompts
 from schemas.tasks import SpecName
+from tasks.evaluate.claims import unlearned_tasks
 from tasks.evaluate.compare import read_report
 from tasks.lineage.mlflow.registry import PolicyVersion
 from tasks.lineage.store.artifacts import ArtifactStore
-from tasks.serve.served_model import Decoding, ServedModel, evaluated_decoding, unlearned_tasks
+from tasks.serve.served_model import Decoding, ServedModel, evaluated_decoding
 
 
 def find_served_model(config: Config, number: str | None, *, base: bool, answer_all: bool) -> tuple[ServedModel, Path]:

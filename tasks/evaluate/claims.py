@@ -8,9 +8,9 @@ floor is not learned: it counts neither for nor against.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
-from schemas.tasks import TaskName
+from schemas.tasks import TASK_NAMES, TaskName
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import PairedStats, Verdict
 from tasks.report.number_format import decimal, interval, shortest, signed
@@ -201,3 +201,15 @@ def learned_tasks(claims: Mapping[TaskName, TaskClaim]) -> list[TaskName]:
 def not_learned(claims: Mapping[TaskName, TaskClaim]) -> list[str]:
     """Return a sentence for each task that counts neither for nor against."""
     return [claim.not_learned(task) for task, claim in claims.items() if not claim.learned]
+
+
+def unlearned_tasks(report: Mapping[str, Any]) -> dict[TaskName, str]:
+    """Return the tasks that the tuned model has not learned, by an evaluation's `report.json`, with what it found."""
+    found: dict[TaskName, str] = {}
+    for task in TASK_NAMES:
+        if task not in report["tasks"]:
+            found[task] = "its evaluation asked nothing of it"
+        elif report["tasks"][task]["verdict"] in ("not learned", "below floor"):
+            floors = (Floor(**floor) for floor in report["claims"][task]["floors"])
+            found[task] = "; ".join(str(floor) for floor in floors if floor.tuned < floor.least)
+    return found

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from schemas.tasks import SpecName, TaskName
 from tasks.policy.adapters import ADAPTER_FOLDER, adapters_of
 
 CUT_OFF: Final = "a resposta foi cortada no limite de tokens"
@@ -27,21 +27,6 @@ class Decoding:
 def evaluated_decoding(config: Mapping[str, Any]) -> Decoding:
     """Return the decoding of an evaluation, by the configuration that its artifact recorded."""
     return Decoding(config["evaluate"]["temperature"], config["train"]["max_completion_tokens"])
-
-
-def unlearned_tasks(report: Mapping[str, Any]) -> dict[TaskName, str]:
-    """Return the tasks that an evaluation's report does not find learned by the tuned model, with what it found."""
-    found: dict[TaskName, str] = {}
-    for task in TASK_NAMES:
-        if task not in report["tasks"]:
-            found[task] = "its evaluation asked nothing of it"
-        elif report["tasks"][task]["verdict"] in ("not learned", "below floor"):
-            found[task] = "; ".join(
-                f"{floor['metric'].replace('_', ' ')} {floor['tuned']:.3f}, floor {floor['least']:.2f}"
-                for floor in report["claims"][task]["floors"]
-                if floor["tuned"] < floor["least"]
-            )
-    return found
 
 
 @dataclass(frozen=True)

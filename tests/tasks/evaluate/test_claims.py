@@ -1,8 +1,18 @@
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
-from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, judged, judged_overall, not_claimed, not_learned
+from schemas.tasks import TASK_NAMES
+from tasks.evaluate.claims import (
+    AgainstBaseline,
+    Floor,
+    TaskClaim,
+    judged,
+    judged_overall,
+    not_claimed,
+    not_learned,
+    unlearned_tasks,
+)
 from tests.tasks.evaluate.test_gate import BETTER, NON_INFERIOR, UNDECIDED
 
 TEXT = '{"polarity":"positive","score":5}'
@@ -82,3 +92,15 @@ def test_overall_is_not_better_where_no_task_is() -> None:
     nothing = judged({"push": BETTER}, {"push": replace(GOOD, floors=(Floor("auc", 0.6, 0.5, 0.5),))})
     assert judged_overall(BETTER, nothing).verdict == "not learned"
     assert judged_overall(BETTER, judged({"push": BETTER}, {"push": GOOD})).verdict == "better"
+
+
+@pytest.mark.parametrize(
+    ("tuned", "verdict", "found"),
+    [(0.5, "not learned", "auc"), (0.5, "below floor", "auc"), (0.7, "worse", ""), (0.7, "no better", "")],
+)
+def test_what_is_below_its_floor_or_was_not_asked_is_not_learned(tuned: float, verdict: str, found: str) -> None:
+    claim = TaskClaim(floors=(Floor("auc", 0.6, 0.5, tuned), Floor("accuracy", 0.1, 0.5, 0.5)))
+    report = {"tasks": {"churn": {"verdict": verdict}}, "claims": {"churn": asdict(claim)}}
+    unlearned = unlearned_tasks(report)
+    assert unlearned.pop("churn", "").partition(" ")[0] == found
+    assert set(unlearned) == set(TASK_NAMES) - {"churn"}
