@@ -41,7 +41,7 @@ def ask(
         str | None, typer.Option(metavar="N", help="A version by its number; the champion if not given.")
     ] = None,
     base: Annotated[bool, typer.Option("--base", help="Ask the base that the version was trained on.")] = False,
-    answer_all: Annotated[bool, typer.Option("--any", help="Ask also for a task that was not learned.")] = False,
+    answer_all: Annotated[bool, typer.Option("--any", help="Ask for a task even if it was not learned.")] = False,
     out: Annotated[Path | None, typer.Option(help="Where the answers go, as JSON Lines; replaced if there.")] = None,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it

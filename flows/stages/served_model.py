@@ -24,7 +24,7 @@ def find_served_model(config: Config, number: str | None, *, base: bool, answer_
         config: The configuration, whose state folder has the artifacts.
         number: The version's number in the registry; None for the champion.
         base: Whether the base that it was trained on is to answer instead.
-        answer_all: Whether it is to answer tasks too that its evaluation did not find learned, as a base does.
+        answer_all: Whether it also answers tasks that its evaluation did not find learned, as a base does.
 
     Raises:
         InputError: There is no such version, no champion, or a part of it is lost or damaged.

@@ -60,7 +60,7 @@ class ServeConfig(Section):
     """Guide the answers of JSON tasks by their grammars, unless a request says otherwise; a valid answer is the same
     with and without it."""
     answer_all: bool = False
-    """Answer tasks too that the version's evaluation did not find learned; they are answered 422 otherwise."""
+    """Also answer tasks that the version's evaluation did not find learned; otherwise they get 422."""
     refuse: tuple[TaskName, ...] = ()
     """Tasks that the model is not asked: they are answered 422, or by the `larger` model."""
     larger: EndpointSection | None = None

@@ -10,16 +10,16 @@ WORDS_UNCHECKED: Final = "nenhum código confere as palavras desta resposta"
 
 
 class Served(NamedTuple):
-    """What is given away of an answer."""
+    """The part of an answer that is sent."""
 
     text: str | None
-    """What may be shown and sent on; None where nothing may."""
+    """Text that may be shown and sent on; None where nothing may."""
     checked: bool
     """Whether all of the answer was checked against its request and holds."""
     reason: str | None
     """Why not, and what was left out, in Portuguese; None where all holds. It repeats no text of the answer."""
     parsed: dict[str, Any] | str | None = None
-    """What was read, for a program, without what does not hold; None where nothing was that may be shown."""
+    """The same for a program, without what does not hold; None where nothing may be shown."""
 
 
 def serve_object(completion: str, checks: Mapping[str, Callable[[Any], bool]], *, has_words: bool = False) -> Served:

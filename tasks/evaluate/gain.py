@@ -20,9 +20,8 @@ from tasks.evaluate.stats.statistics import PairedStats
 from tasks.evaluate.stats.variance import Numbers
 
 FORM: Final = "form"
-"""The part that the guided base has too."""
 CONTENT: Final = "content"
-"""The part that is left."""
+"""The two parts of a gain: form is what the guided base has too, content is what is left."""
 GUIDED: Final[Rung] = "base-guided"
 BASE: Final = "base"
 OVERALL: Final = "overall"
@@ -166,9 +165,8 @@ def _of_truth(comparison: Comparison, scope: str) -> WithInterval | None:
     truth = comparison.ground_truth
     if truth is None:
         return None
-    block = next((found for task, found in truth.tasks.items() if task == scope), None)
-    if scope == OVERALL:
-        block = truth.overall
+    of_task = next((found for task, found in truth.tasks.items() if task == scope), None)
+    block = truth.overall if scope == OVERALL else of_task
     return WithInterval(block.mean_difference, block.ci_low, block.ci_high) if block else None
 
 

@@ -33,7 +33,7 @@ class TaskAnswer(BaseModel):
     completion: str
     """The answer, which is hostile text."""
     text: str | None
-    """What of it may be shown and sent on; None where nothing may."""
+    """Text that may be shown and sent on; None where nothing may."""
     checked: bool
     """Whether all of it was checked against the prompt and holds."""
     reason: str | None

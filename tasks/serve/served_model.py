@@ -53,7 +53,7 @@ class ServedModel:
     spec: SpecName
     """How its training asked the tasks."""
     unlearned: Mapping[TaskName, str]
-    """Tasks that its evaluation did not find learned, with what it found; empty where nobody minds."""
+    """Tasks that its evaluation did not find learned, with the floors missed; empty where all may be asked."""
 
     @cached_property
     def adapters(self) -> dict[str, Path]:
@@ -69,7 +69,7 @@ class ServedModel:
     def refusal(self, task: TaskName) -> str | None:
         """Return why it does not answer a task; None where it does."""
         if self.policy is not None and self.name_of(task) not in self.adapters:
-            return f"{self.name} has no weights for {task}, which its training had not; ask another version"
+            return f"{self.name} has no weights for {task}, on which it was not trained; ask another version"
         if task not in self.unlearned:
             return None
         return (

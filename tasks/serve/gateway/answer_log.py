@@ -33,7 +33,7 @@ class ServedAnswer(LoggedAnswer):
     reason: str | None
     """Why not, and what was left out; None where all holds."""
     shown: str | None
-    """What of it could be sent; None where nothing could."""
+    """Text of it that could be sent; None where nothing could."""
     guided: bool
     """Whether a grammar guided it."""
     tokens: int

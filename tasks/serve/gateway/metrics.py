@@ -19,10 +19,13 @@ class Metrics:
         of_answer = ["task", "version", "role"]
         self.answers = Counter("tucano_answers", "Answers that were made.", of_answer, registry=self._registry)
         self.valid = Counter(
-            "tucano_valid_answers", "Answers of which something was sent.", of_answer, registry=self._registry
+            "tucano_valid_answers", "Answers that were sent, at least in part.", of_answer, registry=self._registry
         )
         self.checked = Counter(
-            "tucano_checked_answers", "Answers all of which holds.", of_answer, registry=self._registry
+            "tucano_checked_answers",
+            "Answers that were checked and hold as a whole.",
+            of_answer,
+            registry=self._registry,
         )
         self.tokens = Counter("tucano_tokens", "Tokens of the answers.", of_answer, registry=self._registry)
         self.seconds = Histogram(

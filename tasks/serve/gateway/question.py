@@ -46,7 +46,7 @@ class Answered:
     version: str
     """NAME/VERSION of the model that answered."""
     answer: EngineAnswer
-    """What the model wrote, which is logged and never sent."""
+    """The model's own text, which is logged and never sent."""
     served: Served
     guided: bool
     milliseconds: float

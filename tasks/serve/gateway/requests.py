@@ -280,7 +280,7 @@ class TaskReply(BaseModel):
     version: str
     """NAME/VERSION of the model that answered."""
     text: str | None
-    """What may be shown and sent on; null where nothing may."""
+    """Text that may be shown and sent on; null where nothing may."""
     checked: bool
     """Whether all of the answer was checked against the request and holds."""
     reason: str | None
