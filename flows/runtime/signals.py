@@ -75,10 +75,11 @@ class Departure:
 
     def _leave(self, seconds: float) -> None:
         """End the process unless the main thread does so in time: it may wait for what never answers."""
+        # The main thread waits for this a moment only, and the import takes longer on a busy machine.
+        self.asked.set()
         # Pydantic and psutil, which `tucano --help` does without.
         from tasks.policy.child import SECONDS_TO_END, ask_children_to_end  # noqa: PLC0415
 
-        self.asked.set()
         began = time.monotonic()
         deadline = began + seconds
         while not self.over.wait(0.3):
