@@ -32,19 +32,17 @@ def test_an_alias_is_shown_at_the_version_that_holds_it(world: World) -> None:
     assert graph.nodes[f"version:{MODEL}/1"].facts == {"alias": "champion, friday"}
 
 
-@pytest.mark.parametrize("content", [b"", None])
-def test_no_registry_is_no_alias(tmp_path: Path, content: bytes | None) -> None:
+def test_no_registry_is_no_alias(tmp_path: Path) -> None:
     file = tmp_path / "mlflow.db"
-    if content is not None:
-        file.write_bytes(content)
     assert local_aliases(f"sqlite:///{file}", MODEL) == {}
     assert local_aliases("http://127.0.0.1:1", MODEL) == {}
-    assert file.exists() == (content is not None)
+    assert not file.exists()
 
 
-def test_a_registry_that_cannot_be_read_is_not_one_without_aliases(tmp_path: Path) -> None:
-    (tmp_path / "mlflow.db").write_bytes(b"no database")
-    with pytest.raises(InputError, match="damaged"):
+@pytest.mark.parametrize(("content", "fault"), [(b"no database", "damaged"), (b"", "is empty")])
+def test_a_registry_that_cannot_be_read_is_not_one_without_aliases(tmp_path: Path, content: bytes, fault: str) -> None:
+    (tmp_path / "mlflow.db").write_bytes(content)
+    with pytest.raises(InputError, match=fault):
         local_aliases(f"sqlite:///{tmp_path / 'mlflow.db'}", MODEL)
 
 
