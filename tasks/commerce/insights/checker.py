@@ -28,7 +28,7 @@ class Fault(Enum):
     """Fault of a finding, the first that was found: of its claim, which is then not said, or else of its action."""
 
     FORM = "form"
-    """It is no object of these keys with texts."""
+    """It is no object of these keys with texts, or its action is none of the catalogue."""
     COLUMN = "column"
     ROW = "row"
     VALUE = "value"
@@ -38,7 +38,7 @@ class Fault(Enum):
     REPEATED = "repeated cell"
     """An earlier finding is of the same cell: nothing is said twice."""
     ACTION = "action"
-    """It is none of the catalogue, or makes no sense beside the finding."""
+    """It makes no sense beside the finding."""
     REPEATED_ACTION = "repeated action"
     OPPOSED = "opposed action"
     """It contradicts an earlier one on the same row."""
@@ -121,7 +121,9 @@ def check(table: FigureTable, findings: Sequence[object]) -> list[Checked]:
 def _read(found: object) -> CitedFinding | None:
     if not isinstance(found, dict) or found.keys() != (_KEYS_OF_RATIO if found.get("fato") == "razao" else _KEYS):
         return None
-    return CitedFinding(**found) if set(map(type, found.values())) == {str} else None
+    if set(map(type, found.values())) != {str} or (found["acao"] and found["acao"] not in actions()):
+        return None
+    return CitedFinding(**found)
 
 
 @lru_cache(maxsize=KEPT_FINDINGS)
@@ -130,8 +132,7 @@ def _own_fault(table: FigureTable, finding: CitedFinding) -> Fault | None:
     fault = claim_fault(table, finding)
     if fault is not None or not finding.acao:
         return fault
-    action = actions().get(finding.acao)
-    return None if action and fits(table, finding, action) else Fault.ACTION
+    return None if fits(table, finding, actions()[finding.acao]) else Fault.ACTION
 
 
 def claim_fault(table: FigureTable, finding: CitedFinding) -> Fault | None:

@@ -119,7 +119,7 @@ def test_no_table_raises_and_what_holds_of_it_is_true(data: st.DataObject, promp
         (finding("pior", "12,0%", "Mato Grosso", "Atrasos"), None),
         (finding("pior", "12,0%", "Mato Grosso do Sul", "Atrasos"), Fault.VALUE),
         (finding("maior", "R$ 9.000", action="regiao_manter"), None),
-        (finding("maior", "R$ 9.000", action="vender_dados"), Fault.ACTION),
+        (finding("maior", "R$ 9.000", action="vender_dados"), Fault.FORM),
         (finding("maior", "R$ 9.000", action="atraso_rota"), Fault.ACTION),
         (finding("melhor", "5,0", "RO", "Nota média", "nota_elogios"), None),
         (finding("melhor", "0,0%", "RO", "Atrasos", "atraso_copiar"), Fault.ACTION),
