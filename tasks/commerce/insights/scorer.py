@@ -7,8 +7,8 @@
   cell's salience; `acima` and `abaixo` say less than an end, `valor` nothing. Gamed by salient cells that mislead
   together, since each is checked alone.
 - `actions`: what the claims' actions earn beside those of as many best claims: 1 for one that fits, half for one that
-  fits every cell of its column but those of few orders, nothing for one that does not fit, repeats or opposes another. All
-  earn it where no cell admits any. Gamed by claims to which an easy action fits.
+  fits every cell of its column but those of few orders, nothing for one that does not fit, repeats or opposes another.
+  All earn it where no cell admits any. Gamed by claims to which an easy action fits.
 - `form`: the share of at least two findings that have no fault, in claim or action. Gamed by any true claims.
 
 Each false claim halves all three. An answer that cannot be read earns 0, the best three findings earn 1. No reference
