@@ -274,8 +274,8 @@ LABELLED: Final = (
     _search(
         "PERFIL",
         _NETWORK_CUE,
-        # Beside the word for a network: what is written as no word is.
-        r"(?<![\w.@-])(?:[a-z]\w{1,20}(?:[._-]{1,2}\w{1,20}){1,3}|\w{1,20}_+\w{0,20}|[a-z]{4,20}\d{1,4}"
+        # Beside the word for a network: what is written as no word is, but for the key of an object.
+        r"(?<![\w.@\"-])(?:[a-z]\w{1,20}(?:[._-]{1,2}\w{1,20}){1,3}|\w{1,20}_+\w{0,20}|[a-z]{4,20}\d{1,4}"
         r"|\d{1,4}[a-z]{4,20})(?![\w@])",
     ),
     _search(

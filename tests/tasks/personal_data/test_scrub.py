@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from benchmarks.personal_data.removal import is_removed
 from benchmarks.personal_data.texts import read_texts
+from tasks.commerce.registry import TASKS
 from tasks.personal_data.scrub import Kind, may_hold_personal_data, names_a_person, scrub
 
 pytestmark = pytest.mark.slow
@@ -210,3 +211,8 @@ def test_a_hostile_text_of_100_kilobytes_takes_less_than_a_second(unit: str, hea
 def test_signs_that_are_no_digits_are_no_error(name: str) -> None:
     assert isinstance(names_a_person(name), bool)
     scrub(name)
+
+
+def test_the_systems_of_the_tasks_stay_as_they_are() -> None:
+    """The key `risk_score` beside the word `perfil` was taken for somebody's name in a network."""
+    assert not any(scrub(task.system)[1] for task in TASKS.values())
