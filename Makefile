@@ -26,7 +26,7 @@ ADAPTERS := .venv-adapters
 CLIENTS := .venv-clients
 LLAMA := .venv-llama
 
-.PHONY: setup develop retrain stand-in fluency test test-fast test-long test-deployed test-unsloth test-vllm test-serve test-adapters test-clients test-llama lint ui demo docs bench bench-docs gpu-check clean constraints
+.PHONY: setup develop retrain stand-in test test-fast test-long test-deployed test-unsloth test-vllm test-serve test-adapters test-clients test-llama lint ui demo docs bench bench-docs gpu-check clean constraints
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
@@ -155,9 +155,6 @@ bench-docs: $(DEVELOPER)  ## Write docs/benchmarks.md of what the benchmarks pri
 
 stand-in: $(READY)  ## Train the stand-in of data/stand_in from seeds again: some hours of two cores.
 	$(BIN)/python -m tasks.stand_in
-
-fluency: $(READY)  ## Train the model of word order from the sentences in data/fluency, and print its card.
-	$(BIN)/python -m tasks.commerce.text.word_order_training
 
 gpu-check: $(READY)  ## Check this machine's GPU in twenty minutes (TRAINER=/opt/trainer/bin/python, OUT=figures.json).
 	$(TRAINER) -m benchmarks.gpu_check $(if $(OUT),--out $(OUT))

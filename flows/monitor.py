@@ -18,6 +18,7 @@ from flows.stages.monitor import STAGE, Monitored, monitor_logs
 from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.tables.log_file import log_files
+from tasks.commerce.push.own_phrases import use_own
 from tasks.monitor.operations import OPERATIONS
 from tasks.monitor.sent_alarms import SentAlarms, alarms_of
 
@@ -49,6 +50,7 @@ def monitor(config: Config, logs: Path | None = None) -> Monitored:
     Raises:
         InputError: There are no logs, no champion, its evaluation is lost, or the logs cannot be read.
     """
+    use_own(config.rewards.phrases)
     # Does not lock the state folder: a retraining holds it for days while it waits for its training.
     with reschedule_on_interrupt(SECONDS_TO_REST):
         files = log_files(logs_to_monitor(config, logs))

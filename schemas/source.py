@@ -6,6 +6,8 @@ declares them in a constant of literals, by their paths from the repository's ro
 
     DATA_FILES: Final = ("data/lexicons/refusals.txt", "data/reviews")
 
+A user's own file is declared by the environment variable that names it, as "$TUCANO_PHRASES"; unset, there is none.
+
 A module that imports others by a name that is known only at run time, such as a task's, declares them all by a pattern:
 
     FOUND_MODULES: Final = ("tasks.commerce.*.task",)
@@ -13,6 +15,7 @@ A module that imports others by a name that is known only at run time, such as a
 
 import ast
 import hashlib
+import os
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -221,6 +224,9 @@ def _declared(tree: ast.Module, name: str, constant: str) -> tuple[str, ...]:
 
 @cache
 def _data_files(repository: Path, module: str, declared: str) -> Mapping[str, str]:
+    if declared.startswith("$"):
+        named = os.environ.get(declared[1:])
+        return {declared: file_sha256(Path(named))} if named else {}
     path = repository / declared
     files = [path] if path.is_file() else sorted(_files_below(path))
     if not files:

@@ -1,1 +1,1 @@
-"""Removal of personal data from texts that were written apart from the detectors."""
+"""Removal of personal data from texts that were written apart from the patterns."""

@@ -2,11 +2,11 @@
 
 `texts.jsonl` has one text a line. All values are invented: documents' numbers were drawn from a seed with valid check
 digits, save those that stand under "CPF" with a wrong one or without their leading zero. More than half of the texts
-with values were written one by one, the others made of 66 sentences; whoever wrote them has not seen the detectors.
+with values were written one by one, the others made of 66 sentences; whoever wrote them has not seen the patterns.
 Detectors were mended by what they missed of these. `unseen.jsonl` was written after that by another hand, a language
-model that had seen no detector, and its totals were looked at while detectors were mended; `unseen_second.jsonl` was
-written later still, by a third hand, and scored once. Who mends detectors may see their totals, never their texts: do
-not write detectors by them, or their figures say nothing.
+model that had seen no pattern, and `unseen_second.jsonl` later still, by a third hand. The totals of both have decided
+which patterns stay, so neither is unseen any more. Who mends patterns may see their totals, never their texts: do
+not write patterns by them, or their figures say nothing.
 """
 
 from pathlib import Path

@@ -2,7 +2,7 @@
 
 Limits, in rollouts a second by the median of repeated runs of `score_rollout`: well-formed extraction 20,000 and within
 20 times of parsing the same texts with orjson alone; malformed extraction (a quarter each truncated, chatty, in single
-quotes, with decimal commas) 3,000; sentiment, churn, push, insights, and tasks under `cited` 20,000 each; sql_qa with
+quotes, with decimal commas) 3,000; sentiment, churn, push and insights 20,000 each; sql_qa with
 execution on three copies 300. Fuzzing: no mutated completion raises under any specification, and none takes more than
 50 ms, except a query that runs up to its own limit of half a second.
 
@@ -31,8 +31,8 @@ import orjson
 from benchmarks.harness import Report, progress, run_benchmark
 from schemas.documents import Rollout
 from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
-from tasks.commerce.example_makers import EXAMPLE_MAKERS, makers_of
-from tasks.commerce.registry import IN_EVIDENCE, TASKS, score_rollout
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
+from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.synthesize.simulated import simulate_store
 
@@ -50,10 +50,6 @@ MIN_PER_SECOND: Final[Mapping[str, float]] = {
     "churn": 20_000,
     "push": 20_000,
     "insights": 20_000,
-    "extraction, cited": 20_000,
-    "insights, cited": 20_000,
-    "push, cited": 20_000,
-    "churn, cited": 20_000,
     "sql_qa": 300,
 }
 MAX_TIMES_ORJSON: Final = 20
@@ -101,7 +97,7 @@ def arguments(parser: ArgumentParser) -> None:
 def measure(report: Report, options: Namespace) -> None:
     """Time each kind of rollouts, then score mutated completions."""
     databases, rollouts = _prepare()
-    speeds = {name: _speed(each, databases, _spec(name)) for name, each in _workloads(rollouts).items()}
+    speeds = {name: _speed(each, databases) for name, each in _workloads(rollouts).items()}
     _report_speeds(report, speeds)
     _report_slowest(report, _fuzz(rollouts, databases, options.fuzz), options.fuzz)
 
@@ -109,13 +105,14 @@ def measure(report: Report, options: Namespace) -> None:
 def _prepare() -> tuple[Databases, dict[TaskName, list[Rollout]]]:
     """Return the copies of a simulated store, and answers to prompts of every task, grouped by prompt."""
     store = simulate_store(ORDERS, random.Random(SEED))
+    generator = random.Random(SEED)
     rollouts = {
         task: [
             Rollout(
                 prompt_id=str(number),
                 task=task,
                 prompt=example.prompt,
-                completion=_reword(task, TASKS[task].answer(example.reference), number * ANSWERS + answer),
+                completion=_reword(task, TASKS[task].answer(example.reference), number * ANSWERS + answer, generator),
                 reference=example.reference,
             )
             for number, example in enumerate(
@@ -128,22 +125,20 @@ def _prepare() -> tuple[Databases, dict[TaskName, list[Rollout]]]:
     return Databases.from_store(store), rollouts
 
 
-def _reword(task: TaskName, answer: str, number: int) -> str:
-    """Return an answer in other words; for extraction and sentiment, the right one and seven with a wrong field."""
-    if task in ("extraction", "sentiment"):
-        fields = json.loads(answer)
-        wrong = sorted(fields)[number % ANSWERS % len(fields)] if number % ANSWERS else None
-        changed = {name: _other(value) if name == wrong else value for name, value in fields.items()}
-        return json.dumps(changed, ensure_ascii=False, separators=(",", ":"))
-    # In letters, because an invented number would be scored as a hallucination.
-    word = "".join(chr(ord("a") + int(digit)) for digit in str(number))
-    first, second = {
-        "insights": ("do período", f"do período {word}"),
-        "push": ("Aproveite", f"Aproveite já, {word},"),
-        "churn": ("O histórico", f"O histórico {word}"),
-        "sql_qa": ("SELECT ", f"SELECT /* {word} */ "),
-    }[task]
-    return answer.replace(first, second, 1)
+def _reword(task: TaskName, answer: str, number: int, generator: random.Random) -> str:
+    """Return another answer: of each eight to one prompt the first is right and the others have a fault."""
+    if task == "sql_qa":
+        # In letters, because a number in a comment would be taken for one of the query.
+        word = "".join(chr(ord("a") + int(digit)) for digit in str(number))
+        return answer.replace("SELECT ", f"SELECT /* {word} */ ", 1)
+    if number % ANSWERS == 0:
+        return answer
+    if task not in ("extraction", "sentiment"):
+        return TASKS[task].faults(answer, generator)
+    fields = json.loads(answer)
+    wrong = sorted(fields)[number % ANSWERS % len(fields)]
+    changed = {name: _other(value) if name == wrong else value for name, value in fields.items()}
+    return json.dumps(changed, ensure_ascii=False, separators=(",", ":"))
 
 
 def _other(value: object) -> object:
@@ -169,37 +164,11 @@ def _workloads(rollouts: Mapping[TaskName, Sequence[Rollout]]) -> dict[str, list
     ]
     kinds: dict[str, Sequence[Rollout]] = {str(task): each for task, each in rollouts.items()}
     kinds |= {"extraction, malformed": malformed, "sql_qa": queries}
-    kinds |= {f"{task}, cited": _cited(task) for task in IN_EVIDENCE}
     workloads = {}
     for name in MIN_PER_SECOND:
         size = ANSWERS * (SQL_PROMPTS_A_RUN if name == "sql_qa" else PROMPTS_A_RUN)
         workloads[name] = [list(kinds[name][run * size : (run + 1) * size]) for run in range(RUNS + 1)]
     return workloads
-
-
-def _cited(name: TaskName) -> list[Rollout]:
-    """Return answers with evidence: the best one of each prompt and seven with faults."""
-    task = IN_EVIDENCE[name]
-    store = simulate_store(ORDERS, random.Random(SEED))
-    generator = random.Random(SEED)
-    return [
-        Rollout(
-            prompt_id=str(number),
-            task=name,
-            prompt=example.prompt,
-            completion=task.faults(right, generator) if answer else right,
-            reference=example.reference,
-        )
-        for number, example in enumerate(
-            makers_of("cited")[name](store, random.Random(SEED), (RUNS + 1) * PROMPTS_A_RUN)
-        )
-        for right in [task.answer(example.reference)]
-        for answer in range(ANSWERS)
-    ]
-
-
-def _spec(workload: str) -> SpecName:
-    return "cited" if workload.endswith("cited") else "grounded"
 
 
 def _malform(number: int, completion: str) -> str:
@@ -223,21 +192,21 @@ def _query(number: int, sql: str) -> str:
     return kinds[number % len(kinds)]
 
 
-def _speed(runs: Sequence[Sequence[Rollout]], databases: Databases, spec: SpecName) -> Speed:
+def _speed(runs: Sequence[Sequence[Rollout]], databases: Databases) -> Speed:
     rates, times = [], []
-    _score_all(runs[0], databases, spec)
+    _score_all(runs[0], databases)
     for rollouts in runs[1:]:
         texts = [rollout.completion for rollout in rollouts]
-        scoring = _seconds_of(partial(_score_all, rollouts, databases, spec))
+        scoring = _seconds_of(partial(_score_all, rollouts, databases))
         rates.append(len(rollouts) / scoring)
         with suppress(orjson.JSONDecodeError):
             times.append(scoring / min(_seconds_of(partial(_parse_all, texts)) for _ in range(5)))
     return Speed(statistics.median(rates), statistics.median(times) if times else None)
 
 
-def _score_all(rollouts: Sequence[Rollout], databases: Databases, spec: SpecName) -> None:
+def _score_all(rollouts: Sequence[Rollout], databases: Databases) -> None:
     for rollout in rollouts:
-        score_rollout(rollout, databases, spec)
+        score_rollout(rollout, databases)
 
 
 def _parse_all(texts: Sequence[str]) -> None:

@@ -38,7 +38,7 @@ GUIDED: Final[Mapping[str, Any]] = {"share": 1.0, "threshold": 1.0}
 probability."""
 TRUTH: Final[Mapping[str, tuple[str, ...]]] = {
     "extraction": ("field_f1",),
-    "push": ("within_length", "names_product", "names_offer", "nothing_added", "informal", "one_message"),
+    "push": ("suits_the_campaign", "condition_last", "no_repetition", "within_length"),
     "sentiment": ("accuracy",),
     "churn": ("accuracy",),
 }

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.audit_attack import accept, attack
+from flows.cli.audit_attack import attack
 from flows.cli.options import UNDONE, Json, Overrides, Profile, ReportLanguage, StateFolder, configured, emit
 from flows.cli.output_folder import new_folder
-from flows.cli.tables.audit import print_audit, print_disagreements, print_mutants, print_sample
+from flows.cli.tables.audit import print_audit, print_disagreements, print_sample
 from flows.runtime.console import show, stage_progress
 from flows.runtime.session import ARTIFACTS_FOLDER, EXPERIMENT, mlflow_store
 from flows.runtime.signals import interruptible
@@ -18,15 +18,12 @@ from schemas.errors import InputError
 from schemas.given_references import AskedTask
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.audit import review, stage
-from tasks.audit.alterations import recorded
-from tasks.audit.alterations.recording import record as record_altered
-from tasks.audit.mutants import run_mutants
+from tasks.audit.alterations.recorded import changes, read_recorded
+from tasks.audit.alterations.recording import record as write_record
 from tasks.audit.new_sheet import make_sheet
-from tasks.audit.probes.recorded import changes, read_recorded
-from tasks.audit.probes.recorded import record as write_record
 from tasks.audit.report import REPORT_PAGE
 from tasks.audit.reward import reward_of
-from tasks.audit.stage import STORE_FOLDER, read_files, shipped_files
+from tasks.audit.stage import STORE_FOLDER, shipped_files
 from tasks.lineage.store.inventory import read_inventory
 from tasks.report.language import spoken
 
@@ -37,9 +34,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-SHARE_TO_CATCH = 0.95
-RECORD_SHOWN = 100
-"""Characters of a changed completion that are shown."""
 KEPT = "interrupted; what was done is kept, and the same command resumes"
 
 Sheet = Annotated[Path, typer.Argument(help="The audit sheet, a CSV file.")]
@@ -157,57 +151,21 @@ def collect(sheet: Sheet, state: State = Path(".tucano"), mlflow: Mlflow = None)
 
 
 @app.command()
-def mutants(
-    profile: Profile = "local",
-    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
-    as_json: Json = False,
-) -> None:
-    """Break the rewards on purpose, one bug at a time, and report how many of the bugs the audit catches."""
-    config = configured(profile, overrides, None, makes_prompts=False)
-    with interruptible(UNDONE), stage_progress("mutants") as progress:
-        scored, reward = read_files(shipped_files(), config.audit, config.rewards.spec)
-        report = run_mutants(scored, reward, config.audit, progress=progress)
-    print_mutants(report)
-    caught = {result.mutant.name: list(result.checks) for result in report.results}
-    emit({"share_caught": report.share_caught, "caught_by": caught}, as_json=as_json)
-    if report.share_caught < SHARE_TO_CATCH:
-        show(f"{SHARE_TO_CATCH:.0%} is needed; add a probe for each bug that the table marks NOTHING")
-        raise typer.Exit(3)
-
-
-@app.command()
-def record(
-    task: Annotated[TaskName | None, typer.Option(help="Record this task only.")] = None,
-    spec: Annotated[SpecName, typer.Option(help="The reward specification.")] = "grounded",
-) -> None:
-    """Record what the shipped completions earn now, after a reward was changed on purpose, and say which changed."""
+def record(task: Annotated[TaskName | None, typer.Option(help="Record this task only.")] = None) -> None:
+    """Record what the altered answers earn now, after a reward was changed on purpose, and say which changed."""
     with interruptible(UNDONE):
         for name in [task] if task else TASK_NAMES:
-            if spec == "cited":
-                _record_altered(name)
-                continue
-            known, score = read_recorded(name), reward_of({name}, shipped_files().store, "grounded")
-            changed = list(changes(known, score))
-            for line, said in changed:
-                show(f"{name} line {line}: {said}: {known[line - 1].completion[:RECORD_SHOWN]!r}")
-            if changed:
-                write_record(name, known, score)
-            show(f"{name}: {len(changed)} of {len(known)} recorded completions earned something else")
-
-
-def _record_altered(task: TaskName) -> None:
-    score = reward_of({task}, shipped_files().store, recorded.SPEC)
-    known = recorded.read_recorded(task)
-    changed = [said for prompt in known for said in recorded.changes(prompt, score)]
-    for said in changed:
-        show(f"{task}: {said}")
-    prompts = record_altered(task, score) if changed or not known else known
-    count = sum(len(prompt.scores) for prompt in prompts)
-    show(f"{task}: {len(changed)} of {count} altered answers earned something else than was recorded")
+            score = reward_of({name}, shipped_files().store, "grounded")
+            known = read_recorded(name)
+            changed = [said for prompt in known for said in changes(prompt, score)]
+            for said in changed:
+                show(f"{name}: {said}")
+            prompts = write_record(name, score) if changed or not known else known
+            count = sum(len(prompt.scores) for prompt in prompts)
+            show(f"{name}: {len(changed)} of {count} altered answers earned something else than was recorded")
 
 
 app.command()(attack)
-app.command()(accept)
 
 
 def _dataset(given: str | None, state: Path) -> Path:

@@ -39,6 +39,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "doctor": "Say what a run with this profile needs, and what of it is missing here. Nothing is changed.",
     "ui": "Serve Prefect's and MLflow's pages on loopback, until Ctrl-C.",
     "audit": "Check, before training, that the rewards rank answers as human raters do.",
+    "phrases": "Let a model propose openers of pushes, and add those that a person approves to the shop's own.",
     "benchmark": (
         "Write a test of the six tasks for any harness, run a model on it, score answers, and keep the scoreboard."
     ),
@@ -86,6 +87,9 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "audit attack": "tucano audit attack --task push",
     "audit accept": "tucano audit accept FIND",
     "audit record": "tucano audit record --task push",
+    "phrases": "tucano phrases propose cozinha --output SHEET.csv",
+    "phrases propose": "tucano phrases propose cozinha --output SHEET.csv",
+    "phrases add": "tucano phrases add SHEET.csv --set rewards.phrases=frases.toml",
     "benchmark": "tucano benchmark write --out TEST",
     "benchmark write": "tucano benchmark write --out TEST",
     "benchmark run": "tucano benchmark run TEST --model .tucano/export --out ANSWERS.jsonl",

@@ -74,10 +74,13 @@ def configured(profile: str, overrides: Sequence[str], state: Path | None, *, ma
         InputError: As of `load_config`.
     """
     from schemas.config.profiles import load_config  # noqa: PLC0415 - `tucano --help` needs no more than Typer
+    from tasks.commerce.push.own_phrases import use_own  # noqa: PLC0415 - as above
 
     # A JSON string is one in TOML too: a folder may be called 2026.
     root = [] if state is None else [f"state.root={json.dumps(str(state))}"]
-    return load_config(profile, [*overrides, *root], makes_prompts=makes_prompts)
+    config = load_config(profile, [*overrides, *root], makes_prompts=makes_prompts)
+    use_own(config.rewards.phrases)
+    return config
 
 
 def emit(document: Any, *, as_json: bool) -> None:

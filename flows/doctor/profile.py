@@ -94,8 +94,6 @@ def _endpoints(config: Config) -> Iterator[tuple[str, EndpointSection, Verdict]]
         yield f"evaluate.rivals.{rival.name}", rival, "fault"
     if config.evaluate.judge is not None:
         yield "evaluate.judge", config.evaluate.judge, "fault"
-    if config.audit.judge is not None:
-        yield "audit.judge", config.audit.judge, "warning"
 
 
 def _ask_model(setting: str, section: EndpointSection, verdict: Verdict) -> tuple[Finding, tuple[ClockReading, ...]]:

@@ -9,6 +9,7 @@ from prefect.runtime import deployment, flow_run
 from flows.runtime.reschedule import reschedule_on_interrupt
 from flows.runtime.session import BYTES_NEEDED, state_folder
 from schemas.config.config import Config
+from tasks.commerce.push.own_phrases import use_own
 from tasks.policy.child import SECONDS_TO_END
 
 NOTICES_TO_REST: Final = 2
@@ -26,8 +27,9 @@ def run_name(what: str) -> str:
 def deployed(config: Config) -> Iterator[None]:
     """Reschedule the run of a deployment if the block is interrupted, and hold the state folder meanwhile.
 
-    Does nothing outside a deployment: a command does both itself.
+    The shop's own phrases are taken into account. Outside a deployment it does no more: a command does the rest itself.
     """
+    use_own(config.rewards.phrases)
     # The folder is released first: once the run is scheduled, its next worker wants it.
     with reschedule_on_interrupt(NOTICES_TO_REST * config.train.preemption.seconds), _alone(config):
         yield

@@ -44,7 +44,7 @@ def refusal_of(column_map: Path) -> str | None:
 
 
 def _opened(column_map: Path, key: Callable[[], bytes]) -> "OwnFiles":
-    # All rewards and detectors, which most runs of this command do without.
+    # All rewards and patterns, which most runs of this command do without.
     from tasks.commerce.registry import TASKS  # noqa: PLC0415
     from tasks.synthesize.own.opened import open_own_files  # noqa: PLC0415
 

@@ -20,7 +20,7 @@ from schemas.progress import Progress
 from schemas.source import source_digest
 from schemas.tables.prompts import TEST_FILE, read_prompts
 from schemas.tasks import Guided
-from tasks.commerce.registry import grammar_of, tasks_of
+from tasks.commerce.registry import TASKS, grammar_of
 from tasks.commerce.registry import grammars as grammars_of
 from tasks.evaluate.answers.answer import AnswerRequest
 from tasks.evaluate.answers.files import read_answers
@@ -85,7 +85,7 @@ def answer(
     runs in the pool, if any is given.
     """
     inputs, grammars = who.weights, grammars_of(who.guided)
-    of_prompts = _grammars_of_prompts(config, dataset, who.guided)
+    of_prompts = _grammars_of_prompts(dataset, who.guided)
     samples = who.draws * config.evaluate.samples
     temperature = config.evaluate.temperature if who.draws == 1 else config.train.temperature
     digest = config_digest(
@@ -223,14 +223,13 @@ def answer_rival(
     return _run(stage, config, pipeline_run, fresh=fresh)
 
 
-def _grammars_of_prompts(config: Config, dataset: StageResult, guided: Guided) -> dict[str, str]:
+def _grammars_of_prompts(dataset: StageResult, guided: Guided) -> dict[str, str]:
     """Return the grammars of the test prompts that have one of their own, by `prompt_id`."""
-    spec = config.rewards.spec
-    with_own = {name for name, task in tasks_of(spec).items() if task.prompt_grammar}
+    with_own = {name for name, task in TASKS.items() if task.prompt_grammar}
     if guided == "none" or not with_own:
         return {}
     rows = read_prompts(dataset.path / TEST_FILE)
-    return {row.prompt_id: grammar_of(row.task, row.prompt, guided, spec) for row in rows if row.task in with_own}
+    return {row.prompt_id: grammar_of(row.task, row.prompt, guided) for row in rows if row.task in with_own}
 
 
 def _run(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -> StageResult:

@@ -55,7 +55,6 @@ from tasks.serve.served_model import ServedModel
 LOCAL_ENGINE: Final = "tasks.serve.local_engine.child"
 ON_THE_SOCKET: Final = "http://engine/v1"
 """Base URL of an engine on a Unix socket, of which the host says nothing."""
-EXAMPLE_OF_A_TELEPHONE: Final = "(11) 98765-4321"
 MORE_CONNECTIONS: Final = 64
 """Connections beyond those that wait or are answered: health, metrics, and refusals."""
 
@@ -89,8 +88,6 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
         for each in ENDING:
             loop.add_signal_handler(each, serving.cancel)
     tokens, larger = read_tokens(serve.token_variable), _larger(config)
-    # The numbering plan is loaded at the first number that may be a telephone, and not while a client waits.
-    scrub(EXAMPLE_OF_A_TELEPHONE)
     folder = served_logs(config)
     log = DailyFile(folder, days=serve.log_days)
     feedback = DailyFile(folder / FEEDBACK_FOLDER, days=serve.log_days)

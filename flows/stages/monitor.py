@@ -33,7 +33,7 @@ from tasks.monitor.drift import shown_by
 from tasks.monitor.operations import OperationsAlarm, silence_alarm
 from tasks.monitor.report import REPORT_PAGE, alarm_sentences
 from tasks.monitor.stage import DRIFT_FILE, REPORT_TEXT, NothingScored, ServingChampion, last_days, read_monitoring
-from tasks.personal_data.scrub import may_hold_personal_data, scrub
+from tasks.personal_data.scrub import scrub_column
 from tasks.report.language import spoken
 
 STAGE: Final = "monitor"
@@ -223,12 +223,7 @@ def _as_spec(name: str) -> SpecName:
 
 def scrubbed_texts(texts: pl.Series) -> pl.Series:
     """Replace the personal data in texts, of which few hold any."""
-    suspects = texts.to_frame("text").select(may_hold_personal_data("text")).to_series().arg_true()
-    # `Series.scatter` would change the given texts in place.
-    clean = texts.to_list()
-    for place in suspects:
-        clean[place], _ = scrub(clean[place])
-    return pl.Series(texts.name, clean, pl.String)
+    return pl.Series(texts.name, [text for text, _ in scrub_column(texts)], pl.String)
 
 
 def _in_processes(workers: int, function: Callable[[Any], Any], things: Sequence[Any]) -> Iterator[Any]:

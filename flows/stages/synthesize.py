@@ -39,18 +39,15 @@ def prompts_stage(config: Config, served: Path | None, own: OwnFiles | None, oth
         own: The shop's own files; None for another source.
         otherwise: Makes the prompts in another way under the same key; None: they are synthesized.
     """
-    spec = config.rewards.spec
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
-        synthesize_stage.run(config.synthesize, config.seed, output, progress, config.state.root, served, own, spec)
+        synthesize_stage.run(config.synthesize, config.seed, output, progress, config.state.root, served, own)
 
     return Stage(
         name="synthesize",
         kind="prompts",
         sources=("tasks.synthesize.stage",),
-        config_digest=config_digest(
-            config.seed, _key_inputs(config.synthesize, served, own), *(["cited"] if spec == "cited" else [])
-        ),
+        config_digest=config_digest(config.seed, _key_inputs(config.synthesize, served, own)),
         inputs={},
         work=otherwise or work,
         summary=_figures,

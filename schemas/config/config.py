@@ -221,19 +221,11 @@ class RewardsConfig(Section):
     """The reward specification."""
 
     spec: SpecName = "grounded"
-    """`grounded` scores what the reference knows; `v4.2` is the V4.2 report's reward; `cited` is `grounded`, but asks
-    for evidence that code checks where a task has such a form."""
-
-
-class AuditJudgeConfig(EndpointSection):
-    """A model at an endpoint that scores completions for `tucano audit attack`; no gate reads what it says.
-
-    Prompts of the attacked store, their references and completions are sent to it, scrubbed of personal data; where
-    they must not leave the company, use an endpoint of its own.
-    """
-
-    questions: int = Field(default=300, ge=40, le=100_000)
-    """Most completions of a task that it is asked to score."""
+    """`grounded` scores what code checks and the reference knows; `v4.2` is the V4.2 report's reward, of the text that
+    people read."""
+    phrases: Path | None = None
+    """A shop's own openers of pushes beside the shipped ones, as `tucano phrases add` writes them; none where not
+    set."""
 
 
 class AuditConfig(Section):
@@ -278,8 +270,6 @@ class AuditConfig(Section):
     """Largest share of the completions scored 5 whose reward is 0."""
     max_constant_groups: float = Field(default=0.5, ge=0, le=1)
     """Largest share of prompts with several completions whose rewards are all equal: GRPO learns nothing from these."""
-    judge: AuditJudgeConfig | None = None
-    """Model that `tucano audit attack` asks of what neither ground truth nor critic calls bad; none where not set."""
 
     @property
     def prompts_per_task(self) -> int:

@@ -158,13 +158,13 @@ FLOORS: Final[Mapping[TaskName, Mapping[str, float]]] = {
     "extraction": {"exact": 0.10},
     "sql_qa": {"execution_accuracy": 0.25},
     "insights": {"all_kept": 0.25},
-    "push": {"names_product": 0.60, "names_offer": 0.60},
+    "push": {"all_kept": 0.60},
     "sentiment": {"macro_f1": 0.50},
     "churn": {"auc": 0.60},
 }
 """By task, the least of the ground-truth metrics that a useful model keeps up.
 
-A constant has an AUC of .5, a macro-F1 of a third at most, and names no product.
+A constant has an AUC of .5 and a macro-F1 of a third at most; one push for all is seen by its variety.
 """
 
 

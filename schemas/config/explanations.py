@@ -13,6 +13,8 @@ REMOVED: Final = {
     "lineage": "OpenLineage events were removed; leave it out: MLflow and the artifacts' records hold the lineage",
     "prompt_search": "the search for prompts was removed; leave it out, and use MLflow's optimize_prompts or GEPA",
     "base-prompt": "this rung was removed; leave it out, and search prompts with MLflow's optimize_prompts or GEPA",
+    "cited": 'the rewards `cited` are `grounded` now; set rewards.spec = "grounded"',
+    "judge": "the judge of audit attack was removed; leave audit.judge out: evaluate.judge compares insights",
 }
 """What is said of keys and names that earlier versions had."""
 _QUOTED: Final = re.compile(r"'([^']*)'")

@@ -36,7 +36,7 @@ def make_sheet(
     reward = reward_of({rollout.task for rollout in read}, store, spec)
     scored = []
     for done, rollout in enumerate(read, 1):
-        scored.append(reward(with_shown_text(rollout, spec)))
+        scored.append(reward(with_shown_text(rollout)))
         progress(done, len(read), "rollouts scored")
     drawn = sample(scored, per_task, seed)
     if not drawn.rows:

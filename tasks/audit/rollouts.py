@@ -1,6 +1,7 @@
 """Sampling of the base policy for the sheet, several answers per prompt at temperature 1; a child process.
 
-People score these completions because GRPO would compare the same ones.
+People score these completions because GRPO would compare the same ones. Answers of which people read a rendering are
+guided by their grammar: of those that an untrained base gives otherwise, there is nothing to read.
 """
 
 import random
@@ -14,6 +15,8 @@ from pydantic import BaseModel, ConfigDict
 from schemas.references import knows_anything
 from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
 from schemas.tasks import TASK_NAMES, TaskName
+from tasks.audit.shown import RENDERERS
+from tasks.commerce.registry import grammar_of
 from tasks.policy.child import Channel, as_child
 
 TEMPERATURE: Final = 1.0
@@ -68,6 +71,7 @@ def main(request_file: Path, channel: Channel) -> None:
         max_tokens=request.max_tokens,
         batch_size=request.batch_size,
         seed=request.seed,
+        grammars=[grammar_of(row.task, row.prompt, "all") if row.task in RENDERERS else "" for row in rows],
         progress=channel.progress,
     )
     write_rollouts(request.output, rows, completions)

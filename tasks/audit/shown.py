@@ -5,29 +5,29 @@ from types import MappingProxyType
 from typing import Final
 
 from schemas.documents import Rollout, SheetItem
-from schemas.tasks import SpecName, TaskName
-from tasks.commerce.churn.cited import render as churn
-from tasks.commerce.evidence import render as insights
-from tasks.commerce.push.cited import render as push
+from schemas.tasks import TaskName
+from tasks.commerce.churn import render as churn
+from tasks.commerce.insights import render as insights
+from tasks.commerce.push import render as push
 from tasks.commerce.served import Served
 
 RENDERERS: Final[Mapping[TaskName, Callable[[str, str], Served]]] = MappingProxyType(
     {"insights": insights.render, "push": push.render, "churn": churn.render}
 )
-"""Of the tasks whose answers under `cited` are claims, each written as data says it."""
+"""Of the tasks whose answers are claims or templates, each written as data says it."""
 KEY: Final = "shown"
 """Key of a rollout that holds the text on which people's scores were given, so that a new wording parts nothing."""
+NOTHING: Final = "(nada a mostrar)"
+"""Shown of an answer of which nothing holds: why is the checker's to say, and would tell a rater its verdict."""
 
 
-def with_shown_text(rollout: Rollout, spec: SpecName) -> Rollout:
+def with_shown_text(rollout: Rollout) -> Rollout:
     """Return a rollout with what people read of it, where that is not the completion itself."""
-    render_answer = RENDERERS.get(rollout.task) if spec == "cited" else None
+    render_answer = RENDERERS.get(rollout.task)
     if render_answer is None or KEY in (rollout.model_extra or {}):
         return rollout
-    rendered = render_answer(rollout.completion, rollout.prompt)
-    what = "não mostrado" if rendered.text else "nada a mostrar"
-    left_out = "" if rendered.checked else f"({what}: {rendered.reason})"
-    return rollout.model_copy(update={KEY: "\n\n".join(filter(None, (rendered.text, left_out)))})
+    text = render_answer(rollout.completion, rollout.prompt).text
+    return rollout.model_copy(update={KEY: text or NOTHING})
 
 
 def shown_text(answer: Rollout | SheetItem) -> str:

@@ -20,8 +20,6 @@ from tasks.audit.alterations.recorded import recorded_changes
 from tasks.audit.alterations.run import run_alterations
 from tasks.audit.disagreements import ScoredCompletion
 from tasks.audit.gate import AuditGate, Probe, TaskAudit, decide, judge
-from tasks.audit.probes.recorded import recorded_scores
-from tasks.audit.probes.run import run_probes
 from tasks.audit.report import REPORT_PAGE, PastAudit, write_page
 from tasks.audit.reward import RewardFunction, reward_of
 from tasks.audit.sampling import AT_RANDOM
@@ -132,7 +130,7 @@ def read_files(files: AuditFiles, config: AuditConfig, spec: SpecName) -> tuple[
     """
     from schemas.tables.rollout_tables import read_rollouts
 
-    rollouts = [with_shown_text(rollout, spec) for rollout in read_rollouts(files.rollouts)]
+    rollouts = [with_shown_text(rollout) for rollout in read_rollouts(files.rollouts)]
     sheet = read_scored_sheet(files.sheet, rollouts, config.raters)
     return sheet, reward_of(sheet.tasks, files.store, spec)
 
@@ -175,12 +173,8 @@ def audit_rewards(sheet: ScoredSheet, score: RewardFunction, config: AuditConfig
 
 def _probes(task: TaskName, judged: Sequence[ScoredCompletion], score: RewardFunction) -> dict[str, Probe]:
     """Ask what the reward gives to answers of known quality, and whether it gives what it gave when it was recorded."""
-    rollouts, spec = [row.item.rollout for row in judged], judged[0].rollout.spec
-    if spec == "cited":
-        probes, recorded = run_alterations(task, spec, rollouts, score), recorded_changes(task, score)
-    else:
-        probes = run_probes(task, rollouts, score)
-        recorded = recorded_scores(task, {rollout.prompt_id for rollout in rollouts}, score)
+    probes = run_alterations(task, [row.item.rollout for row in judged], score)
+    recorded = recorded_changes(task, score) if judged[0].rollout.spec == "grounded" else None
     return probes if recorded is None else probes | {"recorded_scores": recorded}
 
 

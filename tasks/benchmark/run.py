@@ -16,7 +16,7 @@ from schemas.progress import Progress
 from schemas.tasks import Guided
 from tasks.benchmark.answers import BenchmarkAnswer
 from tasks.benchmark.folder import BenchmarkItem
-from tasks.commerce.registry import grammars
+from tasks.commerce.registry import grammar_of
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply
 from tasks.policy.generate import as_messages, generate
@@ -171,7 +171,6 @@ def run_folder(
     named = " with ".join(_name(path) for path in (model, adapter) if path is not None)
     decoding = f"temperature {temperature:g}, {max_tokens} tokens, seed {seed}, guided {guided}"
     kept = KeptAnswers(output, f"{named}, {decoding}")
-    known = grammars(guided)
     try:
         tokenizer, policy = load_tokenizer(model), load_policy(model, adapter, four_bit=False)
         for start in range(0, len(items), BATCH):
@@ -187,7 +186,7 @@ def run_folder(
                 max_tokens=max_tokens,
                 batch_size=BATCH,
                 seed=seed + start,
-                grammars=[known.get(item.task, "") for item in batch],
+                grammars=[grammar_of(item.task, item.prompt, guided) for item in batch],
             )
             seconds = (time.monotonic() - started) / len(batch)
             for item, completion in zip(batch, completions, strict=True):

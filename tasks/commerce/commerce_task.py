@@ -43,7 +43,7 @@ class CommerceTask:
     answer: Callable[[Reference], str]
     """A fully correct completion made from a reference; unknown values are answered plausibly."""
     rewards: Mapping[SpecName, Reward]
-    """The task's reward under each specification; `cited` is that of `grounded` where it has no other."""
+    """The task's reward under each specification."""
     metric: Metric
     answer_metrics: tuple[str, ...]
     """Metrics that are defined for one answer, and that an answer made from the reference alone can satisfy: macro-F1

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final, Protocol
 
 from schemas.store.store import Store
-from schemas.tasks import CITED_TASKS, TASK_NAMES, SpecName, TaskName
+from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example import Example
 
 
@@ -19,18 +19,7 @@ class ExampleMaker(Protocol):
         ...
 
 
-FOUND_MODULES: Final = ("tasks.commerce.*.prompts", "tasks.commerce.*.cited.prompts")
+FOUND_MODULES: Final = ("tasks.commerce.*.prompts",)
 EXAMPLE_MAKERS: Final[Mapping[TaskName, ExampleMaker]] = MappingProxyType(
     {name: import_module(f"tasks.commerce.{name}.prompts").examples for name in TASK_NAMES}
 )
-_CITED: Final[Mapping[TaskName, ExampleMaker]] = MappingProxyType(
-    {
-        **EXAMPLE_MAKERS,
-        **{name: import_module(f"tasks.commerce.{name}.cited.prompts").examples for name in CITED_TASKS},
-    }
-)
-
-
-def makers_of(spec: SpecName) -> Mapping[TaskName, ExampleMaker]:
-    """Return the makers of the tasks as a specification asks for them."""
-    return _CITED if spec == "cited" else EXAMPLE_MAKERS

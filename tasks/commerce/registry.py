@@ -1,7 +1,7 @@
 """Registry of the tasks, the one way to score a rollout, and the version of each task's reward."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
@@ -9,30 +9,20 @@ from typing import Final
 
 from schemas.documents import Rollout, ScoredRollout
 from schemas.source import source_digest
-from schemas.tasks import CITED_TASKS, TASK_NAMES, Guided, SpecName, TaskName
+from schemas.tasks import TASK_NAMES, Guided, SpecName, TaskName
 from tasks.commerce.commerce_task import CommerceTask
-from tasks.commerce.reward import Reward
+from tasks.commerce.reward import Reward, StepReward
 from tasks.commerce.sql_qa.sandbox import Databases
 
-FOUND_MODULES: Final = ("tasks.commerce.*.task", "tasks.commerce.*.cited.task")
+FOUND_MODULES: Final = ("tasks.commerce.*.task",)
 TASKS: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType(
     {name: import_module(f"tasks.commerce.{name}.task").TASK for name in TASK_NAMES}
 )
-IN_EVIDENCE: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType(
-    {name: import_module(f"tasks.commerce.{name}.cited.task").TASK for name in CITED_TASKS}
-)
-_CITED: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType({**TASKS, **IN_EVIDENCE})
-
-
-def tasks_of(spec: SpecName) -> Mapping[TaskName, CommerceTask]:
-    """Return the tasks as a specification asks for them."""
-    return _CITED if spec == "cited" else TASKS
 
 
 def reward_of(task: TaskName, spec: SpecName) -> Reward:
     """Return a task's reward under a specification."""
-    rewards = tasks_of(spec)[task].rewards
-    return rewards["grounded"] if spec == "cited" and spec not in rewards else rewards[spec]
+    return TASKS[task].rewards[spec]
 
 
 def grammars(guided: Guided) -> dict[TaskName, str]:
@@ -40,9 +30,9 @@ def grammars(guided: Guided) -> dict[TaskName, str]:
     return {name: known.grammar for name, known in TASKS.items() if known.grammar and _guides(guided, known)}
 
 
-def grammar_of(task: TaskName, prompt: str, guided: Guided, spec: SpecName) -> str:
+def grammar_of(task: TaskName, prompt: str, guided: Guided) -> str:
     """Return the grammar that guides the answer to a prompt; empty where any text may be one."""
-    known = tasks_of(spec)[task]
+    known = TASKS[task]
     if not _guides(guided, known):
         return ""
     return known.prompt_grammar(prompt) if known.prompt_grammar else known.grammar
@@ -89,6 +79,23 @@ def score_rollout(rollout: Rollout, databases: Databases | None, spec: SpecName 
     return scored
 
 
+def score_beside(scored: Sequence[ScoredRollout], spec: SpecName = "grounded") -> list[ScoredRollout]:
+    """Return a step's scored rollouts with what the others decide of each one's reward, in the same order."""
+    found = list(scored)
+    for task in dict.fromkeys(rollout.task for rollout in scored):
+        reward = reward_of(task, spec)
+        if isinstance(reward, StepReward):
+            places = [place for place, rollout in enumerate(scored) if rollout.task == task]
+            shares = reward.among([scored[place].completion for place in places])
+            for place, share in zip(places, shares, strict=True):
+                known = scored[place].components
+                components = {**known, reward.component: share * known[reward.component]}
+                found[place] = scored[place].model_copy(
+                    update={"components": components, "reward": reward.total(components)}
+                )
+    return found
+
+
 def component_rewards(spec: SpecName = "grounded") -> tuple[tuple[TaskName, str, float], ...]:
     """Return every task's components with their weights, always in the same order: the rewards of GDPO (2601.05242)."""
     return tuple(
@@ -102,13 +109,10 @@ def component_rewards(spec: SpecName = "grounded") -> tuple[tuple[TaskName, str,
 def reward_version(task: TaskName, spec: SpecName = "grounded") -> str:
     """Return the sha256 of all that decides one task's reward: equal for equal rewards.
 
-    A task has one version for all specifications, unless `cited` asks for it in another form.
-
-    It is the digest of the scorer's code, its word lists and its wording, for an echo of the system prompt is
-    recognized by its text. What only makes prompts, and the other tasks, are no part of it.
+    It is the digest of the module that scores and of the data that it reads. What only makes prompts, and the other
+    tasks, are no part of it.
     """
-    form = ".cited" if spec == "cited" and task in IN_EVIDENCE else ""
-    return source_digest(f"{__package__}.{task}{form}.scorer")
+    return source_digest(reward_of(task, spec).score.__module__)
 
 
 def reward_versions(tasks: Iterable[TaskName] = TASK_NAMES, spec: SpecName = "grounded") -> dict[TaskName, str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, overload
 
 from schemas.store.store import Store
-from tasks.commerce.extraction.cited.real_reviews import of_stars
+from tasks.commerce.extraction.real_reviews import of_stars
 from tasks.commerce.text.json_fields import CAUSE_FIELDS
 
 SOMETHING: Final = r"[^\s\x1c-\x1f]"

@@ -1,7 +1,7 @@
 """Reward of named components: its weights, its scorer, and the share of an unknown component."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -43,6 +43,18 @@ class Reward:
         """Return the weighted sum of the components, clipped to [0, 1]."""
         total = math.fsum([weight * components[name] for name, weight in self.weights.items()])
         return min(max(total, 0.0), 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepReward(Reward):
+    """Reward with a component that the other answers of a step decide too: one answer says nothing of variety.
+
+    A completion that is scored alone keeps the component whole.
+    """
+
+    component: str
+    among: Callable[[Sequence[str]], Sequence[float]]
+    """Returns the share of the component that each of a step's completions keeps, in [0, 1]."""
 
 
 def fill_unknown(components: Mapping[str, float | None], weights: Mapping[str, float]) -> dict[str, float]:

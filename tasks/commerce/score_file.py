@@ -18,7 +18,7 @@ from schemas.json_lines import stream_json_lines
 from schemas.progress import Progress
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.commerce_task import CommerceTask
-from tasks.commerce.registry import joint_version, reward_versions, score_rollout, tasks_of
+from tasks.commerce.registry import TASKS, joint_version, reward_versions, score_rollout
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 
@@ -77,10 +77,7 @@ def score_file(
         "spec": spec,
         "reward_version": joint_version(spec),
         "reward_versions": reward_versions(by_task, spec),
-        "tasks": {
-            task: _summary(tasks_of(spec)[task], by_task[task], databases, metrics=metrics)
-            for task in _present(by_task)
-        },
+        "tasks": {task: _summary(TASKS[task], by_task[task], databases, metrics=metrics) for task in _present(by_task)},
     }
 
 

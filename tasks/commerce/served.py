@@ -2,11 +2,9 @@
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from tasks.commerce.text.parser import parse_object
-
-WORDS_UNCHECKED: Final = "nenhum código confere as palavras desta resposta"
 
 
 class Served(NamedTuple):
@@ -22,13 +20,12 @@ class Served(NamedTuple):
     """The same for a program, without what does not hold; None where nothing may be shown."""
 
 
-def serve_object(completion: str, checks: Mapping[str, Callable[[Any], bool]], *, has_words: bool = False) -> Served:
+def serve_object(completion: str, checks: Mapping[str, Callable[[Any], bool]]) -> Served:
     """Read an answer that is to be one JSON object with exactly these fields, and nothing else.
 
     Args:
         completion: The answer, whatever it is.
         checks: By field, whether a value is one of its values.
-        has_words: Whether a field holds words that nothing checks.
     """
     found, needed = parse_object(completion)[:2]
     if found is None or needed:
@@ -37,7 +34,7 @@ def serve_object(completion: str, checks: Mapping[str, Callable[[Any], bool]], *
         return Served(None, False, f"os campos não são os pedidos: {', '.join(checks)}")
     if wrong := [name for name, holds in checks.items() if not holds(found[name])]:
         return Served(None, False, f"valores fora dos permitidos: {', '.join(wrong)}")
-    return Served(written(found), not has_words, WORDS_UNCHECKED if has_words else None, found)
+    return Served(written(found), True, None, found)
 
 
 def written(found: Mapping[str, Any]) -> str:

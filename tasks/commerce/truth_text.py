@@ -5,19 +5,12 @@ No scorer imports this, and it imports nothing of theirs (the contracts of impor
 
 import json
 import re
-import tomllib
 import unicodedata
-from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
 from math import isfinite
-from pathlib import Path
 from typing import Any, Final, NoReturn
 
-FOLDER: Final = Path(__file__).resolve().parents[2] / "data" / "truth"
 MAX_JSON: Final = 20_000
 """Longest completion, in characters, that is read as JSON."""
-MAX_TEXT: Final = 4_000
-"""Characters of a text that are read; nobody asked for as many."""
 MAX_DIGITS: Final = 15
 """Digits of a number that is read; longer ones are no amounts."""
 
@@ -26,23 +19,10 @@ NUMBER: Final = r"[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]+)?(?![0-9])|[0-9]+(?:[.,][0
 _THOUSANDS: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?", re.ASCII)
 _SPACES: Final = re.compile(r"[ \t\r\f\v\u00a0\u2000-\u200b\u202f]+")
 _COMBINING: Final = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
-_GROUPED: Final = r"\[[^\]]*\]|\((?:[^()]|\([^()]*\))*\)"
 _DASHES: Final = {ord(dash): "-" for dash in "‐‑‒–—−"} | {ord(quote): "'" for quote in "’‘´`"}
-_PLURALS: Final = (
-    *(("oes", "ao"), ("aes", "ao"), ("eis", "el"), ("ais", "al"), ("ois", "ol"), ("ns", "m")),
-    *((f"{before}es", before) for before in ("r", "z", "ch")),
-)
-"""Endings of plurals, and what stands in their place in the singular."""
-_SHORT: Final = 3
 _WORD: Final = re.compile(r"[^\W_]+")
 _FENCED: Final = re.compile(r"\s*```(?:json)?[ \t]*\n(?P<inside>[^`]*)\n[ \t]*```\s*", re.IGNORECASE)
 """One code fence, with nothing but blanks around it and no other within it."""
-
-
-@cache
-def read_table(name: str) -> Mapping[str, Any]:
-    """Return one table of `data/truth`."""
-    return tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def fold(text: str) -> str:
@@ -51,47 +31,9 @@ def fold(text: str) -> str:
     return _SPACES.sub(" ", (plain if plain.isascii() else _COMBINING.sub("", plain)).lower())
 
 
-def is_unsendable(folded: str) -> bool:
-    """Return whether a folded text says what no shop sends: insults, threats, frauds, politics, markup."""
-    return _unsendable().search(folded) is not None
-
-
-@cache
-def _unsendable() -> re.Pattern[str]:
-    table = read_table("unsendable")
-    said = [word for entry in table.values() for word in entry["begins"]]
-    whole = [rf"{word}\b" for entry in table.values() for word in entry.get("words", ())]
-    signs = "|".join(sign for entry in table.values() for sign in entry.get("signs", ()))
-    return re.compile(rf"{beginnings((*said, *whole))}|{signs}")
-
-
-def beginnings(patterns: Sequence[str]) -> str:
-    """Return one pattern of many that begin a word, by their first letters, so that few are tried at each word."""
-    by_letter: dict[str, list[str]] = {}
-    for each in patterns:
-        is_plain = (
-            each[:1].isalpha() and each[1:2] not in ("?", "*", "+", "{", "|") and "|" not in re.sub(_GROUPED, "", each)
-        )
-        by_letter.setdefault(each[0] if is_plain else "", []).append(each[1:] if is_plain else each)
-    found = [rf"{letter}(?:{'|'.join(rest)})" for letter, rest in by_letter.items()]
-    return rf"\b(?:{'|'.join(found)})"
-
-
 def words(folded: str) -> list[str]:
     """Return the words and numbers of a folded text, in order."""
     return _WORD.findall(folded)
-
-
-@lru_cache(maxsize=16_384)
-def stem(word: str) -> str:
-    """Return a folded word without its ending of number and gender: `pneus` and `pneu` are one."""
-    for ending, singular in _PLURALS:
-        if word.endswith(ending) and len(word) > len(ending) + 1:
-            word = word[: -len(ending)] + singular
-            break
-    else:
-        word = word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > _SHORT else word
-    return word[:-1] if word[-1:] in "ao" and len(word) > _SHORT else word
 
 
 def value_of(written: str) -> float:
@@ -99,15 +41,6 @@ def value_of(written: str) -> float:
     if _THOUSANDS.fullmatch(written):
         written = written.replace(".", "")
     return float(written.replace(",", "."))
-
-
-def half_unit(written: str) -> float:
-    """Return half a unit of a written number's last place: what a rounded number may be off."""
-    decimals = re.split(r"[.,]", written)
-    places = len(decimals[-1]) if len(decimals) > 1 and not _THOUSANDS.fullmatch(written) else 0
-    if _THOUSANDS.fullmatch(written) and "," in written:
-        places = len(written.rpartition(",")[2])
-    return 0.5 * 10.0**-places
 
 
 def read_object(completion: str) -> dict[str, Any] | None:

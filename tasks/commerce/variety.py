@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from schemas.documents import Rollout
-from schemas.tasks import SpecName
-from tasks.commerce.registry import tasks_of
+from tasks.commerce.registry import TASKS
 
 FORM: Final = re.compile(r"""[\s,;:.!?"'`{}\[\]()]+""")
 """Characters that make no other answer, as case does not."""
@@ -28,12 +27,12 @@ class Variety(NamedTuple):
         return min(1.0, (self.answers - 1) / (self.references - 1))
 
 
-def variety_of(rollouts: Sequence[Rollout], spec: SpecName = "grounded") -> Variety | None:
-    """Return the variety of one task's answers under a specification, each prompt's first; None without references."""
+def variety_of(rollouts: Sequence[Rollout]) -> Variety | None:
+    """Return the variety of one task's answers, each prompt's first; None without references."""
     known = {rollout.prompt_id: rollout for rollout in reversed(rollouts) if rollout.reference}
     if not known:
         return None
-    right = [tasks_of(spec)[each.task].answer(each.reference or {}) for each in known.values()]
+    right = [TASKS[each.task].answer(each.reference or {}) for each in known.values()]
     return Variety(effective_number([each.completion for each in known.values()]), effective_number(right))
 
 

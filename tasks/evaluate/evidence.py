@@ -136,5 +136,5 @@ def _of(tasks: Collection[TaskName], pairs: Sequence[PairedScore]) -> list[Paire
 
 def _variety(rollouts: Sequence[ScoredRollout], task: TaskName) -> float | None:
     own = [rollout for rollout in rollouts if rollout.task == task]
-    found = variety_of(own, own[0].spec) if own else None
+    found = variety_of(own) if own else None
     return None if found is None else found.share

@@ -73,11 +73,7 @@ def shares_of_gain(
     if not rungs:
         return {}
     scopes: list[tuple[str, PairedStats]] = [(OVERALL, comparison.overall), *comparison.tasks.items()]
-    found = {}
-    for scope, block in scopes:
-        rng = np.random.default_rng([seed, *f"gain of {scope}".encode()])
-        found[scope] = _of_scope(scope, block, comparison, rungs, resamples, rng)
-    return found
+    return {scope: _of_scope(scope, block, comparison, rungs, resamples, seed) for scope, block in scopes}
 
 
 def _of_scope(
@@ -86,7 +82,7 @@ def _of_scope(
     comparison: Comparison,
     rungs: Sequence[RungStanding],
     resamples: int,
-    rng: np.random.Generator,
+    seed: int,
 ) -> GainShares:
     if not is_shown(block):
         return GainShares(block.mean_difference, shown=False)
@@ -96,6 +92,7 @@ def _of_scope(
     for rung in rungs:
         scores = {(each.task, each.prompt_id): each.base for each in rung.match.found.prompts}
         others[rung.name] = np.array([scores[prompt.task, prompt.prompt_id] for prompt in prompts])
+    rng = np.random.default_rng([seed, *f"gain of {scope}".encode()])
     drawn, tuned_drawn = _means(others, tuned, resamples, rng)
     gain_drawn = tuned_drawn - drawn[BASE]
     gains = tuned - others[BASE][:, None]

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from schemas.documents import Rollout
-from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
 
@@ -17,27 +17,25 @@ if TYPE_CHECKING:
     from schemas.tables.prompts import PromptRow
 
 
-def truth_of(rollout: Rollout, databases: Databases, spec: SpecName = "grounded") -> float | None:
+def truth_of(rollout: Rollout, databases: Databases) -> float | None:
     """Return the correctness of one answer, in [0, 1]; None without a reference.
 
     The strictest of `answer_metrics` counts: their mean would be high for an answer that keeps all that is cheap.
     """
-    task = registry.tasks_of(spec)[rollout.task]
+    task = registry.TASKS[rollout.task]
     metrics = task.metric([rollout], databases)
     return next((metrics[name] for name in reversed(task.answer_metrics) if name in metrics), None)
 
 
-def metrics_of(
-    rollouts: Sequence[Rollout], databases: Databases, spec: SpecName = "grounded"
-) -> dict[TaskName, dict[str, float]]:
+def metrics_of(rollouts: Sequence[Rollout], databases: Databases) -> dict[TaskName, dict[str, float]]:
     """Return each task's ground-truth metrics over all answers of one model."""
     ordered = sorted(rollouts, key=lambda rollout: TASK_NAMES.index(rollout.task))
     by_task = groupby(ordered, key=lambda rollout: rollout.task)
-    return {task: registry.tasks_of(spec)[task].metric(list(answers), databases) for task, answers in by_task}
+    return {task: registry.TASKS[task].metric(list(answers), databases) for task, answers in by_task}
 
 
 def metrics_apart(
-    rollouts: Sequence[Rollout], training: Iterable["PromptRow"], databases: Databases, spec: SpecName = "grounded"
+    rollouts: Sequence[Rollout], training: Iterable["PromptRow"], databases: Databases
 ) -> dict[TaskName, dict[str, float]]:
     """Return the strictest metric of tasks in parts, apart for what was trained on and what was not.
 
@@ -48,11 +46,10 @@ def metrics_apart(
         rollouts: All answers of one model.
         training: The prompts of the training split.
         databases: Read by sql_qa only.
-        spec: The specification by which the answers were asked.
     """
     found: dict[TaskName, dict[str, float]] = {}
     rows = list(training)
-    for name, task in registry.tasks_of(spec).items():
+    for name, task in registry.TASKS.items():
         answers = [rollout for rollout in rollouts if rollout.task == name and rollout.reference]
         trained = {key: {_part(row, key) for row in rows if row.task == name} for key in task.parts}
         unseen = {key: [each for each in answers if _part(each, key) not in known] for key, known in trained.items()}

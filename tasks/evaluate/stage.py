@@ -14,7 +14,6 @@ from schemas.progress import Progress, silent
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce import registry
-from tasks.commerce.push.cited.beside import score_beside
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
@@ -137,9 +136,9 @@ def run(
     scorer = _Scorer(databases, spec)
 
     def evaluated(rollouts: Sequence[Rollout], as_seed: int) -> Evaluated:
-        found = score_beside([scorer.score(rollout) for rollout in rollouts], spec)
-        apart = metrics_apart(found, training, databases, spec)
-        metrics = {task: values | apart.get(task, {}) for task, values in metrics_of(found, databases, spec).items()}
+        found = registry.score_beside([scorer.score(rollout) for rollout in rollouts], spec)
+        apart = metrics_apart(found, training, databases)
+        metrics = {task: values | apart.get(task, {}) for task, values in metrics_of(found, databases).items()}
         return Evaluated(found, [_as_pair(each, as_seed, databases) for each in found], metrics)
 
     def read(folder: Path, as_seed: int, rung: Rung | None = None) -> Evaluated:
@@ -267,7 +266,7 @@ def _as_pair(rollout: ScoredRollout, seed: int, databases: Databases) -> PairedS
         seed=seed,
         sample=drawn["sample"],
         score=rollout.reward,
-        truth=truth_of(rollout, databases, rollout.spec),
+        truth=truth_of(rollout, databases),
         decoding=drawn["decoding"],
     )
 

@@ -19,7 +19,7 @@ import polars as pl
 from schemas.documents import Rollout
 from schemas.progress import Progress, silent
 from schemas.tasks import SpecName, TaskName
-from tasks.commerce.registry import TASKS, score_rollout, tasks_of
+from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.text.parser import parse_object
@@ -32,14 +32,17 @@ KEY: Final = ("task", "prompt", "completion", "reference")
 """Columns that decide a reward."""
 SQL_TASK: Final = "sql_qa"
 STORE_IS_GONE: Final = "sql_qa, whose queries need the store of the champion's prompts, which is gone"
-_UNREAD: Final = frozenset(task.name for task in TASKS.values() if task.prompt_is_unread)
 PROMPT_IS_UNREAD: Final[Mapping[SpecName, frozenset[str]]] = {
-    "grounded": _UNREAD,
+    "grounded": frozenset(task.name for task in TASKS.values() if task.prompt_is_unread),
     "v4.2": frozenset(),
-    "cited": _UNREAD,
 }
 """Tasks whose answers need no scoring for each prompt: such answers, small objects and queries of a few kinds, recur
 often."""
+REFERENCE_IS_UNREAD: Final[Mapping[SpecName, frozenset[str]]] = {
+    "grounded": frozenset({"push", "insights"}),
+    "v4.2": frozenset(),
+}
+"""Tasks whose prompt holds all that the reward asks for, so that without a reference more than the form is known."""
 ANSWERS_AT_ONCE: Final = 4_000
 """Answers per chunk of a process: a second's work."""
 
@@ -123,7 +126,7 @@ def _verdict(
     )
     found = score_rollout(rollout, databases, spec)
     answered = is_answer(task, prompt, completion)
-    if tasks_of(spec)[task].answers_in_json:
+    if TASKS[task].answers_in_json:
         return Verdict(found.reward, parse_object(completion).cleanliness == 1.0, answered)
     if task == SQL_TASK and databases is not None:
         # With a reference, a query that runs counts as valid only if it is relevant.

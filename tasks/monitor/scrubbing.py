@@ -10,6 +10,8 @@ from typing import Any, Final
 import orjson
 import polars as pl
 
+from tasks.personal_data.scrub import LEAST_PERSONAL
+
 TEXTS: Final = ("prompt", "completion", "model_version")
 
 Scrub = Callable[[pl.Series], pl.Series]
@@ -78,4 +80,4 @@ def _as_text(value: Any) -> str | None:
         return value
     # 52998224725.0 reveals as much as 52998224725.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return str(int(value)) if is_number and value == int(value) else None
+    return str(int(value)) if is_number and value >= LEAST_PERSONAL and value == int(value) else None

@@ -34,6 +34,7 @@ from tasks.monitor.ratings import ratings_of
 from tasks.monitor.report import Page, markdown, write_page
 from tasks.monitor.reward_counts import count_rewards
 from tasks.monitor.scoring import (
+    REFERENCE_IS_UNREAD,
     SQL_TASK,
     MapChunks,
     Rewards,
@@ -176,7 +177,7 @@ def run(
         {task: parts.by_each for task, parts in known.items() if task in answered and parts.by_each},
     )
     clock.lap("compare the references")
-    by_form = frozenset(answered.difference(rewards.references))
+    by_form = frozenset(answered.difference(rewards.references, REFERENCE_IS_UNREAD[champion.spec]))
     beside, known_ones = known_answers(
         answers,
         tested,
@@ -321,7 +322,8 @@ def _notes(known: Mapping[TaskName, KnownParts], champion: ServingChampion, brok
                 version=champion.version,
             )
         )
-    alone = [task for task, parts in known.items() if not parts.by_each]
+    read = {task: parts for task, parts in known.items() if task not in REFERENCE_IS_UNREAD[champion.spec]}
+    alone = [task for task, parts in read.items() if not parts.by_each]
     if alone:
         notes.append(
             worded(
@@ -331,7 +333,7 @@ def _notes(known: Mapping[TaskName, KnownParts], champion: ServingChampion, brok
                 tasks=", ".join(alone),
             )
         )
-    for task, parts in known.items():
+    for task, parts in read.items():
         if parts.by_each and parts.by_some > parts.by_each:
             notes.append(
                 worded(

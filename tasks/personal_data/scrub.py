@@ -1,9 +1,9 @@
 """Replacement of personal data by typed placeholders, such as `[CPF]` (LGPD, Lei 13.709/2018, art. 5).
 
-Texts are normalized as people paste them: any script's digits, any dash and any space become plain ones, and zero-width
-characters between them are ignored. Only the value itself is replaced; a web address with a secret is replaced
-completely, from its scheme or host to its last character, since its host and path may identify the person as much as
-its secret does. All else stays byte for byte. No value is stored, logged or raised.
+Rather too much goes than too little (`tasks.personal_data.patterns`): every run of five or more digits that is no
+money, quantity or day of these years, names with an `@`, web addresses, and labels' values. Texts are normalized as
+people paste them: any script's digits, any dash and any space become plain ones, and zero-width characters between them
+are ignored. All else stays byte for byte. No value is stored, logged or raised.
 """
 
 import re
@@ -12,34 +12,49 @@ from collections import Counter
 from typing import Final
 
 import polars as pl
-from stdnum.br import cnpj
+from stdnum import luhn
+from stdnum.br import cnpj, cpf
 
-from tasks.personal_data.detectors.context import KINDS, Found, Kind, Span, digits_of
-from tasks.personal_data.detectors.numbers import find_numbers
-from tasks.personal_data.detectors.phones import is_phone
-from tasks.personal_data.detectors.profiles import find_handles, find_profile_addresses
-from tasks.personal_data.detectors.spelled_digits import find_spelled
-from tasks.personal_data.detectors.suspects import may_hold_personal_data
-from tasks.personal_data.detectors.taxpayers import is_cpf
-from tasks.personal_data.detectors.web_addresses import find_emails, find_urls
+from tasks.personal_data import patterns
+from tasks.personal_data.patterns import HIDDEN, KINDS, Kind
 
-__all__ = [
-    "KINDS",
-    "Kind",
-    "may_hold_personal_data",
-    "names_a_person",
-    "personal_identifiers",
-    "scrub",
-    "scrub_column",
-]
+__all__ = ["KINDS", "Kind", "may_hold_personal_data", "names_a_person", "personal_identifiers", "scrub", "scrub_column"]
 
+LEAST_PERSONAL: Final = 10**9
+"""Whole numbers of JSON from which they may be a CPF or a telephone; below, they are figures of a table."""
 OF_PEOPLE: Final = ("customer_id", "source")
 """Columns in which a bare number may be a telephone or a CPF; elsewhere it numbers orders and reviews."""
 
 _MOST_PASSES: Final = 4
-"""A placeholder leaves its surroundings as they are, so each further pass only finds what the previous one
-uncovered."""
-_HAS_NO_MARK: Final = re.compile(r"[0-9A-Za-z]*")
+"""A placeholder leaves its surroundings, so a further pass finds only what the one before it uncovered."""
+_FEWEST_TOGETHER: Final = 5
+"""Digits side by side that are personal."""
+_FEWEST_APART: Final = 7
+"""Digits in groups that are personal; fewer are two prices or a size."""
+_FEWEST_SPELLED: Final = 5
+_WINDOW: Final = 40
+"""Characters before a number in which a word may name its kind."""
+_CARD_LENGTHS: Final = range(14, 17)
+_CPF_LENGTH: Final = 11
+_CNPJ_LENGTH: Final = 14
+_PHONE_LENGTHS: Final = range(8, 15)
+_NUMBER: Final = re.compile(r"\d+")
+_PUNCTUATED_CPF: Final = re.compile(r"\d{3}\.\d{3}\.\d{3}-\d\d")
+_POSTCODE: Final = re.compile(r"\d\d\.?\d{3}-\d{3}")
+_ADDRESS: Final = r"[^\s@]{1,64}@[^\s@]{1,100}\.[a-z]{2,}"
+_TELEPHONE_OR_EMAIL: Final = re.compile(rf"\+55[ -]?\(?[1-9]\d\)?[ -]?9?[ .]?\d{{4}}[ .-]?\d{{4}}|{_ADDRESS}")
+_BARE_MOBILE: Final = re.compile(r"(?:55)?[1-9]\d9\d{8}")
+_HOLDS_A_PERSON: Final = re.compile(
+    rf"{_ADDRESS}|(?<!\d)(?:\d{{3}}\.\d{{3}}\.\d{{3}}-\d{{2}}|\(?[1-9]\d\)?[ -]?9?[ .]?\d{{4}}-\d{{4}})(?!\d)"
+)
+Found = tuple[int, int, Kind]
+
+_CUES: Final = (
+    *dict.fromkeys(search.cue.pattern for search in patterns.LABELLED),
+    *patterns.NUMBER_CUES,
+    # Read by `scrub` as other signs.
+    r"[\p{Nd}--0-9]|[\x{ff01}-\x{ff5e}\x{fe6b}\x{e000}-\x{f8ff}]",
+)
 
 
 def scrub(text: str) -> tuple[str, Counter[Kind]]:
@@ -65,78 +80,125 @@ def scrub(text: str) -> tuple[str, Counter[Kind]]:
 
 
 def scrub_column(texts: pl.Series) -> list[tuple[str, Counter[Kind]]]:
-    """Scrub each text of a column; what cannot hold personal data is not searched, which takes a hundred times as long.
+    """Scrub each text of a column; what cannot hold personal data is not searched.
 
     Args:
         texts: Strings without nulls.
     """
-    suspect = texts.to_frame().select(may_hold_personal_data(texts.name)).to_series()
-    return [scrub(text) if flag else (text, Counter()) for text, flag in zip(texts, suspect, strict=True)]
+    marked = zip(texts, may_hold_personal_data(texts), strict=True)
+    return [scrub(text) if is_suspect else (text, Counter()) for text, is_suspect in marked]
+
+
+def may_hold_personal_data(texts: pl.Series) -> pl.Series:
+    """Mark, by a fast test, the texts that may hold personal data: all that `scrub` would change, and others."""
+    plain = texts.str.replace_all(r"[\p{Mn}\p{Me}\p{Cf}]+", "")
+    plain = plain.str.replace_all(r"[\p{Zs}--\x20]", " ").str.replace_all(r"[\p{Pd}\x{2212}--\-]", "-").alias("plain")
+    # One by one: Rust reads all of them in one expression many times more slowly.
+    cues = (pl.col("plain").str.contains(f"(?i){cue}") for cue in _CUES)
+    return plain.to_frame().select(pl.any_horizontal(cues)).to_series().alias(texts.name)
 
 
 def names_a_person(identifier: str) -> bool:
     """Return whether an identifier is itself an e-mail address, a CPF, a punctuated CNPJ or a telephone with +55."""
     plain = _plain(identifier)[0].strip()
-    number = digits_of(plain)
-    if _HAS_NO_MARK.fullmatch(plain):
-        return plain.isdigit() and is_cpf(plain)
     if re.fullmatch(r"\d{3}[ .]?\d{3}[ .]?\d{3}[ ./-]?\d{2}", plain):
-        return is_cpf(number)
+        return bool(cpf.is_valid(plain))
     if re.fullmatch(r"[a-z\d]{2}\.?[a-z\d]{3}\.?[a-z\d]{3}/[a-z\d]{4}-?\d{2}", plain):
         return bool(cnpj.is_valid(plain))
-    if plain.startswith("+"):
-        return number.startswith("55") and len(number) in {12, 13} and is_phone(number[2:])
-    emails = find_emails(plain)
-    return len(emails) == 1 and emails[0] == (0, len(plain))
+    return _TELEPHONE_OR_EMAIL.fullmatch(plain) is not None
 
 
 def personal_identifiers(identifiers: pl.Series) -> pl.Series:
-    """Return of each identifier whether it is personal data; the series has the name of its column."""
-    # Most shops name their rows by 32 hexadecimal digits, as Olist does: these need no full search.
+    """Return of each identifier whether it is or holds personal data; the series has the name of its column.
+
+    An order's or a product's number is none, though it would go from a text.
+    """
+    # Most shops name their rows by 32 hexadecimal digits, as Olist does: these need no search.
     odd = ~identifiers.str.contains(r"^[0-9a-f]{32}$").fill_null(value=True)
-    names = identifiers.filter(odd).unique()
-    suspect = names.to_frame().select(may_hold_personal_data(names.name)).to_series()
-    verdicts = {
-        name: _is_personal(name, identifiers.name, may_hold=flag) for name, flag in zip(names, suspect, strict=True)
-    }
+    verdicts = {name: _is_personal(name, identifiers.name) for name in identifiers.filter(odd).unique()}
     return identifiers.replace_strict(verdicts, default=False, return_dtype=pl.Boolean)
 
 
-def _is_personal(name: str, column: str, *, may_hold: bool) -> bool:
-    if name.isdecimal() and column not in OF_PEOPLE:
-        return False
-    return names_a_person(name) or (may_hold and scrub(name)[0] != name)
+def _is_personal(name: str, column: str) -> bool:
+    plain = _plain(name)[0]
+    if plain.isdecimal():
+        return column in OF_PEOPLE and (bool(cpf.is_valid(plain)) or _BARE_MOBILE.fullmatch(plain) is not None)
+    numbers = [number for number in _NUMBER.findall(plain) if len(number) == _CPF_LENGTH]
+    return names_a_person(name) or _HOLDS_A_PERSON.search(plain) is not None or any(map(cpf.is_valid, numbers))
 
 
 def _find(text: str) -> list[Found]:
     plain, places = _plain(text)
-    profiles = find_profile_addresses(plain)
-    plain = _hidden(plain, profiles)
-    secret, harmless = find_urls(plain)
-    plain = _hidden(plain, sorted(secret + harmless))
-    emails = find_emails(plain)
-    plain = _hidden(plain, emails)
-    handles = find_handles(plain)
-    plain = _hidden(plain, handles)
-    spelled = find_spelled(plain)
-    plain = _hidden(plain, [(start, end) for start, end, _ in spelled])
-    named: tuple[tuple[Kind, list[Span]], ...] = (
-        ("PERFIL", profiles), ("URL", secret), ("EMAIL", emails), ("PERFIL", handles),
-    )  # fmt: skip
-    found = [(*span, kind) for kind, spans in named for span in spans]
-    found += spelled + find_numbers(plain)
+    found: list[Found] = []
+    for kind, cue, pattern in patterns.LABELLED:
+        if cue.search(plain):
+            plain = _claim(plain, found, [(*_span(match), kind) for match in pattern.finditer(plain)])
+    if any(_is_long(match[0]) for match in patterns.RUN.finditer(plain)):
+        shown = plain
+        plain = patterns.KEPT.sub(lambda match: HIDDEN * len(match[0]), plain)
+        runs = [_trimmed(match) for match in patterns.RUN.finditer(plain) if _is_long(match[0])]
+        plain = _claim(plain, found, [(start, end, _kind_of(shown, start, end)) for start, end in runs])
+    plain = _claim(plain, found, [(*_span(match), "CVV") for match in patterns.BEHIND_CARD.finditer(plain)])
+    spelled = [match.span() for match in patterns.SPELLED.finditer(plain) if _is_spelled(match[0])]
+    _claim(plain, found, [(start, end, _named(plain, start) or "TELEFONE") for start, end in spelled])
     found.sort()
     return found if places is None else [(places[start], places[end], kind) for start, end, kind in found]
 
 
-def _hidden(text: str, spans: list[tuple[int, int]]) -> str:
-    """Replace spans by a filler that is never part of a value nor separates a value from its neighbour."""
+def _span(match: re.Match[str]) -> tuple[int, int]:
+    """Return the place of a value, without the signs that end its sentence."""
+    start, end = match.span("value" if "value" in match.re.groupindex else 0)
+    return start, start + len(match.string[start:end].rstrip(" \t\n.,;:!?)"))
+
+
+def _claim(text: str, found: list[Found], spans: list[Found]) -> str:
+    """Add what was found, and hide it from further searches."""
     parts: list[str] = []
     last = 0
-    for start, end in spans:
-        parts += text[last:start], "]" * (end - start)
+    for start, end, kind in spans:
+        parts += text[last:start], (patterns.HIDDEN_CARD if kind == "CARTAO" else HIDDEN) * (end - start)
         last = end
+    found += spans
     return "".join([*parts, text[last:]]) if parts else text
+
+
+def _is_long(run: str) -> bool:
+    groups = [len(group) for group in _NUMBER.findall(run)]
+    return max(groups) >= _FEWEST_TOGETHER or sum(groups) >= _FEWEST_APART or max(groups) == 1
+
+
+def _trimmed(run: re.Match[str]) -> tuple[int, int]:
+    """Leave out an opening bracket around the whole number."""
+    is_around = run[0].startswith("(") and ")" not in run[0]
+    return run.start() + is_around, run.end()
+
+
+def _is_spelled(text: str) -> bool:
+    words, digits = len(patterns.NUMERAL.findall(text)), sum(map(str.isdigit, text))
+    return (words > 1 and words + digits >= _FEWEST_SPELLED) or (digits >= _FEWEST_APART and "o " in text)
+
+
+def _kind_of(text: str, start: int, end: int) -> Kind:
+    """Return the kind by a card's check digit, a word before the number, other check digits, or its length."""
+    number = "".join(filter(str.isdigit, text[start:end]))
+    if len(number) in _CARD_LENGTHS and luhn.is_valid(number):
+        return "CARTAO"
+    is_cpf = len(number) == _CPF_LENGTH and bool(cpf.is_valid(number))
+    named = "CPF" if is_cpf and _PUNCTUATED_CPF.fullmatch(text, start, end) else _named(text, start)
+    if named is not None and named != "NUMERO":
+        return named
+    if is_cpf:
+        return "CPF"
+    if len(number) == _CNPJ_LENGTH and cnpj.is_valid(number):
+        return "CNPJ"
+    if _POSTCODE.fullmatch(text, start, end):
+        return "CEP"
+    return named or ("TELEFONE" if len(number) in _PHONE_LENGTHS else "NUMERO")
+
+
+def _named(text: str, start: int) -> Kind | None:
+    names = [match.lastgroup for match in patterns.NAMES.finditer(text, max(start - _WINDOW, 0), start)]
+    return next((kind for kind in KINDS if names and kind == names[-1]), None)
 
 
 def _plain(text: str) -> tuple[str, list[int] | None]:
@@ -167,6 +229,8 @@ class _PlainSigns(dict[int, int | None]):
             plain = ord("-")
         elif sign == "\N{SMALL COMMERCIAL AT}":
             plain = ord("@")
+        elif category == "Co":
+            plain = ord("?")  # it would be taken for what is hidden
         elif "\uff01" <= sign <= "\uff5e":
             plain = ord(chr(code - 0xFEE0).lower())
         else:

@@ -13,11 +13,20 @@ import polars as pl
 
 from schemas.store.store import Store
 from schemas.tables.prompts import PromptRow, canonical_json, content_id
-from tasks.personal_data.scrub import Kind, may_hold_personal_data, personal_identifiers, scrub, scrub_column
+from tasks.personal_data.scrub import (
+    LEAST_PERSONAL,
+    Kind,
+    may_hold_personal_data,
+    personal_identifiers,
+    scrub,
+    scrub_column,
+)
 
 TEXTS: Final = ("system", "prompt", "reference")
 PRODUCT: Final = "product_id"
 """The only identity of a store that may be a name: a shop without codes has its products' names here."""
+AREA: Final = "_zip_code_prefix"
+"""Columns of the first five digits of a postcode, which name an area of thousands of people."""
 ROWS_AT_ONCE: Final = 256
 
 
@@ -97,7 +106,10 @@ def _scrubbed_table(table: pl.DataFrame, replaced: Counter[Kind]) -> pl.DataFram
     for name in [*texts, *({PRODUCT} & {*table.columns})]:
         values = table[name].drop_nulls().unique(maintain_order=True)
         if name == PRODUCT:
-            values = values.filter(personal_identifiers(values))
+            # A name is a text, in which a telephone goes like in any other.
+            values = values.filter(personal_identifiers(values) | values.str.contains(" ", literal=True))
+        elif name.endswith(AREA):
+            values = values.filter(~values.str.contains(r"^\d{1,5}$"))
         clean = {}
         for text, (scrubbed, counts) in zip(values, scrub_column(values), strict=True):
             if scrubbed != text:
@@ -114,10 +126,7 @@ def scrub_broken(table: pl.DataFrame) -> Scrubbed:
 
     replaced: Counter[Kind] = Counter()
     names = [name for name, kind in table.schema.items() if kind == pl.String]
-    clean = table.with_columns(
-        pl.Series(name, [None if value is None else _scrubbed(value, replaced) for value in table[name]], pl.String)
-        for name in names
-    )
+    clean = table.with_columns(_scrubbed_column(table[name], replaced) for name in names)
     # An id that does not match the content may be the hash of the content before.
     doubtful = ~ids_that_fit(table)
     for name in names:
@@ -128,6 +137,16 @@ def scrub_broken(table: pl.DataFrame) -> Scrubbed:
         old: new for old, new in zip(table["prompt_id"].gather(changed), new_ids, strict=True) if old is not None
     }
     return Scrubbed(clean.with_columns(clean["prompt_id"].scatter(changed, new_ids)), replaced, renamed)
+
+
+def _scrubbed_column(values: pl.Series, replaced: Counter[Kind]) -> pl.Series:
+    """Scrub each value; of identities only those that are or hold personal data."""
+    suspect = personal_identifiers(values) if values.name.endswith("_id") else [True] * len(values)
+    scrubbed = [
+        _scrubbed(value, replaced) if value is not None and flag else value
+        for value, flag in zip(values, suspect, strict=True)
+    ]
+    return pl.Series(values.name, scrubbed, pl.String)
 
 
 def with_renamed_parents(table: pl.DataFrame, renamed: Mapping[str, str]) -> pl.DataFrame:
@@ -151,8 +170,9 @@ def _id_of_texts(texts: tuple[str | None, ...]) -> str:
 
 def _suspects(table: pl.DataFrame) -> pl.Series:
     # An escape in JSON may hide a digit or a separator.
-    escaped = pl.col("reference").str.contains("\\", literal=True)
-    return table.select(pl.any_horizontal(escaped, *map(may_hold_personal_data, TEXTS))).to_series()
+    escaped = table["reference"].str.contains("\\", literal=True)
+    held = [may_hold_personal_data(table[name]) for name in TEXTS]
+    return pl.DataFrame([escaped.alias("escaped"), *held]).select(pl.any_horizontal(pl.all())).to_series()
 
 
 def _scrubbed_content(
@@ -171,7 +191,7 @@ def _scrubbed(text: str, replaced: Counter[Kind]) -> str:
 def _without_personal_data(value: Any, replaced: Counter[Kind]) -> Any:
     if isinstance(value, str):
         return _scrubbed(value, replaced)
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, int) and value >= LEAST_PERSONAL:
         clean = _scrubbed(str(value), replaced)
         return value if clean == str(value) else clean
     if isinstance(value, list):

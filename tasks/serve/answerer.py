@@ -13,12 +13,11 @@ from schemas.progress import Progress
 from schemas.references import knows_anything
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
-from tasks.commerce.registry import score_rollout, tasks_of
+from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.policy.adapters import adapter_for
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
 from tasks.policy.load import load_policy, load_tokenizer
-from tasks.serve.questions import as_asked_under
 from tasks.serve.served_model import CUT_OFF, ServedModel
 
 
@@ -84,7 +83,6 @@ class Answerer:
         Raises:
             InputError: A prompt is too long for the model, or a reference query does not run on the store.
         """
-        rows = [as_asked_under(row, self._served.spec) for row in rows]
         conversations = [as_messages(row.system, row.prompt) for row in rows]
         self._refuse_too_long(conversations)
         answers: list[TaskAnswer] = []
@@ -119,7 +117,7 @@ class Answerer:
     def _checked(self, row: PromptRow, completion: Completion, seconds: float) -> TaskAnswer:
         spec = self._served.spec
         is_whole = completion.stop_reason is not StopReason.TOKEN_LIMIT
-        served = tasks_of(spec)[row.task].serve(completion.text if is_whole else "", row.prompt, self._databases)
+        served = TASKS[row.task].serve(completion.text if is_whole else "", row.prompt, self._databases)
         known = knows_anything(row.reference) and (row.task != "sql_qa" or self._databases is not None)
         scored = score_rollout(completion.as_rollout(row), self._databases, spec) if known else None
         return TaskAnswer(

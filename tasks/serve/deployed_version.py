@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from schemas.tables.prompts import PromptRow
-from tasks.commerce.registry import tasks_of
+from tasks.commerce.registry import TASKS
 from tasks.commerce.served import Served
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
@@ -78,14 +78,14 @@ class AnswerChecks:
         Args:
             model: The version, which has the store that queries run on.
         """
-        self._tasks, self._store = tasks_of(model.spec), model.store
+        self._store = model.store
         self._databases: Databases | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="queries")
 
     async def serve(self, row: PromptRow, completion: str) -> Served:
         """Check an answer to a prompt."""
         if row.task != "sql_qa" or self._store is None:
-            return self._tasks[row.task].serve(completion, row.prompt, None)
+            return TASKS[row.task].serve(completion, row.prompt, None)
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, self._store, row, completion)
 
     def close(self) -> None:
@@ -95,4 +95,4 @@ class AnswerChecks:
     def _run(self, store: Path, row: PromptRow, completion: str) -> Served:
         if self._databases is None:
             self._databases = open_databases(store)
-        return self._tasks[row.task].serve(completion, row.prompt, self._databases)
+        return TASKS[row.task].serve(completion, row.prompt, self._databases)

@@ -1,7 +1,6 @@
 """Prompts that are asked in production: from a task's inputs, or from rows that have their prompt already."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,9 +11,9 @@ from schemas.faults import first_fault
 from schemas.json_lines import read_json_lines
 from schemas.references import check_reference
 from schemas.tables.prompts import PromptRow, content_id
-from schemas.tasks import SpecName, TaskName
+from schemas.tasks import TaskName
 from tasks.commerce.inputs import TaskInputs
-from tasks.commerce.registry import TASKS, tasks_of
+from tasks.commerce.registry import TASKS
 
 ASKED: Final = "asked"
 """Source of a prompt that is of no store."""
@@ -56,17 +55,6 @@ def question_of(task: TaskName, values: Mapping[str, Any], *, reference: Mapping
 def typed_row(task: TaskName, inputs: TaskInputs, reference: Mapping[str, Any] | None = None) -> PromptRow:
     """Return the prompt of a task's valid inputs, as `question_of` does."""
     return asked_row(task, TASKS[task].system, inputs.prompt(TASKS[task].instruction), reference)
-
-
-def as_asked_under(row: PromptRow, spec: SpecName) -> PromptRow:
-    """Return a prompt with the system prompt of its task under a specification, unless it has one of its own."""
-    known = tasks_of(spec)[row.task].system
-    if row.system != TASKS[row.task].system or row.system == known:
-        return row
-    prompt_id = row.prompt_id
-    if prompt_id == content_id(row.task, row.system, row.prompt, row.reference):
-        prompt_id = content_id(row.task, known, row.prompt, row.reference)
-    return replace(row, system=known, prompt_id=prompt_id)
 
 
 def fields_of(task: TaskName) -> dict[str, bool]:

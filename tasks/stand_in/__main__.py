@@ -12,15 +12,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import torch
 from pydantic import ValidationError
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from schemas.digests import file_sha256
 from schemas.errors import InputError
 from schemas.faults import first_fault
 from schemas.source import source_digest
-from schemas.tasks import SPEC_NAMES, SpecName
-from tasks.curate.known_prompts import words_hashes, write_known
+from tasks.curate.known_prompts import read_known, words_hashes, write_known
 from tasks.policy.stand_in import CARD_FILE, FOLDER, KNOWN_FILE
 from tasks.stand_in.lessons import Lesson, lessons
 from tasks.stand_in.model import build_model, build_tokenizer
@@ -30,15 +31,20 @@ from tasks.stand_in.training import train
 
 TEXTS_OF_TOKENIZER: Final = 30_000
 """Lessons on which the tokenizer is trained: the first ones, or all."""
+WEIGHTS_FILE: Final = "model.safetensors"
 STEPS_BETWEEN_LINES: Final = 20
 
 
 def main() -> int:
     """Train by the recipe, and write weights, tokenizer and card; the exit code is 2 for bad input."""
     arguments = _arguments()
-    given = {name: value for name in ("steps", "demonstrated_steps") if (value := getattr(arguments, name)) is not None}
+    named = {name: getattr(arguments, name) for name in ("seed", "steps", "demonstrated_steps")}
+    given = {name: value for name, value in named.items() if value is not None}
     try:
-        make(Recipe.model_validate(given), arguments.output, scored=arguments.scored, spec=arguments.spec)
+        if arguments.start is not None:
+            given["start_sha256"] = file_sha256(arguments.start / WEIGHTS_FILE)
+        recipe = Recipe.model_validate(given)
+        make(recipe, arguments.output, scored=arguments.scored, start=arguments.start)
     except ValidationError as error:
         sys.stderr.write(f"{first_fault(error)}; correct the option\n")
         return 2
@@ -48,14 +54,14 @@ def main() -> int:
     return 0
 
 
-def make(recipe: Recipe, output: Path, *, scored: int, spec: SpecName = "grounded") -> None:
+def make(recipe: Recipe, output: Path, *, scored: int, start: Path | None = None) -> None:
     """Train a stand-in and write it into a folder; equal recipes give equal bytes on equal machines.
 
     Args:
         recipe: All that decides it.
         output: Receives its files; those of an earlier stand-in are replaced.
         scored: Prompts of each task whose answers are scored for the card; 0 scores none.
-        spec: The specification whose prompts and answers it is taught.
+        start: Another stand-in, whose weights and tokenizer it goes on from; random weights if not set.
 
     Raises:
         InputError: The folder holds something else.
@@ -67,18 +73,24 @@ def make(recipe: Recipe, output: Path, *, scored: int, spec: SpecName = "grounde
         shutil.rmtree(draft)
     draft.mkdir(parents=True)
     started = time.monotonic()
-    taught = list(lessons(recipe, spec))
-    tokenizer = build_tokenizer(_texts(islice(taught, TEXTS_OF_TOKENIZER)), recipe.shape.vocabulary_size)
-    model = build_model(recipe.shape, tokenizer, recipe.seed)
+    taught = list(lessons(recipe))
+    if start is None:
+        tokenizer = build_tokenizer(_texts(islice(taught, TEXTS_OF_TOKENIZER)), recipe.shape.vocabulary_size)
+        model = build_model(recipe.shape, tokenizer, recipe.seed)
+        learned = words_hashes([])
+    else:
+        tokenizer = AutoTokenizer.from_pretrained(start)
+        model = AutoModelForCausalLM.from_pretrained(start, dtype=torch.float32)
+        learned = read_known(start / KNOWN_FILE)
     losses = train(model, tokenizer, taught, recipe, _say)
     hours = (time.monotonic() - started) / 3600
-    known = words_hashes(lesson.prompt for lesson in taught)
+    known = np.union1d(learned, words_hashes(lesson.prompt for lesson in taught))
     model.to(torch.bfloat16).save_pretrained(draft)
     tokenizer.save_pretrained(draft)
     write_known(known, draft / KNOWN_FILE)
     card = {
-        "command": f"python -m tasks.stand_in --steps {recipe.steps} --demonstrated-steps {recipe.demonstrated_steps}"
-        + ("" if spec == "grounded" else f" --spec {spec}"),
+        "command": f"python -m tasks.stand_in --seed {recipe.seed} --steps {recipe.steps}"
+        f" --demonstrated-steps {recipe.demonstrated_steps}" + ("" if start is None else f" --start {start.name}"),
         "recipe": recipe.model_dump(mode="json"),
         "parameters": model.num_parameters(),
         "lessons": len(taught),
@@ -89,7 +101,7 @@ def make(recipe: Recipe, output: Path, *, scored: int, spec: SpecName = "grounde
         "machine": f"{platform.machine()}, {torch.get_num_threads()} threads, torch {torch.__version__}",
         "licence": "Apache-2.0; every text is simulated, none is of a shop or a person",
         "files": {file.name: file_sha256(file) for file in sorted(draft.iterdir())},
-        "scores": scores_by_task(model.float(), tokenizer, scored, known, spec) if scored else {},
+        "scores": scores_by_task(model.float(), tokenizer, scored, known) if scored else {},
     }
     (draft / CARD_FILE).write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if output.exists():
@@ -110,10 +122,11 @@ def _say(done: int, total: int, text: str) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tasks.stand_in", description=__doc__)
-    parser.add_argument("--steps", type=int, help="optimizer steps on right answers; the shipped one's if not set")
+    parser.add_argument("--seed", type=int, help="decides stores, prompts and faults")
+    parser.add_argument("--steps", type=int, help="optimizer steps on right answers")
     parser.add_argument("--demonstrated-steps", type=int, help="steps on imperfect demonstrations, likewise")
     parser.add_argument("--scored", type=int, default=100, help="prompts a task that are scored for its card")
-    parser.add_argument("--spec", choices=SPEC_NAMES, default="grounded", help="whose prompts and answers it is taught")
+    parser.add_argument("--start", type=Path, help="folder of another stand-in, to go on from its weights")
     parser.add_argument("--output", type=Path, default=FOLDER, help="folder that is replaced")
     return parser.parse_args()
 

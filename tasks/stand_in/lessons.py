@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from itertools import count, islice
 from typing import NamedTuple
 
-from schemas.tasks import SpecName, TaskName
+from schemas.tasks import TaskName
 from tasks.commerce.example import Example
-from tasks.commerce.example_makers import makers_of
-from tasks.commerce.registry import tasks_of
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
+from tasks.commerce.registry import TASKS
 from tasks.stand_in.demonstrations import demonstrate
 from tasks.stand_in.recipe import Recipe
 from tasks.synthesize.simulated import simulate_store
@@ -29,30 +29,29 @@ class Lesson(NamedTuple):
     answer: str
 
 
-def lessons(recipe: Recipe, spec: SpecName = "grounded") -> Iterator[Lesson]:
+def lessons(recipe: Recipe) -> Iterator[Lesson]:
     """Yield all lessons of the training, right answers first; none twice.
 
     Args:
         recipe: How many, of which tasks.
-        spec: The specification whose prompts and answers they are.
     """
     demonstrated_from = recipe.steps * recipe.batch_size
     total = demonstrated_from + recipe.demonstrated_steps * recipe.batch_size
     generator = random.Random(f"stand-in-{recipe.seed}:faults")
-    for number, example in enumerate(islice(_examples(recipe, spec), total)):
+    for number, example in enumerate(islice(_examples(recipe), total)):
         right = number < demonstrated_from
-        task = tasks_of(spec)[example.task]
+        task = TASKS[example.task]
         answer = task.answer(example.reference) if right else demonstrate(task, example, generator)
         yield Lesson(example.task, example.system, example.prompt, answer)
 
 
-def _examples(recipe: Recipe, spec: SpecName) -> Iterator[Example]:
+def _examples(recipe: Recipe) -> Iterator[Example]:
     seen: set[tuple[TaskName, str]] = set()
     for first in count(0, STORES_AT_ONCE):
         mixed = [
             example
             for store in range(first, first + STORES_AT_ONCE)
-            for example in _of_store(recipe, f"stand-in-{recipe.seed}:{store}", spec)
+            for example in _of_store(recipe, f"stand-in-{recipe.seed}:{store}")
         ]
         random.Random(f"stand-in-{recipe.seed}:order:{first}").shuffle(mixed)
         for example in mixed:
@@ -61,7 +60,7 @@ def _examples(recipe: Recipe, spec: SpecName) -> Iterator[Example]:
                 yield example
 
 
-def _of_store(recipe: Recipe, name: str, spec: SpecName) -> Iterator[Example]:
+def _of_store(recipe: Recipe, name: str) -> Iterator[Example]:
     store = simulate_store(recipe.orders, random.Random(f"{name}:store"))
     for task, wanted in recipe.prompts.items():
-        yield from makers_of(spec)[task](store, random.Random(f"{name}:{task}"), wanted)
+        yield from EXAMPLE_MAKERS[task](store, random.Random(f"{name}:{task}"), wanted)

@@ -9,22 +9,24 @@ from schemas.tasks import TaskName
 from tasks.stand_in.model import StandInShape
 
 PROMPTS: Final[Mapping[TaskName, int]] = {
-    "extraction": 600,
-    "sql_qa": 900,
-    "insights": 1200,
-    "push": 700,
-    "sentiment": 400,
-    "churn": 400,
+    "extraction": 500,
+    "sql_qa": 600,
+    "insights": 1400,
+    "push": 500,
+    "sentiment": 300,
+    "churn": 700,
 }
 
 
 class Recipe(BaseModel):
-    """The shipped stand-in's, where nothing else is given."""
+    """That of a stand-in from random weights, where nothing else is given."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     seed: int = 1
     """Decides stores, prompts, their order and faults, and the first weights."""
+    start_sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
+    """Digest of the weights that it goes on from; random ones if not set."""
     steps: int = Field(default=1600, ge=1)
     """Optimizer steps on right answers."""
     demonstrated_steps: int = Field(default=240, ge=0)
@@ -35,14 +37,12 @@ class Recipe(BaseModel):
     """Orders of each simulated store."""
     prompts: Mapping[TaskName, int] = PROMPTS
     """Prompts of each store, by task."""
-    matrix_rate: float = Field(default=0.02, gt=0)
+    matrix_rate: float = Field(default=0.012, gt=0)
     """Peak learning rate of Muon, for the matrices of the layers."""
-    other_rate: float = Field(default=3e-3, gt=0)
+    other_rate: float = Field(default=2e-3, gt=0)
     """Peak learning rate of AdamW, for embeddings and norms."""
     warmup_steps: int = Field(default=40, ge=1)
     """Steps in which the rates rise."""
-    falling_until: int = Field(default=2600, ge=1)
-    """Step at which the rates of the right answers would be `LAST_RATE`, were there so many."""
     demonstrated_rate: float = Field(default=0.3, gt=0)
     """Share of the peak rates at which the imperfect demonstrations begin."""
     prompt_weight: float = Field(default=0.15, ge=0)

@@ -5,8 +5,8 @@ from itertools import islice
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
-from schemas.tasks import SpecName, TaskName
-from tasks.commerce.example_makers import makers_of
+from schemas.tasks import TaskName
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.curate.known_prompts import are_known
@@ -30,11 +30,7 @@ MADE_FOR_ONE: Final = 4
 
 
 def scores_by_task(
-    model: "PreTrainedModel",
-    tokenizer: "PreTrainedTokenizerBase",
-    prompts: int,
-    known: Hashes,
-    spec: SpecName = "grounded",
+    model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", prompts: int, known: Hashes
 ) -> dict[TaskName, dict[str, Any]]:
     """Return each task's mean reward, distinct answers and ground truth.
 
@@ -43,12 +39,11 @@ def scores_by_task(
         tokenizer: Its own.
         prompts: Prompts of each task.
         known: Hashes of the words of the prompts that it was trained on, which are not asked.
-        spec: The specification whose prompts are asked and whose rewards score.
     """
     store = simulate_store(ORDERS, random.Random(f"{STORE}:store"))
     databases = Databases.from_store(store)
     found: dict[TaskName, dict[str, Any]] = {}
-    for task, examples in makers_of(spec).items():
+    for task, examples in EXAMPLE_MAKERS.items():
         made = list(examples(store, random.Random(f"{STORE}:{task}"), MADE_FOR_ONE * prompts))
         asked = (each.prompt for each in made)
         unknown = (each for each, told in zip(made, are_known(asked, known), strict=True) if not told)
@@ -62,13 +57,11 @@ def scores_by_task(
             batch_size=BATCH,
             seed=0,
         )
-        scored = [
-            score_rollout(answer.as_rollout(row), databases, spec) for row, answer in zip(rows, answers, strict=True)
-        ]
+        scored = [score_rollout(answer.as_rollout(row), databases) for row, answer in zip(rows, answers, strict=True)]
         found[task] = {
             "prompts": len(scored),
             "reward": round(fmean(each.reward for each in scored), 3),
             "distinct": len({each.completion for each in scored}),
-            **{name: round(value, 3) for name, value in metrics_of(scored, databases, spec)[task].items()},
+            **{name: round(value, 3) for name, value in metrics_of(scored, databases)[task].items()},
         }
     return found

@@ -2,8 +2,8 @@
 
 The loss is the mean negative log-likelihood of the answers' tokens and, with less weight, of the prompts'; the system
 prompt, the same in all prompts of a task, is only read. Muon (Jordan and others, 2024) takes some half of AdamW's
-steps. Products are computed in bfloat16, in which CPUs with instructions for it are several times as fast; weights and
-optimizers stay in float32.
+steps. Products are computed in bfloat16 on CPUs with instructions for it, which are several times as fast by them;
+others emulate it, at a thirtieth of the speed. Weights and optimizers stay in float32.
 """
 
 import random
@@ -32,6 +32,8 @@ CONSTANT_SHARE: Final = 0.4
 """Share of the steps at the peak rate, before it falls to `LAST_RATE`."""
 LAST_RATE: Final = 0.02
 MAX_GRADIENT_NORM: Final = 1.0
+HAS_BFLOAT16: Final[bool] = torch.backends.cpu.get_cpu_capability() != "AVX2"
+"""Whether this CPU may have instructions for products in bfloat16; AVX2 has none."""
 
 
 class Encoded(NamedTuple):
@@ -110,7 +112,7 @@ def _steps(model: "PreTrainedModel", batches: Iterable[LessonBatch], recipe: Rec
 def rate(step: int, recipe: Recipe) -> float:
     """Return the share of the peak rate for right answers: it rises, stays, and falls linearly to `LAST_RATE`."""
     rising = min(1.0, (step + 1) / recipe.warmup_steps)
-    done = step / recipe.falling_until
+    done = step / recipe.steps
     falling = max(0.0, (done - CONSTANT_SHARE) / (1 - CONSTANT_SHARE))
     return rising * (1 - (1 - LAST_RATE) * falling)
 
@@ -125,7 +127,7 @@ def _loss(model: "PreTrainedModel", batch: LessonBatch) -> Tensor:
     """Return the weighted mean loss; only tokens with a weight are projected to the vocabulary."""
     weights = batch.weights[:, 1:]
     counts = weights > 0
-    with torch.autocast("cpu", torch.bfloat16):
+    with torch.autocast("cpu", torch.bfloat16, enabled=HAS_BFLOAT16):
         states = model.model(input_ids=batch.tokens).last_hidden_state[:, :-1][counts]
         logits = model.lm_head(states)
     losses = torch.nn.functional.cross_entropy(logits.float(), batch.tokens[:, 1:][counts], reduction="none")

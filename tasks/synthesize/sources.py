@@ -14,8 +14,8 @@ from schemas.store.files import read_store
 from schemas.store.mapped_tables import NEEDED_BY_TASK
 from schemas.store.store import Store
 from schemas.tables.prompts import PromptRow, content_id
-from schemas.tasks import TASK_NAMES, SpecName, TaskName
-from tasks.commerce.example_makers import makers_of
+from schemas.tasks import TASK_NAMES, TaskName
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.sql_qa.shown_schema import shown_system
 from tasks.personal_data.scrub import Kind
 from tasks.personal_data.scrub_table import scrub_store
@@ -49,9 +49,7 @@ class OpenedSource:
     """Personal data that was replaced so far, by kind."""
 
 
-def open_source(
-    config: SynthesizeConfig, seed: int, own: OwnFiles | None, progress: Progress, spec: SpecName = "grounded"
-) -> OpenedSource:
+def open_source(config: SynthesizeConfig, seed: int, own: OwnFiles | None, progress: Progress) -> OpenedSource:
     """Read or simulate what prompts are made from.
 
     Args:
@@ -59,7 +57,6 @@ def open_source(
         seed: Source of all randomness; each task draws from its own generator, so that counts do not affect each other.
         own: The shop's files where the source is `files`.
         progress: Called before the work.
-        spec: The specification whose answers the prompts ask for.
 
     Raises:
         InputError: A file cannot be read, or is not what it should be.
@@ -68,7 +65,7 @@ def open_source(
     scrubbed: Counter[Kind] = Counter()
     if own is not None:
         progress(0, total, f"reading {config.files}")
-        return _of_files(config, seed, own, scrubbed, spec)
+        return _of_files(config, seed, own, scrubbed)
     if config.source == "simulated":
         progress(0, total, f"simulating {config.orders_to_simulate} orders")
         store = simulate_store(config.orders_to_simulate, random.Random(f"{seed}:store"))
@@ -78,7 +75,7 @@ def open_source(
     else:
         raise InputError(f"synthesize.source is {config.source!r} but no files are given; set synthesize.olist_dir")
     return OpenedSource(
-        store, lambda task, count: _of_store(config, task, count, store, seed, config.source, spec), scrubbed=scrubbed
+        store, lambda task, count: _of_store(config, task, count, store, seed, config.source), scrubbed=scrubbed
     )
 
 
@@ -98,10 +95,10 @@ def read_all(own: OwnFiles) -> None:
 
 
 def _of_store(
-    config: SynthesizeConfig, task: TaskName, count: int, store: Store, seed: int, source: str, spec: SpecName
+    config: SynthesizeConfig, task: TaskName, count: int, store: Store, seed: int, source: str
 ) -> Iterator[PromptRow]:
     if count:
-        for example in makers_of(spec)[task](store, random.Random(f"{seed}:{task}"), count):
+        for example in EXAMPLE_MAKERS[task](store, random.Random(f"{seed}:{task}"), count):
             yield _with_schema(config, as_prompt_row(example, source))
 
 
@@ -113,9 +110,7 @@ def _with_schema(config: SynthesizeConfig, row: PromptRow) -> PromptRow:
     return replace(row, prompt_id=identity, system=system)
 
 
-def _of_files(
-    config: SynthesizeConfig, seed: int, own: OwnFiles, scrubbed: Counter[Kind], spec: SpecName
-) -> OpenedSource:
+def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles, scrubbed: Counter[Kind]) -> OpenedSource:
     tables = {file.table for file in own.column_map.tables}
     if tables and "sql_qa" in config.simulate:
         raise InputError(
@@ -132,14 +127,14 @@ def _of_files(
 
     def rows(task: TaskName, count: int) -> Iterator[PromptRow]:
         if simulated is not None and task in config.simulate:
-            yield from _of_store(config, task, count, simulated, seed, "simulated", spec)
+            yield from _of_store(config, task, count, simulated, seed, "simulated")
             return
         if count:
             for row in own_prompts(own, task, count, random.Random(f"{seed}:{task}:rows"), skipped):
                 made[task] += 1
                 yield _with_schema(config, row)
         if not lacking[task]:
-            yield from _of_store(config, task, count - made[task], store, seed, SOURCE, spec)
+            yield from _of_store(config, task, count - made[task], store, seed, SOURCE)
 
     def notes() -> list[str]:
         return [

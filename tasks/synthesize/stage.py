@@ -13,7 +13,7 @@ from schemas.references import knows_anything
 from schemas.store.files import write_store
 from schemas.tables.prompts import PromptRow, PromptTableWriter, open_prompt_table, read_prompts
 from schemas.tables.prompts_summary import ParaphraseCounts, PromptsSummary, StoreSize
-from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from schemas.tasks import TASK_NAMES, TaskName
 from tasks.personal_data.scrub import Kind
 from tasks.personal_data.scrub_table import scrubbed_rows
 from tasks.synthesize.own.opened import OwnFiles
@@ -34,7 +34,6 @@ def run(
     state: Path,
     served: Path | None = None,
     own: OwnFiles | None = None,
-    spec: SpecName = "grounded",
 ) -> PromptsSummary:
     """Write `store/`, `prompts.parquet` and `summary.json` into the output folder; equal inputs give equal bytes.
 
@@ -50,7 +49,6 @@ def run(
         state: The state folder, which keeps a paraphrasing model's answers; unused without paraphrasing.
         served: A table of prompts from a served model's logs; None for none.
         own: The shop's files, where they are the source.
-        spec: The specification whose answers the prompts ask for.
 
     Returns:
         The content of `summary.json`.
@@ -60,7 +58,7 @@ def run(
             endpoint fails.
     """
     asked: dict[TaskName, int] = {task: config.counts.get(task, 0) for task in TASK_NAMES}
-    source = open_source(config, seed, own, progress, spec)
+    source = open_source(config, seed, own, progress)
     write_store(source.store, output / "store")
     made: Counter[TaskName] = Counter()
     counts = _Counts()

@@ -18,7 +18,7 @@ from tasks.lineage.mlflow.client import open_client
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
 from tests.flows.promotable import BLOCK, commit
-from tests.tasks.monitor.logged import PUSH, PUSH_PROMPT
+from tests.tasks.monitor.logged import asked
 
 MODEL = "tucano2-commerce"
 
@@ -93,11 +93,10 @@ def _answer(folder: Path) -> None:
         {
             "prompt_id": f"p{number}",
             "task": "push",
-            "prompt": PUSH_PROMPT.replace("20%", f"{number}%"),
-            "completion": PUSH.replace("20%", f"{number}%"),
-            "reference": {"product": "vaso de cerâmica", "offer": f"{number}% de desconto"},
+            "reference": {"product": "vaso de cerâmica", "offer": f"{number + 10}% de desconto"},
+            **asked(number),
         }
-        for number in range(10, 70)
+        for number in range(60)
     ]
     (folder / ROLLOUTS_FILE).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 

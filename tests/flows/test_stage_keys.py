@@ -48,6 +48,10 @@ print(json.dumps([stages, reward_versions()]))
 """
 
 
+READ_WORDS: Final = {"extraction", "sql_qa", "sentiment"}
+"""Tasks whose scorers read texts by `text_form`; the others look answers up in data."""
+
+
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository."""
@@ -105,7 +109,7 @@ def test_the_stages_of_this_test_are_those_of_the_flows() -> None:
 def test_words_and_unrelated_modules_are_in_no_key(
     repository: Path, before: tuple[dict[str, str], dict[str, str]]
 ) -> None:
-    edit(repository, "tasks/commerce/push/scorer.py", "WORDING: Final", "# How it is asked for.\n\n\nWORDING: Final")
+    edit(repository, "tasks/commerce/push/scorer.py", "WEIGHTS: Final", "# What counts.\n\n\nWEIGHTS: Final")
     edit(repository, "tasks/commerce/text/text_form.py", '"""', '"""In other words: ')
     edit(
         repository,
@@ -123,11 +127,11 @@ def test_words_and_unrelated_modules_are_in_no_key(
 def test_one_weight_changes_the_stages_and_the_task_that_depend_on_it(
     repository: Path, before: tuple[dict[str, str], dict[str, str]]
 ) -> None:
-    edit(repository, "tasks/commerce/push/scorer.py", '"length": 0.21', '"length": 0.22')
+    edit(repository, "tasks/commerce/push/scorer.py", '"length": 0.2', '"length": 0.25')
     stages, versions = digests(repository)
     assert changed(before[0], stages) == STAGES.keys() - WITHOUT_REWARDS
     assert changed(before[1], versions) == {"push"}
-    edit(repository, "tasks/commerce/push/scorer.py", '"length": 0.22', '"length": 0.21')
+    edit(repository, "tasks/commerce/push/scorer.py", '"length": 0.25', '"length": 0.2')
     assert digests(repository) == before
 
 
@@ -135,8 +139,13 @@ def test_one_weight_changes_the_stages_and_the_task_that_depend_on_it(
     ("file", "stages", "tasks"),
     [
         ("data/questions/dates.toml", {"synthesize"}, set()),
-        ("data/lexicons/generic_pushes.txt", STAGES.keys() - WITHOUT_REWARDS, {"push"}),
-        ("data/lexicons/refusals.txt", STAGES.keys() - WITHOUT_REWARDS | {"synthesize"}, set(TASK_NAMES)),
+        ("data/lexicons/generic_pushes.txt", STAGES.keys() - WITHOUT_REWARDS, set()),
+        ("data/evidence/push.toml", STAGES.keys() - WITHOUT_REWARDS, {"push"}),
+        (
+            "data/lexicons/refusals.txt",
+            STAGES.keys() - WITHOUT_REWARDS | {"synthesize"},
+            {"extraction", "sql_qa", "sentiment"},
+        ),
         ("constraints/laptop.txt", {"synthesize", "curate"}, set()),
         ("tasks/evaluate/report/report.html.j2", {"evaluate"}, set()),
         ("tasks/evaluate/completions/main.js", {"evaluate"}, set()),
@@ -167,8 +176,6 @@ def test_no_module_is_imported_by_a_name_that_no_key_sees() -> None:
                     found.add((file.relative_to(REPOSITORY).as_posix(), ast.unparse(node)))
     # The keys see what is found by a task's name, since these modules declare it in FOUND_MODULES.
     by_name = {
-        "tasks/audit/critic/critic.py": "tasks.audit.critic.{name}",
-        "tasks/audit/probes/run.py": "tasks.audit.probes.{name}",
         "tasks/commerce/example_makers.py": "tasks.commerce.{name}.prompts",
         "tasks/commerce/registry.py": "tasks.commerce.{name}.task",
         "tasks/train/methods/registry.py": "tasks.train.methods.{name}",
@@ -178,8 +185,6 @@ def test_no_module_is_imported_by_a_name_that_no_key_sees() -> None:
         ("tasks/train/backend/trainable.py", "importlib.import_module('unsloth')"),
         ("tasks/policy/fork_server.py", "importlib.import_module(library)"),
         *((file, f"import_module(f'{module}')") for file, module in by_name.items()),
-        ("tasks/commerce/example_makers.py", "import_module(f'tasks.commerce.{name}.cited.prompts')"),
-        ("tasks/commerce/registry.py", "import_module(f'tasks.commerce.{name}.cited.task')"),
     }
 
 
@@ -213,8 +218,8 @@ SCORE: Final = """
 import json, sys
 from pathlib import Path
 from importlib import import_module
-task = sys.argv[1]
-scorer = import_module(f"tasks.commerce.{task}.scorer")
+task, module = sys.argv[1:]
+scorer = import_module(f"tasks.commerce.{task}.{module}")
 databases = None
 if task == "sql_qa":
     from schemas.store.files import read_store
@@ -223,9 +228,14 @@ if task == "sql_qa":
 for line in Path("data/audit/rollouts.jsonl").read_text(encoding="utf-8").splitlines():
     rollout = json.loads(line)
     if rollout["task"] == task:
-        for reward in scorer.REWARDS.values():
-            reward.score(rollout["completion"], rollout["prompt"], rollout["reference"], databases)
+        scorer.score(rollout["completion"], rollout["prompt"], rollout["reference"], databases)
 """
+SCORERS: Final = [
+    (task, module)
+    for task in TASK_NAMES
+    for module in ("scorer", "v42")
+    if (REPOSITORY / "tasks" / "commerce" / task / f"{module}.py").is_file()
+]
 INPUTS: Final = ("data/audit/", "data/stand_in/")
 """The shipped sheet, its rollouts and its store, and the stand-in: inputs, whose digests are in the keys themselves."""
 
@@ -253,10 +263,10 @@ def test_audit_runs_nothing_that_is_not_in_its_key(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("task", TASK_NAMES)
-def test_a_scorer_runs_nothing_that_is_not_in_its_version(task: str, tmp_path: Path) -> None:
-    modules, files = run_recorded(SCORE, tmp_path, task)
+@pytest.mark.parametrize(("task", "module"), SCORERS)
+def test_a_scorer_runs_nothing_that_is_not_in_its_version(task: str, module: str, tmp_path: Path) -> None:
+    modules, files = run_recorded(SCORE, tmp_path, task, module)
     used = [*modules, *(file for file in files if not file.startswith(INPUTS))]
     reader = ("schemas.store.files",) if task == "sql_qa" else ()
-    assert f"data/wordings/{task}.toml" in used
-    assert outside_key(used, f"tasks.commerce.{task}.scorer", *reader) == []
+    assert f"tasks.commerce.{task}.{module}" in used
+    assert outside_key(used, f"tasks.commerce.{task}.{module}", *reader) == []

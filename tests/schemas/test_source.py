@@ -267,6 +267,21 @@ def test_what_a_program_does_is_code(repository: Path, one: str, other: str) -> 
     assert code_digest(repository, one) != code_digest(repository, other)
 
 
+def test_a_file_that_the_environment_names_is_in_the_key_by_its_content_and_only_while_it_is_named(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = 'DATA_FILES = ("$TUCANO_OF_THE_TEST",)\n'
+    digests = []
+    for name, content in ((None, ""), ("one", "1"), ("two", "1"), ("one", "2")):
+        if name is not None:
+            (tmp_path / name).write_text(content, encoding="utf-8")
+            monkeypatch.setenv("TUCANO_OF_THE_TEST", str(tmp_path / name))
+        write(repository, "tasks/curate/words.py", text)
+        digests.append(source_digest("tasks.curate.words"))
+    assert digests[1] == digests[2]
+    assert len(set(digests)) == 3
+
+
 def code_digest(repository: Path, text: str) -> str:
     """Return the digest that a module of this text has in a key, under a name that no other text has."""
     name = f"m{sha256(text.encode()).hexdigest()[:16]}"

@@ -21,7 +21,7 @@ from schemas.shown_text import as_shown
 from tasks.audit.labelling import Labelling, RaterView
 from tasks.audit.rubrics import general_rubric, task_rubric
 from tasks.audit.sheet import MOST_CHARACTERS
-from tasks.commerce.push.scorer import graphemes
+from tasks.commerce.push.checker import graphemes
 
 SCALE: Final = (
     ("1", "não serve"),

@@ -6,14 +6,12 @@ from itertools import groupby
 from flows.runtime.console import print_table, show, warn
 from schemas.shown_text import as_shown
 from tasks.audit.disagreements import ScoredCompletion, worst_disagreements
-from tasks.audit.mutants import MutantReport
 from tasks.audit.sampling import Sample
 from tasks.audit.stage import Audit
 
 DISAGREEMENTS_SHOWN = 5
 LONGEST_SHOWN = 300
 MOST_PROBES = 3
-CHECKS_SHOWN = 3
 
 
 def print_audit(audit: Audit) -> None:
@@ -85,19 +83,6 @@ def print_sample(sample: Sample) -> None:
             f"no prompt of {', '.join(sample.alone)} has two completions on the sheet; give rollouts with "
             "several completions of each prompt, so that agreement within a prompt can be measured"
         )
-
-
-def print_mutants(report: MutantReport) -> None:
-    """Print which broken rewards the audit caught, and by which checks."""
-    rows = []
-    for result in report.results:
-        checks = [check.removeprefix("probe:").replace("_", " ") for check in result.checks]
-        more = f" and {len(checks) - CHECKS_SHOWN} more" if len(checks) > CHECKS_SHOWN else ""
-        caught = ", ".join(checks[:CHECKS_SHOWN]) + more if checks else "NOTHING"
-        rows.append((result.mutant.name, ", ".join(result.mutant.tasks), caught))
-    print_table("Broken rewards", ("bug", "tasks", "caught by"), rows, texts=("tasks", "caught by"))
-    total = sum(result.caught for result in report.results)
-    show(f"{total} of {len(report.results)} bugs caught, {report.share_caught:.1%}")
 
 
 def _number(value: float | None) -> str:

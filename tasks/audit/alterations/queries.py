@@ -257,8 +257,10 @@ def _of_sql() -> Iterator[Alteration]:
     yield Alteration("no row", "Gives none of the right rows.", none, at_most(WRONG))
     chatter = around("Claro! Segue a consulta:\n@\n\nEspero ter ajudado!")
     yield Alteration("no row, below chatter", "Is wrong in a good form.", none, costs(0.0), chatter)
-    twice = _query(lambda sql: f"{around_query(sql)} UNION ALL {around_query(sql)}")
+    twice = _query(lambda sql: f"{around_query(sql, 't.*')} t, (VALUES (1), (2))")
     yield Alteration("each row twice", "Gives each row twice.", twice, at_most_of(COSTLY))
+    united = _query(lambda sql: f"{around_query(sql)} UNION {around_query(sql)}")
+    yield Alteration("a second query", "Is right, with a second query by UNION.", united, at_most(0.4))
     yield Alteration(
         "a column more", "Gives a column too many.", _query(lambda sql: around_query(sql, "*, 1")), costs(ERROR_COST)
     )

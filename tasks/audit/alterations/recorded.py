@@ -2,7 +2,7 @@
 
 They decide nothing about whether a reward is right: people's scores and the bounds do. They notice that a reward was
 changed where nobody meant to change it, by one word or one step, which no bound would see. Who changes one on purpose
-records it again (`tucano audit record --spec cited`), which says for each answer what it earned and what it earns.
+records it again (`tucano audit record`), which says for each answer what it earned and what it earns.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from schemas.config.config import AUDIT_FOLDER
 from schemas.documents import Rollout
 from schemas.json_lines import read_json_lines
-from schemas.tasks import SpecName, TaskName
+from schemas.tasks import TaskName
 from tasks.audit.alterations.library import RIGHT
 from tasks.audit.alterations.run import ALTERATIONS, good_answer, shipped_stores
 from tasks.audit.gate import Probe
@@ -22,7 +22,6 @@ from tasks.audit.reward import RewardFunction
 
 DATA_FILES: Final = ("data/audit/scores",)
 FOLDER: Final = AUDIT_FOLDER / "scores"
-SPEC: Final[SpecName] = "cited"
 SAME: Final = 0.0015
 """Largest difference of a reward, or of a component, from the recorded one, which is rounded."""
 PLACES: Final = 3
@@ -66,7 +65,7 @@ def recorded_changes(task: TaskName, score: RewardFunction, folder: Path = FOLDE
     detail = f"{count - len(changed)} of {count} altered answers earn what is recorded"
     if changed:
         more = f" and {len(changed) - NAMED} more" if len(changed) > NAMED else ""
-        detail += f"; not: {'; '.join(changed[:NAMED])}{more}; if meant: tucano audit record --spec {SPEC}"
+        detail += f"; not: {'; '.join(changed[:NAMED])}{more}; if meant: tucano audit record"
     return Probe(not changed, detail)
 
 
@@ -93,7 +92,7 @@ def read_recorded(task: TaskName, folder: Path = FOLDER) -> Sequence[RecordedPro
 
 def scores_of(prompt: RecordedPrompt, score: RewardFunction) -> dict[str, dict[str, float]]:
     """Return what the library's answers to a prompt earn now, by alteration, rounded as they are recorded."""
-    good = good_answer(prompt.task, SPEC, prompt.prompt, prompt.reference, shipped_stores(prompt.task))
+    good = good_answer(prompt.task, prompt.prompt, prompt.reference, shipped_stores(prompt.task))
     found = {}
     for alteration in ALTERATIONS[prompt.task]:
         text = alteration.apply(good)

@@ -10,9 +10,9 @@ from schemas.disk import replace_whole
 from schemas.errors import InputError
 from schemas.store.files import read_store
 from schemas.tasks import TaskName
-from tasks.audit.alterations.recorded import FOLDER, SPEC, RecordedPrompt, read_recorded, scores_of
+from tasks.audit.alterations.recorded import FOLDER, RecordedPrompt, read_recorded, scores_of
 from tasks.audit.reward import RewardFunction
-from tasks.commerce.example_makers import makers_of
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
 
 PROMPTS: Final = 8
 
@@ -35,5 +35,5 @@ def record(task: TaskName, score: RewardFunction, folder: Path = FOLDER) -> Sequ
 
 
 def _shipped_prompts(task: TaskName) -> Iterable[RecordedPrompt]:
-    examples = makers_of(SPEC)[task](read_store(AUDIT_FOLDER / "store"), random.Random(0), PROMPTS)
+    examples = EXAMPLE_MAKERS[task](read_store(AUDIT_FOLDER / "store"), random.Random(0), PROMPTS)
     return (RecordedPrompt(task=task, prompt=each.prompt, reference=each.reference, scores={}) for each in examples)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from schemas.config.config import AUDIT_FOLDER
 from schemas.documents import Rollout, ScoredRollout
 from schemas.store.files import read_store
-from schemas.tasks import SpecName, TaskName
+from schemas.tasks import TaskName
 from tasks.audit.alterations.fields import CHURN, EXTRACTION, SENTIMENT
 from tasks.audit.alterations.findings import INSIGHTS
 from tasks.audit.alterations.library import ANY_TASK, RIGHT, TOLERANCE, Alteration, GoodAnswer
@@ -19,7 +19,7 @@ from tasks.audit.alterations.queries import SQL_QA
 from tasks.audit.alterations.templates import PUSH
 from tasks.audit.gate import Probe
 from tasks.audit.reward import RewardFunction
-from tasks.commerce.registry import reward_of, tasks_of
+from tasks.commerce.registry import TASKS, reward_of
 from tasks.commerce.reward import Reference
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Database, Databases
@@ -66,14 +66,11 @@ class RewardMeter:
         return scored.reward
 
 
-def run_alterations(
-    task: TaskName, spec: SpecName, rollouts: Sequence[Rollout], score: RewardFunction
-) -> dict[str, Probe]:
+def run_alterations(task: TaskName, rollouts: Sequence[Rollout], score: RewardFunction) -> dict[str, Probe]:
     """Alter the right answer to each prompt, and compare what a reward gives with the bounds.
 
     Args:
         task: The task.
-        spec: The specification, which says what form its answers have.
         rollouts: Rollouts of it with references; one of each prompt is used.
         score: The reward under audit.
 
@@ -83,7 +80,7 @@ def run_alterations(
     """
     by_prompt = {rollout.prompt_id: rollout for rollout in rollouts if _suffices(rollout.reference)}
     prompts = [
-        (rollout, good_answer(task, spec, rollout.prompt, rollout.reference or {}, shipped_stores(task)))
+        (rollout, good_answer(task, rollout.prompt, rollout.reference or {}, shipped_stores(task)))
         for rollout in list(by_prompt.values())[:MAX_PROMPTS]
     ]
     if not prompts:
@@ -111,11 +108,9 @@ def _suffices(reference: Mapping[str, Any] | None) -> bool:
     return reference.get("score", 3) in stars
 
 
-def good_answer(
-    task: TaskName, spec: SpecName, prompt: str, reference: Reference, stores: SqlStores = (None, None)
-) -> GoodAnswer:
+def good_answer(task: TaskName, prompt: str, reference: Reference, stores: SqlStores = (None, None)) -> GoodAnswer:
     """Return a prompt with its right answer; sql_qa has the reward's copies of the store, and another store."""
-    known = tasks_of(spec)[task]
+    known = TASKS[task]
     return GoodAnswer(task, prompt, reference, known.answer(reference), known.system, *stores)
 
 

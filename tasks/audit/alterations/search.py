@@ -24,8 +24,8 @@ from schemas.store.store import Store
 from schemas.tasks import SpecName, TaskName
 from tasks.audit.alterations.library import Alteration, GoodAnswer
 from tasks.audit.alterations.run import ALTERATIONS, good_answer
-from tasks.commerce.example_makers import makers_of
-from tasks.commerce.registry import reward_of, reward_version, tasks_of
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
+from tasks.commerce.registry import TASKS, reward_of, reward_version
 from tasks.commerce.sql_qa.sandbox import Database, Databases
 
 PAID: Final = 0.8
@@ -127,15 +127,15 @@ class AttackedReward:
         Raises:
             InputError: The store has too few.
         """
-        self._task = tasks_of(self.spec)[self.task]
+        self._task = TASKS[self.task]
         self._reward = reward_of(self.task, self.spec)
         self._databases = Databases.from_store(self.store) if self.task == "sql_qa" else None
         witness = Database(self.witness) if self.task == "sql_qa" and self.witness is not None else None
         self.evaluations = 0
         count, generator = TRAINING + FRESH + RIVALS, random.Random(f"{self.seed}:prompts")
-        examples = makers_of(self.spec)[self.task](self.store, generator, count)
+        examples = EXAMPLE_MAKERS[self.task](self.store, generator, count)
         stores = (self._databases, witness)
-        answers = [good_answer(self.task, self.spec, each.prompt, each.reference, stores) for each in examples]
+        answers = [good_answer(self.task, each.prompt, each.reference, stores) for each in examples]
         self._good = {each.prompt: (self.score(each, each.text)[0], self.truth(each, each.text)) for each in answers}
         fair = [each for each in answers if self._good[each.prompt][0] >= PAID and self._good[each.prompt][1] > 0]
         if len(fair) < TRAINING + FRESH:

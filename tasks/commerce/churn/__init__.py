@@ -1,1 +1,1 @@
-"""Churn: risk that a shopper never buys again."""
+"""Churn: risk that a shopper never buys again, and the lines of the profile that say so."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from schemas.store.store import Store
 from tasks.commerce.churn.inputs import ChurnInputs
+from tasks.commerce.churn.profile import read_profile
 from tasks.commerce.example import Example
 from tasks.commerce.prompt_rounds import distinct_prompts
 from tasks.commerce.text.categories import readable_category
@@ -40,18 +41,14 @@ class Profile(NamedTuple):
 
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
-    """Yield examples from the shoppers whose outcome the store knows; a real store knows none."""
-    for shopper, prompt in shoppers(store, generator, count):
-        yield Example("churn", WORDING.system, prompt, {"churn": shopper.churned}, shopper.customer_id)
-
-
-def shoppers(store: Store, generator: random.Random, count: int) -> Iterator[tuple[Profile, str]]:
-    """Yield at most `count` shoppers whose outcome the store knows, each with a prompt; no two prompts are the same."""
+    """Yield examples with their profiles' lines, of shoppers whose outcome the store knows; a real one knows none."""
     if store.customer_hazards is None:
         return
     rows: list[tuple[Any, ...]] = _profiles(store, store.customer_hazards).rows()
     for row, prompt in distinct_prompts(rows, WORDING.instructions, _prompt, generator, count):
-        yield Profile(*row), prompt
+        shopper, profile = Profile(*row), read_profile(prompt)
+        reference = {"churn": shopper.churned, "profile": dict(profile.texts) if profile else {}}
+        yield Example("churn", WORDING.system, prompt, reference, shopper.customer_id)
 
 
 def _profiles(store: Store, hazards: "DataFrame") -> "DataFrame":

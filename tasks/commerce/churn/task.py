@@ -1,33 +1,74 @@
-"""Churn: risk that a customer does not buy again."""
+"""Churn: risk that a customer does not buy again, and the lines of the profile that say so."""
 
 import json
-from typing import Final
+import random
+from typing import Any, Final
 
+from tasks.commerce.churn.checker import EVEN
+from tasks.commerce.churn.grammar import reasons_grammar
 from tasks.commerce.churn.inputs import ChurnInputs
-from tasks.commerce.churn.scorer import CHECKS, REWARDS, WORDING
+from tasks.commerce.churn.phrases import Direction
+from tasks.commerce.churn.profile import OTHER, CustomerProfile, profile_of, read_profile
+from tasks.commerce.churn.prompts import WORDING
+from tasks.commerce.churn.render import serve
+from tasks.commerce.churn.scorer import REWARD
 from tasks.commerce.churn.truth import metric
+from tasks.commerce.churn.v42 import V42_REWARD
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.faults import spoil_json
-from tasks.commerce.grammar import BOOLEAN, SHARE, json_grammar, object_schema, text
+from tasks.commerce.grammar import BOOLEAN, SHARE, object_schema, text
 from tasks.commerce.reward import Reference
-from tasks.commerce.served import serve_object
 
-LONGEST_REASON: Final = 300
-"""Characters of a reason under guided decoding: three sentences."""
-_FIELDS: Final = {"risk_score": SHARE, "churn": BOOLEAN, "reasoning": text(LONGEST_REASON)}
+SHARE_WRONG_ANSWER: Final = 0.35
+SHARE_WRONG_DIRECTION: Final = 0.25
+SHARE_LEFT_OUT: Final = 0.5
+LONGEST_REASONING: Final = 500
+"""Characters that the words of three reasons stay below."""
+_RISKS: Final = ((40, 0.9), (15, 0.8), (0, 0.7))
+"""Risk of an outcome for which the profile's lines speak by so much more than against it."""
+_UNLIKELY: Final = 0.6
 
 
 def answer(reference: Reference) -> str:
-    """Return risk, answer and reason as compact JSON."""
-    if reference.get("churn"):
-        fields = {
-            "risk_score": 0.9,
-            "churn": True,
-            "reasoning": "O histórico do cliente indica que ele não deve voltar.",
-        }
-    else:
-        fields = {"risk_score": 0.1, "churn": False, "reasoning": "O histórico do cliente indica que ele deve voltar."}
+    """Return the outcome with the lines that explain it best; without a reason where the reference knows no profile."""
+    profile = profile_of(reference.get("profile") or {})
+    own: Direction = "sai" if reference.get("churn") else "fica"
+    weights = {way: sum(profile.bands[name].peso for name in names) for way, names in profile.pointing.items()}
+    lead = weights[own] - weights[OTHER[own]]
+    risk = next((risk for least, risk in _RISKS if lead >= least), _UNLIKELY)
+    return written(
+        risk if own == "sai" else round(1 - risk, 1),
+        [_reason(profile, name) for name in profile.explanations[own].fields],
+    )
+
+
+def _reason(profile: CustomerProfile, name: str) -> dict[str, Any]:
+    return {"campo": name, "valor": profile.texts[name], "aponta": profile.bands[name].aponta}
+
+
+def written(risk: float, reasons: list[dict[str, Any]]) -> str:
+    """Return an answer as compact JSON."""
+    fields = {"risk_score": risk, "churn": risk > EVEN, "reasons": reasons}
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+
+
+def spoil(right: str, generator: random.Random) -> str:
+    """Turn the answer and directions around, and leave a reason out, each at times."""
+    fields = json.loads(right)
+    risk, reasons = fields["risk_score"], fields["reasons"]
+    if generator.random() < SHARE_WRONG_ANSWER:
+        risk = round(1 - risk, 1)
+    if len(reasons) > 1 and generator.random() < SHARE_LEFT_OUT:
+        del reasons[generator.randrange(len(reasons))]
+    for reason in reasons:
+        if generator.random() < SHARE_WRONG_DIRECTION:
+            reason["aponta"] = "fica" if reason["aponta"] == "sai" else "sai"
+    return written(risk, reasons)
+
+
+def grammar(prompt: str) -> str:
+    """Return the grammar of the reasons on a prompt's profile; empty, which guides nothing, where there is none."""
+    profile = read_profile(prompt)
+    return reasons_grammar(profile) if profile else ""
 
 
 TASK: Final = CommerceTask(
@@ -37,15 +78,15 @@ TASK: Final = CommerceTask(
     instruction=WORDING.instructions[0],
     inputs=ChurnInputs,
     answer=answer,
-    rewards=REWARDS,
+    rewards={"grounded": REWARD, "v4.2": V42_REWARD},
     metric=metric,
-    answer_metrics=("accuracy",),
+    answer_metrics=("accuracy", "in_form", "reasons_true", "reasons_for_answer", "no_repetition", "all_kept"),
     content=frozenset({"churn", "risk"}),
-    faults=spoil_json,
+    faults=spoil,
     answers_in_json=True,
     asked_by_reference=False,
     prompt_is_unread=False,
-    serve=lambda completion, _prompt, _databases: serve_object(completion, CHECKS, has_words=True),
-    schema=object_schema(_FIELDS),
-    grammar=json_grammar(_FIELDS),
+    serve=lambda completion, prompt, _: serve(completion, prompt),
+    schema=object_schema({"risk_score": SHARE, "churn": BOOLEAN, "reasoning": text(LONGEST_REASONING, empty=True)}),
+    prompt_grammar=grammar,
 )

@@ -1,1 +1,1 @@
-"""Extraction: ten fields of a review."""
+"""Extraction: ten fields of a review, whose complaint is copied from it."""

@@ -1,4 +1,4 @@
-"""Prompts of extraction: the store's reviews, and nothing else that would give a field away."""
+"""Prompts of extraction: the store's reviews, and the words that make their main complaint."""
 
 import random
 from collections.abc import Iterator
@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from schemas.store.store import Store
 from tasks.commerce.example import Example
-from tasks.commerce.extraction.cited.fields import COMPLAINT
-from tasks.commerce.extraction.cited.real_reviews import known_of_review
+from tasks.commerce.extraction.fields import COMPLAINT
+from tasks.commerce.extraction.quotation import MOST_WORDS, fault_of
+from tasks.commerce.extraction.real_reviews import known_of_review, words_that_complain
 from tasks.commerce.inputs import review_prompt
 from tasks.commerce.prompt_rounds import distinct_prompts
 from tasks.commerce.review_cases import ReviewCase, review_cases
@@ -19,27 +20,38 @@ WORDING: Final = read_wording("extraction")
 
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
-    """Yield examples from the store's reviews, in random order.
+    """Yield examples from the store's reviews, in random order, whose references know the words that complain.
 
-    Of a real review at least the complaint, or that there is none, has to stand in its words: where nobody knows it, an
-    honest complaint cannot be told from an invented one, and to hide it would earn everything.
+    A real review has to say its complaint, or that there is none, in plain words: where nobody knows it, an honest
+    complaint cannot be told from an invented one. One that a review does not make, such as one of two words in its
+    title, makes no prompt.
     """
-    cases = review_cases(store).only(complaint_is_known)
+    cases = review_cases(store).only(_complaint_is_told)
     for case, prompt in distinct_prompts(cases, WORDING.instructions, _prompt, generator, count):
-        reference = {"rating": case.rating, "fields": known_fields(case)}
+        fields = _known_fields(case)
+        reference = {"rating": case.rating, "fields": fields, "complaint_words": _words(case, fields[COMPLAINT])}
         yield Example("extraction", WORDING.system, prompt, reference, case.customer_id, case.order_id, case.review_id)
+
+
+def _complaint_is_told(case: ReviewCase) -> bool:
+    if COMPLAINT not in case.known and COMPLAINT not in known_of_review(case.text, case.rating):
+        return False
+    complaint = _known_fields(case)[COMPLAINT]
+    return not complaint or bool(_words(case, complaint))
+
+
+def _known_fields(case: ReviewCase) -> dict[str, Any]:
+    """Return the fields that are known: from the store, and of a real review from what it plainly says."""
+    known = {**known_of_review(case.text, case.rating), **case.known}
+    return {name: known[name] for name in CAUSE_FIELDS if name in known}
+
+
+def _words(case: ReviewCase, complaint: str) -> str | None:
+    if case.complaint_words is None:
+        return words_that_complain(case.text, complaint)
+    words = " ".join(case.complaint_words.split()[:MOST_WORDS])
+    return words if fault_of(words, case.text) is None else None
 
 
 def _prompt(case: ReviewCase, instruction: str) -> str:
     return review_prompt(instruction, case.text)
-
-
-def complaint_is_known(case: ReviewCase) -> bool:
-    """Return whether the main complaint of a review is known, or that there is none."""
-    return COMPLAINT in case.known or COMPLAINT in known_of_review(case.text, case.rating)
-
-
-def known_fields(case: ReviewCase) -> dict[str, Any]:
-    """Return the fields that are known: from the store, and of a real review from what it plainly says."""
-    known = {**known_of_review(case.text, case.rating), **case.known}
-    return {name: known[name] for name in CAUSE_FIELDS if name in known}

@@ -1,36 +1,47 @@
 """Extraction: ten fields of a product review, as one JSON object."""
 
 import json
+import random
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.extraction.complaint_signs import categories
-from tasks.commerce.extraction.scorer import CATEGORIES, READABLE, REWARDS, WORDING
+from tasks.commerce.extraction.fields import CATEGORIES, COMPLAINT, READABLE
+from tasks.commerce.extraction.prompts import WORDING
+from tasks.commerce.extraction.quotation import LONGEST, MAX_READ, MOST_WORDS, QuotationFault, fault_of, review_of
+from tasks.commerce.extraction.scorer import REWARD
 from tasks.commerce.extraction.truth import metric
+from tasks.commerce.extraction.v42 import V42_REWARD
 from tasks.commerce.faults import spoil_json
-from tasks.commerce.grammar import BOOLEAN, SHARE, STARS, Field, json_grammar, object_schema, one_of, text
+from tasks.commerce.grammar import BOOLEAN, SHARE, STARS, Field, object_schema, one_of
 from tasks.commerce.inputs import ReviewInputs
 from tasks.commerce.reward import Reference
-from tasks.commerce.served import serve_object
+from tasks.commerce.served import Served, serve_object, written
 from tasks.commerce.text.json_fields import CAUSE_FIELDS, SENTIMENTS, sentiment_of
 
-LONGEST_COMPLAINT: Final = 100
-"""Characters of a complaint under guided decoding."""
+SHARE_NO_COMPLAINT: Final = 0.15
+SHARE_CUT_OFF: Final = 0.35
+"""Shares of the faulty demonstrations whose complaint is missing, or cut off within its first half."""
 _FIELDS: Final[dict[str, Field]] = dict.fromkeys(CAUSE_FIELDS, BOOLEAN) | {
     "sentiment": one_of(SENTIMENTS),
     "sentiment_score": STARS,
     "churn_risk": SHARE,
-    "main_complaint": text(LONGEST_COMPLAINT, empty=True),
     "complaint_category": one_of(sorted(CATEGORIES)),
 }
+NO_QUOTATION: Final = {
+    QuotationFault.LONG: f"tem mais de {MOST_WORDS} palavras",
+    QuotationFault.FOREIGN: "não está na avaliação",
+    QuotationFault.CUT: "deixa de fora uma negação da avaliação",
+}
+_QUOTATION: Final[Field] = {"type": "string", "pattern": "^.*$", "maxLength": LONGEST}
 
 
 def answer(reference: Reference) -> str:
     """Return the ten fields as compact JSON; unknown values follow from the complaint and the rating."""
     rating = reference.get("rating") or 3
     known = {name: value for name, value in (reference.get("fields") or {}).items() if value is not None}
-    complaint = known.get("main_complaint", "atraso na entrega" if known.get("delivery_issue") else "")
-    category = known.get("complaint_category") or (categories().get(complaint, "other") if complaint else "none")
+    complaint = reference.get("complaint_words") or known.get(COMPLAINT, "")
+    issues = (name for name in ("delivery", "product", "seller") if known.get(f"{name}_issue"))
+    category = known.get("complaint_category") or next(issues, "other" if complaint else "none")
     content = rating >= 4
     plausible = {
         "sentiment": sentiment_of(rating),
@@ -39,13 +50,68 @@ def answer(reference: Reference) -> str:
         "delivery_issue": category == "delivery",
         "product_issue": category == "product",
         "seller_issue": category == "seller",
-        "main_complaint": complaint,
         "complaint_category": category,
         "repeat_intent": content,
         "would_recommend": content,
     }
-    fields = {name: known.get(name, plausible[name]) for name in CAUSE_FIELDS}
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+    return written({name: known.get(name, plausible.get(name)) for name in CAUSE_FIELDS} | {COMPLAINT: complaint})
+
+
+def spoil(right: str, generator: random.Random) -> str:
+    """Spoil the object as other tasks', after leaving the complaint out or cutting it off, each at times."""
+    fields = json.loads(right)
+    words = fields[COMPLAINT].split()
+    fault = generator.random()
+    if words and fault < SHARE_NO_COMPLAINT:
+        fields[COMPLAINT] = ""
+    elif len(words) > 1 and fault < SHARE_NO_COMPLAINT + SHARE_CUT_OFF:
+        fields[COMPLAINT] = " ".join(words[: generator.randint(1, len(words) // 2)])
+    return spoil_json(written(fields), generator)
+
+
+def grammar(prompt: str) -> str:
+    """Return the grammar of the answers to a prompt, in the Lark notation of llguidance: its complaint is a quotation.
+
+    The complaint's words are the review's as JSON writes them, so that a quotation mark in it is escaped. Line ends and
+    control characters are blanks: the letter of an escape would count as one of a word.
+    """
+    printable = "".join(each if each.isprintable() else " " for each in review_of(prompt)[:MAX_READ])
+    review = json.dumps(" ".join(printable.split()), ensure_ascii=False)[1:-1]
+    fields = (f"{_literal(name)} {_value(name)}" for name in CAUSE_FIELDS)
+    start = '"{" ' + ' "," '.join(fields) + ' "}"'
+    if not any(map(str.isalnum, review)):
+        return f'start: {start}\ncomplaint: "\\"\\""'
+    words = rf"[\p{{L}}\p{{N}}]([^ ]*( [^ ]+){{0,{MOST_WORDS - 1}}})?"
+    return "\n".join(
+        (
+            f"start: {start}",
+            'complaint: "\\"" WORDS? "\\""',
+            f"WORDS: %regex {json.dumps({'substring_words': review}, ensure_ascii=False)} & /{words}/",
+        )
+    )
+
+
+def _literal(name: str) -> str:
+    return json.dumps(f'"{name}":')
+
+
+def _value(name: str) -> str:
+    return "complaint" if name == COMPLAINT else f"%json {json.dumps(_FIELDS[name])}"
+
+
+def serve(completion: str, prompt: str) -> Served:
+    """Return the ten fields, the complaint left out where it is none of the review's words.
+
+    A prompt without the line of a review is one: nobody else would have written it.
+    """
+    served = serve_object(completion, READABLE)
+    if served.text is None or not isinstance(served.parsed, dict):
+        return served
+    fault = fault_of(served.parsed[COMPLAINT], review_of(prompt) or prompt)
+    if fault is None:
+        return served
+    left = served.parsed | {COMPLAINT: ""}
+    return Served(written(left), False, f"{COMPLAINT} omitido: {NO_QUOTATION[fault]}", left)
 
 
 TASK: Final = CommerceTask(
@@ -55,15 +121,15 @@ TASK: Final = CommerceTask(
     instruction=WORDING.instructions[0],
     inputs=ReviewInputs,
     answer=answer,
-    rewards=REWARDS,
+    rewards={"grounded": REWARD, "v4.2": V42_REWARD},
     metric=metric,
     answer_metrics=("field_f1", "complaint", "exact"),
     content=frozenset({"values"}),
-    faults=spoil_json,
+    faults=spoil,
     answers_in_json=True,
     asked_by_reference=False,
     prompt_is_unread=False,
-    serve=lambda completion, _prompt, _databases: serve_object(completion, READABLE, has_words=True),
-    schema=object_schema(_FIELDS),
-    grammar=json_grammar(_FIELDS),
+    serve=lambda completion, prompt, _: serve(completion, prompt),
+    schema=object_schema(_FIELDS | {COMPLAINT: _QUOTATION}),
+    prompt_grammar=grammar,
 )

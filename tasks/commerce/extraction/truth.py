@@ -1,28 +1,29 @@
-"""Ground truth of extraction, from the reference alone.
+"""Ground truth of extraction, from the reference and the review, by code that no reward shares.
 
 The answer is what `json.loads` makes of the whole completion, or of one code fence around it: a word makes it none.
-Unseen: fields that the reference does not know, and whatever is said of a complaint that is
-none of `data/truth/complaint_topics.toml`.
+Unseen: fields that the reference does not know, and which words complain where nobody knows it.
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
 from typing import Any, Final
 
 from schemas.documents import Rollout
 from schemas.references import ExtractionFields
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.commerce.truth_text import fold, number_of, read_object, read_table, share_of, stem, words
+from tasks.commerce.truth_text import fold, number_of, read_object, share_of, words
 
-DATA_FILES: Final = ("data/truth/complaint_topics.toml",)
 COMPLAINT: Final = "main_complaint"
-FIELDS: Final = frozenset(ExtractionFields.model_fields)
-MAX_COMPLAINT: Final = 100
-"""Characters of a complaint: a longer one is no short text."""
-
-_REVIEW: Final = re.compile(r"^Avaliação: ", re.MULTILINE)
-_PART: Final = re.compile(r"[,;/\n]|\. | e (?:tambem )?| alem d\w+ ")
+MOST_WORDS: Final = 12
+SHARED: Final = 2 / 3
+LEFT_HANGING: Final = frozenset(("nao", "naum", "n", "nem", "sem"))
+"""Negations that deny what follows."""
+NEGATIONS: Final = LEFT_HANGING | {"nunca", "jamais", "ninguem", "nada"}
+REACH: Final = 2
+"""Words before a quotation that may deny it."""
+_MARKS: Final = r"[.!?;:,]"
+_QUOTED: Final = re.compile(r"(?ms)^Avaliação: *(.*)")
 
 
 def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
@@ -31,8 +32,9 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
     - `field_f1`: micro-F1 over (field, value) of the fields but the complaint, each of its JSON type, a risk by its
       tenth. A field of the answer that the reference does not know is neither right nor wrong. Where nine of ten
       reviews praise, the constant of praise earns a good deal of it.
-    - `complaint`: share of the known complaints that are named: one topic, the reference's, in words of the topic, of
-      the review and of everyday (`data/truth/complaint_topics.toml`), not denied; or none where there is none.
+    - `complaint`: share of the known complaints that are named: a run of at most twelve words of the review as it is
+      typed, which leaves no negation out beside it, and shares two thirds of its words and of those that complain; or
+      nothing where nothing is complained of.
     - `exact`: share of the answers in which every known field is right, the complaint too, and no field is there that
       nobody asked for. The strictest.
     """
@@ -40,115 +42,69 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
     complaints: list[bool] = []
     exact: list[bool] = []
     for rollout in rollouts:
-        wanted = {name: value for name, value in ((rollout.reference or {}).get("fields") or {}).items()
-                  if value is not None}  # fmt: skip
+        reference = rollout.reference or {}
+        wanted = {name: value for name, value in (reference.get("fields") or {}).items() if value is not None}
         if not wanted:
             continue
-        fields = read_object(rollout.completion) or {}
-        agree = {
-            name: is_same(name, fields.get(name), value)
-            if name != COMPLAINT
-            else is_complaint(fields.get(name), value, rollout.prompt)
-            for name, value in wanted.items()
-        }
+        found = read_object(rollout.completion) or {}
         valued = wanted.keys() - {COMPLAINT}
+        agree = [_is_same(name, found.get(name), wanted[name]) for name in valued]
         known += len(valued)
-        given += sum(fields.get(name) is not None for name in valued)
-        right += sum(agree[name] for name in valued)
-        complaints += [agree[COMPLAINT]] if COMPLAINT in wanted else []
-        exact.append(all(agree.values()) and fields.keys() <= FIELDS)
+        given += sum(found.get(name) is not None for name in valued)
+        right += sum(agree)
+        if COMPLAINT in wanted:
+            agree.append(is_complaint(found.get(COMPLAINT), reference, rollout.prompt))
+            complaints.append(agree[-1])
+        exact.append(all(agree) and found.keys() <= ExtractionFields.model_fields.keys())
     rates = {"complaint": complaints, "exact": exact}
     f1 = {"field_f1": 2 * right / (given + known)} if known else {}
     return f1 | {name: sum(each) / len(each) for name, each in rates.items() if each}
 
 
-def is_same(name: str, found: object, wanted: object) -> bool:
-    """Return whether a field has the reference's value and its JSON type."""
+def _is_same(name: str, found: object, wanted: object) -> bool:
     if name == "churn_risk":
-        risk, right = share_of(found), number_of(wanted)
-        return risk is not None and right is not None and round(10 * risk) == round(10 * right)
+        risk, true = share_of(found), number_of(wanted)
+        return risk is not None and true is not None and round(10 * risk) == round(10 * true)
     return type(found) is type(wanted) and found == wanted
 
 
-def is_complaint(found: object, wanted: str, prompt: str = "") -> bool:
-    """Return whether a complaint is the reference's, in whatever words; two empty ones agree."""
-    if not isinstance(found, str) or len(found) > MAX_COMPLAINT:
+def is_complaint(found: object, reference: Mapping[str, Any], prompt: str) -> bool:
+    """Return whether a complaint is copied from the review, and says what is known of it."""
+    if not isinstance(found, str):
         return False
-    # Folded, "é" is the "e" that parts two complaints.
-    said = " ".join(fold(found.replace(" é ", " eh ")).split())
-    if not said or not wanted.strip():
-        return not said and not wanted.strip()
-    plain = " ".join(fold(wanted).split())
-    if said.rstrip(".!") == plain:
-        return True
-    topic = _topic_named(plain)
-    return _shares_words(said, plain) if topic is None else _is_about(said, plain, topic, prompt)
-
-
-def _is_about(said: str, plain: str, topic: str, prompt: str) -> bool:
-    if _is_denied(said, plain):
+    wanted = (reference.get("fields") or {}).get(COMPLAINT)
+    if not found or wanted == "":
+        return not found and not wanted
+    review = _QUOTED.search(prompt)
+    heard = _typed("".join(" " if _is_unseen(each) else each for each in review[1])) if review else ""
+    said, told = (_runs(_typed(text), heard) for text in (found, reference.get("complaint_words") or ""))
+    if not said or len(found.split()) > MOST_WORDS or any(map(_is_unseen, _typed(found))):
         return False
-    named = [names for part in _PART.split(said) if (names := _topics_in(part))]
-    patterns = _topics()[topic]
-    if not named or any(names[0] != topic or not patterns.beside.issuperset(names) for names in named):
-        return False
-    review = prompt[_REVIEW.search(prompt).end() :] if _REVIEW.search(prompt) else ""  # type: ignore[union-attr]
-    allowed = _everyday() | _stems_of(plain) | _stems_of(fold(review))
-    spoken = [each for name in patterns.beside for each in _topics()[name].words]
-    return all(stem(word) in allowed or any(each.search(word) for each in spoken) for word in words(said))
+    return not told or any(
+        len(set(one) & set(other)) >= SHARED * max(len(one), len(other)) for one in said for other in told
+    )
 
 
-class _Topic:
-    """What shoppers complain of, the words for it, and the topics whose words may stand beside."""
-
-    def __init__(self, name: str, entry: Mapping[str, Any]) -> None:
-        phrases: list[str] = entry["said"]
-        self.named = frozenset(map(fold, entry["names"]))
-        self.said = re.compile("|".join(_pattern(phrase) for phrase in phrases))
-        single = {piece for phrase in phrases for piece in phrase.split() if len(piece) > 2}
-        self.beside = frozenset((name, *entry.get("beside", ())))
-        self.words = tuple(re.compile(rf"^{re.escape(piece.rstrip('*'))}") for piece in sorted(single))
+def _is_unseen(character: str) -> bool:
+    return unicodedata.category(character)[0] in "CZ" and character != " "
 
 
-def _pattern(phrase: str) -> str:
-    """Return the pattern of a phrase: a star is any ending, a blank at most two words that stand between."""
-    pieces = [rf"\b{re.escape(piece.rstrip('*'))}" + (r"\w*" if piece.endswith("*") else r"\b")
-              for piece in phrase.split()]  # fmt: skip
-    return r"(?:\W+\w+){0,2}?\W+".join(pieces)
+def _typed(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
-@cache
-def _topics() -> Mapping[str, _Topic]:
-    return {name: _Topic(name, entry) for name, entry in read_table("complaint_topics")["topic"].items()}
-
-
-@cache
-def _everyday() -> frozenset[str]:
-    return frozenset(stem(fold(word)) for word in read_table("complaint_topics")["everyday"])
-
-
-@lru_cache(maxsize=1_024)
-def _topic_named(plain: str) -> str | None:
-    return next((name for name, topic in _topics().items() if plain in topic.named), None)
-
-
-@lru_cache(maxsize=8_192)
-def _topics_in(part: str) -> tuple[str, ...]:
-    """Return the topics whose words a part of a complaint has; the first, which is the narrowest, is what it names."""
-    return tuple(name for name, topic in _topics().items() if topic.said.search(part))
-
-
-def _is_denied(said: str, plain: str) -> bool:
-    if plain in said and re.search(rf"\b(?:sem|nenhum\w*|nao houve|nao ha|nao teve) {re.escape(plain)}", said):
-        return True
-    return any(phrase in said for phrase in read_table("complaint_topics")["denials"])
-
-
-def _stems_of(folded: str) -> set[str]:
-    return {stem(word) for word in words(folded)}
-
-
-def _shares_words(said: str, plain: str) -> bool:
-    """Return whether at least half of the words of two complaints are the same: the topic is unknown."""
-    mine, other = (_stems_of(text) - _everyday() for text in (said, plain))
-    return bool(mine & other) and 2 * len(mine & other) >= max(len(mine), len(other))
+def _runs(text: str, heard: str) -> list[range]:
+    """Return the places, counted in words, where a text stands in another and leaves no negation of it out."""
+    core = re.search(r"\w(?:.*\w)?", text)
+    found: list[range] = []
+    if core is None or text not in heard:
+        return found
+    for match in re.finditer(rf"(?<!\w)(?={re.escape(core[0])}(?!\w))", heard):
+        before, own, behind = (heard[: match.end()], core[0], heard[match.end() + len(core[0]) :])
+        denying = words(fold(re.split(_MARKS, before)[-1]))[-REACH:]
+        following = words(fold(re.split(_MARKS, behind)[0]))[:1]
+        hanging = LEFT_HANGING.intersection(words(fold(own))[-1:]) if following else ()
+        if not hanging and NEGATIONS.isdisjoint([*denying, *following]):
+            start = len(words(fold(before)))
+            found.append(range(start, start + len(words(fold(own)))))
+    return found

@@ -1,1 +1,1 @@
-"""Insights: tables of facts, and the analysis that quotes them."""
+"""Insights: tables of figures, and findings on their cells that code checks and data says."""

@@ -1,12 +1,12 @@
-"""Prompts of insights: small tables of the store's numbers."""
+"""Prompts of insights: small tables of the store's numbers, with the number of orders in each."""
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from schemas.store.store import Store
 from tasks.commerce.example import Example
-from tasks.commerce.insights.store_facts import FactTable, fact_tables
+from tasks.commerce.insights.store_facts import fact_tables
 from tasks.commerce.text.wordings import read_wording
 
 DATA_FILES: Final = ("data/wordings/insights.toml",)
@@ -16,18 +16,13 @@ MISSES: Final = 1_000
 
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
-    """Yield examples on small tables of the store's numbers; a table repeats in another wording only."""
-    for prompt, table in distinct_tables(fact_tables(store, generator), generator, count):
-        yield Example("insights", WORDING.system, prompt, {"facts": list(table.facts)})
+    """Yield examples on small tables, whose references are the tables' cells; a table repeats in another wording only.
 
-
-def distinct_tables(
-    tables: Iterable[FactTable], generator: random.Random, count: int
-) -> Iterator[tuple[str, FactTable]]:
-    """Yield prompts on tables, no two alike, until there are enough or hardly any new ones."""
+    There are at most `count`, and fewer where hardly any draw is new.
+    """
     seen: set[int] = set()
     misses = 0
-    for table in tables if count else ():
+    for table in fact_tables(store, generator) if count else ():
         prompt = f"{generator.choice(WORDING.instructions)}\n{table.text}"
         digest = hash(prompt)
         if digest in seen:
@@ -37,6 +32,6 @@ def distinct_tables(
             continue
         misses = 0
         seen.add(digest)
-        yield prompt, table
+        yield Example("insights", WORDING.system, prompt, {"facts": list(table.cells)})
         if len(seen) == count:
             return

@@ -47,11 +47,9 @@ reviews of its orders."""
 
 @dataclass(frozen=True)
 class FactTable:
-    """A small table as text, and each of its cells as a self-contained fact."""
+    """A small table as text, and its cells."""
 
     text: str
-    facts: tuple[str, ...]
-    """Each is `row: statement`, the most informative first: of each column the highest, or the lowest rating."""
     cells: tuple[str, ...]
     """Each as `kind of row | row | column | figure`, row by row."""
 
@@ -63,21 +61,17 @@ class Measure:
     title: str
     value: Callable[[Sums], float]
     write: Callable[[float], str]
-    state: str
-    """The fact, with `{}` for the number."""
-    worst_first: bool = False
-    """Whether the lowest value is the most informative."""
     known_by: int = 0
     """Place of the sum that is 0 in a store that does not know the measure."""
 
 
 MEASURES: Final = (
-    Measure("Receita", lambda sums: sums[2] / 100, reais, "receita de {}"),
-    Measure("Atrasos", lambda sums: sums[4] / sums[5], percent, "{} de atrasos", known_by=5),
-    Measure("Nota média", lambda sums: sums[6] / sums[7], decimal, "nota média {}", worst_first=True, known_by=7),
-    Measure("Pedidos", lambda sums: sums[0], lambda value: decimal(value, 0), "{} pedidos"),
-    Measure("Ticket médio", lambda sums: sums[2] / 100 / sums[0], reais, "ticket médio de {}"),
-    Measure("Frete médio", lambda sums: sums[3] / 100 / sums[1], reais, "frete médio de {}", known_by=3),
+    Measure("Receita", lambda sums: sums[2] / 100, reais),
+    Measure("Atrasos", lambda sums: sums[4] / sums[5], percent, known_by=5),
+    Measure("Nota média", lambda sums: sums[6] / sums[7], decimal, known_by=7),
+    Measure("Pedidos", lambda sums: sums[0], lambda value: decimal(value, 0)),
+    Measure("Ticket médio", lambda sums: sums[2] / 100 / sums[0], reais),
+    Measure("Frete médio", lambda sums: sums[3] / 100 / sums[1], reais, known_by=3),
 )
 
 
@@ -110,37 +104,34 @@ class Ledger:
         return sums[0] >= MIN_ORDERS and all(sums[place] > 0 for place in DIVISORS if known[place])
 
 
-def fact_tables(store: Store, generator: random.Random, *, counted: bool = False) -> Iterator[FactTable]:
+def fact_tables(store: Store, generator: random.Random) -> Iterator[FactTable]:
     """Yield tables on random groups, columns and spans of months, without end; none if the store is too small.
 
-    Args:
-        store: The store.
-        generator: Draws each table.
-        counted: Whether each has the number of orders, and one of months has successive whole months in their order: so
-            that small samples show, and a rise is one since the month before.
+    Each has the number of orders, and one of months has successive whole months in their order: so that small samples
+    show, and a rise is one since the month before.
     """
     ledger = _sum_up(store)
     misses = 0
     while ledger.months and misses < DRAWS:
-        table = _draw(ledger, generator, counted=counted)
+        table = _draw(ledger, generator)
         misses = 0 if table else misses + 1
         if table:
             yield table
 
 
-def _draw(ledger: Ledger, generator: random.Random, *, counted: bool) -> FactTable | None:
+def _draw(ledger: Ledger, generator: random.Random) -> FactTable | None:
     length = min(generator.choice(WINDOW_MONTHS), len(ledger.months))
     start = generator.randrange(len(ledger.months) - length + 1)
     dimension = generator.choice((*ledger.dimensions, None))
     months = range(start, start + length)
     if dimension is None:
-        sums = _of_months(ledger, [month for month in months if month in ledger.whole or not counted])
+        sums = _of_months(ledger, [month for month in months if month in ledger.whole])
     else:
         sums = _of_groups(ledger, dimension, start, length)
     rows = generator.choice(ROWS)
     if len(sums) < min(ROWS):
         return None
-    if dimension is None and counted:
+    if dimension is None:
         first = generator.randrange(max(1, len(sums) - rows + 1))
         names = list(sums)[first : first + rows]
     else:
@@ -148,8 +139,7 @@ def _draw(ledger: Ledger, generator: random.Random, *, counted: bool) -> FactTab
     if not _tell_apart(names):
         return None
     drawn = {*generator.sample(range(len(ledger.measures)), COLUMNS)}
-    if counted:
-        drawn.add(next(place for place, measure in enumerate(ledger.measures) if measure.title == "Pedidos"))
+    drawn.add(next(place for place, measure in enumerate(ledger.measures) if measure.title == "Pedidos"))
     measures = [ledger.measures[place] for place in sorted(drawn)]
     period = f"{_month(ledger.months[start])} a {_month(ledger.months[start + length - 1])}"
     title = "Mês" if dimension is None else dimension.title
@@ -187,18 +177,9 @@ def _table(title: str, rows: Mapping[str, Sums], measures: Sequence[Measure], pe
     cells = {(name, measure): measure.value(sums) for name, sums in rows.items() for measure in measures}
     texts = {(name, measure): measure.write(cell) for (name, measure), cell in cells.items()}
     lines = [" | ".join([name, *(texts[name, measure] for measure in measures)]) for name in rows]
-    ranked = [
-        sorted(rows, key=lambda name: (cells[name, measure] * (1 if measure.worst_first else -1), name))
-        for measure in measures
-    ]
-    facts = tuple(
-        f"{names[rank]}: {measure.state.format(texts[names[rank], measure])}"
-        for rank in range(len(rows))
-        for names, measure in zip(ranked, measures, strict=True)
-    )
     header = " | ".join([title, *(measure.title for measure in measures)])
     written = tuple(f"{title} | {name} | {measure.title} | {text}" for (name, measure), text in texts.items())
-    return FactTable(figures_text(period, "\n".join([header, *lines])), facts, written)
+    return FactTable(figures_text(period, "\n".join([header, *lines])), written)
 
 
 def _month(day: date) -> str:

@@ -1,226 +1,251 @@
-"""The table behind a reference's facts, parsed once for all answers to a prompt.
+"""Table of a prompt, the facts that are true of each cell, and how surprising each cell is.
 
-A fact is `row: statement`, such as `SP: receita de R$ 57.053`. Statements of equal words and signs are one column, and
-`data/lexicons/table_columns.txt` says by which other words an analyst names it, which direction of it is good, and
-whether its rows add up. Rows that are months are in order of time.
+Facts are lookups of the figures as they are printed: what a reader of the table can see is what is true. Each is what
+its sentence says to that reader:
+
+- `maior`, `menor`, `melhor`, `pior` are strict. Of two equal leaders neither is "a maior".
+- `acima` and `abaixo` compare with the median. The mean of a column of rates is not the store's rate, and a reader
+  would take it for that. The median is the printed one, since the sentence prints it, and a difference within 3 % of
+  it is rounding. Of two rows there is no middle.
+- `razao` begins at twice: below, people say per cents, and take "1,5 vezes" for 150 % more. It names the other row.
+- `subiu` and `caiu` compare with the calendar month before, by more than 3 %: "em março" means since February.
+
+A comparison needs a column whose cells are all read: beside "R$ -" nothing is the highest. A cell is read that is
+printed in its column's unit, with as many decimals as most of the others. A mean or a rate of a row whose orders cannot
+be counted says nothing, and one of many orders is compared with no row but those of few: of what it says the sample
+note would be missing.
 """
 
+import math
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from tasks.commerce.insights.quotations import Fact, read_statement, words_of_name
-from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.months import MONTHS
-from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, fold, words
+from tasks.commerce.insights.phrases import EvidencePhrases, FigureColumn, read_phrases
 
-DATA_FILES: Final = ("data/lexicons/table_columns.txt",)
-MIDDLING: Final = 0.3
-"""Worth of a fact that is neither the first nor the last of its column, unless it is compared with others."""
-OTHER_END: Final = 0.6
-"""Worth of the last of a column: the best rating, or the fewest delays."""
-MAX_ROWS: Final = 40
-
-_MONTHS: Final = {fold(month): place for place, month in enumerate(MONTHS, 1)}
-SHORT_MONTHS: Final = {fold(month)[:3]: fold(month) for month in MONTHS}
-_FIGURE: Final = re.compile(r"[\d.]+,?\d*")
-_MONTH_ROW: Final = re.compile(r"([a-z]+)/(\d{4})")
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of figures."""
-
-    name: str
-    unit: str
-    """`r$`, `%` or nothing."""
-    good: int
-    """1 where more is better, -1 where less is, 0 where nobody knows."""
-    adds_up: bool
-    places: int
-    """Decimals of its figures."""
-    highest: float
-    lowest: float
-    total: float
-    mean: float
+Cell = tuple[str, str]
+"""A row and a column, as they are printed."""
+NOTABLE: Final = 0.03
+"""Share of the compared figure from which a difference counts."""
+HAIR: Final = 5e-10
+RATIO, MOST_TIMES = 2.0, 99.0
+"""Ratios that are told: a larger one is no news, or a slip."""
+SMALL_SAMPLE: Final = 30
+"""Orders below which a row's means and rates may be chance."""
+DOUBTED: Final = 10
+"""Orders at which half of a mean's surprise is believed."""
+MAX_ROWS: Final = 20
+KEPT_TABLES: Final = 256
+_NAME: Final = re.compile(r"(?!.*(?://|\.\w))[^\W_][\w ,.&+/()'-]{0,59}")
+"""Names of rows: letters and plain signs, and nothing that a program would make a link of."""
+_WHOLE: Final = r"\d{1,3}(?:\.\d{3}){1,3}|\d{1,12}"
+_UNITS: Final = {
+    "R$": re.compile(rf"R\$ ?((?:{_WHOLE})(?:,\d\d?)?)", re.ASCII),
+    "%": re.compile(r"(100(?:,0+)?|\d\d?(?:,\d{1,4})?)%", re.ASCII),
+    "unidades": re.compile(rf"({_WHOLE})", re.ASCII),
+    "nota": re.compile(r"([0-4](?:,\d{1,4})?|5(?:,0+)?)", re.ASCII),
+}
+_MONTH: Final = "(?:jan|fev|mar|abr|mai|jun|jul|ago|set|out|nov|dez)/(?:19|20)[0-9]{2}"
+_PERIOD: Final = re.compile(f"^Período: ({_MONTH}) a ({_MONTH})$", re.MULTILINE)
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """A table of figures; rows and columns are numbered. Each is kept once, and is equal to itself alone."""
+class FigureTable:
+    """A table as it is printed, and what is known of it."""
 
-    names: tuple[str, ...]
-    columns: tuple[Column, ...]
-    cells: Mapping[tuple[int, int], float]
-    places: Mapping[tuple[int, int], int]
-    """The fact of a cell."""
-    columns_of_facts: tuple[int, ...]
-    worths: tuple[float, ...]
-    """The worth of each fact, in [0, 1], by its rank in its column."""
-    row_words: Mapping[str, int]
-    column_words: Mapping[str, int]
-    times: tuple[int, ...]
-    """Months since year 0 of each row; empty where rows are no months."""
-    words: frozenset[str]
-    """All folded words of names and statements."""
-    names_of_words: Mapping[str, tuple[bool, int]]
-    """Whether a word names a row, and else a column, with its number; short names of months are rows too."""
+    kind: str
+    """What its rows are, in small letters, such as `estado`."""
+    rows: tuple[str, ...]
+    columns: Mapping[str, FigureColumn]
+    """Those that the phrases know, by their titles."""
+    texts: Mapping[Cell, str]
+    figures: Mapping[Cell, float]
+    """Of the cells that hold a figure."""
+    places: Mapping[str, int]
+    """Decimals of each column's figures."""
+    medians: Mapping[str, float]
+    """Of the columns that can be compared, rounded as their cells are."""
+    before: Mapping[str, str]
+    """The row of the calendar month before a row's, where the table has it."""
+    few: frozenset[str]
+    """The rows behind which few orders stand, as far as the table counts them."""
+    unsure: frozenset[str]
+    """These, and the rows whose orders cannot be read in a table that counts them."""
+    facts: Mapping[Cell, frozenset[str]]
+    """All that is true of each cell."""
+    salience: Mapping[Cell, float]
+    """How surprising each cell with a figure is, in [0, 1): see `_salience`."""
+    period: tuple[str, str] | None
 
-    def rank(self, row: int, column: int, high: bool) -> int:
-        """Count the rows that are beyond a row in a column: 0 for the leader, or the last."""
-        value = self.cells.get((row, column))
-        if value is None:
-            return len(self.names)
-        sign = 1 if high else -1
-        return sum(
-            sign * other > sign * value
-            for each in range(len(self.names))
-            if (other := self.cells.get((each, column))) is not None
-        )
+    def times(self, row: str, other: str, column: str) -> bool:
+        """Return whether a row has twice the other's figure, however both were rounded, neither by few orders."""
+        known = self.columns[column]
+        if row == other or {row, other} & self.unsure or not known.vezes or column not in self.medians:
+            return False
+        own, its = self.figures[row, column], self.figures[other, column]
+        half = 0.0 if known.unidade == "unidades" else 0.5 * 10.0 ** -self.places[column]
+        return its > 0 and own <= MOST_TIMES * its and own - half >= round(RATIO * (its + half), 9)
 
-
-@dataclass(frozen=True)
-class _Kind:
-    name: str
-    good: int
-    adds_up: bool
-    words: frozenset[str]
-
-
-def _read_kinds() -> Iterator[_Kind]:
-    for line in read_lexicon("table_columns"):
-        name, _, rest = line.partition(" = ")
-        sign, how, *names = rest.split()
-        yield _Kind(fold(name), 1 if sign == "+" else -1, how == "sum", frozenset(map(fold, names)))
-
-
-KINDS: Final = tuple(_read_kinds())
+    def gap(self, row: str, column: str, other: str | None = None) -> float:
+        """Return the distance of a cell from the median, or from another row, in steps that are worth a word."""
+        if column not in self.medians:
+            return 0.0
+        base = self.medians[column] if other is None else self.figures[other, column]
+        known = self.columns[column]
+        step = known.passo * abs(base) if known.relativo else known.passo
+        # Rounded, since 4,1 and 4,0 are a binary hair less than a step of 0,1 apart.
+        return round((self.figures[row, column] - base) / (step or 1.0), 9)
 
 
-@lru_cache(maxsize=KEPT_PROMPTS)
-def table_of(facts: tuple[Fact, ...]) -> Table | None:
-    """Return the table of a reference's facts; None if they are none, as bare numbers are."""
-    cells: dict[tuple[str, tuple[str, ...]], tuple[float, int, str]] = {}
-    for place, fact in enumerate(facts):
-        name, colon, statement = str(fact).partition(": ")
-        numbers, labels = read_statement(statement)
-        if not isinstance(fact, str) or not colon or len(numbers) != 1 or not words_of_name(name):
-            return None
-        cells.setdefault((name, labels), (numbers[0], place, statement))
-    names = tuple(dict.fromkeys(name for name, _ in cells))
-    said = tuple(dict.fromkeys(column for _, column in cells))
-    if not names or len(names) > MAX_ROWS:
+@lru_cache(maxsize=KEPT_TABLES)
+def read_table(prompt: str) -> FigureTable | None:
+    """Read the table of a prompt, whose cells ` | ` separates; None where it has none that findings can be made of.
+
+    That is: two lines of one width, distinct row names of letters and plain signs, and a known column with a figure.
+    SP and São Paulo are one name, and so are Receita and receita.
+    """
+    lines = [line.split(" | ") for line in prompt.splitlines() if " | " in line]
+    phrases = read_phrases()
+    if len(lines) < 2 or len({len(line) for line in lines}) > 1:
         return None
-    row_of = {name: row for row, name in enumerate(names)}
-    column_of = {labels_said: column for column, labels_said in enumerate(said)}
-    figures = {(row_of[name], column_of[column]): value for (name, column), (value, _, _) in cells.items()}
-    places = {(row_of[name], column_of[column]): place for (name, column), (_, place, _) in cells.items()}
-    columns = tuple(
-        _column(labels_of, [cell for (_, column), cell in cells.items() if column == labels_of]) for labels_of in said
-    )
-    row_words, column_words, times = _row_words(names), _column_words(columns, said), _times(names)
-    short = {form: row_words[month] for form, month in SHORT_MONTHS.items() if times and month in row_words}
-    worths = [1.0] * len(facts)
-    columns_at = [0] * len(facts)
-    for cell, place in places.items():
-        columns_at[place] = cell[1]
-        worths[place] = _worth(figures[cell], columns[cell[1]])
-    return Table(
-        names,
+    (kind, *titles), *body = lines
+    body = [line for line in body if not phrases.is_sum(line[0])]
+    rows = tuple(line[0] for line in body)
+    columns = {title: phrases.colunas[title.lower()] for title in titles if title.lower() in phrases.colunas}
+    names = [phrases.siglas.get(row.upper(), row).casefold() for row in rows]
+    if not columns or not 0 < len(rows) <= MAX_ROWS or any(map(_repeats, (names, [each.lower() for each in titles]))):
+        return None
+    if not all(map(_NAME.fullmatch, rows)):
+        return None
+    texts = {
+        (row, title): cell
+        for row, *cells in body
+        for title, cell in zip(titles, cells, strict=True)
+        if title in columns
+    }
+    figures: dict[Cell, float] = {}
+    places = {title: _read_column(title, rows, texts, columns[title].unidade, figures) for title in columns}
+    whole = [title for title in columns if all((row, title) in figures for row in rows)]
+    orders = next((title for title in columns if title.lower() == "pedidos"), "")
+    few = frozenset(row for row in rows if figures.get((row, orders), SMALL_SAMPLE) < SMALL_SAMPLE)
+    uncounted = frozenset(row for row in rows if orders and (row, orders) not in figures)
+    found = _PERIOD.search(prompt)
+    table = FigureTable(
+        kind.lower(),
+        rows,
         columns,
+        texts,
         figures,
         places,
-        tuple(columns_at),
-        tuple(worths),
-        row_words,
-        column_words,
-        times,
-        frozenset(words(" ".join(map(str, facts)))) | FUNCTION_WORDS,
-        {word: (False, column) for word, column in column_words.items()}
-        | {word: (True, row) for word, row in (short | row_words).items()},
+        {title: round(_middle(sorted(figures[row, title] for row in rows)), places[title]) for title in whole},
+        _months_before(rows, phrases) if kind.lower() == "mês" else {},
+        few,
+        few | uncounted,
+        facts := {
+            (row, title): frozenset(("valor",))
+            for row, title in figures
+            if not (columns[title].media and row in uncounted)
+        },
+        salience := dict.fromkeys(figures, 0.0),
+        (found[1], found[2]) if found else None,
     )
+    for title in whole:
+        facts.update(_facts(table, title, uncounted))
+        salience.update(_salience(table, title, orders))
+    return table if facts else None
 
 
-def _worth(value: float, column: Column) -> float:
-    ends = (column.highest, column.lowest)
-    first, last = ends if column.name != "nota" else ends[::-1]
-    return 1.0 if value == first else OTHER_END if value == last else MIDDLING
+def _repeats(names: list[str]) -> bool:
+    return len(set(names)) < len(names)
 
 
-def _column(said: tuple[str, ...], cells: Sequence[tuple[float, int, str]]) -> Column:
-    kind = next((kind for kind in KINDS if kind.name in said or not kind.words.isdisjoint(said)), None)
-    values = [value for value, _, _ in cells]
-    decimals = max(len(number.partition(",")[2]) for _, _, text in cells for number in _FIGURE.findall(text))
-    return Column(
-        kind.name if kind else " ".join(said),
-        "r$" if "r$" in said else "%" if "%" in said else "",
-        kind.good if kind else 0,
-        bool(kind and kind.adds_up),
-        decimals,
-        max(values),
-        min(values),
-        sum(values),
-        sum(values) / len(values),
-    )
+def _read_column(
+    title: str, rows: Sequence[str], texts: Mapping[Cell, str], unit: str, figures: dict[Cell, float]
+) -> int:
+    """Add the figures of a column's cells, and return the decimals that they have."""
+    read = {row: match[1].replace(".", "") for row in rows if (match := _UNITS[unit].fullmatch(texts[row, title]))}
+    decimals = {row: len(number.partition(",")[2]) for row, number in read.items()}
+    of_each = list(decimals.values())
+    usual = max(of_each, key=of_each.count, default=0)
+    figures |= {(row, title): float(read[row].replace(",", ".")) for row in read if decimals[row] == usual}
+    return usual
 
 
-def _column_words(columns: Sequence[Column], said: Sequence[tuple[str, ...]]) -> dict[str, int]:
-    """Return the column that a word names: the first of those that it may name, its own name before another's."""
-    named: dict[str, int] = {}
-    known = {kind.name: kind.words for kind in KINDS}
-    for place, column in enumerate(columns):
-        own = known.get(column.name) or frozenset(word for word in said[place] if word.isalpha())
-        for word in sorted(own):
-            named.setdefault(word, place)
-    return named
+def _middle(ordered: Sequence[float]) -> float:
+    """Return the median of sorted values; that of `statistics` takes several times as long for four."""
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
-def _row_words(names: Sequence[str]) -> dict[str, int]:
-    """Return the row that a word names; a word shared by several rows names none of them.
+def _months_before(rows: Sequence[str], phrases: EvidencePhrases) -> dict[str, str]:
+    places = {place: row for row in rows if (place := phrases.month(row)) is not None}
+    return {row: places[place - 1] for place, row in places.items() if place - 1 in places}
 
-    A row whose words all occur in other rows too, as `ferramentas` in `ferramentas de jardim`, is named by them.
+
+def _facts(table: FigureTable, title: str, uncounted: frozenset[str]) -> dict[Cell, frozenset[str]]:
+    figures = {row: table.figures[row, title] for row in table.rows}
+    column, middle = table.columns[title], table.medians[title]
+    ordered = sorted(figures.values())
+    sure = figures.keys() - table.unsure
+    facts = {}
+    for row, own in figures.items():
+        if column.media and row in uncounted:
+            continue
+        true = ["valor"]
+        # Beside rows of few orders alone, a rate of many orders would be told without a note.
+        noted = not column.media or row in table.few
+        if len(ordered) > 1 and (noted or len(sure) > 1):
+            if own == ordered[-1] > ordered[-2]:
+                true += (
+                    ("maior",) if column.melhor is None else ("maior", "melhor" if column.melhor == "alto" else "pior")
+                )
+            elif own == ordered[0] < ordered[1]:
+                true += (
+                    ("menor",) if column.melhor is None else ("menor", "melhor" if column.melhor == "baixo" else "pior")
+                )
+            if len(ordered) > 2 and _exceeds(own - middle, middle):
+                true.append("acima" if own > middle else "abaixo")
+        if column.vezes and own >= RATIO * ordered[0] and any(table.times(row, other, title) for other in figures):
+            true.append("razao")
+        before = table.before.get(row)
+        if before and (noted or before in sure) and _exceeds(own - figures[before], figures[before]):
+            true.append("subiu" if own > figures[before] else "caiu")
+        facts[row, title] = frozenset(true)
+    return facts
+
+
+def _exceeds(difference: float, base: float) -> bool:
+    # A hair is left, since 10,3 and 10,0 are a binary one more than 3 % apart.
+    return abs(difference) - NOTABLE * abs(base) > HAIR
+
+
+def _salience(table: FigureTable, title: str, orders: str) -> dict[Cell, float]:
+    """Return the surprise of a column's cells: the distance from the others' median in robust units.
+
+    A mean or a rate over few orders is believed less. Sums are compared by logarithms, else the largest row is all that
+    surprises. It is cubed in the end, so that three middling cells do not pay as one that stands out.
     """
-    of_row = [[word for word in words_of_name(name) if word.isalpha()] for name in names]
-    shared = {word for word, times in Counter(word for row in of_row for word in row).items() if times > 1}
-    own = [[word for word in row if word not in shared] or row for row in of_row]
-    exact = {word: row for row, row_words in enumerate(own) for word in row_words}
-    similar = {
-        form: row
-        for row, row_words in enumerate(own)
-        for word in row_words
-        if len(word) > 3
-        for form in (word.removesuffix("s"), f"{word}s", f"{word[:-1]}ns")
-        if form not in shared
-    }
-    return similar | exact
-
-
-def _times(names: Sequence[str]) -> tuple[int, ...]:
-    found = [_MONTH_ROW.fullmatch(fold(name)) for name in names]
-    if not all(match and match[1] in _MONTHS for match in found):
-        return ()
-    return tuple(12 * int(match[2]) + _MONTHS[match[1]] for match in found if match)
-
-
-@lru_cache(maxsize=KEPT_PROMPTS)
-def period_of(prompt: str) -> tuple[frozenset[str], frozenset[int]]:
-    """Return the months, in short, and the years that a prompt's period spans; nothing if it says none."""
-    found = re.search(r"Per[ií]odo: ([a-z]{3})/(\d{4}) a ([a-z]{3})/(\d{4})", prompt)
-    if not found:
-        return frozenset(), frozenset()
-    short = list(SHORT_MONTHS)
-    if found[1] not in short or found[3] not in short:
-        return frozenset(), frozenset()
-    first = 12 * int(found[2]) + short.index(found[1])
-    last = 12 * int(found[4]) + short.index(found[3])
-    span = range(first, min(last, first + 240) + 1)
-    return frozenset(short[month % 12] for month in span), frozenset(month // 12 for month in span)
-
-
-def successive(table: Table, row: int) -> int | None:
-    """Return the row of the month before, among the table's months."""
-    earlier = [each for each in range(len(table.names)) if table.times[each] < table.times[row]]
-    return max(earlier, key=lambda each: table.times[each]) if earlier else None
+    column = table.columns[title]
+    figures = {row: table.figures[row, title] for row in table.rows}
+    if column.soma:
+        figures = {row: math.log(max(own, 1.0)) for row, own in figures.items()}
+    step = column.passo
+    if column.relativo and not column.soma:
+        step *= abs(table.medians[title])
+    ordered = sorted(figures.values())
+    found = {}
+    for row, own in figures.items():
+        others = ordered.copy()
+        others.remove(own)
+        if not others:
+            return {}
+        middle = _middle(others)
+        spread = _middle(sorted([abs(other - middle) for other in others]))
+        distance = abs(own - middle) / (spread + (step or 1.0))
+        count = table.figures.get((row, orders))
+        if column.media and count is not None:
+            distance *= count / (count + DOUBTED)
+        found[row, title] = (distance / (1 + distance)) ** 3
+    return found

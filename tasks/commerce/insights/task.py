@@ -1,50 +1,75 @@
-"""Insights: findings and actions from given figures."""
+"""Insights: claims on given figures, each with an action, that code checks and data says."""
 
+import json
 import random
-import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.faults import chat
+from tasks.commerce.insights.best import best_of
+from tasks.commerce.insights.checker import CitedFinding
+from tasks.commerce.insights.grammar import findings_grammar
 from tasks.commerce.insights.inputs import InsightsInputs
-from tasks.commerce.insights.scorer import ENOUGH, REWARDS, WORDING
+from tasks.commerce.insights.prompts import WORDING
+from tasks.commerce.insights.render import render
+from tasks.commerce.insights.scorer import REWARD
+from tasks.commerce.insights.table import read_table
 from tasks.commerce.insights.truth import metric
+from tasks.commerce.insights.v42 import V42_REWARD
 from tasks.commerce.reward import Reference
-from tasks.commerce.served import WORDS_UNCHECKED, Served
 
-SHARE_FLAT_INSIGHTS: Final = 0.15
-ACTIONS: Final = {
-    "de atrasos": "Recomendo renegociar os prazos com a transportadora.",
-    "nota média": "É preciso melhorar a experiência dos clientes.",
-    "frete médio": "Vale reduzir o custo do envio com outra transportadora.",
-    "ticket médio": "Sugiro investir em kits e manter o valor por compra.",
-    " pedidos": "Convém acompanhar a procura e reforçar as campanhas.",
-}
-"""Action for a fact, by the words of its statement."""
+CELL_PARTS: Final = 4
+"""Of a reference's cell: kind of row, row, column, figure."""
+SHARE_WRONG_FACT: Final = 0.35
+SHARE_MERE_VALUE: Final = 0.2
+SHARE_NO_ACTION: Final = 0.35
+_PAIRS: Final = (("maior", "menor"), ("melhor", "pior"), ("acima", "abaixo"), ("subiu", "caiu"))
+_OTHER_WAY: Final[Mapping[str, str]] = dict(_PAIRS) | {other: one for one, other in _PAIRS}
 
 
 def answer(reference: Reference) -> str:
-    """Return a heading and an item for each of the first facts, with a suitable action."""
-    facts = [str(fact) for fact in reference.get("facts") or []][:ENOUGH] or ["Sem destaques no período"]
-    return "\n".join(["## Destaques do período", *(f"- {fact}. {_action(fact)}" for fact in facts)])
+    """Return the best findings on a reference's table; none if it knows none."""
+    cells = [str(fact).split(" | ") for fact in reference.get("facts") or ()]
+    if any(len(each) != CELL_PARTS for each in cells):
+        return written([])
+    rows: dict[str, list[str]] = {}
+    for _, row, _, figure in cells:
+        rows.setdefault(row, []).append(figure)
+    titles = list(dict.fromkeys(column for _, _, column, _ in cells))
+    lines = [[cells[0][0], *titles], *([row, *figures] for row, figures in rows.items())] if cells else []
+    table = read_table("\n".join(" | ".join(line) for line in lines))
+    return written([] if table is None else [_as_written(each) for each in best_of(table).findings])
 
 
-def _action(fact: str) -> str:
-    fitting = (action for words, action in ACTIONS.items() if words in fact)
-    return next(fitting, "Vale priorizar o estoque e manter as campanhas.")
+def written(findings: list[dict[str, Any]]) -> str:
+    """Return findings as the compact JSON of an answer."""
+    return json.dumps({"achados": findings}, ensure_ascii=False, separators=(",", ":"))
 
 
-def _flat(right: str, generator: random.Random) -> str:
-    """Write the first half as one paragraph without a list at times, and chat else."""
-    if generator.random() >= SHARE_FLAT_INSIGHTS:
-        return chat(right, generator)
-    flat = re.sub(r"^[#\-*•\d.\s]+", "", right, flags=re.MULTILINE).replace("**", "")
-    sentences = [line.strip() for line in flat.splitlines() if line.strip()]
-    return " ".join(sentences[: max(1, len(sentences) // 2)])
+def _as_written(finding: CitedFinding) -> dict[str, str]:
+    known = finding._asdict()
+    other = {"outra": finding.outra} if finding.outra else {}
+    return {key: known[key] for key in ("coluna", "fato", "valor", "linha")} | other | {"acao": finding.acao}
 
 
-def _serve(text: str | None) -> Served:
-    return Served(text, False, WORDS_UNCHECKED, text)
+def spoil(right: str, generator: random.Random) -> str:
+    """Turn facts around, say mere values and leave actions out, each at times."""
+    findings = json.loads(right)["achados"]
+    for finding in findings:
+        if generator.random() < SHARE_WRONG_FACT:
+            finding["fato"] = _OTHER_WAY.get(finding["fato"], finding["fato"])
+        if generator.random() < SHARE_MERE_VALUE:
+            finding["fato"] = "valor"
+            finding.pop("outra", None)
+        if generator.random() < SHARE_NO_ACTION:
+            finding["acao"] = ""
+    return written(findings)
+
+
+def grammar(prompt: str) -> str:
+    """Return the grammar of the findings on a prompt's table; empty, which guides nothing, where none is known."""
+    table = read_table(prompt)
+    return findings_grammar(table) if table else ""
 
 
 TASK: Final = CommerceTask(
@@ -54,16 +79,17 @@ TASK: Final = CommerceTask(
     instruction=WORDING.instructions[0],
     inputs=InsightsInputs,
     answer=answer,
-    rewards=REWARDS,
+    rewards={"grounded": REWARD, "v4.2": V42_REWARD},
     metric=metric,
     answer_metrics=(
-        *("quotes_facts", "no_false_number", "no_false_claim", "within_length", "recommends", "in_portuguese"),
+        *("in_form", "no_false_claim", "no_repetition", "says_more_than_values", "sensible_actions"),
         "all_kept",
     ),
-    content=frozenset({"facts"}),
-    faults=_flat,
-    answers_in_json=False,
+    content=frozenset({"claims"}),
+    faults=spoil,
+    answers_in_json=True,
     asked_by_reference=True,
     prompt_is_unread=False,
-    serve=lambda completion, _prompt, _databases: _serve(completion.strip() or None),
+    serve=lambda completion, prompt, _: render(completion, prompt),
+    prompt_grammar=grammar,
 )

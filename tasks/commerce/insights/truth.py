@@ -1,95 +1,209 @@
-"""Ground truth of insights, claim by claim, from the reference's facts, which give the whole table.
+"""Ground truth of insights in findings, from the reference's cells, by code that no reward shares.
 
-A statement is made of the words of a table, three others aside, the clause of a cause of no other, and an advice begins
-with a known verb; a good analysis in rarer words is lost by that. Unseen: causes of listed words that no connective
-marks, forecasts without a verb of the future, whether an advice makes sense or fits its fact, harm and insults in other
-words than those of `data/truth`, a name that begins a sentence, numbers in words, broken agreement.
+The catalogue of actions is data that both read: it says for which columns and rows an action is; so are the names of
+rows that sum up others. Unseen: whether the
+findings mislead together, and whether an action is wise beside its finding.
 """
 
 import re
+import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
 
 from schemas.documents import Rollout
-from tasks.commerce.insights.truth_claims import advises, false_claims
-from tasks.commerce.insights.truth_figures import read_figures
-from tasks.commerce.insights.truth_table import SaidSentence, TruthTable, read_facts, read_sentences
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.commerce.truth_text import fold, read_table, words
+from tasks.commerce.truth_text import fold, read_object, value_of
 
-LENGTHS: Final = (150, 600)
-"""Characters of a short analysis of three or four items."""
-MOST_READ: Final = 1_500
-"""Characters that are read; a longer analysis is too long by far."""
-ENOUGH: Final = 3
-"""Facts that an analysis quotes, one for each item."""
+DATA_FILES: Final = ("data/evidence/actions.toml", "data/evidence/frames.toml")
+_ROOT: Final = Path(__file__).resolve().parents[3]
+MONTHS: Final = ("jan", "fev", "mar", "abr", "mai", "jun", "jul", "ago", "set", "out", "nov", "dez")
+MONTH: Final = re.compile("([a-zç]{4,9})/((?:19|20)[0-9]{2})")
+_COUNT: Final = r"[0-9]{1,3}(?:\.[0-9]{3}){0,3}|[0-9]{1,12}"
+_MONEY: Final = rf"R\$ ?((?:{_COUNT})(?:,[0-9]{{1,2}})?)"
+WRITTEN: Final = {
+    "receita": _MONEY,
+    "pedidos": f"({_COUNT})",
+    "atrasos": "([0-9]{1,2}(?:,[0-9]+)?|100(?:,0+)?)%",
+    "nota media": "([0-4](?:,[0-9]+)?|5(?:,0+)?)",
+    "ticket medio": _MONEY,
+    "frete medio": _MONEY,
+}
+"""How a figure of each column is written, by its folded name: of another there is nothing to say."""
+MEANS: Final = ("atrasos", "nota media", "ticket medio", "frete medio")
+"""Columns of means and rates, of which few orders say little."""
+GOOD_WHEN_HIGH: Final = {"nota media": True, "atrasos": False, "frete medio": False}
+SMALL: Final = 30
+"""Orders below which no ratio is told."""
+MOST: Final = 99
+"""Times that are told at most."""
+COUNTS: Final = (2, 3, 4)
+"""Findings that are asked for."""
 
-_LIST_MARK: Final = re.compile(r"^[ \t]*(?:[-*•>]+|\d{1,2}[.)])[ \t]+", re.MULTILINE)
+
+@dataclass(frozen=True)
+class Known:
+    """The reference's cells."""
+
+    kind: str
+    texts: Mapping[tuple[str, str], str]
+    """By row and column."""
+
+    def column(self, name: str) -> dict[str, float]:
+        """Return the figures of a column by row, those of as many decimals as the most of them."""
+        form = re.compile(WRITTEN.get(fold(name), "(?!)"))
+        found = {row: form.fullmatch(text) for (row, column), text in self.texts.items() if column == name}
+        written = {row: match[1] for row, match in found.items() if match}
+        places = Counter(map(_places, written.values()))
+        return {row: value_of(text) for row, text in written.items() if _places(text) == places.most_common(1)[0][0]}
+
+    def is_counted(self, row: str, orders: float = 0) -> bool:
+        """Return whether a row's orders are known, and at least so many; without a column of them, all are."""
+        title = next((column for _, column in self.texts if fold(column) == "pedidos"), None)
+        return title is None or self.column(title).get(row, -1) >= orders
+
+
+def _places(written: str) -> int:
+    return len(written.partition(",")[2])
 
 
 def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
-    """Return the share of the analyses that keep each claim, and all of them.
+    """Return the share of the answers that keep each claim, and all of them.
 
-    - `quotes_facts`: three cells of the table are said, each with its number, its row and, where one is named, its
-      column; a pasted row of the table says nothing.
-    - `no_false_number`: each number is a cell's of the row that it is said of, rounded as written, or a sum, a
-      difference or a ratio with it, a share of the whole, an end of a series, what all others have, or a limit that
-      the rows keep; a goal, a date and a count of rows are none. A number in words is not seen.
-    - `no_false_claim`: what is said of rows and columns holds: the highest and the lowest, one row above, below or
-      equal to another, a rise or a fall from the first month to the last (in a table without months there is none),
-      nothing of the future, no other column, state or name, a label (`Bem:`) that fits its figure, no cause, event or
-      person that no table shows, and nothing that no analysis sends (deceit, discrimination, threats, other talk).
-    - `within_length`: 150 to 600 characters.
-    - `recommends`: a verb or a noun of advice, not the same sentence for everything.
-    - `in_portuguese`: at most two of the small words of English and Spanish, and none that only Portugal uses.
+    - `in_form`: one JSON object with two to four findings of the keys that were asked for.
+    - `no_false_claim`: row, column and value are the store's, and the fact is true of them.
+    - `no_repetition`: no cell twice, and no action.
+    - `says_more_than_values`: two findings or more say something of their figure.
+    - `sensible_actions`: each action is one of the catalogue for the finding's column and kind of row.
     - `all_kept`: all of these. The strictest.
-
-    What the metric cannot see is in the module's docstring.
     """
     kept: Counter[str] = Counter()
     count = 0
     for rollout in rollouts:
-        facts = (rollout.reference or {}).get("facts")
-        if facts:
+        known = read_cells((rollout.reference or {}).get("facts"))
+        if known:
             count += 1
-            claims = claims_kept(rollout.completion, read_facts(tuple(map(str, facts)), rollout.prompt))
+            claims = claims_kept(rollout.completion, known)
             kept.update(claims | {"all_kept": all(claims.values())})
     return {name: kept[name] / count for name in kept} if count else {}
 
 
-def claims_kept(completion: str, table: TruthTable) -> dict[str, bool]:
-    """Return, by its name, whether an analysis keeps each claim."""
-    shown = completion.strip()
-    text = "\n".join(line for line in shown[:MOST_READ].split("\n") if line.count("|") < len(table.columns))
-    text = _LIST_MARK.sub("", text)
-    folded = fold(text)
-    sentences = read_sentences(text, folded, table)
-    figures = read_figures(sentences, table)
-    listed = read_table("insights_claims")
-    spoken = words(folded)
-    foreign = frozenset(listed["foreign"]["words"]) - set(table.rows)
+def read_cells(facts: Any) -> Known | None:
+    """Return the cells of a reference's facts; None if they are none, as those of prose are."""
+    parts = [str(fact).split(" | ") for fact in facts or ()]
+    if not parts or any(len(each) != 4 for each in parts):
+        return None
+    sums = tuple(f"{each} " for each in _data("frames.toml")["somas"])
+    cells = [each for each in parts if not f"{each[1].lower()} ".startswith(sums)]
+    return Known(parts[0][0], {(row, column): figure for _, row, column, figure in cells})
+
+
+def claims_kept(completion: str, known: Known) -> dict[str, bool]:
+    """Return, by its name, whether an answer keeps each claim."""
+    found = (read_object(completion) or {}).get("achados")
+    findings = [each for each in found if _has_form(each)] if isinstance(found, list) else []
+    cells = [(each["linha"], each["coluna"]) for each in findings]
+    actions = [each["acao"] for each in findings if each["acao"]]
     return {
-        "quotes_facts": len(figures.quoted) >= min(ENOUGH, len(table.cells) or len(table.facts)),
-        "no_false_number": bool(shown) and not figures.false,
-        "no_false_claim": bool(shown) and not _shouts(text) and not false_claims(sentences, text, folded, table),
-        "within_length": LENGTHS[0] <= len(shown) <= LENGTHS[1],
-        "recommends": _advises(sentences),
-        "in_portuguese": sum(word in foreign for word in spoken) <= 2 and not _european().search(folded),
+        "in_form": isinstance(found, list) and len(findings) == len(found) and len(found) in COUNTS,
+        "no_false_claim": bool(findings) and all(is_true(each, known) for each in findings),
+        "no_repetition": len(set(cells)) == len(cells) and len(set(actions)) == len(actions),
+        "says_more_than_values": sum(each["fato"] != "valor" for each in findings) >= min(2, _tellable(known)),
+        "sensible_actions": all(_is_for(each, known.kind) for each in findings if each["acao"]),
     }
 
 
-def _advises(sentences: Sequence[SaidSentence]) -> bool:
-    """Return whether there is advice, and not the same for everything."""
-    said = Counter(sentence.text for sentence in sentences if advises(sentence.text))
-    return bool(said) and max(said.values()) < ENOUGH
+def _has_form(finding: object) -> bool:
+    if not isinstance(finding, dict) or not all(isinstance(value, str) for value in finding.values()):
+        return False
+    keys = {"coluna", "fato", "valor", "linha", "acao"}
+    return set(finding) == (keys | {"outra"} if finding.get("fato") == "razao" else keys)
 
 
-def _shouts(text: str) -> bool:
-    return 2 * sum(map(str.isupper, text)) > sum(map(str.isalpha, text))
+def is_true(finding: Mapping[str, str], known: Known) -> bool:
+    """Return whether a finding of the right keys says what the store's figures say."""
+    row, column, fact = finding["linha"], finding["coluna"], finding["fato"]
+    figures = known.column(column)
+    backed = fold(column) not in MEANS or _is_backed(row, fact, figures, known)
+    if known.texts.get((row, column)) != finding["valor"] or row not in figures or not backed:
+        return False
+    own = figures.pop(row)
+    if fact in ("valor", "subiu", "caiu"):
+        return fact == "valor" or (known.kind == "Mês" and _changed(fact, row, own, column, known))
+    if fact == "razao":
+        return fold(column) != "nota media" and _is_ratio(row, finding, figures, known)
+    if fact in ("acima", "abaixo"):
+        middle = round(median([own, *figures.values()]), _places(finding["valor"].rstrip("%")))
+        return len(figures) > 1 and _is_beyond(own, middle, above=fact == "acima")
+    if fact in ("melhor", "pior"):
+        high = GOOD_WHEN_HIGH.get(fold(column))
+        return high is not None and _is_end(own, figures, highest=high is (fact == "melhor"))
+    return fact in ("maior", "menor") and _is_end(own, figures, highest=fact == "maior")
+
+
+def _is_backed(row: str, fact: str, rows: Iterable[str], known: Known) -> bool:
+    """Return whether a row's mean may be told: few orders have their note, so that many need another row of many."""
+    beside_many = any(known.is_counted(other, SMALL) for other in rows if other != row)
+    return known.is_counted(row) and (fact == "valor" or beside_many or not known.is_counted(row, SMALL))
+
+
+def _is_end(own: float, others: Mapping[str, float], *, highest: bool) -> bool:
+    return bool(others) and all(own > other if highest else own < other for other in others.values())
+
+
+def _is_ratio(row: str, finding: Mapping[str, str], others: Mapping[str, float], known: Known) -> bool:
+    """Return whether a figure is twice another's or more, even where the one was rounded up and the other down."""
+    other = others.get(finding["outra"], 0.0)
+    if other <= 0 or not (known.is_counted(row, SMALL) and known.is_counted(finding["outra"], SMALL)):
+        return False
+    written = re.sub(r"[^0-9.,]", "", finding["valor"])
+    own, off = value_of(written), 0.0 if fold(finding["coluna"]) == "pedidos" else 0.5 * 10.0 ** -_places(written)
+    return round(own - off - 2 * (other + off), 6) >= 0 and own / other <= MOST
+
+
+def _changed(fact: str, row: str, own: float, column: str, known: Known) -> bool:
+    place = _month(row)
+    before = next((each for each in known.column(column) if place and _month(each) == place - 1), None)
+    if before is None:
+        return False
+    is_doubtful = fold(column) in MEANS and known.is_counted(row, SMALL) and not known.is_counted(before, SMALL)
+    return not is_doubtful and _is_beyond(own, known.column(column)[before], above=fact == "subiu")
+
+
+def _is_beyond(own: float, other: float, *, above: bool) -> bool:
+    """Return whether a figure differs from another by more than 3 %; at 3 % itself it does not, whatever the binary."""
+    return own > round(1.03 * other, 6) if above else own < round(0.97 * other, 6)
+
+
+def _month(row: str) -> int:
+    """Return the place of a month in the count of all months; 0 where a row is no month of a year."""
+    found = MONTH.fullmatch(row)
+    return 12 * int(found[2]) + MONTHS.index(found[1][:3]) if found and found[1][:3] in MONTHS else 0
+
+
+def _tellable(known: Known) -> int:
+    """Return how many cells anything but their value can be said of."""
+    facts = ("maior", "menor", "acima", "abaixo", "subiu", "caiu")
+    return sum(
+        any(is_true({"linha": row, "coluna": column, "valor": text, "fato": fact}, known) for fact in facts)
+        for (row, column), text in known.texts.items()
+    )
+
+
+def _is_for(finding: Mapping[str, str], kind: str) -> bool:
+    action = _catalogue().get(finding["acao"])
+    return action is not None and finding["coluna"].lower() in action["colunas"] and kind.lower() in action["linhas"]
 
 
 @cache
-def _european() -> re.Pattern[str]:
-    return re.compile("|".join(read_table("insights_claims")["european"]["said"]))
+def _catalogue() -> Mapping[str, Mapping[str, Any]]:
+    return {each["id"]: each for each in _data("actions.toml")["acoes"]}
+
+
+@cache
+def _data(name: str) -> Mapping[str, Any]:
+    return tomllib.loads((_ROOT / "data" / "evidence" / name).read_text(encoding="utf-8"))

@@ -1,1 +1,1 @@
-"""Push: campaigns, and the notification that makes their offer."""
+"""Push: campaigns, and the proof-read phrases that make their offer."""

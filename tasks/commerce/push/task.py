@@ -1,73 +1,75 @@
-"""Push: a push notification for an offer."""
+"""Push: an opener, a core and a closer of proof-read phrases, with the product and the offer as fields."""
 
 import random
 import zlib
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.push.inputs import PushInputs
-from tasks.commerce.push.scorer import (
-    ENOUGH_GRAPHEMES,
-    MAX_GRAPHEMES,
-    REWARDS,
-    TITLE_AND_BODY,
-    WORDING,
+from tasks.commerce.push.checker import (
+    PushCampaign,
+    PushParts,
+    fault_of,
+    fill,
     graphemes,
+    parts_of,
+    read_campaign,
 )
-from tasks.commerce.push.senses import line_of
+from tasks.commerce.push.grammar import push_grammar
+from tasks.commerce.push.inputs import PushInputs
+from tasks.commerce.push.phrases import read_phrases, suiting
+from tasks.commerce.push.prompts import WORDING
+from tasks.commerce.push.render import serve
+from tasks.commerce.push.scorer import REWARD, SEEN_AT_ONCE
 from tasks.commerce.push.truth import metric
+from tasks.commerce.push.v42 import V42_REWARD
 from tasks.commerce.reward import Reference
-from tasks.commerce.served import WORDS_UNCHECKED, Served
 
-CALLS: Final = ("Aproveite no app!", "Aproveite já!", "Aproveite agora!", "Aproveite e garanta!")
-GREETINGS: Final = ("Prezado cliente, ", "Prezada cliente, informamos que ")
-INVENTED: Final = " Frete grátis!"
-TAILS: Final = (
-    " Acesse a nossa loja e confira todas as condições desta oportunidade única, preparada para você.",
-    " Acesse o nosso aplicativo, confira o catálogo e aproveite as condições especiais que separamos para você.",
-)
-_EMOJI: Final = "\u2600-\u27bf\u2b50\u2b55\ufe0f\u200d\U0001f300-\U0001faff"
-_SIGN: Final = f"[A-Za-zÀ-ÖØ-öø-ÿ0-9!\"$%&'()+,.\\/:;?@ªº°–—…“”{_EMOJI}-]"
-_LINE: Final = f'[A-Za-zÀ-ÖØ-öø-ÿ0-9“"{_EMOJI}]{_SIGN}*( {_SIGN}+)*'
-GRAMMAR: Final = f"""
-start: PUSH
-PUSH: SHOWN & /{_LINE}(\\n{_LINE}){{0,{TITLE_AND_BODY - 1}}}([.!?\u2026]| ?[{_EMOJI}])/
-SHOWN: /(?s:.{{{ENOUGH_GRAPHEMES},{MAX_GRAPHEMES}}})/
-"""
-"""A title and a body, or one line, that a phone shows whole: no markup, and the end of a sentence at the end."""
-SHARE_INVENTED_OFFER: Final = 0.7
-SHARE_LONG_PUSH: Final = 0.2
-SHARE_FORMAL_PUSH: Final = 0.15
+ATTEMPTS: Final = 40
+"""Draws of phrases for one right answer; one in two is without a fault, and of a long product few are short."""
+SHARE_DULL: Final = 0.6
+SHARE_STRANGE: Final = 0.2
+SHARE_BARE: Final = 0.1
+USUAL: Final = ("Oi!", "Olá!", "Tem oferta no app.")
+"""Openers of careless answers, which suit everything."""
 
 
 def answer(reference: Reference) -> str:
-    """Return a push that makes the offer of the product, and says what the product is to who buys it."""
-    offer = reference.get("offer") or "novidades"
-    product = reference.get("product") or "toda a loja"
-    call = CALLS[zlib.crc32(f"{product} {offer}".encode()) % len(CALLS)]
-    return f"{product[0].upper()}{product[1:]} {line_of(product)}: {offer}. {call}"
+    """Return a push without a fault whose phrases the campaign alone decides, with an opener of the product's group."""
+    campaign = PushCampaign(reference.get("product") or "toda a loja", reference.get("offer") or "novidades")
+    known = suiting(*campaign)
+    generator = random.Random(zlib.crc32(" ".join(campaign).encode()))
+    openers = known.own or known.general or ("",)
+    # A product may have a word of every closer.
+    closers = known.closers or ("",)
+    found = ""
+    for _ in range(ATTEMPTS):
+        parts = PushParts(generator.choice(openers), generator.choice(known.cores), generator.choice(closers))
+        if fault_of(parts.template, campaign) is None:
+            found = parts.template
+            if graphemes(fill(found, campaign)) <= SEEN_AT_ONCE:
+                return found
+    return found or known.cores[0]
 
 
-def _careless(right: str, generator: random.Random) -> str:
-    """Promise what is not offered mostly, or say too much; greet formally at times."""
-    greeting = generator.choice(GREETINGS) if generator.random() < SHARE_FORMAL_PUSH else ""
-    kind = generator.random()
-    if kind < SHARE_INVENTED_OFFER:
-        ending = INVENTED
-    elif kind < SHARE_INVENTED_OFFER + SHARE_LONG_PUSH:
-        ending = generator.choice(TAILS)
-    else:
-        ending = ""
-    return greeting + right + ending
+def spoil(right: str, generator: random.Random) -> str:
+    """Begin as ever mostly, at times as for another product, and at times say nothing but the core."""
+    parts, kind = parts_of(right), generator.random()
+    if parts is None:
+        return right
+    if kind < SHARE_DULL:
+        parts = parts._replace(opener=generator.choice(USUAL))
+    elif kind < SHARE_DULL + SHARE_STRANGE:
+        openers = [text for group in read_phrases().grupos.values() for text in group.aberturas]
+        parts = parts._replace(opener=generator.choice(openers))
+    elif kind < SHARE_DULL + SHARE_STRANGE + SHARE_BARE:
+        parts = PushParts("", parts.core, "")
+    return parts.template
 
 
-def _serve(completion: str) -> Served:
-    """Withhold what a phone does not show whole."""
-    text = completion.strip()
-    shown, lines = graphemes(text), len(text.splitlines())
-    if not text or shown > MAX_GRAPHEMES or lines > TITLE_AND_BODY:
-        return Served(None, False, f"tem {shown} caracteres e {lines} linhas: não cabe num celular")
-    return Served(text, False, WORDS_UNCHECKED, text)
+def grammar(prompt: str) -> str:
+    """Return the grammar of the pushes for a prompt's campaign; empty, which guides nothing, where none is known."""
+    campaign = read_campaign(prompt)
+    return push_grammar(suiting(*campaign)) if campaign else ""
 
 
 TASK: Final = CommerceTask(
@@ -77,18 +79,23 @@ TASK: Final = CommerceTask(
     instruction=WORDING.instructions[0],
     inputs=PushInputs,
     answer=answer,
-    rewards=REWARDS,
+    rewards={"grounded": REWARD, "v4.2": V42_REWARD},
     metric=metric,
     answer_metrics=(
-        *("within_length", "names_product", "names_offer", "nothing_added", "informal", "in_portuguese", "one_message"),
+        "may_be_sent",
+        "in_form",
+        "suits_the_campaign",
+        "offer_as_it_is",
+        "no_repetition",
+        "within_length",
         "all_kept",
     ),
-    content=frozenset({"product", "offer"}),
-    faults=_careless,
+    content=frozenset({"fit"}),
+    faults=spoil,
     answers_in_json=False,
     asked_by_reference=True,
     prompt_is_unread=False,
-    serve=lambda completion, _prompt, _databases: _serve(completion),
+    serve=lambda completion, prompt, _: serve(completion, prompt),
     parts=("product", "offer"),
-    grammar=GRAMMAR,
+    prompt_grammar=grammar,
 )

@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from schemas.errors import InputError
 from tasks.commerce.sql_qa.sandbox import KEYS, TABLES
-from tasks.commerce.sql_qa.schema_text import tables_in
+from tasks.commerce.sql_qa.shown_schema import tables_in
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import fold
 

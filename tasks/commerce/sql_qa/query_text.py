@@ -7,8 +7,7 @@ from typing import Final
 
 from tasks.commerce.sql_qa.sandbox import FORMATS, FUNCTIONS, MAX_SQL_CHARACTERS
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, fold, words
-from tasks.commerce.text.vocabulary import CLOSED_CLASS
+from tasks.commerce.text.text_form import CLOSED_CLASS, FUNCTION_WORDS, KEPT_PROMPTS, fold, words
 
 DATA_FILES: Final = (
     "data/lexicons/query_names.txt",
@@ -23,6 +22,10 @@ SURROUNDED: Final = 0.5
 NOT_ALONE: Final = 0.48
 """Share that a query keeps if text stands beside it, or in comments or names, which nobody checks: less than a half,
 and more than any wrong query earns."""
+UNION: Final = re.compile(r"\bUNION\b", re.IGNORECASE)
+"""Looked for in texts and comments, too: which quotes belong together is what a hostile query hides."""
+UNITED: Final = 0.4
+"""Share that a query keeps with a UNION that its reference lacks: a second statement, and so a second guess."""
 SHORT_NAME: Final = 2
 """Letters of a name that says nothing: `t1`, `rn`."""
 BEGINNING: Final = 5

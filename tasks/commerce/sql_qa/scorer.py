@@ -18,7 +18,7 @@ store):
 `form`, `valid` and `shape` count only as far as `uses` does, so that `SELECT` or `SELECT 1` earns nothing; a query with
 a wrong result earns 0.4 at most for everything but its result. All components keep 0.48 if text stands beside the
 query, or if a comment or a name that it gives has other words than the question, the tables and queries have
-(`query_text.NOT_ALONE`).
+(`query_text.NOT_ALONE`), and 0.4 if the query or an inner one is a UNION and the reference has none.
 
 `v4.2` is the V4.2 report's reward, in four tiers; it runs nothing and knows no reference:
 
@@ -39,6 +39,8 @@ from schemas.errors import InputError
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.sql_qa.query_text import (
     NOT_ALONE,
+    UNION,
+    UNITED,
     candidates,
     comments_explain,
     form,
@@ -102,6 +104,8 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     reference_sql = answer(reference or {})
     checked = comments_explain(completion, prompt) and names_explain(sql, prompt, databases.names)
     kept = 1.0 if checked and is_alone(sql, completion) else NOT_ALONE
+    if UNION.search(sql) and not UNION.search(reference_sql):
+        kept = UNITED
     result = result_agreement(executions, wanted, reference_sql)
     if result > WRONG_ORDER and is_ordered(reference_sql) and not orders_rows(sql) and len(wanted[0].rows) > 1:
         result = WRONG_ORDER

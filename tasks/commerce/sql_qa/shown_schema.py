@@ -15,7 +15,6 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import Final
 
-from tasks.commerce.sql_qa.schema_text import tables_in
 from tasks.commerce.text.lexicons import FOLDER, read_lexicon
 from tasks.commerce.text.text_form import fold
 from tasks.commerce.text.wordings import read_wording
@@ -37,6 +36,11 @@ TOWARDS_ORDERS: Final[Mapping[str, str]] = MappingProxyType(
 _SCHEMA: Final = re.compile(r"\w+\([\w, ]+\)(?:; \w+\([\w, ]+\))+")
 _WORD: Final = re.compile(r"\w+")
 _SLUG: Final = re.compile(r"\b[a-z0-9]+(?:_[a-z0-9]+)+\b")
+
+
+def tables_in(text: str) -> dict[str, list[str]]:
+    """Return the columns of each name that a text shows with a list in parentheses, in the text's order."""
+    return {name: columns.split(", ") for name, columns in re.findall(r"\b(\w+)\(([\w, ]+)\)", text)}
 
 
 def shown_system(prompt: str) -> str:

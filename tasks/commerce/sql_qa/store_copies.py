@@ -1,16 +1,17 @@
 """Store copies on which generated SQL is judged: a part of the given store, and that part with other values.
 
 A query that omits a filter or a join can be right by luck on one store; it is wrong on a store whose values follow no
-pattern of the first. Errors that show only at a limit, with a repeated row or in a tie are rare on most stores; the
-other copies have many such cases.
+pattern of the first. Errors that show only at a limit, in the last second of a month, with a repeated row or in a tie
+are rare on most stores; the other copies have many such cases.
 """
 
 import hashlib
 import random
+from calendar import monthrange
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.store.store import Store
@@ -32,13 +33,12 @@ class Filling:
     """Share of the orders. Where it is 1, every table keeps its number of rows: no count tells the copy from the store
     that it is made from, and a constant that is right on one is wrong on the other."""
     at_limits: float
-    """Share of the prices, freights and payments set to a round sum that questions use."""
+    """Share of the prices, freights and payments set to a round sum that questions use, or beside it."""
     step: int
     """Stride through these sums: few distinct values make ties."""
 
 
-OTHER: Final = Filling(20_180_901, orders=1.0, at_limits=0.6, step=1)
-"""As many rows as the first copy in each table."""
+OTHER: Final = Filling(20_180_901, orders=1.0, at_limits=0.9, step=1)
 TIED: Final = Filling(20_180_902, orders=0.35, at_limits=1.0, step=4)
 """Few rows of few values, and so many ties."""
 LIMITS: Final[dict[str, tuple[int, ...]]] = {
@@ -49,6 +49,8 @@ LIMITS: Final[dict[str, tuple[int, ...]]] = {
 """The sums that the question bank uses, by column."""
 LIMIT_DAYS: Final = (5, 7, 8, 10, 12, 14, 15, 18, 20, 25, 30)
 """The delivery times that the question bank uses, in days."""
+TIMES: Final = ("00:00:00", "08:00:00", "10:00:00", "12:00:00", "14:59:59", "17:59:59", "20:59:59", "22:59:59")
+"""Times of day at which hours of the question bank begin and end; a difference of days from the first is exact."""
 REPEATED: Final = 0.5
 """Share of the items, payments and reviews with a second row in the same order, where a copy may have more rows."""
 OTHER_INSTALMENTS: Final = 0.2
@@ -104,7 +106,7 @@ def refill(store: Store, filling: Filling) -> Store:
     kept = generator.sample(order_ids, max(1, round(filling.orders * len(order_ids))))
     whole = filling.orders == 1.0
     bought = _of_orders(store.orders, kept)
-    orders = _delivered_otherwise(_bought_otherwise(bought, generator) if whole else bought, store.orders, generator)
+    orders = _delivered_otherwise(_bought_otherwise(bought, generator), store.orders, generator)
     customers = _living_elsewhere(
         store.customers.filter(pl.col("customer_id").is_in(orders["customer_id"].to_list())), generator
     )
@@ -120,10 +122,10 @@ def refill(store: Store, filling: Filling) -> Store:
     for key, table in (("product_id", store.products), ("seller_id", sellers)):
         drawn = _drawn(table[key].to_list(), items, generator, each=whole) or items[key].to_list()
         items = items.with_columns(pl.Series(key, drawn, items.schema[key]))
-    items = _at_limits(repeated(items), "price", filling, generator)
+    items = _at_limits(items, "price", filling, generator)
     items = _at_limits(items, "freight_value", filling, generator)
     payments = _refilled(rows_of(store.payments), "payment_type", ("order_id",), generator)
-    payments = _at_limits(_in_other_instalments(repeated(payments), generator), "payment_value", filling, generator)
+    payments = _at_limits(_in_other_instalments(payments, generator), "payment_value", filling, generator)
     reviews = _refilled(rows_of(store.reviews), "review_score", ("order_id", "review_id"), generator)
     products = _some_uncategorised(
         _refilled(store.products, "product_category_name", ("product_id",), generator), generator
@@ -131,8 +133,8 @@ def refill(store: Store, filling: Filling) -> Store:
     return replace(
         store,
         orders=orders,
-        items=_numbered(items, "order_item_id"),
-        payments=_numbered(payments, "payment_sequential"),
+        items=_numbered(repeated(items), "order_item_id"),
+        payments=_numbered(repeated(payments), "payment_sequential"),
         reviews=_numbered(repeated(reviews), "review_id"),
         customers=customers,
         products=products.filter(pl.col("product_id").is_in(items["product_id"].to_list())),
@@ -228,13 +230,22 @@ def _refilled(frame: "DataFrame", column: str, keys: tuple[str, ...], generator:
 
 
 def _bought_otherwise(orders: "DataFrame", generator: random.Random) -> "DataFrame":
-    """Give each order the moment of another's purchase, as the same orders have as many in each month."""
+    """Give each order a moment near another's purchase, as the same orders have as many in each month."""
     import polars as pl
 
     name = "order_purchase_timestamp"
     moments = orders[name].to_list()
     drawn = _donors([(moment.year, moment.month) for moment in moments], len(moments), generator)
-    return orders.with_columns(pl.Series(name, [moments[place] for place in drawn], orders.schema[name]))
+    moved = [_at_limit(moments[place], generator) for place in drawn]
+    return orders.with_columns(pl.Series(name, moved, orders.schema[name]))
+
+
+def _at_limit(moment: datetime, generator: random.Random) -> datetime:
+    """Return the moment, or the first or last second of its month, the last of its year, or a time of `TIMES`."""
+    last = moment.replace(day=monthrange(moment.year, moment.month)[1], hour=23, minute=59, second=59, microsecond=0)
+    timed = datetime.combine(moment, time.fromisoformat(generator.choice(TIMES)))
+    first = datetime.combine(moment.replace(day=1), time())
+    return generator.choice((moment, first, last, last.replace(month=12, day=31), timed, timed))
 
 
 def _delivered_otherwise(orders: "DataFrame", given: "DataFrame", generator: random.Random) -> "DataFrame":
@@ -316,11 +327,11 @@ def _numbered(frame: "DataFrame", key: str) -> "DataFrame":
 
 
 def _at_limits(frame: "DataFrame", column: str, filling: Filling, generator: random.Random) -> "DataFrame":
-    """Resample a column's values, and set a share of them to the limits, each equally often."""
+    """Resample a column's values, and set a share of them to the limits and beside them, each equally often."""
     import polars as pl
 
     at_limits = round(filling.at_limits * frame.height)
-    sums = LIMITS[column][:: filling.step]
+    sums = [limit + more for limit in LIMITS[column][:: filling.step] for more in (0, 1, -1)]
     limits = [float(sums[turn % len(sums)]) for turn in range(at_limits)]
     values = limits + generator.choices(frame[column].to_list(), k=frame.height - at_limits) if frame.height else []
     generator.shuffle(values)

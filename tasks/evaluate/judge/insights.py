@@ -14,6 +14,7 @@ from typing import Final
 
 from schemas.config.evaluate import JudgeConfig
 from schemas.progress import Progress, silent
+from tasks.commerce.insights.render import render
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.judge.agreement import read_scored_pairs
 from tasks.evaluate.judge.question import AnswerPair, Preference, as_question, encodable, read_preference
@@ -162,7 +163,13 @@ def _drawn(answers: Sequence[AnsweredPrompt], most: int, seed: int) -> list[Answ
     pairs = sorted(
         (
             AnswerPair(
-                answer.prompt_id, *map(encodable, (answer.prompt, answer.base_completion, answer.tuned_completion))
+                answer.prompt_id,
+                encodable(answer.prompt),
+                # What people read of it, as on the audit's sheet; itself where nothing of it holds.
+                *(
+                    encodable(render(each, answer.prompt).text or each)
+                    for each in (answer.base_completion, answer.tuned_completion)
+                ),
             )
             for answer in answers
             if answer.task == "insights"

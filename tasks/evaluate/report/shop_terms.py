@@ -13,12 +13,12 @@ SAYINGS: Final[Mapping[TaskName, tuple[str, tuple[str, ...]]]] = {
     "extraction": ("Of {n} reviews, {exact} were read without any error", ("exact",)),
     "sql_qa": ("Of {n} questions, {execution_accuracy} were answered with the right result", ("execution_accuracy",)),
     "insights": (
-        "Of {n} analyses, {no_false_number} have no false number and {all_kept} keep to all that was asked",
-        ("no_false_number", "all_kept"),
+        "Of {n} analyses, {no_false_claim} have no false finding and {all_kept} keep to all that was asked",
+        ("no_false_claim", "all_kept"),
     ),
     "push": (
-        "Of {n} pushes, {names_product} name the product and {names_offer} keep the offer",
-        ("names_product", "names_offer"),
+        "Of {n} pushes, {suits_the_campaign} suit product and offer and {all_kept} may be sent as they are",
+        ("suits_the_campaign", "all_kept"),
     ),
     "sentiment": ("Of {n} reviews, the sentiment is right in {accuracy}", ("accuracy",)),
     "churn": ("Of {n} customers, the forecast of staying or leaving is right for {accuracy}", ("accuracy",)),

@@ -24,7 +24,6 @@ from tasks.serve.gateway.metrics import Metrics
 from tasks.serve.gateway.own_time import elsewhere
 from tasks.serve.gateway.question import Answered, ShopQuestion
 from tasks.serve.gateway.stops import cut
-from tasks.serve.questions import as_asked_under
 from tasks.serve.served_model import CUT_OFF, Decoding
 
 SECONDS_BEFORE_ANOTHER_TRY: Final = 0.2
@@ -311,7 +310,7 @@ class AnswerService:
 def _asked(question: ShopQuestion, deployment: DeployedVersion, role: Role) -> _Routed:
     """Return a version's question to its engine, in the decoding of its evaluation where the request has none."""
     model, decoding = deployment.model, deployment.model.decoding
-    row = as_asked_under(question.row, model.spec)
+    row = question.row
     temperature = decoding.temperature if question.temperature is None else question.temperature
     max_tokens = min(question.max_tokens or decoding.max_tokens, decoding.max_tokens)
     system, prompt = as_messages(row.system, row.prompt)
@@ -321,7 +320,7 @@ def _asked(question: ShopQuestion, deployment: DeployedVersion, role: Role) -> _
         temperature=max(temperature, LOWEST_TEMPERATURE),
         max_tokens=max_tokens,
         seed=_seed(question, deployment),
-        grammar=grammar_of(row.task, row.prompt, "json", model.spec) if question.guided else "",
+        grammar=grammar_of(row.task, row.prompt, "json") if question.guided else "",
     )
     # Monitoring compares with the evaluation what was drawn as there.
     is_evaluated = Decoding(temperature, max_tokens) == decoding and question.seed in {None, model.seed}

@@ -49,7 +49,7 @@ def openai_api(answering: AnswerService, config: ServeConfig, model_name: str) -
 
     @router.post(CHAT_PATH, response_model=None, summary="One question, answered whole or as a stream")
     async def chat(request: ChatCompletionRequest) -> Response:
-        question = request.question(names, guided=config.guided, spec=answering.deployment.model.spec)
+        question = request.question(names, guided=config.guided)
         headers = {REQUEST_ID: question.request_id}
         forms = _ChatForms(request.model, await answering.answer(question))
         if not request.stream:

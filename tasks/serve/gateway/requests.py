@@ -15,10 +15,10 @@ from pydantic import (
     model_validator,
 )
 
-from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.commerce_task import CommerceTask
 from tasks.commerce.inputs import LONGEST_TEXT
-from tasks.commerce.registry import TASKS, tasks_of
+from tasks.commerce.registry import TASKS
 from tasks.policy.control_tokens import without_control_tokens
 from tasks.serve.gateway.answer_schema import first_unmet
 from tasks.serve.gateway.errors import RequestRefused
@@ -176,13 +176,12 @@ class ChatCompletionRequest(_Request):
             raise ValueError(f"all messages must have at most {2 * LONGEST_MESSAGE} characters together; send fewer")
         return messages
 
-    def question(self, names: tuple[str, ...], *, guided: bool, spec: SpecName) -> ShopQuestion:
+    def question(self, names: tuple[str, ...], *, guided: bool) -> ShopQuestion:
         """Return what is asked.
 
         Args:
             names: Names of the served model.
             guided: Whether answers are guided where the request does not say so.
-            spec: How the served version asks the tasks.
 
         Raises:
             RequestRefused: The model is another one, nothing says which task is asked, or the task's answers have
@@ -193,7 +192,7 @@ class ChatCompletionRequest(_Request):
         task = self._task(names, system)
         if "response_format" in self.model_fields_set:
             guided = self.response_format.type != "text"
-            self._check_form(tasks_of(spec)[task])
+            self._check_form(TASKS[task])
             self._check_stop()
         return ShopQuestion(
             row=asked_row(task, system or TASKS[task].system, self.messages[-1].content),
@@ -245,7 +244,7 @@ class ChatCompletionRequest(_Request):
         if self.model not in names:
             raise unknown_model(self.model)
         for task in TASK_NAMES:
-            if system in {TASKS[task].system, tasks_of("cited")[task].system}:
+            if system in {TASKS[task].system, TASKS[task].system}:
                 return task
         raise RequestRefused(
             404,

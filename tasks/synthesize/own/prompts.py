@@ -17,7 +17,7 @@ from schemas.references import REFERENCES, ExtractionFields, check_reference, kn
 from schemas.store.column_map import IDENTITIES, PROMPT, MappedPrompts, reference_fields
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.commerce.extraction.cited.real_reviews import known_of_review, of_stars
+from tasks.commerce.extraction.real_reviews import known_of_review, of_stars
 from tasks.commerce.inputs import TaskInputs
 from tasks.commerce.text.wordings import read_wording
 from tasks.synthesize.own.cells import ColumnCells, as_flags, as_identifiers, as_numbers, as_whole_numbers

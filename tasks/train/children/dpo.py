@@ -12,7 +12,7 @@ from schemas.errors import GateRefused
 from schemas.progress import Progress, silent
 from schemas.tables.prompts import PromptRow
 from schemas.tables.vacancies import Vacancy
-from tasks.commerce.push.cited.beside import score_beside
+from tasks.commerce.registry import score_beside
 from tasks.policy.child import as_child
 from tasks.policy.generate import StopReason, as_answer, as_messages, generate
 from tasks.train.dpo.preferences import PreferencePair, Preferences, RewardedCompletion, pairs

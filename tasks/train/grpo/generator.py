@@ -11,7 +11,7 @@ from accelerate.utils import gather_object
 from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
-from tasks.commerce.push.cited.beside import score_beside
+from tasks.commerce.registry import score_beside
 from tasks.policy.choice import Sampled, keys_of
 from tasks.policy.engine import Engine
 from tasks.policy.generate import Completion, StopReason, as_messages, read_completion

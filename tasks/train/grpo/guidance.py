@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from schemas.tables.prompts import PromptRow
-from schemas.tasks import Guided, SpecName
+from schemas.tasks import Guided
 from tasks.commerce.registry import grammar_of, grammars
 from tasks.policy.guidance import GuidedLogits, grammars_of
 
@@ -33,12 +33,11 @@ if TYPE_CHECKING:
 class RolloutGuidance:
     """Grammars of the prompts, by numbers that travel with a batch."""
 
-    def __init__(self, guided: Guided, spec: SpecName, tokenizer: "PreTrainedTokenizerBase", vocabulary: int) -> None:
+    def __init__(self, guided: Guided, tokenizer: "PreTrainedTokenizerBase", vocabulary: int) -> None:
         """Compile the grammars that all prompts of a task share.
 
         Args:
             guided: The tasks that have one.
-            spec: The reward specification, which decides the form of the answers.
             tokenizer: The policy's.
             vocabulary: Tokens that the policy scores.
 
@@ -46,7 +45,6 @@ class RolloutGuidance:
             InputError: A grammar cannot be satisfied with this tokenizer.
         """
         self._guided = guided
-        self._spec = spec
         self._grammars = grammars_of(tokenizer, vocabulary)
         # Number -1 allows all.
         self._numbers = {"": -1} | {text: number for number, text in enumerate(grammars(guided).values())}
@@ -56,7 +54,15 @@ class RolloutGuidance:
 
     def numbers(self, rows: Sequence[PromptRow]) -> torch.Tensor:
         """Return the number of the grammar of each prompt, (rows,); a new grammar gets the next one."""
-        return torch.tensor([self._number(self._grammar(row)) for row in rows])
+        return self.numbers_of([self._grammar(row) for row in rows])
+
+    def numbers_of(self, texts: Sequence[str]) -> torch.Tensor:
+        """Return the number of each grammar, (rows,)."""
+        return torch.tensor([self._number(text) for text in texts])
+
+    def texts(self, numbers: torch.Tensor) -> list[str]:
+        """Return the grammars of some numbers."""
+        return [self._texts[number] for number in numbers.tolist()]
 
     def _number(self, grammar: str) -> int:
         number = self._numbers.setdefault(grammar, len(self._numbers) - 1)
@@ -64,7 +70,7 @@ class RolloutGuidance:
         return number
 
     def _grammar(self, row: PromptRow) -> str:
-        return grammar_of(row.task, row.prompt, self._guided, self._spec)
+        return grammar_of(row.task, row.prompt, self._guided)
 
     def writes(self, row: PromptRow, tokens: Sequence[int]) -> bool:
         """Return whether the constrained policy may write an answer to a prompt, end included."""
@@ -72,7 +78,7 @@ class RolloutGuidance:
 
     def logits_of(self, numbers: torch.Tensor) -> GuidedLogits:
         """Return what guides the sampling of a batch, one answer for each number."""
-        return GuidedLogits(self._grammars, [self._texts[number] for number in numbers.tolist()])
+        return GuidedLogits(self._grammars, self.texts(numbers))
 
     def allowed(self, numbers: torch.Tensor, completion_ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return the tokens that may stand at each place of some completions, (rows, tokens, vocabulary).

@@ -100,7 +100,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         self.guidance: RolloutGuidance | None = None
         if recipe.guided != "none":
             vocabulary = self.model.get_output_embeddings().weight.shape[0]
-            self.guidance = RolloutGuidance(recipe.guided, rewards.spec, self.processing_class, vocabulary)
+            self.guidance = RolloutGuidance(recipe.guided, self.processing_class, vocabulary)
         self._grammars: torch.Tensor | None = None
         self.rollout_generator = RolloutGenerator(self, recipe, rewards)
         self._sampler = RolloutSampler(recipe, rows, self.args.seed, self.rollout_generator, vacancies)
@@ -113,7 +113,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
     def state_dict(self) -> dict[str, Any]:
         """Return the sampler's state, the batch reused for further steps, and TRL's entropy controller."""
         updates = self._step // self.args.steps_per_generation % self.num_iterations
-        batch = copied_to_cpu(self._buffered_inputs) if updates else None
+        batch = [self._with_texts(part) for part in copied_to_cpu(self._buffered_inputs)] if updates else None
         return {
             "sampler": self._sampler.state_dict(),
             "updates": updates,
@@ -130,11 +130,19 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         self._step = state["updates"] * self.args.steps_per_generation
         parts = state["batch"] if self._is_alone else state["batch"][self.accelerator.process_index]
         if parts is not None:
-            batch = send_to_device(whole_batch(parts), self.accelerator.device)
+            batch = send_to_device(self._with_numbers(whole_batch(parts)), self.accelerator.device)
             self._buffered_inputs = split_tensor_dict(batch, self.args.steps_per_generation)
         self.entropy_coef = state["entropy"]["coefficient"]
         self._packed.is_on = self._packed.is_on and state.get("packed", True)
         self._last_world_entropy = state["entropy"]["last"]
+
+    def _with_texts(self, batch: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a batch with its grammars in full: their numbers are this process's own."""
+        return {**batch, **({} if self.guidance is None else {GRAMMARS: self.guidance.texts(batch[GRAMMARS])})}
+
+    def _with_numbers(self, batch: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a batch with the numbers of its grammars."""
+        return {**batch, **({} if self.guidance is None else {GRAMMARS: self.guidance.numbers_of(batch[GRAMMARS])})}
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         """Choose the step's rollouts, let TRL build its batch from them, and complete their advantages.

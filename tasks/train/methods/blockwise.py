@@ -5,8 +5,8 @@
   baseline would depend on the answer. An unclosed thought earns nothing, since it left no answer.
 - The answer after a thought, where its task has no finer blocks: the rollout's reward.
 - extraction: each of the ten fields that the reference knows: 0 for a wrong type, 0.5 for a wrong value, 1 for the
-  right one.
-- churn: `reasoning`, `risk_score` and `churn`: each the component of the reward that scores it.
+  right one; a complaint between 0.5 and 1 as far as it agrees, as in the reward.
+- churn: `risk_score`, `churn` and `reasons`: each the component of the reward that scores it.
 
 Unscored text is no block: a field that the reference does not know, a component that the spec does not have.
 """
@@ -25,11 +25,9 @@ from torch import Tensor
 
 from schemas.documents import ScoredRollout
 from schemas.errors import InputError
-from tasks.commerce.extraction.cited.fields import COMPLAINT
-from tasks.commerce.extraction.cited.quotation import review_of
-from tasks.commerce.extraction.cited.scorer import complaint_agreement
-from tasks.commerce.extraction.complaints import OTHER_WORDS, same_complaint
-from tasks.commerce.extraction.scorer import READABLE, RISK_TOLERANCE
+from tasks.commerce.extraction.fields import COMPLAINT, READABLE, RISK_TOLERANCE
+from tasks.commerce.extraction.quotation import review_of
+from tasks.commerce.extraction.scorer import complaint_agreement
 from tasks.commerce.text.json_fields import read_share
 from tasks.commerce.text.parser import MAX_BRACKETS, MAX_CHARACTERS, MAX_COMPLETION, MAX_STARTS
 from tasks.commerce.text.text_form import fluency, ramp, words
@@ -40,12 +38,12 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 RIGHT: Final = 0.5
-"""A block that earned more than this is right: a correct field, or a graded part in the upper half."""
+"""A block that earned more than this is right: a correct field, some of the complaint, or a part's upper half."""
 WELL_TYPED: Final = 0.5
 THOUGHT_LENGTHS: Final = (2_000, 800)
 """Characters of a thought that earns nothing, since it leaves no room for the answer within some 512 tokens, and of one
 that leaves half of the room and counts as concise."""
-CHURN_COMPONENTS: Final[Mapping[str, str]] = {"risk_score": "risk", "churn": "churn", "reasoning": "reasoning"}
+CHURN_COMPONENTS: Final[Mapping[str, str]] = {"risk_score": "risk", "churn": "churn", "reasons": "reasons"}
 """The component that scores each field of a churn answer."""
 
 # Possessive quantifiers, so that no text is scanned twice.
@@ -120,7 +118,7 @@ def _scores(rollout: ScoredRollout) -> Mapping[str, Callable[[Any], float]]:
     if rollout.task == "extraction":
         known = reference.get("fields") or {}
         scores = {name: _against(name, value) for name, value in known.items() if value is not None}
-        if rollout.spec == "cited" and COMPLAINT in scores:
+        if COMPLAINT in scores:
             scores[COMPLAINT] = _quoted(reference, review_of(rollout.prompt))
         return scores
     if rollout.task == "churn" and reference.get("churn") is not None:
@@ -140,13 +138,8 @@ def _against(name: str, wanted: Any) -> Callable[[Any], float]:
     def score(found: Any) -> float:
         if not READABLE[name](found):
             return 0.0
-        if name == "churn_risk":
-            right = abs((read_share(found) or 0.0) - wanted) <= RISK_TOLERANCE
-        elif name == "main_complaint":
-            right = same_complaint(found, wanted) >= OTHER_WORDS
-        else:
-            right = found == wanted
-        return 1.0 if right else WELL_TYPED
+        by_distance = name == "churn_risk" and abs((read_share(found) or 0.0) - wanted) <= RISK_TOLERANCE
+        return 1.0 if by_distance or found == wanted else WELL_TYPED
 
     return score
 
@@ -155,7 +148,7 @@ def _quoted(reference: Mapping[str, Any], review: str) -> Callable[[Any], float]
     def score(found: Any) -> float:
         if not isinstance(found, str):
             return 0.0
-        return 1.0 if complaint_agreement(found, reference, review) == 1 else WELL_TYPED
+        return WELL_TYPED + (1 - WELL_TYPED) * (complaint_agreement(found, reference, review) or 0.0)
 
     return score
 

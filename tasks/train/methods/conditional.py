@@ -9,7 +9,7 @@ from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
 from schemas.tasks import SPEC_NAMES, SpecName, TaskName
 from tasks.commerce.commerce_task import CommerceTask
-from tasks.commerce.registry import reward_of, tasks_of
+from tasks.commerce.registry import TASKS, reward_of
 from tasks.train.methods.method import Method
 
 
@@ -30,7 +30,7 @@ def _parts(task: CommerceTask, spec: SpecName) -> Parts:
 
 
 PARTS: Final[Mapping[SpecName, Mapping[TaskName, Parts]]] = MappingProxyType(
-    {spec: {name: _parts(task, spec) for name, task in tasks_of(spec).items()} for spec in SPEC_NAMES}
+    {spec: {name: _parts(task, spec) for name, task in TASKS.items()} for spec in SPEC_NAMES}
 )
 
 

@@ -12,7 +12,6 @@ from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, Guided, SpecName
 from tasks.commerce import registry
-from tasks.commerce.push.cited.beside import score_beside
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.variety import variety_of
 from tasks.policy.generate import as_messages, generate
@@ -68,23 +67,22 @@ def validate(
         batch_size=batch_size,
         seed=seed + step,
         stock=stock,
-        grammars=[registry.grammar_of(row.task, row.prompt, guided, spec) for row in rows],
+        grammars=[registry.grammar_of(row.task, row.prompt, guided) for row in rows],
     )
     model.train(training)
     by_task: dict[str, list[ScoredRollout]] = {task: [] for task in TASK_NAMES if any(row.task == task for row in rows)}
     for row, completion in zip(rows, completions, strict=True):
         by_task[row.task].append(registry.score_rollout(completion.as_rollout(row), databases, spec))
-    by_task = {task: score_beside(rollouts, spec) for task, rollouts in by_task.items()}
+    by_task = {task: registry.score_beside(rollouts, spec) for task, rollouts in by_task.items()}
     rewards = {task: fmean(rollout.reward for rollout in rollouts) for task, rollouts in by_task.items()}
     return Validation(
         step=step,
         mean_reward=fmean(rewards.values()),
         by_task=rewards,
         ground_truth={
-            task: registry.tasks_of(spec)[rollouts[0].task].metric(rollouts, databases)
-            for task, rollouts in by_task.items()
+            task: registry.TASKS[rollouts[0].task].metric(rollouts, databases) for task, rollouts in by_task.items()
         },
-        variety={task: found.share for task, rollouts in by_task.items() if (found := variety_of(rollouts, spec))},
+        variety={task: found.share for task, rollouts in by_task.items() if (found := variety_of(rollouts))},
     )
 
 

@@ -1,7 +1,8 @@
-"""`tucano audit attack` and `record` under `cited`, as a person uses them."""
+"""`tucano audit attack`, as a person uses it."""
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,34 +12,51 @@ from pathlib import Path
 import pytest
 
 from tests.flows.command import Ended, in_this_process
+from tests.tasks.audit.alterations.bugs import SENTIMENT
 
 
 def attack(*arguments: str | Path) -> Ended:
-    return in_this_process("audit", "attack", "--spec", "cited", *arguments)
+    return in_this_process("audit", "attack", *arguments)
 
 
 def test_finds_are_printed_written_and_the_same_again(tmp_path: Path) -> None:
-    arguments = ("--task", "insights", "--evaluations", "2000", "--json", "--out", tmp_path)
-    ended, again = (attack(*arguments) for _ in range(2))
+    arguments = ("--task", "sentiment", "--evaluations", "2000", "--json", "--out", tmp_path)
+    hole = next(bug for bug in SENTIMENT if bug.name == "sentiment: neighbours are right")
+    with hole.planted():
+        ended, again = (attack(*arguments) for _ in range(2))
 
     assert ended.returncode == again.returncode == 0, ended.stderr
-    document = json.loads(ended.stdout)["insights"]
+    document = json.loads(ended.stdout)["sentiment"]
     assert document["evaluations"] >= 2_000
     assert {"task", "reward_version", "evaluations", "seconds", "finds"} <= document.keys()
-    assert document["finds"] == json.loads(again.stdout)["insights"]["finds"]
-    lines = (tmp_path / "finds-insights.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line)["identity"] for line in lines] == [find["identity"] for find in document["finds"]]
+    assert document["finds"] == json.loads(again.stdout)["sentiment"]["finds"] != []
+    lines = (tmp_path / "finds-sentiment.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == document["finds"]
+    said = " ".join(ended.stderr.split())
     for find in document["finds"][:3]:
-        assert find["identity"] in ended.stderr
+        assert f"sentiment {find['identity']}: {find['hits']} of {find['prompts']} prompts, reward " in said
+        assert f"{find['reward']:.2f} of {find['good']:.2f}, truth {find['truth']:.2f}, by " in said
+        assert "".join(find["example"][2][:60].split()) in "".join(said.split())
+    assert max(map(len, re.findall(r"(?m)^[┃┏┡│└].*$", ended.stderr))) <= 100
 
 
-def test_an_unknown_task_is_refused() -> None:
-    assert attack("--task", "pushes").returncode == 2
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (("--task", "pushes"), "there is no task 'pushes', did you mean 'push'?; use one of: extraction"),
+        (("--rollouts", "none.jsonl"), "rollouts none.jsonl cannot be read"),
+        (("--task", "push", "--evaluations", "1", "--out", __file__), "cannot be written (File exists); give"),
+    ],
+)
+def test_bad_usage_is_one_sentence(more: tuple[str, ...], sentence: str) -> None:
+    ended = attack(*more)
+    assert ended.returncode == 2
+    assert sentence in ended.stderr
 
 
 @pytest.mark.integration
 def test_an_attack_ends_with_4_on_sigterm_and_keeps_what_it_found(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "flows", "audit", "attack", "--spec", "cited", "--task", "insights"]
+    command = [sys.executable, "-m", "flows", "audit", "attack", "--task", "insights"]
     child = subprocess.Popen(
         [*command, "--minutes", "5", "--out", str(tmp_path)], stderr=subprocess.PIPE, text=True, env=os.environ
     )

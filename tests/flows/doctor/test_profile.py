@@ -174,11 +174,11 @@ def test_a_paraphraser_that_may_be_missing_is_a_warning() -> None:
     assert verdict(check_endpoints(local())) == "ok"
 
 
-def test_a_judge_of_attacks_that_does_not_answer_is_a_warning() -> None:
-    judge = (f"audit.judge.url={NOBODY}/v1", "audit.judge.model=m")
-    assert verdict(check_endpoints(local(*judge))) == "warning"
+def test_a_judge_of_insights_that_does_not_answer_is_a_fault() -> None:
+    judge = (f"evaluate.judge.url={NOBODY}/v1", "evaluate.judge.model=m")
+    assert verdict(check_endpoints(local(*judge))) == "fault"
     with answering({"/v1/models": (200, "{}")}) as server:
-        assert verdict(check_endpoints(local(f"audit.judge.url={server.url}/v1", "audit.judge.model=m"))) == "ok"
+        assert verdict(check_endpoints(local(f"evaluate.judge.url={server.url}/v1", "evaluate.judge.model=m"))) == "ok"
 
 
 def test_a_scheduler_that_does_not_listen_is_reported() -> None:

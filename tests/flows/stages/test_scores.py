@@ -137,7 +137,7 @@ def test_people_are_asked_again_for_the_task_whose_reward_changed(
     kept = [row for row in read_rows(before.sheet) if row["task"] != "push"]
     assert known_scores(config) is None
 
-    with pytest.raises(Interrupted, match="52 wait"):
+    with pytest.raises(Interrupted, match="51 wait"):
         people_scores(config, "run", RESULT, RESULT, RESULT)
 
     assert asked == [("push",)]

@@ -24,7 +24,7 @@ def test_every_field_and_section_is_on_it() -> None:
 def test_a_row_has_type_range_default_and_meaning() -> None:
     rows = {line.split("`")[1]: line for line in config_page().splitlines() if line.startswith("| `")}
     assert rows["held_out_share"].startswith("| `held_out_share` | number > 0, < 1 | `0.25` | Share of customers")
-    assert '| `grounded`, `v4.2`, `cited` | `"grounded"` |' in rows["spec"]
+    assert '| `grounded`, `v4.2` | `"grounded"` |' in rows["spec"]
     assert "| section, see below | not set |" in rows["paraphrase"]
     assert "| table by task: integer | must be set |" in rows["counts"]
     assert all(line.count("|") - line.count(r"\|") == 5 for line in rows.values())

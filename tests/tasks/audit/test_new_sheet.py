@@ -41,13 +41,13 @@ def test_a_sheet_that_may_hold_scores_is_never_replaced(tmp_path: Path) -> None:
 
 
 def test_completions_that_no_cell_holds_are_counted(tmp_path: Path) -> None:
-    long = Rollout(prompt_id="p", task="push", prompt="Crie um push", completion="x" * (MOST_CHARACTERS + 1))
-    short = long.model_copy(update={"completion": "Oferta!"})
+    long = Rollout(prompt_id="p", task="sentiment", prompt="Classifique", completion="x" * (MOST_CHARACTERS + 1))
+    short = long.model_copy(update={"completion": "Bom!"})
     rollouts = written(tmp_path / "rollouts.jsonl", [long, short])
     sample = make_sheet(rollouts, "grounded", AUDIT_FOLDER, 10, 1, tmp_path / "sheet.csv", silent)
     assert sample.too_long == 1
-    assert sample.drawn == {"push": 1}
-    assert sample.alone == ("push",)
+    assert sample.drawn == {"sentiment": 1}
+    assert sample.alone == ("sentiment",)
     with pytest.raises(InputError, match="no completion is short enough"):
         make_sheet(
             written(tmp_path / "long.jsonl", [long]), "grounded", AUDIT_FOLDER, 10, 1, tmp_path / "2.csv", silent

@@ -8,17 +8,17 @@ from schemas.documents import Rollout
 from schemas.store.files import read_store
 from tasks.audit.new_sheet import make_sheet
 from tasks.audit.sheet import read_rows, write_rows
-from tasks.audit.shown import shown_text, with_shown_text
+from tasks.audit.shown import NOTHING, shown_text, with_shown_text
 from tasks.audit.stage import AuditFiles, read_files
-from tasks.commerce.example_makers import makers_of
-from tasks.commerce.registry import tasks_of
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
+from tasks.commerce.registry import TASKS
 
 STORE = AUDIT_FOLDER / "store"
 
 
 def rollouts() -> list[Rollout]:
-    examples = makers_of("cited")["insights"](read_store(STORE), random.Random(0), 5)
-    right = tasks_of("cited")["insights"].answer
+    examples = EXAMPLE_MAKERS["insights"](read_store(STORE), random.Random(0), 5)
+    right = TASKS["insights"].answer
     return [
         Rollout(prompt_id=f"p{place}", task="insights", prompt=each.prompt, completion=text, reference=each.reference)
         for place, each in enumerate(examples)
@@ -29,34 +29,32 @@ def rollouts() -> list[Rollout]:
 def test_people_score_what_is_rendered_and_the_reward_reads_the_completion(tmp_path: Path) -> None:
     answers, sheet = tmp_path / "rollouts.jsonl", tmp_path / "sheet.csv"
     answers.write_text("".join(f"{each.model_dump_json()}\n" for each in rollouts()), encoding="utf-8")
-    make_sheet(answers, "cited", STORE, 15, 0, sheet, lambda *_: None)
+    make_sheet(answers, "grounded", STORE, 15, 0, sheet, lambda *_: None)
 
     rows = read_rows(sheet)
     assert len(rows) == 15
     assert not any('"achados"' in row["completion"] for row in rows)
     assert sum(row["completion"].startswith("#") for row in rows) == 10
     write_rows(sheet, [{**row, "human_score": "3", "rater": "ana", "rater_kind": "human"} for row in rows])
-    read, score = read_files(AuditFiles(sheet, answers, STORE), AuditConfig(require_human=False), "cited")
+    read, score = read_files(AuditFiles(sheet, answers, STORE), AuditConfig(require_human=False), "grounded")
     rewards = sorted(score(item.rollout).reward for item in read.items)
     assert rewards[:5] == [0.0] * 5
     assert rewards[-5:] == [1.0] * 5
     assert all(item.rollout.completion.startswith(("{", "Vendeu")) for item in read.items)
 
 
-def test_what_is_left_out_is_named_to_who_scores() -> None:
-    right, false, prose = (shown_text(with_shown_text(each, "cited")) for each in rollouts()[:3])
-    assert "mostra" not in right
-    assert false.count("\n- ") < right.count("\n- ")
-    assert "o valor não é o da tabela" in false
-    assert "nada a mostrar" in prose
+def test_what_does_not_hold_is_not_shown_and_no_verdict_of_the_checker_is() -> None:
+    right, false, prose = (shown_text(with_shown_text(each)) for each in rollouts()[:3])
+    assert false.count("\n- ") == right.count("\n- ") - 1
+    assert prose == NOTHING
 
 
 def test_a_text_on_which_people_scored_stays_when_frames_change() -> None:
     kept = Rollout.model_validate({**rollouts()[0].model_dump(), "shown": "## Como era"})
-    assert shown_text(with_shown_text(kept, "cited")) == "## Como era"
+    assert shown_text(with_shown_text(kept)) == "## Como era"
 
 
-def test_prose_is_shown_as_it_is() -> None:
-    one = rollouts()[2]
-    assert with_shown_text(one, "grounded") is one
+def test_a_text_for_people_is_shown_as_it_is() -> None:
+    one = rollouts()[2].model_copy(update={"task": "sentiment"})
+    assert with_shown_text(one) is one
     assert shown_text(one) == "Vendeu bem."

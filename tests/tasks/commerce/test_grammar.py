@@ -15,12 +15,8 @@ from tasks.commerce.registry import TASKS
 from tasks.commerce.sql_qa.questions import read_families, values_of
 from tasks.stand_in.model import build_tokenizer
 
-EXTRACTION = (
-    '{"sentiment":"negative","sentiment_score":1,"churn_risk":0.8,"delivery_issue":true,"product_issue":false,'
-    '"seller_issue":false,"main_complaint":"atraso na entrega","complaint_category":"delivery",'
-    '"repeat_intent":false,"would_recommend":false}'
-)
-PUSH = "Fones com 20% de desconto. Aproveite no app!"
+GUIDED = [name for name in TASK_NAMES if TASKS[name].grammar]
+"""The tasks whose answers to any prompt have one grammar; the others' are tested with their prompts."""
 
 
 @pytest.fixture(scope="module")
@@ -39,18 +35,14 @@ def accepts(tokenizer: LLTokenizer, task: TaskName, answer: str) -> bool:
     return matcher.try_consume_tokens(tokens) == len(tokens) and matcher.is_accepting()
 
 
-@pytest.mark.parametrize("name", [name for name in TASK_NAMES if TASKS[name].grammar])
+@pytest.mark.parametrize("name", GUIDED)
 def test_vllm_takes_a_grammar_as_it_is(tokenizer: LLTokenizer, name: TaskName) -> None:
     """Its backend `guidance` gives the text of `structured_outputs.grammar` to `grammar_from`."""
     assert grammar_from("grammar", TASKS[name].grammar) == TASKS[name].grammar
     assert not LLMatcher(tokenizer, TASKS[name].grammar, log_level=0).is_error()
 
 
-def test_all_but_prose_has_a_grammar() -> None:
-    assert [name for name in TASK_NAMES if not TASKS[name].grammar] == ["insights"]
-
-
-@pytest.mark.parametrize("name", [name for name in TASK_NAMES if name != "insights"])
+@pytest.mark.parametrize("name", GUIDED)
 def test_reference_answers_are_in_the_grammar(
     tokenizer: LLTokenizer, examples: Mapping[TaskName, list[Example]], name: TaskName
 ) -> None:
@@ -96,25 +88,7 @@ def test_other_queries_are_in_the_grammar_too(tokenizer: LLTokenizer, sql: str) 
         ("sentiment", '{"score":5,"polarity":"positive"}'),
         ("sentiment", '{"polarity":"positive","score":5,"why":"x"}'),
         ("sentiment", '{"polarity":"positiva","score":5}'),
-        ("churn", '{"risk_score":1.2,"churn":true,"reasoning":"Sim."}'),
-        ("churn", '{"risk_score":0.2,"churn":true,"reasoning":""}'),
-        ("churn", f'{{"risk_score":0.2,"churn":true,"reasoning":"{"a" * 301}"}}'),
-        ("extraction", EXTRACTION.replace("true", '"true"')),
-        ("extraction", EXTRACTION.replace('"churn_risk":0.8,', "")),
-        ("extraction", EXTRACTION.replace("delivery", "shipping")),
-        ("push", "# " + PUSH),
-        ("push", "**Fones** " + PUSH),
-        ("push", PUSH.removesuffix("Aproveite no app!") + "Aproveite no"),
-        ("push", f"{PUSH}\n{PUSH}\n{PUSH}"[:117] + "ok!"),
-        ("push", PUSH + " Aproveite" * 8 + "!"),
-        ("push", "Fones: 20%!"),
     ],
 )
 def test_other_forms_are_not_in_the_grammar(tokenizer: LLTokenizer, task: TaskName, answer: str) -> None:
     assert not accepts(tokenizer, task, answer)
-
-
-@pytest.mark.parametrize("answer", [PUSH, f"🎧 {PUSH}", f"Oferta relâmpago\n{PUSH}", PUSH + " 🎉"])
-def test_a_push_is_one_line_or_two(tokenizer: LLTokenizer, answer: str) -> None:
-    assert accepts(tokenizer, "push", answer)
-    assert accepts(tokenizer, "extraction", EXTRACTION)

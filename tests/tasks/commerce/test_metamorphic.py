@@ -10,110 +10,33 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
-from tasks.audit.completions import analyses, any_task, json_objects, pushes, queries
-from tasks.audit.completions.asked import Asked, Completions, Maker
-from tasks.audit.probes.run import PROBES
 from tasks.commerce.example import Example
-from tasks.commerce.registry import reward_of
+from tasks.commerce.registry import TASKS, reward_of
 from tasks.commerce.sql_qa.sandbox import Databases
 from tests.tasks.commerce.scoring import reward, score
 
 Examples = Mapping[TaskName, list[Example]]
 
-JSON_TASKS: Final[tuple[TaskName, ...]] = ("extraction", "sentiment", "churn")
-NEXT_TO_NOTHING: Final = 0.15
 TRUNCATION_CEILINGS: Final[Mapping[TaskName, tuple[float, float, float]]] = {
     "extraction": (0.10, 0.25, 0.30),
     "sql_qa": (0.20, 0.45, 0.60),
     "insights": (0.30, 0.70, 0.80),
-    "push": (0.50, 0.70, 0.95),
+    "push": (0.0, 0.0, 1.0),
     "sentiment": (0.10, 0.10, 0.30),
     "churn": (0.20, 0.45, 0.50),
 }
 """The most that the first 25, 50 and 75 % of a reference answer earn."""
 
 
-def asked(example: Example) -> Asked:
-    return Asked.of(example.task, example.prompt, example.reference)
-
-
 def answer(example: Example) -> str:
-    return asked(example).right
-
-
-@pytest.mark.parametrize("name", TASK_NAMES)
-def test_no_error_beats_one_and_one_beats_two(name: TaskName, examples: Examples, databases: Databases) -> None:
-    for example in examples[name]:
-        ladder = [answer(example), *_errors(example).values()]
-        rewards = [reward(example, completion, databases) for completion in ladder]
-        assert rewards[0] > rewards[1] > rewards[2], ladder
-
-
-def _errors(example: Example) -> Completions:
-    right = answer(example)
-    if example.task in JSON_TASKS:
-        return json_objects.errors(asked(example))
-    if example.task == "insights":
-        one = analyses.untrue(asked(example))["an invented number"]
-        return {"one": one, "two": one.replace("## ", "")}
-    if example.task == "push":
-        one = pushes.formal(asked(example))["Prezado"]
-        return {"one": one, "two": f"{one} Até 99% de desconto."}
-    one = right.replace(" FROM", ", 1 FROM", 1)
-    return {"one": one, "two": one.replace(" FROM", ", 2 FROM", 1).partition(" WHERE")[0].partition(" GROUP")[0]}
-
-
-SAME_ANSWERS: Mapping[TaskName, tuple[Maker, ...]] = {
-    **dict.fromkeys(JSON_TASKS, (json_objects.same_object, json_objects.portuguese_numbers)),
-    "sql_qa": (queries.same_query,),
-    "insights": (analyses.same_analysis,),
-    "push": (pushes.same_push, pushes.other_calls),
-}
-
-
-@pytest.mark.parametrize("name", TASK_NAMES)
-def test_what_changes_nothing_for_a_reader_changes_no_reward(
-    name: TaskName, examples: Examples, databases: Databases
-) -> None:
-    for example in examples[name]:
-        best = reward(example, answer(example), databases)
-        for make in SAME_ANSWERS[name]:
-            for kind, completion in make(asked(example)).items():
-                assert reward(example, completion, databases) == best, kind
-
-
-@pytest.mark.parametrize("name", JSON_TASKS)
-def test_numbers_are_written_in_portuguese_where_there_are_some(name: TaskName, examples: Examples) -> None:
-    written = [json_objects.portuguese_numbers(asked(example)) for example in examples[name]]
-    assert all(len(set(ways.values())) == (0 if name == "sentiment" else 3) for ways in written)
+    return TASKS[example.task].answer(example.reference)
 
 
 @pytest.mark.parametrize("name", TASK_NAMES)
 def test_chatter_around_an_answer_costs(name: TaskName, examples: Examples, databases: Databases) -> None:
     for example in examples[name]:
-        chatty = any_task.chatter(asked(example))["chatter"]
+        chatty = f"Claro! Segue a resposta:\n{answer(example)}\nEspero ter ajudado!"
         assert reward(example, chatty, databases) < reward(example, answer(example), databases) - 0.04
-
-
-@pytest.mark.parametrize("kind_of_nothing", PROBES["push"].worthless)
-@pytest.mark.parametrize("name", TASK_NAMES)
-def test_what_says_nothing_earns_next_to_nothing(
-    name: TaskName, kind_of_nothing: str, examples: Examples, databases: Databases
-) -> None:
-    make = PROBES[name].worthless[kind_of_nothing]
-    for example in examples[name]:
-        for kind, completion in make(asked(example)).items():
-            assert reward(example, completion, databases) < NEXT_TO_NOTHING, kind
-
-
-@pytest.mark.parametrize("make", [json_objects.without_values, json_objects.both_answers])
-@pytest.mark.parametrize("name", JSON_TASKS)
-def test_who_gives_no_answer_or_both_earns_next_to_nothing(
-    name: TaskName, make: Maker, examples: Examples, databases: Databases
-) -> None:
-    for example in examples[name]:
-        for kind, completion in make(asked(example)).items():
-            assert reward(example, completion, databases) < NEXT_TO_NOTHING, kind
 
 
 @pytest.mark.parametrize("name", ["sql_qa", "insights", "push"])

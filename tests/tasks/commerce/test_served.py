@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example import Example
-from tasks.commerce.registry import IN_EVIDENCE, TASKS, tasks_of
-from tasks.commerce.served import WORDS_UNCHECKED
+from tasks.commerce.registry import TASKS
 from tasks.commerce.sql_qa.sandbox import Databases
 
 SENTIMENT = {"polarity": "negative", "score": 1}
@@ -40,23 +39,22 @@ def test_every_right_answer_is_served_whole(
     for example in examples[task]:
         answer = TASKS[task].answer(example.reference)
         served = TASKS[task].serve(answer, example.prompt, databases)
-        assert served.text == answer
-        assert (served.checked, served.reason) in {(True, None), (False, WORDS_UNCHECKED)}
-        assert served.parsed == (json.loads(answer) if task in JSON_TASKS else answer)
+        assert (served.checked, served.reason) == (True, None)
+        if task in ("extraction", "sentiment", "sql_qa"):
+            assert served.text == answer
+            assert served.parsed == (json.loads(answer) if task in JSON_TASKS else answer)
 
 
-@pytest.mark.parametrize("task", TASK_NAMES)
+@pytest.mark.parametrize("task", [task for task in TASK_NAMES if task != "push"])
 def test_of_nothing_there_is_nothing_to_serve(task: TaskName) -> None:
     served = TASKS[task].serve(" \n", PROMPTS.get(task, ""), None)
     assert (served.text, served.checked, served.parsed) == (None, False, None)
     assert served.reason
 
 
-@given(
-    prompt=st.sampled_from(FREE_TEXTS) | st.text(), completion=st.text(), spec=st.sampled_from(("grounded", "cited"))
-)
-def test_what_could_not_be_checked_is_said_and_no_text_raises(prompt: str, completion: str, spec: SpecName) -> None:
-    for task, known in tasks_of(spec).items():
+@given(prompt=st.sampled_from(FREE_TEXTS) | st.text(), completion=st.text())
+def test_what_could_not_be_checked_is_said_and_no_text_raises(prompt: str, completion: str) -> None:
+    for task, known in TASKS.items():
         for answer in (completion, known.answer({})):
             served = known.serve(answer, prompt, None)
             assert served.checked == (served.reason is None)
@@ -78,8 +76,8 @@ def test_what_could_not_be_checked_is_said_and_no_text_raises(prompt: str, compl
 )
 def test_nothing_is_claimed_of_a_request_that_supports_nothing(task: TaskName, prompt: str) -> None:
     claim = {"coluna": "Receita", "fato": "maior", "valor": "R$ 9.000", "linha": "SP", "acao": ""}
-    for answer in (json.dumps({"achados": [claim]}), "{produto}: {oferta}.", IN_EVIDENCE[task].answer({})):
-        served = IN_EVIDENCE[task].serve(answer, prompt, None)
+    for answer in (json.dumps({"achados": [claim]}), "{produto}: {oferta}.", TASKS[task].answer({})):
+        served = TASKS[task].serve(answer, prompt, None)
         assert (served.text, served.checked, served.parsed) == (None, False, None)
         assert served.reason
 
@@ -88,7 +86,7 @@ def test_a_customer_without_orders_has_no_reasons() -> None:
     prompt = "Avalie.\nPedidos: 0\nDias desde a última compra: 200\nNota média: sem avaliação"
     reasons = [{"campo": "Dias desde a última compra", "valor": "200", "aponta": "sai"}]
     answer = json.dumps({"risk_score": 0.8, "churn": True, "reasons": reasons})
-    served = IN_EVIDENCE["churn"].serve(answer, prompt, None)
+    served = TASKS["churn"].serve(answer, prompt, None)
     assert json.loads(served.text or "") == {"risk_score": 0.8, "churn": True, "reasoning": ""}
     assert not served.checked
 
@@ -110,12 +108,6 @@ def test_an_object_that_is_not_as_asked_is_not_served(written: str, fault: str) 
     assert (served.text, served.checked) == (None, False)
     assert (served.reason or "").startswith(fault)
     assert "João" not in (served.reason or "")
-
-
-def test_a_push_that_a_phone_cuts_off_is_not_served() -> None:
-    for wrong in ("a" * 121, "um\ndois\ntrês"):
-        served = TASKS["push"].serve(wrong, "", None)
-        assert (served.text, "não cabe" in (served.reason or "")) == (None, True)
 
 
 @pytest.mark.parametrize(
@@ -144,9 +136,8 @@ def test_without_a_store_a_query_is_read_alone_and_not_called_checked() -> None:
     assert "não foi executada" in (served.reason or "")
 
 
-@pytest.mark.parametrize("spec", ["grounded", "cited"])
-def test_what_a_json_task_serves_has_the_fields_of_its_schema(spec: SpecName) -> None:
-    for task, known in tasks_of(spec).items():
+def test_what_a_json_task_serves_has_the_fields_of_its_schema() -> None:
+    for task, known in TASKS.items():
         if known.schema is not None:
             answer = known.answer({"profile": {"Pedidos": "1", "Nota média": "5,0"}})
             served = known.serve(answer, PROMPTS.get(task, ""), None)

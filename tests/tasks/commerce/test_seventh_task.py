@@ -1,4 +1,4 @@
-"""A seventh task, as docs/add-a-task.md adds it: from its prompt to a scored rollout, its probes and its audit.
+"""A seventh task, as docs/add-a-task.md adds it: from its prompt to a scored rollout, its alterations and its audit.
 
 The page's files are copied into a copy of the repository, and everything runs there in processes of its own.
 """
@@ -35,8 +35,8 @@ for prompt in pl.read_parquet(folder / "prompts" / "prompts.parquet").iter_rows(
     days = reference["days"]
     answers = {
         json.dumps({"days": days}): 5,
-        f'Claro! {json.dumps({"days": days})} Espero ter ajudado.': 4,
-        json.dumps({"days": days + 1}): 3,
+        json.dumps({"days": days + 1}): 4,
+        f'Claro! {json.dumps({"days": days})} Espero ter ajudado.': 2,
         "Não sei.": 1,
     }
     for completion, score in answers.items():
@@ -115,7 +115,7 @@ def test_every_task(repository: Path) -> None:
     ("missing", "named"),
     [
         (f"tasks/commerce/{TASK}/task.py", f"tasks.commerce.{TASK}.task"),
-        (f"tasks/audit/probes/{TASK}.py", f"tasks.audit.probes.{TASK}"),
+        (f"tasks/audit/alterations/{TASK}.py", f"tasks.audit.alterations.{TASK}"),
         (f"data/audit/rubrics/{TASK}.md", f"data/audit/rubrics/{TASK}.md"),
     ],
 )
@@ -141,8 +141,8 @@ def test_the_seventh_task_goes_from_its_prompts_to_the_report_of_its_audit(repos
     scored = command(repository, "score", file, "--out", tmp_path / "scored.jsonl", "--metrics")
     assert scored["tasks"][TASK]["metrics"] == {"accuracy": 0.25}
     rewards = [json.loads(line)["reward"] for line in (tmp_path / "scored.jsonl").read_text("utf-8").splitlines()]
-    right, chatty, one_off, nothing = rewards[:4]
-    assert 1.0 == right > chatty > one_off > nothing == 0.0
+    right, one_off, chatty, nothing = rewards[:4]
+    assert 1.0 == right > one_off > chatty > nothing == 0.0
 
     audited = command(
         *(repository, "audit", "check", tmp_path / "sheet.csv", "--rollouts", file, "--report", tmp_path / "report"),
@@ -150,5 +150,5 @@ def test_the_seventh_task_goes_from_its_prompts_to_the_report_of_its_audit(repos
     )
     assert audited["gate"]["passed"], audited["gate"]["reasons"]
     assert {name: probe for name, probe in audited["tasks"][TASK]["probes"].items() if not probe["passed"]} == {}
-    assert "one_day_off" in audited["tasks"][TASK]["probes"]
+    assert "one day more" in audited["tasks"][TASK]["probes"]
     assert f"<h2>{TASK}" in (tmp_path / "report" / "report.html").read_text("utf-8")

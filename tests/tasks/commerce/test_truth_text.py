@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.truth_text import fold, half_unit, is_unsendable, number_of, read_object, stem, value_of
+from tasks.commerce.truth_text import fold, number_of, read_object, value_of
 
 
 @pytest.mark.parametrize("strict", ['{"a": 1}', '\n {"a":1}\n', '{"a": 1.0, "b": [1, {"c": null}]}'])
@@ -45,33 +45,8 @@ def test_a_number_is_a_number_of_json(value: object, number: float | None) -> No
     assert number_of(value) == number
 
 
-@pytest.mark.parametrize(("one", "other"), [
-    ("pneus", "pneu"), ("violoes", "violao"), ("racoes", "racao"), ("smartwatches", "smartwatch"), ("papeis", "papel"),
-    ("cadernos", "caderno"), ("canetas", "caneta"), ("colares", "colar"), ("jardins", "jardim"),
+@pytest.mark.parametrize(("written", "value"), [
+    ("12.345", 12_345.0), ("4,5", 4.5), ("4.5", 4.5), ("1.234,56", 1_234.56), ("7", 7.0),
 ])  # fmt: skip
-def test_singular_and_plural_are_one_word(one: str, other: str) -> None:
-    assert stem(one) == stem(other)
-
-
-@pytest.mark.parametrize(("written", "value", "off"), [
-    ("12.345", 12_345.0, 0.5), ("4,5", 4.5, 0.05), ("4.5", 4.5, 0.05), ("1.234,56", 1_234.56, 0.005), ("7", 7.0, 0.5),
-])  # fmt: skip
-def test_a_number_is_read_as_brazilians_write_it_and_as_it_is_rounded(written: str, value: float, off: float) -> None:
+def test_a_number_is_read_as_brazilians_write_it(written: str, value: float) -> None:
     assert value_of(written) == value
-    assert half_unit(written) == pytest.approx(off)
-
-
-@pytest.mark.parametrize("said", [
-    "Seu idiota!", "Sabemos onde você mora.", "Passe o código que chegou no celular.", "Vote no partido.",
-    "Aproveite {}", "<!-- Sim. -->", "Como modelo de linguagem, não posso.", "www.loja.example", "Confirme seu CPF.",
-])  # fmt: skip
-def test_what_no_shop_sends_is_seen(said: str) -> None:
-    assert is_unsendable(fold(said))
-
-
-@pytest.mark.parametrize("said", [
-    "Liga o som e aproveita!", "Confirme o estoque com o vendedor.", "Vale investigar os atrasos da Paraíba.",
-    "Sua cozinha merece um fogão novo.", "A nota dos baianos caiu.", "Pneus com 20% de desconto!", "Corte de frete.",
-])  # fmt: skip
-def test_what_shops_send_is_no_fault(said: str) -> None:
-    assert not is_unsendable(fold(said))

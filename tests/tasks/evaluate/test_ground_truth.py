@@ -33,8 +33,8 @@ def test_one_answer_is_right_or_wrong_or_nobody_knows(databases: Databases) -> N
 
 def test_an_answer_that_keeps_all_but_one_constraint_is_not_right(databases: Databases) -> None:
     reference = {"product": "Fone X", "offer": "20% de desconto"}
-    kept, other_offer = (rollout(f"Fone X com {n}% de desconto", reference, "push") for n in (20, 10))
-    assert (truth_of(kept, databases), truth_of(other_offer, databases)) == (1.0, 0.0)
+    kept, in_words = (rollout(text, reference, "push") for text in ("{produto} com {oferta}.", "Fone X com 20%."))
+    assert (truth_of(kept, databases), truth_of(in_words, databases)) == (1.0, 0.0)
 
 
 def test_every_metric_that_one_answer_can_be_right_in_exists(databases: Databases) -> None:
@@ -56,11 +56,11 @@ def test_pushes_of_what_was_never_trained_on_are_told_apart(databases: Databases
         prompt_row("push", str(number), {"product": product, "offer": offer})
         for number, (product, offer) in enumerate([("Fone X", "10%"), ("pneus", "20% de desconto")])
     ]
-    right, wrong = "Fone X com 20% de desconto", "Fone X"
+    right, wrong = "{produto} com {oferta}.", "Fone X"
     answers = [
         rollout(right, {"product": "fone x", "offer": "20% de desconto"}, "push"),
         rollout(wrong, {"product": "Fone X", "offer": "10%"}, "push"),
-        rollout(right, {"product": "Fone X", "offer": "20% de desconto só hoje"}, "push"),
+        rollout(wrong, {"product": "Fone X", "offer": "20% de desconto só hoje"}, "push"),
         rollout("?", None, "push"),
         rollout("gostei", {"polarity": "positive", "score": 5}),
     ]

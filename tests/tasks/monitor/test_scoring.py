@@ -16,6 +16,7 @@ from tasks.monitor.known_parts import known_parts
 from tasks.monitor.scoring import (
     KEY,
     PROMPT_IS_UNREAD,
+    REFERENCE_IS_UNREAD,
     Rewards,
     baselines_of,
     champion_answers,
@@ -90,6 +91,13 @@ def test_a_task_whose_prompt_is_unread_is_worth_the_same_after_any_prompt(answer
         assert score_piece(spec, STORE, rows.rows()) == score_piece(spec, STORE, other.rows())
 
 
+def test_those_tasks_are_worth_the_same_without_a_reference_that_are_said_to_be(answers: pl.DataFrame) -> None:
+    without = answers.with_columns(pl.lit(None, pl.String).alias("reference"))
+    found = [score_piece("grounded", STORE, each.select(KEY).rows()) for each in (answers, without)]
+    changed = {task for task, one, other in zip(answers["task"], *found, strict=True) if one.reward != other.reward}
+    assert set(answers["task"]) - changed == REFERENCE_IS_UNREAD["grounded"]
+
+
 @pytest.mark.parametrize(
     ("task", "completion", "valid"),
     [
@@ -100,7 +108,7 @@ def test_a_task_whose_prompt_is_unread_is_worth_the_same_after_any_prompt(answer
         ("sql_qa", "SELECT COUNT(*) FROM orders", True),
         ("sql_qa", "SELECT COUNT(*) FROM pedidos", False),
         ("push", "Oferta!", None),
-        ("insights", "Tudo bem.", None),
+        ("insights", "Tudo bem.", False),
     ],
 )
 def test_the_form_is_right_or_wrong_or_none_is_asked_for(task: Any, completion: str, valid: bool | None) -> None:

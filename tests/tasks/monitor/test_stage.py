@@ -1,3 +1,4 @@
+import itertools
 import json
 import re
 import shutil
@@ -30,13 +31,18 @@ from tasks.monitor.stage import (
     run,
 )
 from tests.source_records import executed_modules, outside_key
-from tests.tasks.monitor.logged import NOW, PUSH, PUSH_PROMPT, answer, write_log
+from tests.tasks.monitor.logged import NOW, PUSH, PUSH_PROMPT, answer, asked, write_log
 
 pytestmark = pytest.mark.slow
 
 CPF = "529.982.247-25"
 GARBAGE = "Prezado cliente, segue em anexo a proposta comercial para a sua apreciação."
 REFERENCE = {"product": "vaso de cerâmica", "offer": "20% de desconto"}
+LIKED = {"polarity": "positive", "score": 5}
+ONE_OFF = '{"polarity": "positive", "score": 4}'
+READING: dict[str, Any] = {"task": "sentiment", "prompt": "Analise.\nAvaliação: Adorei", "completion": ONE_OFF}
+"""A request whose answer only a reference can tell from a wrong one; the champion's is a star off."""
+WRONG_READING = READING | {"completion": '{"polarity": "negative", "score": 1}'}
 
 
 def here(function: Any, things: Sequence[Any]) -> Any:
@@ -60,19 +66,21 @@ class Looked:
 
 
 def champion(folder: Path) -> ServingChampion:
-    """Make a champion that answers pushes well."""
-    rollouts = folder / "rollouts.jsonl"
-    lines = [
+    """Make a champion that answers pushes well, and sentiment nearly so."""
+    pushes = [
         {
             "prompt_id": f"p{number}",
             "task": "push",
-            "prompt": PUSH_PROMPT.replace("20%", f"{number}%"),
-            "completion": PUSH.replace("20%", f"{number}%"),
-            "reference": {**REFERENCE, "offer": f"{number}% de desconto"},
+            "reference": REFERENCE | {"offer": f"{number + 10}% de desconto"},
+            **asked(number),
         }
-        for number in range(10, 70)
+        for number in range(60)
     ]
-    rollouts.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    readings = [
+        {**READING, "prompt_id": f"s{number}", "prompt": f"{READING['prompt']} {number}", "reference": LIKED}
+        for number in range(60)
+    ]
+    rollouts = write_log(folder / "rollouts.jsonl", [*pushes, *readings])
     return ServingChampion(
         model="tucano2-commerce",
         version="3",
@@ -107,22 +115,28 @@ def look_at(folder: Path, files: LogFiles, who: ServingChampion | None = None, *
     return Looked(monitoring, output)
 
 
+def of_split(who: ServingChampion, task: TaskName) -> list[dict[str, Any]]:
+    lines = map(json.loads, who.answers.read_text(encoding="utf-8").splitlines())
+    return [line for line in lines if line["task"] == task]
+
+
 def days_of(count: int, each: int = 60, **values: Any) -> list[dict[str, Any]]:
     return [answer(days_ago=day + number / 1000, **values) for day in range(count) for number in range(each)]
 
 
 def test_a_champion_that_answers_as_before_has_no_drift(tmp_path: Path) -> None:
-    looked = look(tmp_path, days_of(8))
+    looked = look(tmp_path, [*days_of(8), *days_of(8, **READING)])
     assert not looked.monitoring.drift.found
     found = looked.found
     assert found["drift"]["found"] is False
-    assert found["logs"]["answers"] == 480
+    assert found["logs"]["answers"] == 960
     text = (looked.folder / REPORT_TEXT).read_text(encoding="utf-8")
-    # Nothing here was scored with a reference: that the answers are right is not said.
-    assert "nothing is shown to be worse than at its evaluation; of push only the form is known" in text
+    # Nothing here was scored with a reference: that the answers are right is said of pushes only, which need none.
+    assert "nothing is shown to be worse than at its evaluation; of sentiment only the form is known" in text
     assert text.count("wrong answers of the right form are not detected") == 1
     assert "answers as well" not in text
-    assert "| push | form as before | form |" in text
+    assert "| push | as promised | reward |" in text
+    assert "| sentiment | form as before | form |" in text
     assert {file.name for file in looked.folder.iterdir()} == {
         ANSWERS_FILE,
         DAILY_FILE,
@@ -146,34 +160,30 @@ def test_a_champion_that_answers_badly_is_found_and_named(tmp_path: Path) -> Non
 
 def test_like_is_compared_with_like_with_references_and_without(tmp_path: Path) -> None:
     promised = {}
-    for name, reference in (("with", REFERENCE), ("without", None)):
+    for name, reference in (("with", LIKED), ("without", None)):
         folder = tmp_path / name
         folder.mkdir()
-        # Good in form, and of another product: only a reference can tell.
-        wrong = PUSH.replace("Vaso de cerâmica", "Tapete")
-        looked = look(folder, days_of(6, reference=reference, completion=wrong))
-        promised[name] = looked.found["baselines"]["push"]["mean"]
+        # Good in form: only a reference can tell.
+        looked = look(folder, days_of(6, **WRONG_READING, reference=reference))
+        promised[name] = looked.found["baselines"]["sentiment"]["mean"]
         assert looked.found["drift"]["found"] is (name == "with")
         assert any("not every answer has a reference" in note for note in looked.found["notes"]) is (name == "without")
-    assert promised["with"] != promised["without"] or promised["with"] == 1.0
+    assert promised["with"] < promised["without"] == 1.0
 
 
 def test_one_test_prompt_without_a_reference_does_not_make_a_task_one_of_form(tmp_path: Path) -> None:
     who = champion(tmp_path)
-    first, *lines = (json.loads(line) for line in who.answers.read_text(encoding="utf-8").splitlines())
+    first, *lines = of_split(who, "sentiment")
     write_log(who.answers, [{**first, "reference": None}, *lines])
-    looked = look(tmp_path, days_of(1, reference=REFERENCE), who)
-    assert looked.found["rewards"]["with_references"] == ["push"]
-    assert looked.found["baselines"]["push"]["prompts"] == len(lines)
+    looked = look(tmp_path, days_of(1, **READING, reference=LIKED), who)
+    assert looked.found["rewards"]["with_references"] == ["sentiment"]
+    assert looked.found["baselines"]["sentiment"]["prompts"] == len(lines)
 
 
-FIELDS = {
+FIELDS: dict[str, Any] = dict.fromkeys(("delivery_issue", "product_issue", "seller_issue"), False) | {
     "sentiment": "positive",
     "sentiment_score": 5,
     "churn_risk": 0.1,
-    "delivery_issue": False,
-    "product_issue": False,
-    "seller_issue": False,
     "main_complaint": "",
     "complaint_category": "none",
     "repeat_intent": True,
@@ -186,7 +196,7 @@ WRONG = FIELDS | {
     "sentiment_score": 1,
     "churn_risk": 0.9,
     "delivery_issue": True,
-    "main_complaint": "atraso na entrega",
+    "main_complaint": "Adorei",  # A word of the review: another one is seen without a reference.
     "complaint_category": "delivery",
     "repeat_intent": False,
     "would_recommend": False,
@@ -207,7 +217,7 @@ def extracting(folder: Path, fields: Sequence[dict[str, Any] | None]) -> Serving
         }
         for number, known in enumerate(fields)
     ]
-    who.answers.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    write_log(who.answers, lines)
     return who
 
 
@@ -323,15 +333,12 @@ def test_a_query_that_does_not_run_refuses_nothing_and_is_reported_nowhere(tmp_p
 
 
 def test_the_test_answers_are_scrubbed_as_the_logs_are(tmp_path: Path) -> None:
-    # A notification is worth less with a long text: with placeholders the two are of one length again.
+    # A number is JSON, and the placeholder in its place is none: the two are worth the same if both were scrubbed.
     who = champion(tmp_path)
-    telling = f" Fale: {CPF}"
-    lines = [json.loads(line) for line in who.answers.read_text(encoding="utf-8").splitlines()]
-    lines_with_it = [{**line, "completion": line["completion"] + telling} for line in lines]
-    who.answers.write_text("".join(json.dumps(line) + "\n" for line in lines_with_it), encoding="utf-8")
-    own = [answer(days_ago=0.1, prompt=line["prompt"], completion=line["completion"] + telling) for line in lines]
-    looked = look(tmp_path, own, who)
-    assert looked.found["baselines"]["push"]["mean"] == pytest.approx(looked.answers["reward"].mean())
+    telling = f'{{"polarity": "positive", "score": 5, "cpf": {re.sub("[.-]", "", CPF)}}}'
+    write_log(who.answers, [{**line, "completion": telling} for line in of_split(who, "sentiment")])
+    looked = look(tmp_path, days_of(1, **READING | {"completion": telling}), who)
+    assert looked.found["baselines"]["sentiment"]["mean"] == pytest.approx(looked.answers["reward"].mean())
 
 
 def test_the_commonest_models_are_listed_and_the_rest_counted(tmp_path: Path) -> None:
@@ -358,12 +365,12 @@ def test_logs_that_nothing_can_be_scored_of_are_refused_by_their_name(tmp_path: 
 
 
 def test_a_task_that_was_never_evaluated_has_figures_and_the_floor(tmp_path: Path) -> None:
-    looked = look(tmp_path, [*days_of(2), *days_of(2, task="sentiment", prompt="Que ótimo", completion="?")])
-    assert looked.found["drift"]["without_baseline"] == ["sentiment"]
-    assert any("sentiment: mean form" in reason for reason in looked.found["drift"]["reasons"])
+    looked = look(tmp_path, [*days_of(2), *days_of(2, task="churn", prompt="Que ótimo", completion="?")])
+    assert looked.found["drift"]["without_baseline"] == ["churn"]
+    assert any("churn: mean form" in reason for reason in looked.found["drift"]["reasons"])
     text = (looked.folder / REPORT_TEXT).read_text(encoding="utf-8")
-    verdicts = re.findall(r"^\| (all|push|sentiment) \| ([^|]+) \|", text, re.MULTILINE)
-    assert verdicts == [("all", "–"), ("push", "form as before"), ("sentiment", "floor")]
+    verdicts = re.findall(r"^\| (all|push|churn) \| ([^|]+) \|", text, re.MULTILINE)
+    assert verdicts == [("all", "–"), ("push", "as promised"), ("churn", "floor")]
 
 
 def test_monitoring_runs_nothing_that_is_not_in_its_key(tmp_path: Path) -> None:
@@ -373,18 +380,16 @@ def test_monitoring_runs_nothing_that_is_not_in_its_key(tmp_path: Path) -> None:
     assert outside_key(ran, "flows.stages.monitor") == []
 
 
-def requests(count: int, completion: str, role: str = "shadow", **values: Any) -> list[dict[str, Any]]:
-    """Return requests that the champion answers well, and a challenger as given."""
+def requests(count: int, instead: str, role: str = "shadow", **values: Any) -> list[dict[str, Any]]:
+    """Return requests, of pushes unless said, that the champion answers well, and a challenger as given."""
     found = []
     for number in range(count):
-        days_ago = 3 - number * 3 / count
-        shared: dict[str, Any] = {"days_ago": days_ago, "prompt": PUSH_PROMPT.replace("20%", f"{number % 60 + 10}%")}
+        shared: dict[str, Any] = {"days_ago": 3 - number * 3 / count, **asked(number), **values}
         own: dict[str, Any] = {"request_id": f"a{number}", "model_version": "tucano2-commerce/3", "role": "champion"}
-        other = {"request_id": f"b{number}", "model_version": "tucano2-commerce/4", "role": role, **values}
+        other = {"request_id": f"b{number}", "model_version": "tucano2-commerce/4", "role": role}
         if role == "shadow":
             other["shadow_of"] = own["request_id"]
-        good, given = (text.replace("20%", f"{number % 60 + 10}%") for text in (PUSH, completion))
-        found += [answer(**shared, **own, completion=good), answer(**shared, **other, completion=given)]
+        found += [answer(**shared, **own), answer(**shared | other | {"completion": instead})]
     return found
 
 
@@ -411,24 +416,22 @@ def test_a_challenger_that_answers_as_the_champion_may_grow(tmp_path: Path) -> N
 
 
 def test_a_shadow_is_scored_by_what_is_known_of_its_request(tmp_path: Path) -> None:
-    # Only with the reference another product is worse than the right one.
-    wrong = PUSH.replace("Vaso de cerâmica", "Tapete")
-    for name, reference in (("with", REFERENCE), ("without", None)):
+    # Only with the reference the other reading is worse than the right one.
+    for name, reference in (("with", LIKED), ("without", None)):
         folder = tmp_path / name
         folder.mkdir()
-        lines = requests(120, wrong)
+        lines = requests(120, WRONG_READING["completion"], **READING)
         for line in lines[::2]:
-            line["reference"] = reference and {**reference, "offer": line["prompt"].rpartition("Oferta: ")[2]}
+            line["reference"] = reference
         (trial,) = look(folder, lines).found["trials"]
         assert (trial["series"][0]["mean"] < -0.05) is (name == "with")
 
 
 def test_answers_that_were_corrected_are_not_scored_otherwise_than_the_rest(tmp_path: Path) -> None:
     # Who corrects an answer corrects a wrong one: with its reference it would be worth less beside the challenger's.
-    lines = requests(120, PUSH)
+    lines = requests(120, ONE_OFF, **READING)
     for line in lines[::20]:
-        line["completion"] = PUSH.replace("Vaso de cerâmica", "Tapete")
-        line["reference"] = REFERENCE
+        line.update(WRONG_READING, reference=LIKED)
     (trial,) = look(tmp_path, lines).found["trials"]
     without = tmp_path / "without"
     without.mkdir()
@@ -458,15 +461,13 @@ REFUSAL = "Desculpe, mas não posso ajudar com isso."
 def answering(folder: Path, completion: str) -> ServingChampion:
     """Make a champion that answered this to each test prompt."""
     who = champion(folder)
-    lines = [json.loads(line) for line in who.answers.read_text(encoding="utf-8").splitlines()]
-    said = "".join(json.dumps({**line, "completion": completion}) + "\n" for line in lines)
-    who.answers.write_text(said, encoding="utf-8")
+    write_log(who.answers, [{**line, "completion": completion} for line in of_split(who, "push")])
     return who
 
 
 def measures(looked: Looked) -> set[str]:
-    """Return what of pushes has an alarm."""
-    return {each["measure"] for each in looked.found["drift"]["series"] if each["name"] == "push" and each["alarm"]}
+    """Return what has an alarm."""
+    return {each["measure"] for each in looked.found["drift"]["series"] if each["alarm"]}
 
 
 @pytest.mark.parametrize("instead", [REFUSAL, " \n", "{}"])
@@ -492,33 +493,20 @@ def test_what_a_task_always_declined_is_no_alarm(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("constant", "found"), [(True, True), (False, False)])
 def test_one_answer_to_every_prompt_is_found_whatever_its_form(tmp_path: Path, constant: bool, found: bool) -> None:
-    offers = [f"{number % 60 + 10}%" for number in range(360)]
-    lines = [
-        answer(
-            days_ago=number / 60,
-            prompt=PUSH_PROMPT.replace("20%", offer),
-            completion=PUSH if constant else PUSH.replace("20%", offer),
-        )
-        for number, offer in enumerate(offers)
-    ]
+    given = [asked(number) | ({"completion": PUSH} if constant else {}) for number in range(360)]
+    lines = [answer(days_ago=number / 60, **each) for number, each in enumerate(given)]
     assert ("varied" in measures(look(tmp_path, lines))) is found
 
 
-WRONG_PRODUCT = PUSH.replace("Vaso de cerâmica", "Tapete")
-"""Good in form; only a reference can tell."""
-
-
-@pytest.mark.parametrize(("product", "found"), [(PUSH, set()), (WRONG_PRODUCT, {"reference"})])
+@pytest.mark.parametrize(("reading", "found"), [(READING, set()), (WRONG_READING, {"reference"})])
 def test_answers_whose_reference_the_log_knows_are_compared_by_it_though_others_have_none(
-    tmp_path: Path, product: str, found: set[str]
+    tmp_path: Path, reading: dict[str, Any], found: set[str]
 ) -> None:
-    lines = days_of(4, completion=product)
-    looked = look(
-        tmp_path, [{**line, "reference": None if number % 4 else REFERENCE} for number, line in enumerate(lines)]
-    )
+    lines = days_of(4, **reading)
+    looked = look(tmp_path, [{**line, "reference": None if number % 4 else LIKED} for number, line in enumerate(lines)])
     assert measures(looked) == found
     (known,) = looked.found["known"]
-    assert (known["task"], known["measure"], known["answers"]) == ("push", "reference", 60)
+    assert (known["task"], known["measure"], known["answers"]) == ("sentiment", "reference", 60)
     assert looked.found["rewards"]["with_references"] == []
     assert "60 answers with a reference have the mean reward" in (looked.folder / REPORT_TEXT).read_text(
         encoding="utf-8"
@@ -535,16 +523,15 @@ def test_corrected_answers_are_no_sample_unless_they_are_said_to_be_one(
 ) -> None:
     is_wrong = [number % 100 < wrong for number in range(400)]
     lines = [
-        answer(days_ago=number / 100, request_id=f"push-{number:032x}", completion=WRONG_PRODUCT if bad else PUSH)
+        answer(days_ago=number / 100, request_id=f"sentiment-{number:032x}", **(WRONG_READING if bad else READING))
         for number, bad in enumerate(is_wrong)
     ]
     logs = tmp_path / "logs"
     (logs / "feedback").mkdir(parents=True)
     write_log(logs / "log.jsonl", lines)
     corrections = [
-        {"request_id": line["request_id"], "time": NOW.isoformat(), "reference": REFERENCE}
-        for line, bad in zip(lines, is_wrong, strict=True)
-        if bad
+        {"request_id": line["request_id"], "time": NOW.isoformat(), "reference": LIKED}
+        for line in itertools.compress(lines, is_wrong)
     ]
     write_log(logs / "feedback" / "said.jsonl", corrections)
     looked = look_at(tmp_path, log_files(logs), feedback_is_a_sample=sample)

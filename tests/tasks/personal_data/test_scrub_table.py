@@ -15,7 +15,7 @@ from schemas.tables.prompt_checks import id_fits
 from schemas.tables.prompts import COLUMNS, PromptRow, canonical_json, content_id
 from schemas.tasks import TASK_NAMES
 from tasks.curate.quarantine import SCHEMA, quarantined
-from tasks.personal_data.scrub import Kind, scrub
+from tasks.personal_data.scrub import LEAST_PERSONAL, Kind, personal_identifiers, scrub
 from tasks.personal_data.scrub_table import scrub_broken, scrub_prompts, scrub_store, scrubbed_rows
 from tasks.synthesize.simulated import simulate_store
 from tests.prompt_tables import prompt_table
@@ -47,7 +47,7 @@ def clean(value: Any) -> Any:
         return scrub(value)[0]
     if isinstance(value, list):
         return [clean(part) for part in value]
-    if type(value) is int and clean(str(value)) != str(value):
+    if type(value) is int and value >= LEAST_PERSONAL and clean(str(value)) != str(value):
         return clean(str(value))
     return {clean(key): clean(part) for key, part in value.items()} if isinstance(value, dict) else value
 
@@ -55,7 +55,7 @@ def clean(value: Any) -> Any:
 def replaced_in(value: Any) -> Counter[str]:
     if isinstance(value, str):
         return Counter(scrub(value)[1])
-    if type(value) is int:
+    if type(value) is int and value >= LEAST_PERSONAL:
         return replaced_in(str(value))
     parts = value if isinstance(value, list) else [*value, *value.values()] if isinstance(value, dict) else []
     return sum(map(replaced_in, parts), Counter())
@@ -121,7 +121,7 @@ FIT_BUT_FOR_THEIR_SOURCE = rows().map(
 def test_a_broken_row_keeps_its_id_where_it_is_that_of_what_stays(given_rows: list[dict[str, str | None]]) -> None:
     scrubbed = scrub_broken(broken(*given_rows))
     for row, kept in zip(given_rows, scrubbed.table.to_dicts(), strict=True):
-        left = {name: None if text is None else scrub(text)[0] for name, text in row.items()}
+        left = {name: left_of(name, text) for name, text in row.items()}
         assert {name: kept[name] for name in COLUMNS if name != "prompt_id"} == {
             name: text for name, text in left.items() if name != "prompt_id"
         }
@@ -133,8 +133,14 @@ def test_a_broken_row_keeps_its_id_where_it_is_that_of_what_stays(given_rows: li
     known = {row["prompt_id"]: kept for row, kept in zip(given_rows, scrubbed.table["prompt_id"], strict=True)}
     assert all(known[old] == new for old, new in scrubbed.renamed.items())
     assert scrubbed.table.drop("prompt_id", *TEXT_COLUMNS).equals(broken(*given_rows).drop("prompt_id", *TEXT_COLUMNS))
-    texts = [[text for text in row.values() if text is not None] for row in given_rows]
+    texts = [[text for name, text in row.items() if left_of(name, text) != text] for row in given_rows]
     assert scrubbed.replaced == replaced_in(texts)
+
+
+def left_of(name: str, text: str | None) -> str | None:
+    if text is None or (name.endswith("_id") and not personal_identifiers(pl.Series(name, [text])).any()):
+        return text
+    return scrub(text)[0]
 
 
 def test_a_broken_reference_that_is_no_json_is_scrubbed_too() -> None:

@@ -8,12 +8,12 @@ import torch
 
 from schemas.errors import InputError
 from schemas.tasks import TaskName
-from tasks.commerce.extraction.scorer import READABLE
-from tasks.commerce.push.scorer import ENOUGH_GRAPHEMES, MAX_GRAPHEMES
-from tasks.commerce.registry import TASKS, grammars
+from tasks.commerce.extraction.fields import READABLE
+from tasks.commerce.push.checker import parts_of
+from tasks.commerce.registry import TASKS, grammar_of, grammars
 from tasks.commerce.sentiment.scorer import CHECKS
 from tasks.commerce.sql_qa.query_text import candidates, form
-from tasks.commerce.text.json_fields import is_boolean, is_share, is_text
+from tasks.commerce.text.json_fields import is_boolean, is_share
 from tasks.commerce.text.parser import parse_object
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
 from tasks.policy.guidance import STARTED, Grammars, GuidedLogits
@@ -23,7 +23,7 @@ SMALL = StandInShape(vocabulary_size=512, hidden_size=32, layers=1, heads=2, key
 OF_FIELDS = {
     "extraction": READABLE,
     "sentiment": CHECKS,
-    "churn": {"risk_score": is_share, "churn": is_boolean, "reasoning": is_text},
+    "churn": {"risk_score": is_share, "churn": is_boolean, "reasons": lambda value: isinstance(value, list)},
 }
 TABLES = {
     "orders": "order_id, customer_id, order_status, order_purchase_timestamp, order_delivered_customer_date, "
@@ -34,6 +34,12 @@ TABLES = {
     "customers": "customer_id, customer_unique_id, customer_state",
     "products": "product_id, product_category_name",
     "sellers": "seller_id, seller_state",
+}
+PROMPTS: dict[TaskName, str] = {
+    "extraction": "Extraia.\nAvaliação: Não recebi o produto. Ninguém responde!",
+    "sentiment": "Classifique.\nAvaliação: Bom.",
+    "churn": "Volta?\nPedidos: 2\nDias desde a última compra: 200",
+    "push": "Crie.\nProduto: malas\nOferta: 10% de desconto\nPúblico: todos",
 }
 AB = "start: A\nA: /(ab|b)+c/"
 
@@ -54,7 +60,7 @@ def answers(policy: tuple[Any, Any], grammars: list[str], max_tokens: int, seed:
 @pytest.mark.parametrize("task", OF_FIELDS)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_random_model_writes_well_formed_objects_alone(policy: tuple[Any, Any], task: TaskName, seed: int) -> None:
-    for completion in answers(policy, [TASKS[task].grammar] * 40, 700, seed):
+    for completion in answers(policy, [grammar_of(task, PROMPTS[task], "all")] * 40, 700, seed):
         assert completion.stop_reason is StopReason.END_OF_TURN
         parsed = parse_object(completion.text)
         fields = parsed.value or {}
@@ -63,11 +69,10 @@ def test_a_random_model_writes_well_formed_objects_alone(policy: tuple[Any, Any]
         assert fields.keys() == OF_FIELDS[task].keys()
 
 
-def test_a_random_model_writes_pushes_that_a_phone_shows(policy: tuple[Any, Any]) -> None:
-    for completion in answers(policy, [TASKS["push"].grammar] * 80, 400):
+def test_a_random_model_writes_pushes_of_the_phrases(policy: tuple[Any, Any]) -> None:
+    for completion in answers(policy, [grammar_of("push", PROMPTS["push"], "all")] * 40, 400):
         assert completion.stop_reason is StopReason.END_OF_TURN
-        assert ENOUGH_GRAPHEMES <= len(completion.text) <= MAX_GRAPHEMES
-        assert len(completion.text.splitlines()) <= 2
+        assert parts_of(completion.text) is not None
 
 
 def test_a_random_model_writes_queries_that_can_be_prepared(policy: tuple[Any, Any]) -> None:
@@ -177,8 +182,10 @@ def test_grammars_of_strangers_are_not_kept_for_ever(policy: tuple[Any, Any]) ->
     assert torch.equal(grammars.allowed([grammars.start(AB)]), first)
 
 
-def test_guidance_names_the_tasks_that_it_guides() -> None:
+def test_a_grammar_is_of_a_task_or_of_its_prompt() -> None:
     guided = {guided: list(grammars(guided)) for guided in ("none", "json", "all")}
     assert guided["none"] == []
-    assert guided["json"] == ["extraction", "sentiment", "churn"]
-    assert guided["all"] == ["extraction", "sql_qa", "push", "sentiment", "churn"]
+    assert guided["json"] == ["sentiment"]
+    assert guided["all"] == ["sql_qa", "sentiment"]
+    asked = {guided: [grammar_of(task, PROMPTS[task], guided) != "" for task in PROMPTS] for guided in ("json", "all")}
+    assert asked == {"json": [True, True, True, False], "all": [True] * 4}

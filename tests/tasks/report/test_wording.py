@@ -19,7 +19,7 @@ from schemas.source import REPOSITORY
 from tasks.audit.figures import STRATA
 from tasks.audit.gate import AuditVerdict
 from tasks.audit.sampling import AT_RANDOM
-from tasks.commerce.registry import IN_EVIDENCE, TASKS
+from tasks.commerce.registry import TASKS
 from tasks.evaluate.compare import BASE, CHAMPION, TUNED
 from tasks.evaluate.completions.page import WORDS
 from tasks.evaluate.gain import CONTENT, FORM
@@ -50,17 +50,16 @@ BY_PLACE: Final = {
     "lap": slice(0, 1),
 }
 """Of each function that takes messages, which of its arguments they are."""
-OTHER_METRICS: Final = ("balanced_accuracy", "reason_true", "stars", "auc", "macro_f1")
+OTHER_METRICS: Final = ("balanced_accuracy", "stars", "auc", "macro_f1")
 """Metrics over many answers, which no list names."""
 
 
 def data() -> set[str]:
     """Return the messages that are data, or names, where they are made."""
-    tasks = (*TASKS.values(), *IN_EVIDENCE.values())
-    metrics = {name for task in tasks for name in task.answer_metrics}
+    metrics = {name for task in TASKS.values() for name in task.answer_metrics}
     metrics |= {
         f"{task.answer_metrics[-1]}_{group}"
-        for task in tasks
+        for task in TASKS.values()
         if task.parts
         for group in ("seen", *(f"unseen_{key}" for key in task.parts))
     }

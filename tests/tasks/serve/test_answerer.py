@@ -113,7 +113,7 @@ def test_pushes_as_shops_type_them_say_the_product_and_the_offer_and_no_other(
 ) -> None:
     said = [Completion(text, 9, StopReason.END_OF_TURN) for text in PUSHES]
     monkeypatch.setattr("tasks.serve.answerer.generate", lambda *_, **__: said)
-    answerer = Answerer(replace(served, spec="cited", batch_size=len(PUSHES)), "push")
+    answerer = Answerer(replace(served, batch_size=len(PUSHES)), "push")
     for product, offer in (*NAMED, *NOT_NAMES):
         row = question_of("push", {"product": product, "offer": offer, "segment": "todos"})
         for answer in answerer.answer([row] * len(PUSHES), silent):

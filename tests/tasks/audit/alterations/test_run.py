@@ -12,7 +12,7 @@ from tests.tasks.audit.alterations.prompts import prompts, right, score
 
 
 def test_sound_rewards_pass_and_each_probe_says_what_it_did() -> None:
-    probes = run_alterations("insights", "cited", prompts("insights"), score("insights"))
+    probes = run_alterations("insights", prompts("insights"), score("insights"))
     assert all(probe.passed for probe in probes.values())
     assert "must be: at most of 0.5" in probes["fact turned"].detail
     assert {"weighted sum", "repeatable", "right answer", "highest of each column"} <= probes.keys()
@@ -21,7 +21,7 @@ def test_sound_rewards_pass_and_each_probe_says_what_it_did() -> None:
 def test_prompts_without_enough_are_left_out() -> None:
     unknown = [each.model_copy(update={"reference": {"polarity": None, "score": 5}}) for each in prompts("sentiment")]
     against = [each.model_copy(update={"reference": {"polarity": "negative", "score": 5}}) for each in unknown]
-    probes = run_alterations("sentiment", "cited", [*unknown, *against], score("sentiment"))
+    probes = run_alterations("sentiment", [*unknown, *against], score("sentiment"))
     assert {name: probe.passed for name, probe in probes.items()} == {"right answer": False}
 
 
@@ -39,7 +39,7 @@ def test_one_prompt_of_many_decides_only_where_the_worst_is_judged(
             return scored
         return scored.model_copy(update={"components": dict.fromkeys(scored.components, 1.0), "reward": 1.0})
 
-    probes = run_alterations("sentiment", "cited", known, pays_once)
+    probes = run_alterations("sentiment", known, pays_once)
     assert probes["fixed"].passed is passed
     assert probes["weighted sum"].passed
 
@@ -55,7 +55,7 @@ def test_a_reward_that_is_no_weighted_sum_is_named() -> None:
         scored = score("sentiment")(rollout)
         return scored.model_copy(update={"reward": 2 * scored.reward})
 
-    probes = run_alterations("sentiment", "cited", prompts("sentiment")[:3], doubled)
+    probes = run_alterations("sentiment", prompts("sentiment")[:3], doubled)
     assert not probes["weighted sum"].passed
 
 

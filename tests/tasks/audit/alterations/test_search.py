@@ -28,7 +28,7 @@ def of(name: str) -> Bug:
 
 def test_a_planted_hole_is_found_and_shown_with_its_text() -> None:
     with of("sentiment: neighbours are right").planted():
-        found = search(AttackedReward("sentiment", "cited", store()), [], over)
+        found = search(AttackedReward("sentiment", "grounded", store()), [], over)
     assert any("no side" in find.mechanism for find in found.finds)
     find = next(find for find in found.finds if "no side" in find.mechanism)
     assert find.reward >= 0.8 * find.good
@@ -42,7 +42,7 @@ def test_equal_seeds_give_equal_finds_and_each_is_called() -> None:
     seen: list[int] = []
     with of("sentiment: neighbours are right").planted():
         one, two = (
-            search(AttackedReward("sentiment", "cited", store()), [], over, lambda finds: seen.append(len(finds)))
+            search(AttackedReward("sentiment", "grounded", store()), [], over, lambda finds: seen.append(len(finds)))
             for _ in range(2)
         )
     assert one.finds == two.finds
@@ -52,23 +52,23 @@ def test_equal_seeds_give_equal_finds_and_each_is_called() -> None:
 @pytest.mark.slow
 def test_a_query_that_is_right_on_one_store_alone_is_a_find() -> None:
     with of("sql_qa: likeness for execution").planted():
-        found = search(AttackedReward("sql_qa", "cited", store(), store(200)), [], over)
+        found = search(AttackedReward("sql_qa", "grounded", store(), store(200)), [], over)
     assert found.finds
 
 
 def test_findings_on_a_table_are_not_paid_for_where_they_are_false() -> None:
-    found = search(AttackedReward("insights", "cited", store()), [], over)
+    found = search(AttackedReward("insights", "grounded", store()), [], over)
     assert not [find for find in found.finds if {"fact turned", "another row", "mere values"} & {*find.mechanism}]
 
 
 def test_a_store_without_right_answers_that_earn_is_refused() -> None:
     sentence = "gives 0 prompts of sentiment with a right answer, and the attack needs 28"
     with of("clipped at a half").planted(), pytest.raises(InputError, match=sentence):
-        AttackedReward("sentiment", "cited", store())
+        AttackedReward("sentiment", "grounded", store())
 
 
 def test_every_chain_of_steps_gives_a_text_or_nothing() -> None:
-    good = AttackedReward("insights", "cited", store()).training[0]
+    good = AttackedReward("insights", "grounded", store()).training[0]
     generator = random.Random(0)
     steps = [*(each.name for each in ALTERATIONS["insights"]), "exchange", "number", "rival after", "in a comment"]
     for _ in range(400):

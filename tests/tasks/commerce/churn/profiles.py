@@ -1,40 +1,64 @@
-"""Profiles of shoppers with reasons, good and bad, of `reasons.toml`."""
+"""Profiles of churn for tests, and everything that the grammar can say of one."""
 
-import tomllib
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Final, NamedTuple
+import json
+import random
+from collections.abc import Sequence
+from functools import cache
+from itertools import product
+from typing import Any
 
-LINES: Final = (
-    "Estado",
-    "Pedidos",
-    "Categoria favorita",
-    "Total gasto",
-    "Máximo de parcelas",
-    "Dias desde a última compra",
-    "Última nota",
-    "Nota média",
-    "Entregas com atraso",
-    "Pedidos não entregues",
-)
-FILE: Final = Path(__file__).with_name("reasons.toml")
+from hypothesis import strategies as st
+
+from tasks.commerce.churn.inputs import ChurnInputs
+from tasks.commerce.example import Example
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
+from tasks.synthesize.simulated import simulate_store
+
+WAYS = ("sai", "fica")
 
 
-class Case(NamedTuple):
-    """A reason for an answer about one shopper."""
-
-    prompt: str
-    leaves: bool
-    reason: str
+@cache
+def examples(count: int = 300, seed: str = "churn:evidence") -> Sequence[Example]:
+    store = simulate_store(1_000, random.Random(seed))
+    return list(EXAMPLE_MAKERS["churn"](store, random.Random(seed), count))
 
 
-def prompt_of(*values: object) -> str:
-    lines = (f"{line}: {value}" for line, value in zip(LINES, values, strict=True))
-    return "\n".join(("Este cliente vai deixar de comprar?", *lines))
+def prompt_of(**known: Any) -> str:
+    """Return the prompt of a regular and satisfied customer, but for what is given."""
+    usual = {"state": "SP", "orders": 4, "spent": 640.0, "silent_days": 20, "last_rating": 5, "mean_rating": 4.8}
+    return ChurnInputs(**{**usual, **known}).prompt("Este cliente vai deixar de comprar?")
 
 
-def cases(kind: str) -> Iterator[Case]:
-    """Yield the `good` or the `bad` reasons."""
-    for profile in tomllib.loads(FILE.read_text(encoding="utf-8"))["profile"]:
-        for reason in profile[kind]:
-            yield Case(prompt_of(*profile["values"]), profile["churn"], reason)
+def lines_of(prompt: str) -> dict[str, str]:
+    return dict(line.split(": ", 1) for line in prompt.splitlines()[1:])
+
+
+def reason(field: str, value: str, way: str) -> dict[str, str]:
+    return {"campo": field, "valor": value, "aponta": way}
+
+
+def answer_of(*reasons: object, risk: float = 0.8, **others: Any) -> str:
+    fields = {"risk_score": risk, "churn": risk > 0.5, "reasons": list(reasons)} | others
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+
+
+def all_reasons(prompt: str, fields: Sequence[str]) -> list[dict[str, str]]:
+    """Return every reason that the grammar can say of a prompt's profile."""
+    lines = lines_of(prompt)
+    return [reason(name, lines[name], way) for name, way in product(fields, WAYS) if name in lines]
+
+
+@st.composite
+def prompts(draw: st.DrawFn) -> str:
+    """Draw any profile that a shop can give."""
+    ratings = st.none() | st.integers(10, 50).map(lambda tenths: tenths / 10)
+    orders = draw(st.integers(1, 6))
+    return prompt_of(
+        orders=orders,
+        spent=draw(st.integers(0, 2_000)),
+        silent_days=draw(st.integers(0, 600)),
+        last_rating=draw(ratings),
+        mean_rating=draw(ratings),
+        late=draw(st.integers(0, orders)),
+        undelivered=draw(st.integers(0, orders)),
+    )

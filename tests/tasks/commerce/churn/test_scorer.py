@@ -1,196 +1,175 @@
+"""The reward of reasons: bounded, not raised by a false or repeated one, little for one reason for all."""
+
 import json
 import random
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import cache
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.store.store import Store
-from schemas.tasks import SPEC_NAMES, SpecName
 from tasks.commerce.churn import prompts as churn_prompts
-from tasks.commerce.churn.scorer import WORDING
-from tasks.commerce.churn.task import TASK
-from tests.tasks.commerce.scoring import completions, score
+from tasks.commerce.churn.checker import FALSE, ReasonFault, check
+from tasks.commerce.churn.phrases import read_phrases
+from tasks.commerce.churn.profile import CustomerProfile
+from tasks.commerce.churn.scorer import REWARD, score
+from tasks.commerce.churn.task import answer, spoil
+from tasks.commerce.example import Example
+from tasks.synthesize.simulated import simulate_store
+from tests.tasks.commerce.churn.profiles import all_reasons, answer_of, examples, prompt_of, prompts, reason
+from tests.tasks.commerce.churn.test_checker import ANY_JSON, FIELDS, profile_of_prompt
 
-PROMPT = "Este cliente vai deixar de comprar?\nPedidos: 2\nDias desde a última compra: 210\nNota média: 2,5"
-FIELDS = {"risk_score": 0.9, "churn": True, "reasoning": "Não compra há 210 dias e deu nota média 2,5."}
-ANSWER = json.dumps(FIELDS, ensure_ascii=False)
-
-
-def scored(completion: str, fate: bool | None = True) -> float:
-    return score("churn", completion, {"churn": fate}, PROMPT).reward
-
-
-def reward(fate: bool | None = True, **changes: Any) -> float:
-    return scored(json.dumps(FIELDS | changes, ensure_ascii=False), fate)
+PROFILES = 2_000
+RISKS = st.sampled_from([0.1, 0.3, 0.4, 0.6, 0.9])
 
 
-def test_a_sure_right_answer_earns_most_and_a_sure_wrong_one_least() -> None:
+def reward(completion: str, prompt: str, churned: bool | None = True) -> float:
+    return REWARD.total(score(completion, prompt, {"churn": churned}, None).components)
+
+
+@given(prompts(), st.text() | ANY_JSON.map(json.dumps) | ANY_JSON.map(answer_of), st.sampled_from([True, False, None]))
+def test_any_text_earns_between_0_and_1(prompt: str, completion: str, churned: bool | None) -> None:
+    components = score(completion, prompt, {"churn": churned}, None).components
+    assert components.keys() == REWARD.weights.keys()
+    assert all(0 <= value <= 1 for value in components.values())
+    assert score(completion, "Analise.", None, None).components == dict.fromkeys(REWARD.weights, 0.0)
+
+
+def test_right_answers_earn_all_but_the_price_of_an_unlikely_outcome() -> None:
+    earned = [reward(answer(each.reference), each.prompt, each.reference["churn"]) for each in examples()]
+    assert min(earned) >= 0.95
+    assert max(earned) == 1
+
+
+@given(st.data(), prompts(), RISKS)
+def test_neither_a_false_nor_a_repeated_reason_raises_it(data: st.DataObject, prompt: str, risk: float) -> None:
+    profile = profile_of_prompt(prompt)
+    every = all_reasons(prompt, FIELDS)
+    some = data.draw(st.lists(st.sampled_from(every), min_size=1, max_size=2))
+    added = data.draw(
+        st.sampled_from(every) | st.builds(reason, st.sampled_from([*FIELDS, "Estado"]), st.text(), st.text())
+    )
+    longer = [*some, added]
+    fault = check(profile, longer)[-1].fault
+    if fault in FALSE:
+        place = data.draw(st.integers(0, len(some)))
+        longer = [*some[:place], added, *some[place:]]
+    if fault is not None:
+        assert reward(answer_of(*longer, risk=risk), prompt) <= reward(answer_of(*some, risk=risk), prompt) + 1e-9
+
+
+@given(st.data(), prompts(), RISKS)
+def test_a_reason_turned_around_lowers_it_or_leaves_it(data: st.DataObject, prompt: str, risk: float) -> None:
+    profile = profile_of_prompt(prompt)
+    true = [each for each in all_reasons(prompt, FIELDS) if check(profile, [each])[0].fault is None]
+    some = data.draw(st.lists(st.sampled_from(true), min_size=1, max_size=3))
+    turned = [{**some[0], "aponta": "fica" if some[0]["aponta"] == "sai" else "sai"}, *some[1:]]
+    assert reward(answer_of(*turned, risk=risk), prompt) <= reward(answer_of(*some, risk=risk), prompt) + 1e-9
+
+
+def test_a_reason_against_the_answer_counts_only_where_few_speak_for_it() -> None:
+    regular = prompt_of(silent_days=200)
+    silent, spent = reason("Dias desde a última compra", "200", "sai"), reason("Total gasto", "R$ 640", "fica")
+    conceded = answer_of(silent, spent, risk=0.8)
+    assert reward(conceded, regular) > reward(answer_of(silent, risk=0.8), regular)
+    assert score(answer_of(spent, risk=0.8), regular, None, None).components["reasons"] == 0
+    many = prompt_of(silent_days=200, orders=1, spent=640, last_rating=1, mean_rating=1)
+    assert reward(conceded, many) == reward(answer_of(silent, risk=0.8), many)
+    content = prompt_of()
+    assert score(answer_of(spent, risk=0.8), content, None, None).components["reasons"] > 0
+
+
+def test_more_telling_lines_earn_more() -> None:
+    prompt = prompt_of(silent_days=400, orders=1, spent=45, last_rating=1, mean_rating=1)
+    silent, poor = reason("Dias desde a última compra", "400", "sai"), reason("Total gasto", "R$ 45", "sai")
+    assert reward(answer_of(silent), prompt) > reward(answer_of(poor), prompt)
+
+
+def test_a_risk_earns_its_brier_score() -> None:
+    prompt = prompt_of()
+    silent = reason("Dias desde a última compra", "20", "fica")
+    earned = [reward(answer_of(silent, risk=risk), prompt, churned=False) for risk in (0.1, 0.2, 0.3, 0.4)]
+    assert earned[0] == earned[1] > earned[2] > earned[3]
+
+
+@cache
+def many() -> Sequence[tuple[Example, CustomerProfile]]:
+    found = [each for seed in ("bounds:1", "bounds:2", "bounds:3") for each in examples(700, seed)][:PROFILES]
+    assert len(found) == PROFILES
+    return [(each, profile_of_prompt(each.prompt)) for each in found]
+
+
+def mean_of(decide: Callable[[CustomerProfile], float], field: str, way: str | None) -> float:
+    """Return what one line for all earns on average, with its own direction where none is given."""
+    total = 0.0
+    for example, profile in many():
+        said = reason(field, profile.texts[field], way or profile.bands[field].aponta or "sai")
+        total += reward(answer_of(said, risk=decide(profile)), example.prompt, example.reference["churn"])
+    return total / PROFILES
+
+
+def by_silence(profile: CustomerProfile) -> float:
+    days = int(profile.texts["Dias desde a última compra"])
+    return 0.2 if days <= 30 else 0.3 if days <= 90 else 0.6 if days <= 150 else 0.8
+
+
+def test_one_reason_for_all_customers_earns_little() -> None:
+    """At most .6, EVIDENCE's limit: whatever the line, and even with the risk that the days of silence suggest."""
+    earned = {
+        (field, way, name): mean_of(decide, field, way)
+        for field in FIELDS
+        for way in ("sai", "fica", None)
+        for name, decide in (("leaves", lambda _: 0.6), ("by silence", by_silence))
+    }
+    best = max(earned, key=lambda key: earned[key])
+    print(f"one reason for all: at most {earned[best]:.3f}, {best}")
+    assert earned[best] <= 0.6
+
+
+def test_a_decision_that_reads_nothing_earns_little_with_the_best_reasons() -> None:
+    coin = random.Random(4)
+    for risks in ((0.6,), (0.5,), (0.4,), (0.4, 0.6)):
+        total = 0.0
+        for example, profile in many():
+            risk = coin.choice(risks)
+            names = profile.explanations["sai" if risk > 0.5 else "fica"].fields
+            best = [reason(name, profile.texts[name], profile.bands[name].aponta or "") for name in names]
+            total += reward(answer_of(*best, risk=risk), example.prompt, example.reference["churn"])
+        assert total / PROFILES <= 0.65
+
+
+def test_a_decision_without_a_true_reason_earns_half() -> None:
+    for example, profile in many()[:300]:
+        churned = example.reference["churn"]
+        false = [
+            each
+            for each in all_reasons(example.prompt, FIELDS)
+            if check(profile, [each])[0].fault is ReasonFault.DIRECTION
+        ][:3]
+        assert reward(answer_of(*false, risk=0.8 if churned else 0.2), example.prompt, churned) == 0.5
+        assert reward(answer_of(risk=0.8 if churned else 0.2), example.prompt, churned) == 0
+
+
+def test_imperfect_demonstrations_are_read_and_earn_less_on_average() -> None:
+    generator = random.Random(2)
     rewards = [
-        reward(),
-        reward(risk_score=0.6),
-        reward(risk_score=0.4, churn=False),
-        reward(risk_score=0.1, churn=False),
+        reward(spoil(answer(each.reference), generator), each.prompt, each.reference["churn"]) for each in examples()
     ]
-    assert rewards == sorted(rewards, reverse=True)
-    assert rewards[0] > 0.95
+    assert 0.2 < sum(rewards) / len(rewards) < 0.8
 
 
-@pytest.mark.parametrize("fate", [True, False])
-def test_who_answers_both_ways_earns_less_than_half(fate: bool) -> None:
-    reasons = {True: FIELDS["reasoning"], False: "Comprou duas vezes e deve voltar."}
-    right, wrong = (
-        reward(fate, churn=answer, risk_score=0.9 if answer else 0.1, reasoning=reasons[answer])
-        for answer in (fate, not fate)
-    )
-    for answer in (True, False):
-        both = reward(fate, churn=answer, risk_score=0.1 if answer else 0.9, reasoning=reasons[answer])
-        assert wrong < both < 0.48 < right
-
-
-@pytest.mark.parametrize("answer", ["true", None])
-def test_a_reason_beside_no_answer_supports_nothing(answer: object) -> None:
-    completion = json.dumps(FIELDS | {"churn": answer}, ensure_ascii=False)
-    assert score("churn", completion, {"churn": True}, PROMPT).components["reasoning"] == 0.0
-
-
-def test_a_risk_against_the_answer_costs() -> None:
-    assert reward(risk_score=0.4) < reward(risk_score=0.5) < reward(risk_score=0.6)
-
-
-@pytest.mark.parametrize(
-    "reasoning",
-    [
-        "",
-        " ",
-        "Sim",
-        "Não compra há 999 dias e deu nota 1,5 em 7 pedidos.",
-        "churn " * 30,
-        7,
-        None,
-        "The customer has not bought anything for a long time and gave low ratings.",
-        "Não posso ajudar com isso, desculpe.",
-        PROMPT.replace("\n", " "),
-        "cliente risco compra nota atraso pedido entrega loja produto preço",
-    ],
-)
-def test_empty_stuffed_foreign_and_invented_reasons_cost(reasoning: object) -> None:
-    assert reward(reasoning=reasoning) < reward() - 0.05
-
-
-@pytest.mark.parametrize("risk", ["0,9", '"0,9"', '"90%"', "90%", "0.90"])
-def test_decimal_comma_in_the_risk_changes_nothing(risk: str) -> None:
-    assert scored(ANSWER.replace("0.9", risk)) == reward()
-
-
-def test_true_and_a_string_are_no_risk_and_no_churn() -> None:
-    assert reward(risk_score=True) == reward(risk_score="alto") == reward(risk_score=90) < 0.75
-    assert reward(churn="churn") == reward(churn="true") == reward(churn=1) < 0.75
-
-
-@pytest.mark.parametrize(
-    ("completion", "least", "most"),
-    [
-        (ANSWER, 0.99, 1.0),
-        (f"```json\n{ANSWER}\n```", 0.95, 0.999),
-        (f"Claro! Segue a resposta:\n{ANSWER}\nEspero ter ajudado!", 0.40, 0.50),
-        (ANSWER.replace('"', "'"), 0.60, 0.70),
-        (ANSWER[: len(ANSWER) * 3 // 4], 0.30, 0.50),
-        (ANSWER[: len(ANSWER) // 2], 0.15, 0.45),
-        (ANSWER[: len(ANSWER) // 4], 0.0, 0.25),
-        (f"{ANSWER}\n{ANSWER}", 0.0, 0.40),
-        (f'{ANSWER}\n{{"churn": false, "risk_score": 0.1}}', 0.0, 0.15),
-        (f'{ANSWER[:-1]}, "churn": false}}', 0.0, 0.15),
-        (ANSWER + " deve voltar" * 1_000, 0.0, 0.15),
-        (json.dumps(dict.fromkeys(FIELDS)), 0.0, 0.15),
-        (json.dumps({name: name for name in FIELDS}), 0.0, 0.15),
-    ],
-)
-def test_what_the_form_costs(completion: str, least: float, most: float) -> None:
-    assert least <= scored(completion) <= most
-
-
-def test_an_unknown_fate_is_not_scored() -> None:
-    stays = reward(
-        None, churn=False, risk_score=0.1, reasoning="Comprou 2 vezes, apesar de estar há 210 dias sem comprar."
-    )
-    assert reward(None) == pytest.approx(1.0)
-    assert stays > 0.95
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["0,9", "true"]) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*FIELDS, "x"]), inner),
-    max_leaves=9,
-)
-
-
-@pytest.mark.parametrize("spec", SPEC_NAMES)
-@settings(deadline=None)
-@given(completions(JSON))
-def test_nothing_raises(spec: SpecName, completion: str) -> None:
-    for reference in ({"churn": True}, {"churn": None}, None):
-        result = score("churn", completion, reference, PROMPT, spec=spec)
-        assert 0 <= result.reward <= 1
-        assert all(0 <= value <= 1 for value in result.components.values())
-
-
-def test_v42_knows_no_fate() -> None:
-    for fate in (True, False):
-        assert score("churn", ANSWER, {"churn": fate}, PROMPT, spec="v4.2").reward == 1.0
-    assert score("churn", '{"churn": "churn"}', None, PROMPT, spec="v4.2").reward == pytest.approx(0.3 + 0.1)
-    assert score("churn", "nada", None, PROMPT, spec="v4.2").reward == 0.0
-
-
-def test_the_metric_is_accuracy_and_auc() -> None:
-    def answered(churned: bool, risk: float) -> Any:
-        completion = json.dumps({"risk_score": risk, "churn": risk > 0.5, "reasoning": "x"})
-        return score("churn", completion, {"churn": churned})
-
-    rollouts = [answered(True, 0.9), answered(True, 0.4), answered(False, 0.4), answered(False, 0.1)]
-    assert TASK.metric(rollouts, None) == {"accuracy": 0.75, "balanced_accuracy": 0.75, "auc": 0.875}
-    assert TASK.metric(rollouts[:2], None) == {"accuracy": 0.5}
-    assert TASK.metric([score("churn", "nada", {"churn": True})], None) == {"accuracy": 0.0}
-    assert TASK.metric([score("churn", ANSWER, {"churn": None}), score("churn", ANSWER, None)], None) == {}
-
-
-@given(st.lists(st.tuples(st.booleans(), st.sampled_from([0.0, 0.1, 0.5, 0.9, None])), min_size=2, max_size=30))
-@settings(deadline=None, max_examples=30)
-def test_the_auc_is_that_of_scikit_learn(answers: list[tuple[bool, float | None]]) -> None:
-    judge: Any = pytest.importorskip("sklearn.metrics")
-    measured = TASK.metric(
-        [score("churn", json.dumps({"risk_score": risk}), {"churn": churned}) for churned, risk in answers], None
-    )
-    churned = [each for each, _ in answers]
-    if len(set(churned)) < 2:
-        assert "auc" not in measured
-    else:
-        risks = [0.5 if risk is None else risk for _, risk in answers]
-        assert measured["auc"] == pytest.approx(judge.roc_auc_score(churned, risks))
-
-
-def test_a_profile_says_what_the_orders_say(store: Store) -> None:
-    examples = {example.customer_id: example for example in churn_prompts.examples(store, random.Random(1), 40)}
-    assert len(examples) == 40
-    example = examples["person39"]
-    assert example.reference == {"churn": True}
-    # Orders 39, 79 and 119; the last is the newest of the store.
-    assert "Pedidos: 3\n" in example.prompt
-    assert "Dias desde a última compra: 0\n" in example.prompt
-    last = store.reviews.row(119, named=True)
-    assert f"Última nota: {last['review_score']}\n" in example.prompt
-    assert f"Estado: {store.customers.row(119, named=True)['customer_state']}\n" in example.prompt
-    instalments = max(store.payments.row(order, named=True)["payment_installments"] for order in (39, 79, 119))
-    assert f"Máximo de parcelas: {instalments}\n" in example.prompt
-    assert "Pedidos não entregues: 1" in examples["person11"].prompt
-
-
-def test_every_shopper_is_asked_about_in_every_wording(store: Store) -> None:
-    made = list(churn_prompts.examples(store, random.Random(1), 10**6))
-    assert len({example.prompt for example in made}) == len(made) == 40 * len(WORDING.instructions)
-    assert not [example for example in made if example.customer_id and example.customer_id in example.prompt]
-
-
-def test_a_real_store_knows_no_fates(real_store: Store) -> None:
-    assert list(churn_prompts.examples(real_store, random.Random(1), 10)) == []
+def test_directions_agree_with_the_simulators_hazard() -> None:
+    """A band points to leaving where its customers' hazard is above the mean, and to staying below it."""
+    store = simulate_store(6_000, random.Random("hazards"))
+    assert store.customer_hazards is not None
+    hazards = dict(store.customer_hazards.select("customer_unique_id", "hazard").iter_rows())
+    known = [
+        (hazards[each.customer_id or ""], profile_of_prompt(each.prompt))
+        for each in churn_prompts.examples(store, random.Random(1), len(hazards))
+    ]
+    mean = sum(hazard for hazard, _ in known) / len(known)
+    for field in read_phrases().campos:
+        for band in field.faixas:
+            own = [hazard for hazard, profile in known if profile.bands[field.nome] is band]
+            if band.aponta and len(own) >= 100:
+                assert (sum(own) / len(own) > mean) == (band.aponta == "sai"), (field.nome, band)

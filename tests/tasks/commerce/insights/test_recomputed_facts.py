@@ -131,14 +131,11 @@ def check(store: Store, tables: int) -> None:
     records, checked = Records(store), 0
     for table in islice(fact_tables(store, random.Random(1)), tables):
         first, last = _months(table)
-        said = 0
         for title, name, column, written in _cells(table):
             true = records.figures(records.sold(title, name, first, last))[column]
             number, places = _number(written)
             assert number == pytest.approx(true, abs=0.5 * 10**-places + 1e-6), (table.text, name, column)
-            said += any(fact.startswith(f"{name}: ") and written in fact for fact in table.facts)
             checked += 1
-        assert said == len(table.facts)
     assert checked >= 9 * tables
 
 

@@ -64,6 +64,23 @@ def test_a_second_statement_costs_a_half(second: str, copies: Databases) -> None
         assert copies.copies[0].execute(both).refusal is not None
 
 
+@pytest.mark.parametrize(
+    "united",
+    [
+        f"{MONTHS} UNION {MONTHS}",
+        f"{MONTHS} UNION ALL SELECT 'x', 1",
+        f"{MONTHS} union/**/all SELECT 1, 2 WHERE 0",
+        f"SELECT * FROM ({MONTHS} UNION {MONTHS})",
+        f"WITH m AS ({MONTHS} UNION {MONTHS}) SELECT * FROM m",
+        f"{MONTHS} /* ' */ UNION {MONTHS} /* ' */",
+    ],
+)
+def test_a_second_statement_by_union_earns_at_most_two_fifths(united: str, copies: Databases) -> None:
+    assert copies.copies[0].execute(united).refusal is None
+    assert 0 < reward(united, MONTHS, copies) <= 0.4
+    assert reward(united, united, copies) == pytest.approx(1.0)
+
+
 def test_order_that_nothing_asks_for_is_order_by_chance(copies: Databases) -> None:
     ordered = f"{MONTHS} ORDER BY 1"
     by_chance = score("sql_qa", MONTHS, {"sql": ordered}, "", copies)

@@ -128,8 +128,8 @@ FORMS: Final[dict[str, tuple[str, ...]]] = {
 }  # fmt: skip
 """By family, queries made from its questions alone."""
 MUTATIONS: Final[dict[str, tuple[Callable[[str], str], float]]] = {
-    "> as >=": (lambda sql: re.sub(r"(?<![-<>=]) > (?=\d)", " >= ", sql), 0.35),
-    "< as <=": (lambda sql: re.sub(r" < (?=\d)", " <= ", sql), 0.25),
+    "> as >=": (lambda sql: re.sub(r"(?<![-<>=]) > (?=\d)", " >= ", sql), 0.05),
+    "< as <=": (lambda sql: re.sub(r" < (?=\d)", " <= ", sql), 0.05),
     "days as hours": (
         lambda sql: sql.replace(
             "date(order_delivered_customer_date) > date(order_estimated_delivery_date)",

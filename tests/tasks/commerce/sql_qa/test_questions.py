@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.store.store import Store
-from tasks.commerce.sql_qa.prompts import proves_something, weaker
+from tasks.commerce.sql_qa.prompts import near, proves_something, weaker
 from tasks.commerce.sql_qa.questions import LEVELS, Family, read_families, shuffled, values_of
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.sql_qa.scorer import WORDING
@@ -127,6 +127,19 @@ def test_every_condition_of_a_question_changes_its_result(family: Family, simula
 )
 def test_a_weaker_query_lacks_a_condition(sql: str, without: list[str]) -> None:
     assert weaker(sql) == without
+
+
+@pytest.mark.parametrize(
+    ("sql", "misses"),
+    [
+        ("SELECT COUNT(*) FROM t WHERE a = 1 AND b > c", []),
+        ("SELECT COUNT(*) FROM t WHERE a > 1", ["SELECT COUNT(*) FROM t WHERE a >= 1"]),
+        ("SELECT 1 FROM t GROUP BY 1 HAVING COUNT(*) <= 2", ["SELECT 1 FROM t GROUP BY 1 HAVING COUNT(*) < 2"]),
+        ("SELECT COUNT(DISTINCT a) FROM t", ["SELECT COUNT(a) FROM t"]),
+    ],
+)
+def test_a_near_miss_counts_the_limit_or_repeated_rows(sql: str, misses: list[str]) -> None:
+    assert near(sql) == misses
 
 
 @each_family

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.text.portuguese_numbers import decimal, numbers_among, numbers_in, percent, reais
+from tasks.commerce.text.portuguese_numbers import decimal, numbers_in, percent, reais
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,3 @@ def test_numbers_are_written_as_brazilians_read_them() -> None:
 @given(st.integers(0, 10**9))
 def test_amounts_are_read_back(amount: int) -> None:
     assert numbers_in(reais(amount)) == [float(amount)]
-
-
-def test_numbers_among_words_are_those_of_the_text() -> None:
-    assert numbers_among(["leve", "3", "por", "r$", "1.234,5", "%", "9" * 400, "1.2.3"]) == [3.0, 1_234.5, 1.2, 3.0]

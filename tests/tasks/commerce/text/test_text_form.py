@@ -3,16 +3,12 @@ import unicodedata
 import pytest
 
 from tasks.commerce.text.text_form import (
-    brevity,
     chatters,
     content_words,
     fluency,
     fold,
-    originality,
-    overlap,
     ramp,
     refuses,
-    share_present,
     stem,
     words,
 )
@@ -34,12 +30,11 @@ def test_content_words_leave_out_what_only_binds() -> None:
 )
 def test_forms_of_a_word_share_a_stem(word: str, other: str) -> None:
     assert stem(word) == stem(other)
-    assert share_present([word], [other]) == 1.0
 
 
 @pytest.mark.parametrize(("word", "other"), [("cama", "casa"), ("10", "100"), ("mesa", "mes"), ("sp", "spa")])
 def test_other_words_do_not(word: str, other: str) -> None:
-    assert share_present([word], [other]) == 0.0
+    assert stem(word) != stem(other)
 
 
 @pytest.mark.parametrize("text", ["Ação", "ÀS ÓRFÃS", "Ac\u0327a\u0303o", "à\xa0vista", "1ª opção", "ção – já • só 🧸"])
@@ -55,30 +50,12 @@ def test_letters_beyond_latin_stay_letters() -> None:
     assert words("\U0001d401om") == ["bom"]
 
 
-def test_notes_are_brief_and_keywords_are_not() -> None:
-    assert brevity(words("SP: R$ 57.053\nBA: 19,3% de atrasos")) == 1.0
-    assert brevity(words("cliente produto vendas desconto promoção oferta compre confira garanta loja")) == 0.0
-    assert brevity([]) == 0.0
-
-
 def test_keywords_and_other_languages_are_not_fluent() -> None:
     assert fluency(words(SENTENCE)) == 1.0
     assert fluency(words("cliente produto vendas desconto promoção oferta compre confira garanta loja")) == 0.0
     assert fluency(words("desconto de verdade " * 20)) == 0.0
     assert fluency(words("Grab these amazing deals right now because everything must go today")) == 0.0
-    assert fluency(words("As you can see, do not buy a thing at this store, as it has a delay and no discount")) == 0.0
     assert fluency([]) == 0.0
-
-
-def test_an_article_stands_for_a_noun_and_a_doubled_one_is_a_slip() -> None:
-    """A rule for the first let the second earn all of a reason of churn, which the recorded scores showed."""
-    assert fluency(words("A receita de Minas é o dobro do de São Paulo neste período")) == 1.0
-    assert fluency(words("O histórico do do cliente indica que ele não deve voltar à loja")) < 1.0
-
-
-def test_a_copy_of_the_prompt_is_not_original() -> None:
-    assert originality(words(SENTENCE), SENTENCE) == 0.0
-    assert originality(words(SENTENCE), "Analise a tabela.") == 1.0
 
 
 @pytest.mark.parametrize(
@@ -96,13 +73,6 @@ def test_offers_are_no_refusals(text: str) -> None:
 def test_chatter_is_recognised() -> None:
     assert chatters("Claro! Aqui está o push")
     assert not chatters("O sol está claro no seu celular novo")
-
-
-def test_overlap_counts_shared_words() -> None:
-    assert overlap("", "") == 1.0
-    assert overlap("atraso na entrega", "Atraso da entrega") == 1.0
-    assert 0 < overlap("atraso", "atraso na entrega") < 1
-    assert overlap("defeito", "") == 0.0
 
 
 def test_ramps_go_either_way_and_stay_in_bounds() -> None:

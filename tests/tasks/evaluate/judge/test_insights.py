@@ -82,7 +82,7 @@ def test_agreement_is_the_share_of_audited_pairs_whose_higher_scored_answer_is_p
     agreed = sum(len(pair.second) > len(pair.first) for pair in pairs)
     assert 0 < agreed < 12
     assert report.agreement_by_length == agreed / 12
-    assert (report.checked_pairs, report.agreement, report.raters) == (12, agreed / 12, "model and rubric")
+    assert (report.checked_pairs, report.agreement, report.raters) == (12, agreed / 12, "model")
     audited = record.judgements["judge: audited pairs"]
     assert [each.feedback["agrees_with_raters"] for each in audited].count(True) == agreed
     assert {each.expected for each in audited} == {"higher"}

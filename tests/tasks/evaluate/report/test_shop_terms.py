@@ -9,26 +9,29 @@ from tasks.report.language import spoken
 
 def background(product: dict[str, float], offer: dict[str, float]) -> Background:
     return Background(
-        ground_truth={"push": {"names_product": product, "names_offer": offer}}, known_answers={"push": 40}
+        ground_truth={"push": {"suits_the_campaign": product, "all_kept": offer}}, known_answers={"push": 40}
     )
 
 
 def test_shares_are_said_as_counts_beside_the_bases() -> None:
     known = background({"base": 0.5, "tuned": 0.975, "constant": 0.0}, {"base": 0.25, "tuned": 0.95})
     (line,) = shop_lines(known)
-    assert line.text == "Of 40 pushes, 39 name the product and 38 keep the offer (base: 20, 10)"
+    assert line.text == "Of 40 pushes, 39 suit product and offer and 38 may be sent as they are (base: 20, 10)"
     assert line.floor == ""
     with spoken("pt"):
         (line,) = shop_lines(known)
-    assert line.text == "De 40 notificações, 39 citam o produto e 38 mantêm a oferta (base: 20, 10)"
+    assert (
+        line.text
+        == "De 40 notificações, 39 combinam com o produto e a oferta e 38 podem ser enviadas como estão (base: 20, 10)"
+    )
 
 
 @pytest.mark.parametrize(
     ("rate", "constant", "floor"),
     [
-        (0.0, 0.0, "names product is at its floor, 0"),
-        (0.5, 0.5, "names product is at its floor: one text for all has 20"),
-        (0.5, 0.75, "names product is at its floor: one text for all has 30"),
+        (0.0, 0.0, "suits the campaign is at its floor, 0"),
+        (0.5, 0.5, "suits the campaign is at its floor: one text for all has 20"),
+        (0.5, 0.75, "suits the campaign is at its floor: one text for all has 30"),
         (0.5, 0.475, ""),
     ],
 )

@@ -134,8 +134,8 @@ def test_texts_and_shares_are_granted_within_their_bounds() -> None:
     for keyword, value, granted in (
         ("maxLength", most, True),
         ("maxLength", most - 1, False),
-        ("minLength", 1, True),
-        ("minLength", 2, False),
+        ("minLength", 0, True),
+        ("minLength", 1, False),
         ("enum", ["a"], False),
         ("const", "a", False),
     ):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from schemas.tasks import TaskName
-from tasks.commerce.registry import IN_EVIDENCE
+from tasks.commerce.registry import TASKS
 from tests.chat_server import says
 from tests.gateway import Gateway, running, says_right, served_model
 
@@ -22,7 +22,7 @@ ASKED: dict[TaskName, dict[str, Any]] = {
 }
 FINDING = {"coluna": "Receita", "fato": "maior", "valor": "R$ 9.000", "linha": "SP", "acao": ""}
 REASON = {"campo": "Dias desde a última compra", "valor": "200", "aponta": "sai"}
-FIELDS = json.loads(IN_EVIDENCE["extraction"].answer({"fields": {"main_complaint": "veio quebrado"}, "rating": 1}))
+FIELDS = json.loads(TASKS["extraction"].answer({"fields": {"main_complaint": "veio quebrado"}, "rating": 1}))
 
 
 def _findings(*changed: dict[str, Any]) -> str:
@@ -66,7 +66,7 @@ class Script:
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    model = served_model(spec="cited", unlearned={"sql_qa": "execution accuracy 0.10, floor 0.30"})
+    model = served_model(unlearned={"sql_qa": "execution accuracy 0.10, floor 0.30"})
     logs = tmp_path_factory.mktemp("logs")
     with running(logs, lambda message, number: says(Script.text, "stop"), model=model) as gateway:
         yield gateway
@@ -121,8 +121,8 @@ def test_right_answers_are_checked_and_asked_for_in_their_form(shop: Gateway) ->
     for task in ASKED:
         assert _ask(shop, task, right[task])["checked"]
         asked = shop.engine.requests[-1]
-        assert asked["messages"][0]["content"] == IN_EVIDENCE[task].system
-        assert ("structured_outputs" in asked) == IN_EVIDENCE[task].answers_in_json
+        assert asked["messages"][0]["content"] == TASKS[task].system
+        assert ("structured_outputs" in asked) == TASKS[task].answers_in_json
 
 
 def test_a_task_that_was_not_learned_is_refused_with_what_the_evaluation_found(shop: Gateway, tmp_path: Path) -> None:

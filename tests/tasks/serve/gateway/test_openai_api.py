@@ -268,19 +268,21 @@ def test_a_larger_model_is_asked_for_nothing_that_it_may_not_know(tmp_path: Path
     assert len(other.requests) == 1
 
 
-@pytest.mark.parametrize("stop", ("\n", ["#", " com "]))
+@pytest.mark.parametrize("stop", ("\n", ["#", " Bora"]))
 def test_an_answer_ends_before_a_stop_sequence_whole_or_streamed(tmp_path: Path, stop: Any) -> None:
-    wanted = "Fone com desconto" if stop == "\n" else "Fone"
-    whole = says("Fone com desconto\n#corre", "length", (3, 9))
+    template = "Dica: {produto} com {oferta}." + (" Bora ver?" if stop == "\n" else "")
+    wanted = template.format(produto="coleiras", oferta="20% de desconto")
+    whole = says("Dica: {produto} com {oferta}. Bora ver?\n#corre", "length", (3, 9))
+    asked: dict[str, Any] = {"text": "Produto: coleiras\nOferta: 20% de desconto", "model": "shop/push", "stop": stop}
     with running(tmp_path, lambda message, number: whole) as gateway:
-        choice = gateway.chat(model="shop/push", stop=stop).json()["choices"][0]
-        response = gateway.chat(model="shop/push", stop=stop, stream=True)
+        choice = gateway.chat(**asked).json()["choices"][0]
+        response = gateway.chat(**asked, stream=True)
         logged = gateway.logged()
     choices = [event["choices"][0] for event in _events(response.text)]
     assert (choice["message"]["content"], choice["finish_reason"]) == (wanted, "stop")
     assert "".join(each["delta"].get("content", "") for each in choices) == wanted
     assert choices[-1]["finish_reason"] == "stop"
-    assert [line["completion"] for line in logged] == [wanted, wanted]
+    assert [line["completion"] for line in logged] == [template, template]
     assert {line["model_version"] for line in logged} == {"shop/1+own-decoding"}
 
 

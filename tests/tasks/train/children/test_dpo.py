@@ -8,7 +8,6 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,6 +27,7 @@ from tasks.train.stage import train
 from tests.tasks.train.small_training import (
     RECIPE,
     adapter_weights,
+    paid_by_length,
     prompt_rows,
     small_preference_trainer,
     tiny_policy,
@@ -241,17 +241,13 @@ def training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[_Train
     signal.signal(signal.SIGTERM, handler)
 
 
-def _score_by_length(rollout: Any, *_: Any) -> Any:
-    """Reward short completions: a policy that knows nothing earns nothing from the real rewards."""
-    return SimpleNamespace(**vars(rollout), reward=1 / (1 + len(rollout.completion)))
-
-
 @pytest.mark.integration
 @pytest.mark.parametrize("stop_at", [3, 6])
 def test_a_resumed_run_equals_an_uninterrupted_one(
     stop_at: int, training: _Training, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "score_rollout", _score_by_length)
+    score = registry.score_rollout
+    monkeypatch.setattr(registry, "score_rollout", lambda *given: paid_by_length(score(*given)))
     preferences = {"min_gap": 0.001, "prompts": 100}
     whole = training.run("whole", preferences=preferences)
     with pytest.raises(_Stopped):

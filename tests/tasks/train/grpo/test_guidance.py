@@ -138,7 +138,8 @@ def test_the_gradient_is_that_of_the_constrained_policy(tmp_path: Path, monkeypa
     def along(gradient: dict[str, torch.Tensor]) -> list[float]:
         return [sum((gradient[name] * each).sum().item() for name, each in way.items()) for way in directions]
 
-    assert along(gradient) == pytest.approx(wanted, rel=1e-6)
+    # Terms may cancel along a direction, down to the rounding of the advantages, which are float32.
+    assert along(gradient) == pytest.approx(wanted, rel=1e-5)
     every = torch.ones_like
     allowed = RolloutGuidance.allowed
     monkeypatch.setattr(RolloutGuidance, "allowed", lambda *given: every(allowed(*given)))
@@ -255,7 +256,8 @@ def test_what_could_not_have_been_sampled_has_a_probability(tmp_path: Path) -> N
     tokenizer = trainer.processing_class
     start = tokenizer.encode('{"pol', add_special_tokens=False)
     ids = torch.tensor([[*start, *tokenizer.encode("livro", add_special_tokens=False), tokenizer.eos_token_id]])
-    allowed = trainer.guidance.allowed(torch.tensor([1]), ids, torch.ones_like(ids))
+    numbers = trainer.guidance.numbers(prompt_rows("sentiment", each=1))
+    allowed = trainer.guidance.allowed(numbers, ids, torch.ones_like(ids))
     assert allowed.gather(-1, ids.unsqueeze(-1)).all()
     assert not allowed[0, 0].all()
     assert allowed[0, len(start) :].all()

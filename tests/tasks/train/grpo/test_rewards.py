@@ -15,7 +15,7 @@ from tests.tasks.train.small_training import prompt_rows
 
 ROWS = prompt_rows("push", "sentiment", each=1)
 TEXTS = {
-    "push": "Livro com frete grátis! Aproveite hoje no app.",
+    "push": "Oi! {produto} com {oferta}. Confira!",
     "sentiment": '{"polarity":"positive","score":5}',
 }
 
@@ -44,6 +44,7 @@ def test_the_weighted_components_of_a_row_are_its_reward(rewards: ComponentRewar
             weight * value for weight, value in zip(rewards.weights, components, strict=True) if not math.isnan(value)
         ]
         assert sum(known) == pytest.approx(rollout.reward)
+        assert rollout.reward > 0.5
 
 
 def test_functions_answer_from_the_newest_batch(rewards: ComponentRewards) -> None:

@@ -219,7 +219,7 @@ def test_every_field_of_the_state_is_restored(tmp_path: Path) -> None:
     recipe: dict[str, Any] = {
         "iterations": 2,
         "accumulation": 2,
-        "dynamic_sampling": {"extra_groups": 2},
+        "dynamic_sampling": {"extra_groups": 2, "min_spread": 0.003},
         "task_weights": {"applies_to": "sampler", "every": 2},
         "entropy": {"coefficient": 0.001, "adaptive": True, "target": 9.0},
     }

@@ -25,16 +25,11 @@ def test_form_counts_from_the_threshold_on() -> None:
 
 
 def test_content_of_two_components_is_their_weighted_mean() -> None:
-    """Churn: (.35 x 1 + .30 x 0) / .65 = .538."""
-    components = {"json": 1.0, "types": 1.0, "churn": 1.0, "risk": 0.0, "reasoning": 1.0}
-    assert gate_components("churn", "grounded", components, 0.53) == components
-    assert gate_components("churn", "grounded", components, 0.55) == {
-        "json": 0.0,
-        "types": 0.0,
-        "churn": 1.0,
-        "risk": 0.0,
-        "reasoning": 0.0,
-    }
+    """SQL: (.15 x 1 + .6 x 0) / .75 = .2, where a plain mean were .5."""
+    components = {"form": 1.0, "valid": 1.0, "uses": 1.0, "shape": 1.0, "result": 0.0}
+    gated = {"form": 0.0, "valid": 0.0, "uses": 1.0, "shape": 0.0, "result": 0.0}
+    assert gate_components("sql_qa", "grounded", components, 0.19) == components
+    assert gate_components("sql_qa", "grounded", components, 0.21) == gated
 
 
 @pytest.mark.parametrize("task", TASK_NAMES)

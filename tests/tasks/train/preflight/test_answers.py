@@ -66,13 +66,13 @@ def test_dpo_answers_alike_where_gradients_are_checkpointed(tmp_path: Path) -> N
 
 
 def _answers(texts: list[str]) -> Answers:
-    return Answers([ROWS[0]] * len(texts), [Completion(text, 3, StopReason.END_OF_TURN) for text in texts], texts)
+    return Answers([ROWS[1]] * len(texts), [Completion(text, 3, StopReason.END_OF_TURN) for text in texts], texts)
 
 
 def _earning(rewards: list[float]) -> Any:
-    """Return rewards that are these, whatever was answered."""
+    """Return rewards that are these, whatever was answered and, unlike a push, beside whatever else."""
     fixed = ComponentRewards(Databases(()), "grounded", TrainConfig())
-    scored = fixed.score([ROWS[0]], [Completion("a", 1, StopReason.END_OF_TURN)])[0]
+    scored = fixed.score([ROWS[1]], [Completion("a", 1, StopReason.END_OF_TURN)])[0]
     fixed.score = lambda rows, completions: [  # type: ignore[method-assign]
         scored.model_copy(update={"reward": reward}) for reward in rewards
     ]

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 RECIPES: dict[str, dict[str, Any]] = {
     "plain": {},
     "with everything that has a state": {
-        "dynamic_sampling": {"extra_groups": 2},
+        "dynamic_sampling": {"extra_groups": 2, "min_spread": 0.003},
         "guided_correction": {"share": 0.5},
         "task_weights": {"applies_to": "sampler", "every": 2},
         "entropy": {"coefficient": 0.001, "adaptive": True, "target": 9.0},

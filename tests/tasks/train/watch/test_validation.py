@@ -234,11 +234,11 @@ def test_validation_answers_are_guided_as_the_rollouts_are(monkeypatch: pytest.M
     for guided in ("none", "json", "all"):
         _validate(torch.nn.Linear(1, 1), rows, guided=guided)
         grammars[guided] = asked["grammars"]
-    of_tasks = registry.grammars("all")
+    push, sentiment = (registry.grammar_of(row.task, row.prompt, "all") for row in rows)
     assert grammars == {
         "none": ["", ""],
-        "json": ["", of_tasks["sentiment"]],
-        "all": [of_tasks["push"], of_tasks["sentiment"]],
+        "json": ["", sentiment],
+        "all": [push, sentiment],
     }
 
 

@@ -1,1 +1,0 @@
-"""Exploit search: completions that a reward pays for and an independent measure calls bad."""

@@ -1,1 +1,0 @@
-"""Completions of known quality, used by the probes and by the tests of the rewards."""

@@ -1,1 +1,0 @@
-"""Plausible bugs of the rewards, one at a time."""

@@ -1,0 +1,94 @@
+"""Profile of a prompt: the lines that a reason may name, and what each says for leaving or for staying."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from math import inf
+from typing import Final, NamedTuple
+
+from tasks.commerce.churn.phrases import Band, Direction, read_phrases
+
+MOST: Final = 3
+"""Reasons of an answer."""
+KEPT_PROFILES: Final = 4_096
+WAITED_DAYS: Final = 2
+"""From the last order on, after which one that has not come may be a grievance."""
+MAX_CHARACTERS: Final = 4_000
+"""Of a prompt; a profile has some 300."""
+OTHER: Final[Mapping[Direction, Direction]] = {"sai": "fica", "fica": "sai"}
+_FIGURE: Final = re.compile(r"(?:R\$ )?(\d{1,3}(?:\.\d{3})+|\d{1,12})(,\d{1,2})?", re.ASCII)
+_SILENT: Final = Band()
+"""Says nothing, such as a rating that nobody gave, or any line of somebody without an order."""
+
+
+class Explanation(NamedTuple):
+    """Fields that explain an answer."""
+
+    fields: Sequence[str]
+    weight: int
+    """How telling they are together."""
+
+
+@dataclass(frozen=True, eq=False)
+class CustomerProfile:
+    """What a prompt says of a customer, in the lines that are known."""
+
+    texts: Mapping[str, str]
+    """Values as they are printed, by the fields' names."""
+    bands: Mapping[str, Band]
+    """What each value says."""
+
+    @cached_property
+    def pointing(self) -> Mapping[Direction, list[str]]:
+        """Return the fields that point each way, the most telling first, one of each theme."""
+        found: dict[Direction, dict[str, str]] = {"sai": {}, "fica": {}}
+        for name in sorted(self.bands, key=lambda name: -self.bands[name].peso):
+            if direction := self.bands[name].aponta:
+                found[direction].setdefault(themes()[name], name)
+        return {direction: list(by_theme.values()) for direction, by_theme in found.items()}
+
+    @cached_property
+    def explanations(self) -> Mapping[Direction, Explanation]:
+        """Return the lines that explain each answer best: those that point its way, and only then the others."""
+        found = {way: [*self.pointing[way], *self.pointing[OTHER[way]]][:MOST] for way in OTHER}
+        return {way: Explanation(names, sum(self.bands[name].peso for name in names)) for way, names in found.items()}
+
+
+@cache
+def themes() -> Mapping[str, str]:
+    """Return the theme of each field."""
+    return {field.nome: field.tema for field in read_phrases().campos}
+
+
+@lru_cache(maxsize=KEPT_PROFILES)
+def read_profile(prompt: str) -> CustomerProfile | None:
+    """Return the profile below a prompt's instruction, None where it has no line that is known; cached."""
+    lines = [line.partition(": ") for line in prompt[:MAX_CHARACTERS].split("\n")[1:]]
+    profile = profile_of({name: value for name, _, value in reversed(lines) if value})
+    return profile if profile.texts else None
+
+
+def profile_of(lines: Mapping[str, str]) -> CustomerProfile:
+    """Return the profile of some lines, by their names."""
+    fields = {field.nome: field for field in read_phrases().campos if field.nome in lines}
+    figures = {name: figure for name in fields if (figure := _figure(lines[name])) is not None}
+    came = figures.get("Pedidos", 1) - figures.get("Pedidos não entregues", 0)
+    if figures.get("Pedidos") == 0:
+        figures = {}
+    elif came <= 0 and figures.get("Entregas com atraso") == 0:
+        # Nothing came, so nothing came on time.
+        del figures["Entregas com atraso"]
+    for name in ("Entregas com atraso", "Pedidos não entregues"):
+        if figures.get(name, 0) > figures.get("Pedidos", inf):
+            del figures[name]
+    if figures.get("Pedidos não entregues") and figures.get("Dias desde a última compra", inf) < WAITED_DAYS:
+        # The order is on its way.
+        del figures["Pedidos não entregues"]
+    bands = {name: field.band(figures[name]) if name in figures else _SILENT for name, field in fields.items()}
+    return CustomerProfile({name: lines[name] for name in fields}, bands)
+
+
+def _figure(text: str) -> float | None:
+    found = _FIGURE.fullmatch(text)
+    return None if found is None else float(found[1].replace(".", "") + (found[2] or "").replace(",", "."))

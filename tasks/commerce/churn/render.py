@@ -1,0 +1,83 @@
+"""Portuguese reasoning of an answer: how likely it is, the reasons for it that hold, and then those against it.
+
+Every word is of `data/evidence/churn.toml` or of the profile: no text of the answer is shown.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from tasks.commerce.churn.checker import ChurnAnswer, CitedReason, ReasonFault, check, read_answer
+from tasks.commerce.churn.phrases import PLURAL, read_phrases
+from tasks.commerce.churn.profile import MOST, CustomerProfile, read_profile
+from tasks.commerce.served import Served, written
+
+NO_PROFILE: Final = (
+    "o pedido não traz perfil com linhas conhecidas, e nada pôde ser conferido: escreva uma instrução e, abaixo dela, "
+    "linhas como `Pedidos: 3`"
+)
+NO_REASONS: Final = f"a resposta não é só um objeto JSON de risco, decisão coerente e 1 a {MOST} motivos"
+UNSUPPORTED: Final = "nenhum motivo aponta para a decisão"
+WRONG: Final = {
+    ReasonFault.FORM: "não tem a forma de um motivo",
+    ReasonFault.FIELD: "o perfil não tem esse campo",
+    ReasonFault.VALUE: "o valor não é o do perfil",
+    ReasonFault.DIRECTION: "o valor não aponta para esse lado",
+    ReasonFault.REPEATED: "repete um campo",
+}
+
+
+def render(completion: str, prompt: str) -> Served:
+    """Check an answer to a prompt and write what holds of it."""
+    profile, answer = read_profile(prompt), read_answer(completion)
+    if profile is None:
+        return Served(None, False, NO_PROFILE)
+    if isinstance(answer, str):
+        return Served(None, False, NO_REASONS)
+    checked = check(profile, answer.reasons)
+    left_out = [f"motivo {place}: {WRONG[fault]}" for place, (_, fault) in enumerate(checked, 1) if fault]
+    said = [reason for reason, fault in checked if reason and fault is None]
+    if profile.pointing[answer.direction] and all(reason.aponta != answer.direction for reason in said):
+        left_out.append(UNSUPPORTED)
+    text = _written(profile, answer, said) if said else None
+    reasons = [reason._asdict() for reason in said]
+    return Served(text, not left_out, "; ".join(left_out) or None, {"reasons": reasons})
+
+
+def serve(completion: str, prompt: str) -> Served:
+    """Check an answer to a prompt, and return risk and outcome, which are its judgement, with what holds as words."""
+    served, answer = render(completion, prompt), read_answer(completion)
+    if isinstance(answer, str) or not isinstance(served.parsed, dict):
+        return served
+    fields = {"risk_score": answer.risk, "churn": answer.churn, "reasoning": served.text or ""}
+    return served._replace(text=written(fields), parsed=fields | served.parsed)
+
+
+def _written(profile: CustomerProfile, answer: ChurnAnswer, said: Sequence[CitedReason]) -> str:
+    known, certainty = read_phrases(), max(answer.risk, 1 - answer.risk)
+    conclusion = next(each for each in known.conclusoes if certainty >= each.de)
+    # Of several phrases the profile decides: its answers stay alike, and neighbours read differently.
+    number = sum(map(ord, "".join(profile.texts.values())))
+    own, against = (
+        [_clause(profile, each, number) for each in said if (each.aponta == answer.direction) is supports]
+        for supports in (True, False)
+    )
+    choice = conclusion.sai if answer.churn else conclusion.fica
+    first = (known.texto.motivos if own else known.texto.contra_os_dados).format(
+        conclusao=choice[number // 2 % len(choice)], motivos=_listed(own or against)
+    )
+    return f"{first} {known.texto.ressalva.format(motivos=_listed(against))}" if own and against else first
+
+
+def _clause(profile: CustomerProfile, reason: CitedReason, number: int) -> str:
+    phrases = profile.bands[reason.campo].frases
+    return said_with(phrases[number % len(phrases)], reason.valor)
+
+
+def said_with(phrase: str, value: str) -> str:
+    """Return a phrase with a value in it, its words in the singular for 1."""
+    return PLURAL.sub(r"\1" if value == "1" else r"\2", phrase).format(valor=value)
+
+
+def _listed(clauses: Sequence[str]) -> str:
+    *others, last = clauses
+    return f"{', '.join(others)} e {last}" if others else last

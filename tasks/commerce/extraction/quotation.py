@@ -1,0 +1,115 @@
+"""The one checker of a complaint: words of the review, one after another, as few as state what is complained of."""
+
+import re
+from collections.abc import Iterator
+from enum import Enum
+from functools import lru_cache
+from typing import Final
+
+from tasks.commerce.text.text_form import KEPT_PROMPTS
+
+MOST_WORDS: Final = 12
+"""Words of a complaint."""
+LONGEST: Final = 300
+"""Characters of a complaint that are read; twelve words have some 70."""
+MAX_READ: Final = 20_000
+"""Characters of a review that are read."""
+
+_REVIEW: Final = re.compile(r"^Avaliação:[ \t]*(\S.*)", re.MULTILINE | re.DOTALL)
+_WORD: Final = re.compile(r"\w+")
+_NEGATION: Final = r"(?:n[aã]o|naum|ñ|n|nem|sem|nunca|jamais|ningu[eé]m|nada)"
+# Between the words of one clause, so that a mark ends what a negation denies.
+_GAP: Final = r"[^\w.!?;:,]+"
+_BEHIND: Final = re.compile(rf"\b{_NEGATION}{_GAP}(?:\w+{_GAP})?$")
+"""A review up to words that a negation denies: from the second one on, as in `não me entregaram`."""
+_BEFORE: Final = re.compile(rf"^{_GAP}{_NEGATION}\b")
+_LAST: Final = re.compile(r"\b(?:n[aã]o|naum|ñ|n|nem|sem)$")
+_GOES_ON: Final = re.compile(rf"^{_GAP}\w")
+_LONGEST_NEGATION: Final = 60
+"""Characters before a quotation among which its negation is looked for."""
+
+
+class QuotationFault(Enum):
+    """Fault of a complaint that is no quotation."""
+
+    LONG = "it has more words than a complaint has"
+    """More than `MOST_WORDS`."""
+    FOREIGN = "it is not in the review"
+    """Its characters, in either case and whatever the blanks between them, are no run of the review's words."""
+    CUT = "the review denies it right before or behind"
+    """A negation was cut off, so that it says the contrary."""
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def review_of(prompt: str) -> str:
+    """Return the review that a prompt quotes; empty without one."""
+    found = _REVIEW.search(prompt)
+    return found[1] if found else ""
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def fault_of(complaint: str, review: str) -> QuotationFault | None:
+    """Return why a complaint is no quotation of a review; None where it is one, or empty."""
+    if not complaint:
+        return None
+    if len(complaint) > LONGEST or len(complaint.split()) > MOST_WORDS:
+        return QuotationFault.LONG
+    places = list(_places(complaint, _heard(review)))
+    if not places:
+        return QuotationFault.FOREIGN
+    return QuotationFault.CUT if all(_is_cut(*place, _heard(review)) for place in places) else None
+
+
+def _is_cut(start: int, end: int, heard: str) -> bool:
+    """Return whether the words between two characters lack a negation of theirs."""
+    before, behind = heard[max(0, start - _LONGEST_NEGATION) : start], heard[end : end + _LONGEST_NEGATION]
+    if _BEHIND.search(before) or _BEFORE.search(behind):
+        return True
+    return bool(_LAST.search(heard[start:end]) and _GOES_ON.search(behind))
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def shared(complaint: str, told: str, review: str) -> float:
+    """Return how much of two quotations of a review is the same part of it: the F1 of their words' places, in [0, 1].
+
+    1 where the words that tell the complaint are none of the review's, which hides nothing that anybody knows.
+    """
+    heard = _heard(review)
+    known = next(_places(told, heard), None)
+    if known is None:
+        return 1.0
+    found = [_words(*place, heard) for place in _places(complaint, heard) if not _is_cut(*place, heard)]
+    return max((_f1(each, _words(*known, heard)) for each in found), default=0.0)
+
+
+def _f1(one: range, other: range) -> float:
+    common = min(one.stop, other.stop) - max(one.start, other.start)
+    return 2 * max(common, 0) / (len(one) + len(other))
+
+
+def _words(start: int, end: int, heard: str) -> range:
+    first = len(_WORD.findall(heard, 0, start))
+    return range(first, first + len(_WORD.findall(heard, start, end)))
+
+
+def _places(quotation: str, heard: str) -> Iterator[tuple[int, int]]:
+    """Yield where a quotation's first word begins in a review, and where its last one ends; it cuts no word."""
+    said = " ".join(quotation[:LONGEST].casefold().split())
+    words = list(_WORD.finditer(said)) if said.isprintable() else []
+    start = heard.find(said) if words else -1
+    while start >= 0:
+        first, last = start + words[0].start(), start + words[-1].end()
+        if not (_WORD.match(heard[first - 1 : first]) or _WORD.match(heard[last : last + 1])):
+            yield first, last
+        start = heard.find(said, start + 1)
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _heard(review: str) -> str:
+    """Return a review in small letters with single blanks, one also for what cannot be seen."""
+    seen = review[:MAX_READ] if review.isprintable() else "".join(map(_seen, review[:MAX_READ]))
+    return " ".join(seen.casefold().split())
+
+
+def _seen(character: str) -> str:
+    return character if character.isprintable() else " "

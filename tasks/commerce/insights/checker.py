@@ -1,0 +1,207 @@
+"""The one checker of findings: what reward, `valid`, probes and rendering know of an answer they know from here.
+
+An answer is `{"achados":[{"coluna","fato","valor","linha","acao"}, ...]}` with two to four findings. `razao` has
+`outra` before `acao`: the row that it is compared with. Nothing else is read, and no word of an answer is ever shown.
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from functools import cache, lru_cache
+from typing import Final, NamedTuple
+
+import orjson
+
+from tasks.commerce.insights.phrases import Action, read_phrases
+from tasks.commerce.insights.table import FigureTable
+
+MAX_CHARACTERS: Final = 4_000
+"""Of an answer; four findings have some 600."""
+FEWEST, MOST = 2, 4
+KEPT_FINDINGS: Final = 1_024
+"""Faults of findings that are kept, since the rollouts of a prompt say the same ones."""
+KEYS: Final = ("coluna", "fato", "valor", "linha", "acao")
+_KEYS: Final = frozenset(KEYS)
+_KEYS_OF_RATIO: Final = frozenset((*KEYS, "outra"))
+
+
+class Fault(Enum):
+    """Fault of a finding, the first that was found: of its claim, which is then not said, or else of its action."""
+
+    FORM = "form"
+    """It is no object of these keys with texts, or its action is none of the catalogue."""
+    COLUMN = "column"
+    ROW = "row"
+    VALUE = "value"
+    """It is not the one that the table prints in that cell."""
+    FACT = "fact"
+    """It is not true of the cell."""
+    REPEATED = "repeated cell"
+    """An earlier finding is of the same cell: nothing is said twice."""
+    ACTION = "action"
+    """It makes no sense beside the finding."""
+    REPEATED_ACTION = "repeated action"
+    OPPOSED = "opposed action"
+    """It contradicts an earlier one on the same row."""
+
+
+FALSE: Final = (Fault.COLUMN, Fault.ROW, Fault.VALUE, Fault.FACT)
+"""Faults of a claim that says something untrue."""
+OF_ACTION: Final = (Fault.ACTION, Fault.REPEATED_ACTION, Fault.OPPOSED)
+
+
+class CitedFinding(NamedTuple):
+    """A claim about one cell, with an action or none (`""`)."""
+
+    coluna: str
+    fato: str
+    valor: str
+    linha: str
+    acao: str
+    outra: str = ""
+
+
+class Checked(NamedTuple):
+    """A finding and its fault, if any."""
+
+    finding: CitedFinding | None
+    """None where it has no form."""
+    fault: Fault | None
+
+    @property
+    def said(self) -> CitedFinding | None:
+        """The finding whose claim may be said: true, and not said before."""
+        return self.finding if self.fault is None or self.fault in OF_ACTION else None
+
+
+def read_answer(completion: str) -> list[object] | str:
+    """Return the findings of an answer, unchecked, or the reason why it cannot be used, whatever text it is."""
+    if len(completion) > MAX_CHARACTERS:
+        return f"it has {len(completion)} characters, and at most {MAX_CHARACTERS} are read"
+    try:
+        read = orjson.loads(completion)
+    except ValueError:
+        return "it is no JSON object alone"
+    if not isinstance(read, dict) or list(read) != ["achados"] or not isinstance(read["achados"], list):
+        return "it is no object with the one key achados and a list"
+    found: list[object] = read["achados"]
+    if not 1 <= len(found) <= MOST:
+        return f"it has {len(found)} findings, and {FEWEST} to {MOST} are asked for"
+    # No value of a table has a colon, so that each further one belongs to a key that the reader has passed over.
+    if completion.count(":") != 1 + sum(len(each) for each in found if isinstance(each, dict)):
+        return "it has a key twice, or a colon in a value"
+    return found
+
+
+def check(table: FigureTable, findings: Sequence[object]) -> list[Checked]:
+    """Return each finding of an answer with its fault, none where all of it holds."""
+    checked: list[Checked] = []
+    cells: set[tuple[str, str]] = set()
+    taken: dict[str, str] = {}
+    for each in findings:
+        finding = _read(each)
+        if finding is None:
+            checked.append(Checked(None, Fault.FORM))
+            continue
+        fault = _own_fault(table, finding)
+        if fault is None or fault is Fault.ACTION:
+            cell = (finding.linha, finding.coluna)
+            fault = Fault.REPEATED if cell in cells else fault
+            cells.add(cell)
+        if fault is None and finding.acao:
+            if finding.acao in taken:
+                fault = Fault.REPEATED_ACTION
+            elif is_opposed(actions()[finding.acao], finding.linha, taken):
+                fault = Fault.OPPOSED
+            else:
+                taken[finding.acao] = finding.linha
+        checked.append(Checked(finding, fault))
+    return checked
+
+
+def _read(found: object) -> CitedFinding | None:
+    if not isinstance(found, dict) or found.keys() != (_KEYS_OF_RATIO if found.get("fato") == "razao" else _KEYS):
+        return None
+    if set(map(type, found.values())) != {str} or (found["acao"] and found["acao"] not in actions()):
+        return None
+    return CitedFinding(**found)
+
+
+@lru_cache(maxsize=KEPT_FINDINGS)
+def _own_fault(table: FigureTable, finding: CitedFinding) -> Fault | None:
+    """Return the fault that a finding has whatever stands before it."""
+    fault = claim_fault(table, finding)
+    if fault is not None or not finding.acao:
+        return fault
+    return None if fits(table, finding, actions()[finding.acao]) else Fault.ACTION
+
+
+def claim_fault(table: FigureTable, finding: CitedFinding) -> Fault | None:
+    """Return the fault of a finding's claim alone."""
+    cell = (finding.linha, finding.coluna)
+    if finding.coluna not in table.columns:
+        return Fault.COLUMN
+    if finding.linha not in table.rows or (finding.fato == "razao" and finding.outra not in table.rows):
+        return Fault.ROW
+    if finding.valor != table.texts[cell]:
+        return Fault.VALUE
+    if finding.fato not in table.facts.get(cell, ()):
+        return Fault.FACT
+    true = finding.fato != "razao" or table.times(finding.linha, finding.outra, finding.coluna)
+    return None if true else Fault.FACT
+
+
+def is_opposed(action: Action, row: str, taken: Mapping[str, str]) -> bool:
+    """Return whether an action contradicts one of the taken ones, by their rows, on its own row."""
+    return any(
+        on == row and (action.id in actions()[other].opostos or other in action.opostos) for other, on in taken.items()
+    )
+
+
+@cache
+def actions() -> dict[str, Action]:
+    """Return the catalogue by the actions' ids."""
+    return {action.id: action for action in read_phrases().acoes}
+
+
+@cache
+def actions_on(kind: str, column: str) -> tuple[Action, ...]:
+    """Return the actions that a kind of rows and a column, in small letters, may have."""
+    return tuple(each for each in read_phrases().acoes if kind in each.linhas and column in each.colunas)
+
+
+def side(table: FigureTable, finding: CitedFinding) -> str:
+    """Return the side on which a true finding lies, `alto` or `baixo`; nothing where nobody need act.
+
+    It is that of the median, of a change that of the month before. A column's own floor must be passed too: a delay of
+    3 % asks for nothing because it is the highest of the table.
+    """
+    row, title = finding.linha, finding.coluna
+    changed = finding.fato in ("subiu", "caiu")
+    gap = table.gap(row, title, table.before[row] if changed else None)
+    own, column = table.figures[row, title], table.columns[title]
+    if gap >= 1 and (column.age_acima is None or own >= column.age_acima):
+        return "alto"
+    if gap <= -1 and finding.fato != "razao" and (column.age_abaixo is None or own <= column.age_abaixo):
+        return "baixo"
+    return ""
+
+
+def fits(table: FigureTable, finding: CitedFinding, action: Action) -> bool:
+    """Return whether an action makes sense beside a true finding: column, kind of row, side, and few orders."""
+    if table.kind not in action.linhas or finding.coluna.lower() not in action.colunas:
+        return False
+    row = finding.linha
+    if (row in table.unsure and not action.leve) or (action.amostra and row not in table.few):
+        return False
+    if action.lado == "ambos" or side(table, finding) != action.lado:
+        return action.lado == "ambos"
+    # A rise from a very bad month is none to promote, so that the cell must lie on the side as well.
+    return not action.promove or (
+        side(table, finding._replace(fato="valor")) == action.lado and not is_worst(table, row)
+    )
+
+
+def is_worst(table: FigureTable, row: str) -> bool:
+    """Return whether a row is the worst of its table in a column, so far that somebody need act."""
+    worst = (title for title in table.columns if "pior" in table.facts.get((row, title), ()))
+    return any(side(table, CitedFinding(title, "pior", "", row, "")) for title in worst)

@@ -1,0 +1,171 @@
+"""Frames, forms of names and actions of `data/evidence`, read once and refused whole where a file is broken."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import Field
+
+from tasks.commerce.phrase_files import PhraseData, read_whole
+
+DATA_FILES: Final = ("data/evidence/actions.toml", "data/evidence/frames.toml")
+FOLDER: Final = Path(__file__).resolve().parents[3] / "data" / "evidence"
+
+Fact = Literal["valor", "maior", "menor", "melhor", "pior", "acima", "abaixo", "razao", "subiu", "caiu"]
+Side = Literal["alto", "baixo"]
+Words = dict[str, str]
+OTHER: Final = "outra"
+"""The kind of rows that are none of those that are known."""
+SLOTS: Final = (
+    *("em", "de", "Em", "o_linha", "O_linha", "ser", "ficar", "o", "O", "pron", "max", "Max", "grau"),
+    *("com", "coluna", "valor"),
+    *("mediana", "vezes", "de_outra", "valor_outra", "antes"),
+)
+"""Slots of a sentence; those of the last line are of some facts alone."""
+_ARTICLES: Final = {"nenhum": ("em", "de", ""), "o": ("no", "do", "o"), "a": ("na", "da", "a")}
+_YEAR: Final = re.compile("(?:19|20)[0-9]{2}")
+_OF_UNKNOWN_STATE: Final = ("no estado", "do estado", "o estado")
+
+
+class FigureColumn(PhraseData):
+    """Column of figures; `frames.toml` says what each field means."""
+
+    o: str
+    pron: Literal["a", "o"]
+    unidade: Literal["R$", "%", "unidades", "nota"]
+    com: str
+    um: str = ""
+    melhor: Side | None = None
+    graus: Words = Field(default_factory=dict)
+    soma: bool = False
+    media: bool = False
+    passo: float = Field(gt=0)
+    relativo: bool = False
+    age_acima: float | None = None
+    age_abaixo: float | None = None
+    vezes: bool = False
+
+
+class RowForms(PhraseData):
+    """Forms of a row's name, by its kind."""
+
+    em: str
+    de: str
+    envio: str
+    pedidos: str
+    somado: str = ""
+    o: str = ""
+    do_estado: str = ""
+    ser: str = "é"
+    ficar: str = "fica"
+
+
+class Frame(PhraseData):
+    """Sentence with slots, and the facts and columns that it may say; all columns if it names none."""
+
+    fatos: tuple[Fact, ...]
+    texto: str
+    colunas: tuple[str, ...] = ()
+
+
+class Action(PhraseData):
+    """Advice, and the findings beside which it makes sense."""
+
+    id: str = Field(pattern="^[a-z_]+$")
+    texto: str
+    colunas: tuple[str, ...]
+    lado: Literal["alto", "baixo", "ambos"]
+    linhas: tuple[str, ...]
+    opostos: tuple[str, ...] = ()
+    leve: bool = False
+    amostra: bool = False
+    promove: bool = False
+
+
+class EvidencePhrases(PhraseData):
+    """All of `data/evidence`."""
+
+    meses: tuple[str, ...] = Field(min_length=12, max_length=12)
+    somas: tuple[str, ...]
+    colunas: dict[str, FigureColumn]
+    siglas: dict[str, str]
+    artigos: dict[Literal["nenhum", "o", "a"], frozenset[str]]
+    linhas: dict[str, RowForms]
+    dias: dict[str, tuple[str, str]]
+    frases: tuple[Frame, ...]
+    amostra: dict[Literal["varios", "um"], str]
+    titulo: dict[Literal["com_periodo", "sem_periodo"], str]
+    acoes: tuple[Action, ...]
+
+    def forms(self, kind: str, row: str) -> Words:
+        """Return the forms of a row's name: in it, of it, towards it, and as a subject where it has one."""
+        month, _, year = row.partition("/")
+        unknown = (kind == "mês" and self.month(row) is None) or (kind == "dia da compra" and row not in self.dias)
+        templates = self.linhas.get(OTHER if unknown else kind, self.linhas[OTHER])
+        state = self.siglas.get(row, row)
+        article = next((_ARTICLES[key] for key, names in self.artigos.items() if state in names), _OF_UNKNOWN_STATE)
+        words = dict(zip(("no", "do", "art"), article, strict=True)) | {"nome": row, "mes": f"{month} de {year}"}
+        words |= dict(zip(("dia_em", "dia_de"), self.dias.get(row, ("", "")), strict=True))
+        own = {key: " ".join(text.format(**words).split()) for key, text in templates.model_dump().items() if text}
+        return own | {"nome": row}
+
+    def is_sum(self, row: str) -> bool:
+        """Return whether a row sums up others or is what they leave, such as `Total 2018` and `Demais estados`."""
+        return f"{row.casefold()} ".startswith(self._sums)
+
+    @cached_property
+    def _sums(self) -> tuple[str, ...]:
+        return tuple(f"{each} " for each in self.somas)
+
+    def month(self, row: str) -> int | None:
+        """Return the place of a row's month in the count of all months; None where it is no month of a year."""
+        name, _, year = row.partition("/")
+        return 12 * int(year) + self.meses.index(name) if name in self.meses and _YEAR.fullmatch(year) else None
+
+
+@cache
+def read_phrases(folder: Path = FOLDER) -> EvidencePhrases:
+    """Read and check the files of a folder.
+
+    Raises:
+        InputError: One is no TOML or lacks something, an action names what there is not, or a sentence has a slot that
+            nothing fills.
+    """
+    read: dict[str, Any] = {}
+    with read_whole(folder):
+        for name in ("frames.toml", "actions.toml"):
+            read |= tomllib.loads((folder / name).read_text(encoding="utf-8"))
+        phrases = EvidencePhrases.model_validate(read)
+        _check_actions(phrases)
+        _check_frames(phrases)
+    return phrases
+
+
+def _check_actions(phrases: EvidencePhrases) -> None:
+    known = {action.id for action in phrases.acoes}
+    if len(known) < len(phrases.acoes):
+        raise ValueError("two actions have one id")
+    for action in phrases.acoes:
+        strangers = {*action.opostos, *action.colunas, *action.linhas}
+        strangers -= known | phrases.colunas.keys() | phrases.linhas.keys()
+        if strangers:
+            raise ValueError(f"action {action.id!r} names {sorted(strangers)}, which is neither column, row nor action")
+        for kind in action.linhas:
+            _fill(action.texto, {"nome": "x", **phrases.linhas[kind].model_dump(exclude_defaults=True)}, action.id)
+
+
+def _check_frames(phrases: EvidencePhrases) -> None:
+    for frame in phrases.frases:
+        _fill(frame.texto, dict.fromkeys(SLOTS, ""), frame.texto)
+        if strangers := {*frame.colunas} - phrases.colunas.keys():
+            raise ValueError(f"a sentence names the columns {sorted(strangers)}, which there are not")
+
+
+def _fill(text: str, words: Mapping[str, str], name: str) -> None:
+    try:
+        text.format(**words)
+    except (KeyError, IndexError) as error:
+        raise ValueError(f"{name!r} has the slot {error}, which nothing fills") from None

@@ -1,0 +1,121 @@
+"""Portuguese Markdown of an answer: a heading, and for each finding that holds its sentence, its sample and its action.
+
+Every word is of `data/evidence` or of the table: the answer says which sentence, and none of its own text is shown.
+"""
+
+from typing import Final
+
+from tasks.commerce.insights.checker import Checked, CitedFinding, Fault, actions, check, read_answer
+from tasks.commerce.insights.phrases import Words, read_phrases
+from tasks.commerce.insights.table import FigureTable, read_table
+from tasks.commerce.served import Served
+
+WRONG: Final = {
+    Fault.FORM: "não tem a forma de um achado",
+    Fault.COLUMN: "a tabela não tem essa coluna",
+    Fault.ROW: "a tabela não tem essa linha",
+    Fault.VALUE: "o valor não é o da tabela",
+    Fault.FACT: "o fato não é verdadeiro",
+    Fault.REPEATED: "repete uma célula",
+    Fault.ACTION: "a ação não combina com o achado",
+    Fault.REPEATED_ACTION: "repete uma ação",
+    Fault.OPPOSED: "a ação contradiz outra",
+}
+
+
+def render(completion: str, prompt: str) -> Served:
+    """Check an answer to a prompt and write what holds of it as Markdown."""
+    table = read_table(prompt)
+    if table is None:
+        return Served(None, False, "o pedido não traz tabela de colunas conhecidas, com ` | ` entre as células")
+    found = read_answer(completion)
+    if isinstance(found, str):
+        return Served(None, False, "a resposta não é só um objeto JSON de poucos achados")
+    checked = check(table, found)
+    lines = [line for place, each in enumerate(checked) if (line := _line(table, each, place))]
+    left_out = [f"achado {place}: {WRONG[each.fault]}" for place, each in enumerate(checked, 1) if each.fault]
+    if not lines:
+        return Served(None, False, "; ".join(left_out))
+    text = "\n".join([_heading(table), "", *(f"- {line}" for line in lines)])
+    said = [(each.said._replace(acao="") if each.fault else each.said)._asdict() for each in checked if each.said]
+    return Served(text, not left_out, "; ".join(left_out) or None, {"achados": said})
+
+
+def _heading(table: FigureTable) -> str:
+    titles = read_phrases().titulo
+    if table.period is None:
+        return titles["sem_periodo"]
+    return titles["com_periodo"].format(inicio=table.period[0], fim=table.period[1])
+
+
+def _line(table: FigureTable, checked: Checked, place: int) -> str:
+    """Return a finding with its action; nothing where its claim does not hold."""
+    finding = checked.said
+    if finding is None:
+        return ""
+    choice = sentences(table, finding)
+    parts = [choice[(place + len(finding.linha)) % len(choice)], sample_note(table, finding)]
+    if finding.acao and checked.fault is None:
+        parts.append(actions()[finding.acao].texto.format(**read_phrases().forms(table.kind, finding.linha)))
+    return " ".join(filter(None, parts))
+
+
+def sample_note(table: FigureTable, finding: CitedFinding) -> str:
+    """Return the sentence on a mean or a rate of few orders; of a sum, few orders are no chance but the cause."""
+    orders = next((title for title in table.columns if title.lower() == "pedidos"), "")
+    if finding.linha not in table.few or not table.columns[finding.coluna].media:
+        return ""
+    text = table.texts[finding.linha, orders]
+    return read_phrases().amostra["um" if text == "1" else "varios"].format(n=text)
+
+
+def sentences(table: FigureTable, finding: CitedFinding) -> list[str]:
+    """Return every sentence that says a true finding, one or more."""
+    row, title = finding.linha, finding.coluna
+    column = table.columns[title]
+    words = read_phrases().forms(table.kind, row)
+    value = finding.valor
+    com = column.um if value == "1" and column.um else column.com
+    degree = column.graus.get(finding.fato, finding.fato)
+    most = column.o.replace(" ", f" {degree} ", 1)
+    words |= {"valor": value, "coluna": title.lower(), "grau": degree, "com": com.format(valor=value)}
+    words |= {"o": column.o, "pron": column.pron, "max": most}
+    words |= {"em": words["somado"]} if column.soma and "somado" in words else {}
+    words |= _other_words(table, finding)
+    words |= {"O": _capital(column.o), "Max": _capital(most), "Em": _capital(words["em"])}
+    return [
+        frame.texto.format(**words)
+        for frame in read_phrases().frases
+        if finding.fato in frame.fatos
+        and (not frame.colunas or title.lower() in frame.colunas)
+        and ("o_linha" in words or "_linha}" not in frame.texto)
+    ]
+
+
+def _other_words(table: FigureTable, finding: CitedFinding) -> Words:
+    row, title, fact = finding.linha, finding.coluna, finding.fato
+    forms = read_phrases().forms(table.kind, row)
+    words = {"o_linha": forms["o"], "O_linha": _capital(forms["o"])} if "o" in forms else {}
+    if fact in ("acima", "abaixo"):
+        words["mediana"] = _like(table.medians[title], finding.valor, table.places[title])
+    if fact == "razao":
+        ratio = table.figures[row, title] / table.figures[finding.outra, title]
+        words["vezes"] = f"cerca de {_number(ratio, 1).removesuffix(',0')} vezes"
+        words["de_outra"] = read_phrases().forms(table.kind, finding.outra)["de"]
+        words["valor_outra"] = table.texts[finding.outra, title]
+    if fact in ("subiu", "caiu"):
+        words["antes"] = table.texts[table.before[row], title]
+    return words
+
+
+def _like(number: float, cell: str, places: int) -> str:
+    """Write a number as a cell of its column is written."""
+    return f"{'R$ ' if cell.startswith('R$') else ''}{_number(number, places)}{'%' if cell.endswith('%') else ''}"
+
+
+def _number(number: float, places: int) -> str:
+    return f"{number:,.{places}f}".translate(str.maketrans(",.", ".,"))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,1 +1,0 @@
-"""Detectors of personal data in a normalized text, by kind."""

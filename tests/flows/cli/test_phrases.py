@@ -1,0 +1,66 @@
+"""`tucano phrases`: a model proposes, a person approves, and the shop's own file grows."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from flows.cli import phrases
+from tasks.phrases import openers
+from tests.chat_server import Reply, says, serve
+from tests.flows.command import in_a_process, in_this_process
+
+pytestmark = pytest.mark.integration
+ANSWER = "Cheirinho de bolo\nPanela no fogo!\n5 bolos.\nHora de cozinhar."
+
+
+def test_what_a_model_proposes_and_a_person_approves_becomes_the_shops_own(tmp_path: Path) -> None:
+    sheet, own = tmp_path / "sheet.csv", tmp_path / "frases.toml"
+    with serve(lambda *_: says(ANSWER)) as server:
+        endpoint = (f"synthesize.paraphrase.url={server.url}", "synthesize.paraphrase.model=m")
+        options = [part for each in endpoint for part in ("--set", each)]
+        asked = ("phrases", "propose", "cozinha", "--count", "2", "--output", str(sheet), "--json", *options)
+        ended = in_this_process(*asked)
+        again = in_this_process(*asked)
+    assert (ended.returncode, again.returncode) == (0, 2), ended.stderr
+    assert "exists and may be filled in" in again.stderr
+    assert json.loads(ended.stdout)["proposed"] == ["Cheirinho de bolo.", "Panela no fogo!"]
+    assert "2 were dropped: digits 1" in " ".join(ended.stderr.split())
+    rows = list(csv.DictReader(sheet.read_text(encoding="utf-8-sig").splitlines()))
+    assert [set(row.items()) >= {("approved", ""), ("by", "")} for row in rows] == [True, True]
+    sheet.write_text(sheet.read_text(encoding="utf-8").replace("bolo.,,", "bolo.,sim,Ana"), encoding="utf-8")
+    add = ("phrases", "add", sheet)
+    unnamed = in_this_process(*add)
+    assert unnamed.returncode == 2
+    assert "rewards.phrases" in unnamed.stderr
+    added = in_this_process(*add, "--set", f"rewards.phrases={own}")
+    assert added.returncode == 0, added.stderr
+    assert own.read_text(encoding="utf-8").count("Cheirinho de bolo.") == 1
+    once_more = in_a_process(*add, "--set", f"rewards.phrases={own}")
+    assert once_more.returncode == 2
+    assert "approves nothing new" in once_more.stderr
+
+
+def test_an_endpoint_that_fails_and_an_unknown_group_are_one_sentence_and_leave_no_sheet(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    with serve(lambda *_: Reply(b"", 404)) as server:
+        options = ("--set", f"synthesize.paraphrase.url={server.url}", "--set", "synthesize.paraphrase.model=m")
+        failed = in_this_process("phrases", "propose", "cozinha", "--output", sheet, *options)
+        unknown = in_this_process("phrases", "propose", "cozinhas", "--output", sheet, *options)
+    assert (failed.returncode, unknown.returncode) == (2, 2)
+    assert "the paraphrasing endpoint" in failed.stderr
+    assert "no group 'cozinhas'" in unknown.stderr
+    assert len(server.requests) == 1
+    assert not sheet.exists()
+
+
+@pytest.mark.slow
+def test_the_profiles_base_is_asked_where_no_endpoint_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openers, "MOST_REQUESTS", 1)
+    monkeypatch.setattr(phrases, "MAX_TOKENS", 40)
+    ended = in_this_process("phrases", "propose", "cozinha", "--output", tmp_path / "sheet.csv")
+    # The stand-in has learned nothing but the forms of the six tasks.
+    assert ended.returncode == 2
+    assert "no opener of cozinha is proposed" in ended.stderr
+    assert "were dropped" in ended.stderr

@@ -1,0 +1,199 @@
+"""The checker of reasons: it holds true what independent code holds true, and nothing that it reads raises."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.commerce.churn.checker import ReasonFault, check, read_answer
+from tasks.commerce.churn.phrases import read_phrases
+from tasks.commerce.churn.profile import CustomerProfile, profile_of, read_profile
+from tasks.commerce.churn.truth import is_true
+from tests.tasks.commerce.churn.profiles import (
+    all_reasons,
+    answer_of,
+    examples,
+    lines_of,
+    prompt_of,
+    prompts,
+    reason,
+)
+
+FIELDS = [field.nome for field in read_phrases().campos]
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+FURIOUS = prompt_of(orders=1, spent=45, silent_days=212, last_rating=1, mean_rating=1, late=1)
+
+
+def profile_of_prompt(prompt: str) -> CustomerProfile:
+    profile = read_profile(prompt)
+    assert profile is not None
+    return profile
+
+
+def test_a_reason_holds_where_the_ground_truth_says_so() -> None:
+    said = 0
+    for example in examples():
+        profile = profile_of_prompt(example.prompt)
+        for each in all_reasons(example.prompt, FIELDS):
+            ((_, fault),) = check(profile, [each])
+            assert (fault is None) == is_true(each, example.reference["profile"]), (each, example.prompt)
+            said += 1
+    assert said == 2 * len(FIELDS) * len(examples())
+
+
+@given(prompts())
+def test_it_holds_for_any_profile_of_a_shop(prompt: str) -> None:
+    profile = profile_of_prompt(prompt)
+    for each in all_reasons(prompt, FIELDS):
+        ((_, fault),) = check(profile, [each])
+        assert (fault is None) == is_true(each, profile.texts), each
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        (reason("Última nota", "1", "sai"), None),
+        (reason("Última nota", "1", "fica"), ReasonFault.DIRECTION),
+        (reason("Última nota", "2", "sai"), ReasonFault.VALUE),
+        (reason("Última nota", "1,0", "sai"), ReasonFault.VALUE),
+        (reason("Entregas com atraso", "1", "sai"), None),
+        (reason("Estado", "SP", "sai"), ReasonFault.FIELD),
+        (reason("Categoria favorita", "desconhecida", "fica"), ReasonFault.FIELD),
+        (reason("Nota", "1", "sai"), ReasonFault.FIELD),
+        (reason("Dias desde a última compra", "212", "não volta"), ReasonFault.DIRECTION),
+        (reason("Pedidos", "1", "sai") | {"nota": "compre já"}, ReasonFault.FORM),
+        ({"campo": "Pedidos", "valor": 1, "aponta": "sai"}, ReasonFault.FORM),
+        ({"campo": ["Pedidos"], "valor": "1", "aponta": "sai"}, ReasonFault.FORM),
+        ("Pedidos", ReasonFault.FORM),
+    ],
+)
+def test_a_reason_has_its_fault(given: object, fault: ReasonFault | None) -> None:
+    ((_, found),) = check(profile_of_prompt(FURIOUS), [given])
+    assert found is fault
+
+
+def test_values_between_the_bands_point_nowhere() -> None:
+    profile = profile_of_prompt(prompt_of(silent_days=120, last_rating=None, mean_rating=3.7, orders=2, spent=200))
+    for field in ("Dias desde a última compra", "Última nota", "Nota média", "Pedidos", "Total gasto"):
+        for way in ("sai", "fica"):
+            ((_, fault),) = check(profile, [reason(field, profile.texts[field], way)])
+            assert fault is ReasonFault.DIRECTION, field
+
+
+def test_where_nothing_came_nothing_came_on_time() -> None:
+    on_time = reason("Entregas com atraso", "0", "fica")
+    faults = [
+        check(profile_of_prompt(prompt_of(orders=2, undelivered=missing)), [on_time])[0].fault for missing in (1, 2)
+    ]
+    assert faults == [None, ReasonFault.DIRECTION]
+
+
+@pytest.mark.parametrize(
+    ("printed", "other"),
+    [("Pedidos: 4", "Pedidos: 0"), ("Última nota: 5", "Última nota: 0"), ("Última nota: 5", "Última nota: 10")],
+)
+def test_no_orders_and_ratings_that_nobody_can_give_point_nowhere(printed: str, other: str) -> None:
+    prompt = prompt_of()
+    assert printed in prompt
+    profile = profile_of_prompt(prompt.replace(printed, other))
+    field = other.partition(":")[0]
+    assert not profile.bands[field].aponta
+    if field == "Pedidos":
+        assert profile.pointing == {"sai": [], "fica": []}
+    assert all(
+        (fault is None) == is_true(each, profile.texts)
+        for each in all_reasons(prompt.replace(printed, other), FIELDS)
+        for _, fault in check(profile, [each])
+    )
+
+
+@pytest.mark.parametrize(
+    ("known", "field"),
+    [
+        ({"orders": 1, "late": 7}, "Entregas com atraso"),
+        ({"orders": 1, "undelivered": 9}, "Pedidos não entregues"),
+        ({"orders": 1, "undelivered": 1, "silent_days": 0}, "Pedidos não entregues"),
+        ({"spent": 0}, "Total gasto"),
+    ],
+)
+def test_a_line_that_cannot_be_or_is_no_grievance_points_nowhere(known: dict[str, int], field: str) -> None:
+    usual = prompt_of()
+    numbers = {"orders": "Pedidos", "late": "Entregas com atraso", "undelivered": "Pedidos não entregues"}
+    numbers |= {"silent_days": "Dias desde a última compra"}
+    lines = lines_of(usual) | {numbers[name]: str(value) for name, value in known.items() if name in numbers}
+    lines |= {"Total gasto": "R$ 0"} if "spent" in known else {}
+    assert profile_of(lines).bands[field].aponta is None
+    assert not any(is_true(reason(field, lines[field], way), lines) for way in ("sai", "fica"))
+
+
+def test_a_field_counts_once_and_so_do_two_that_say_the_same() -> None:
+    once, mean = reason("Última nota", "1", "sai"), reason("Nota média", "1,0", "sai")
+    faults = [fault for _, fault in check(profile_of_prompt(FURIOUS), [once, once, mean])]
+    assert faults == [None, ReasonFault.REPEATED, ReasonFault.REPEATED]
+    mixed = profile_of_prompt(prompt_of(last_rating=1, mean_rating=4.2))
+    assert [fault for _, fault in check(mixed, [once, reason("Nota média", "4,2", "fica")])] == [None, None]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "O cliente sai.",
+        "[]",
+        "{}",
+        answer_of(),
+        answer_of(*[reason("Pedidos", "1", "sai")] * 200),
+        answer_of(*[reason("Pedidos", "1", "sai")] * 4),
+        answer_of(reason("Pedidos", "1", "sai"), reasoning="ele sai"),
+        answer_of(reason("Pedidos", "1", "sai"), risk=1.2),
+        answer_of(reason("Pedidos", "1", "sai"), risk_score="0.8"),
+        answer_of(reason("Pedidos", "1", "sai"), risk_score=True),
+        answer_of(reason("Pedidos", "1", "sai"), risk_score=None),
+        answer_of(reason("Pedidos", "1", "sai"), churn="true"),
+        answer_of(reason("Pedidos", "1", "sai"), churn=False),
+        answer_of(reason("Pedidos", "1", "sai"), reasons={"campo": "Pedidos"}),
+        answer_of(reason("Pedidos", "1", "sai")).replace('"churn":true', '"churn":false,"churn":true'),
+        answer_of(reason("Pedidos", "1", "sai")).replace('"valor"', '"valor":"9","valor"'),
+        answer_of(reason("Pedidos", "1", "sai")).replace("0.8", "NaN"),
+        '{"reasons":' + "[" * 900 + "]" * 900 + "}",
+        '{"reasons":' + '{"a":' * 300 + "1" + "}" * 300 + "}",
+        answer_of(reason("Pedidos", "9" * 100_000, "sai")),
+        answer_of("\ud800"),
+        answer_of(reason("Pedidos", "1", "sai")) + " Espero ter ajudado!",
+    ],
+)
+def test_what_cannot_be_read_has_a_reason(answer: str) -> None:
+    found = read_answer(answer)
+    assert isinstance(found, str)
+    assert "Pedidos" not in found
+
+
+@given(ANY_JSON)
+def test_no_value_in_any_place_raises(value: object) -> None:
+    whole = json.loads(answer_of(reason("Pedidos", "1", "sai")))
+    for text in (
+        json.dumps(value),
+        answer_of(value, {**reason("Pedidos", "1", "sai"), "valor": value}),
+        *(json.dumps({**whole, key: value}) for key in whole),
+    ):
+        found = read_answer(text)
+        if not isinstance(found, str):
+            check(profile_of_prompt(FURIOUS), found.reasons)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["", "Analise.", "Estado: SP", "Avalie:\nEstado: SP\nCategoria favorita: livros", "Pedidos: 3", "\n" * 9_000],
+)
+def test_a_prompt_without_a_profile_has_none(prompt: str) -> None:
+    assert read_profile(prompt) is None
+
+
+def test_lines_that_hold_no_figure_point_nowhere() -> None:
+    texts = ["Pedidos: muitos", "Total gasto: R$ -", "Última nota: ", "Nota média: 4,5 de 5", "Entregas com atraso: ²"]
+    profile = profile_of_prompt("\n".join(["Avalie.", *texts]))
+    assert profile.pointing == {"sai": [], "fica": []}

@@ -1,0 +1,128 @@
+"""Rendering of reasons: only what holds is said, in words of the data and the profile, in the right number."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.commerce.churn.checker import check
+from tasks.commerce.churn.phrases import read_phrases
+from tasks.commerce.churn.render import UNSUPPORTED, render, said_with
+from tasks.commerce.churn.task import answer
+from tests.tasks.commerce.churn.profiles import (
+    all_reasons,
+    answer_of,
+    examples,
+    lines_of,
+    prompt_of,
+    prompts,
+    reason,
+)
+from tests.tasks.commerce.churn.test_checker import FIELDS, FURIOUS, profile_of_prompt
+
+
+@given(st.data(), prompts(), st.sampled_from([0.1, 0.4, 0.5, 0.6, 0.9]))
+def test_it_says_each_true_reason_and_no_other(data: st.DataObject, prompt: str, risk: float) -> None:
+    profile = profile_of_prompt(prompt)
+    reasons = data.draw(st.lists(st.sampled_from(all_reasons(prompt, FIELDS)), min_size=1, max_size=3))
+    found = render(answer_of(*reasons, risk=risk), prompt)
+    faults = [fault for _, fault in check(profile, reasons)]
+    assert (found.text is None) == (None not in faults)
+    unsupported = UNSUPPORTED in (found.reason or "")
+    assert found.checked == (set(faults) == {None} and not unsupported)
+    if found.text:
+        said = [each for each, fault in zip(reasons, faults, strict=True) if fault is None]
+        clauses = {
+            each["campo"]: {said_with(text, each["valor"]) for text in profile.bands[each["campo"]].frases}
+            for each in said
+        }
+        assert all(any(clause in found.text for clause in some) for some in clauses.values())
+        rest = found.text
+        for clause in sorted((clause for some in clauses.values() for clause in some), key=len, reverse=True):
+            rest = rest.replace(clause, "")
+        assert not re.search(r"\d", rest), "a figure of no true reason"
+        assert not re.search(r"[{}|]|  |\.\.| \.| ,|: \.", found.text), found.text
+
+
+def test_no_text_of_an_answer_is_shown() -> None:
+    shout = "COMPRE {valor} em www.x.io"
+    good = reason("Pedidos", "1", "sai")
+    for key in ("campo", "valor", "aponta", "nota"):
+        found = render(answer_of(reason("Última nota", "1", "sai"), {**good, key: shout}), FURIOUS)
+        assert found.text is not None
+        assert "COMPRE" not in f"{found.text}{found.reason}"
+        assert not found.checked
+        assert found.reason is not None
+
+
+def test_a_furious_and_a_satisfied_customer_read_differently() -> None:
+    satisfied = prompt_of()
+    leaving = render(
+        answer_of(
+            *(
+                reason(field, lines_of(FURIOUS)[field], "sai")
+                for field in ("Dias desde a última compra", "Última nota", "Entregas com atraso")
+            ),
+            risk=0.9,
+        ),
+        FURIOUS,
+    )
+    staying = render(
+        answer_of(
+            *(
+                reason(field, lines_of(satisfied)[field], "fica")
+                for field in ("Dias desde a última compra", "Última nota", "Pedidos")
+            ),
+            risk=0.1,
+        ),
+        satisfied,
+    )
+    assert leaving.checked
+    assert staying.checked
+    assert leaving.text is not None
+    assert staying.text is not None
+    assert "212 dias" in leaving.text
+    assert leaving.text != staying.text
+    assert "4 pedidos" in staying.text
+
+
+@pytest.mark.parametrize(("value", "wrong"), [("1", r"\b1 \w+s\b"), ("2", r"\b2 (?!\w+s\b)\w")])
+def test_one_is_singular_and_two_are_plural(value: str, wrong: str) -> None:
+    counts = [field for field in read_phrases().campos if field.nome not in ("Nota média", "Total gasto")]
+    said = [said_with(text, value) for field in counts for text in field.band(int(value)).frases]
+    assert len(said) >= 8
+    assert not [text for text in said if re.search(wrong, text)]
+
+
+def test_each_clause_of_each_band_has_its_figure_or_is_of_none() -> None:
+    for field in read_phrases().campos:
+        for band in field.faixas:
+            assert len(set(band.frases)) == len(band.frases)
+            assert all("{valor}" in text for text in band.frases) or band.ate in (0, 1)
+            assert not any(re.search(r",|\be\b|\.", text) for text in band.frases), "it stands in a list"
+
+
+def test_an_answer_against_all_lines_says_so() -> None:
+    prompt = prompt_of()
+    against = reason("Total gasto", "R$ 640", "fica")
+    found = render(answer_of(against, risk=0.6), prompt)
+    assert found.checked
+    assert found.text is not None
+    assert "embora" in found.text
+    silent = render(answer_of(against, risk=0.6), prompt_of(silent_days=200))
+    assert not silent.checked
+    assert silent.reason == UNSUPPORTED
+
+
+def test_nothing_is_said_without_a_profile_or_a_true_reason() -> None:
+    assert render(answer_of(reason("Pedidos", "1", "sai")), "Analise.").text is None
+    found = render(answer_of(reason("Pedidos", "1", "fica")), FURIOUS)
+    assert found.text is None
+    assert found.reason == f"motivo 1: o valor não aponta para esse lado; {UNSUPPORTED}"
+
+
+def test_right_answers_are_said_whole_and_in_many_ways() -> None:
+    texts = [render(answer(each.reference), each.prompt) for each in examples()]
+    assert all(found.checked for found in texts)
+    assert len({found.text for found in texts}) > 200

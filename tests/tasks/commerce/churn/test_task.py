@@ -1,0 +1,119 @@
+"""Churn as a task: examples, right answers, and the grammar that holds a model to a profile."""
+
+import json
+from functools import cache
+
+from transformers import AutoTokenizer
+
+from schemas.documents import Rollout
+from schemas.references import check_reference
+from tasks.commerce.churn.truth import metric
+from tasks.commerce.registry import TASKS, component_rewards, grammar_of, score_rollout
+from tasks.policy.guidance import Grammars
+from tasks.policy.stand_in import FOLDER
+from tests.tasks.commerce.churn.profiles import answer_of, examples, lines_of, prompt_of, reason
+
+TASK = TASKS["churn"]
+
+
+def rollout(completion: str, reference: dict[str, object], prompt: str = "") -> Rollout:
+    return Rollout(prompt_id="1", task="churn", prompt=prompt, completion=completion, reference=reference)
+
+
+def right_answers() -> list[Rollout]:
+    return [rollout(TASK.answer(each.reference), each.reference, each.prompt) for each in examples()]
+
+
+def test_right_answers_keep_the_truth_and_can_be_used() -> None:
+    found = right_answers()
+    metrics = TASK.metric(found, None)
+    assert {metrics[name] for name in TASK.answer_metrics} == {1.0}
+    assert metrics["auc"] == metrics["balanced_accuracy"] == 1.0
+    assert all(TASK.serve(each.completion, each.prompt, None).checked for each in found)
+    scored = score_rollout(found[0], None)
+    assert scored.components.keys() == {"churn", "risk", "reasons", "telling"}
+    assert scored.parsed is not None
+
+
+def test_references_hold_the_lines_of_their_prompts() -> None:
+    for example in examples():
+        check_reference("churn", example.reference)
+        assert example.reference["profile"].items() <= lines_of(example.prompt).items()
+        assert example.customer_id
+    assert {name for task, name, _ in component_rewards() if task == "churn"} >= {"reasons", "telling"}
+
+
+def test_a_reference_without_a_profile_has_a_plausible_answer_and_no_claims() -> None:
+    for reference in ({"churn": True}, {"churn": None}, {}):
+        assert isinstance(json.loads(TASK.answer(reference))["churn"], bool)
+    assert metric([rollout(TASK.answer({"churn": True}), {"churn": True})], None) == {"accuracy": 1.0}
+    assert metric([rollout("", {"churn": None})], None) == {}
+
+
+def test_each_claim_of_the_truth_is_lost_by_its_fault() -> None:
+    prompt = prompt_of(silent_days=200)
+    reference = {"churn": True, "profile": lines_of(prompt)}
+    silent, spent = reason("Dias desde a última compra", "200", "sai"), reason("Total gasto", "R$ 640", "fica")
+
+    def lost(completion: str) -> set[str]:
+        return {name for name, value in metric([rollout(completion, reference)], None).items() if value == 0}
+
+    assert lost(answer_of(silent, spent)) == set()
+    assert lost(answer_of(silent, spent, risk=0.2)) == {"accuracy", "all_kept"}
+    assert lost(answer_of(silent, silent)) == {"no_repetition", "all_kept"}
+    assert lost(answer_of(spent)) == {"reasons_for_answer", "all_kept"}
+    assert lost(answer_of(silent, {**spent, "aponta": "sai"})) == {"reasons_true", "all_kept"}
+    assert lost(answer_of(silent, {**spent, "valor": "R$ 64"})) == {"reasons_true", "all_kept"}
+    assert lost(answer_of(silent, texto="x")) == {"in_form", "all_kept"}
+    assert lost("sai") == {"accuracy", "in_form", "reasons_true", "reasons_for_answer", "all_kept"}
+
+
+def test_the_report_reads_the_rendered_reasoning() -> None:
+    prompt = prompt_of(silent_days=200)
+    reward = TASK.rewards["v4.2"]
+    whole = reward.score(answer_of(reason("Dias desde a última compra", "200", "sai")), prompt, None, None)
+    assert reward.total(whole.components) == 1
+    assert whole.parsed is not None
+    assert "200 dias" in whole.parsed["reasoning"]
+    false = reward.score(answer_of(reason("Dias desde a última compra", "200", "fica")), prompt, None, None)
+    assert 0 < reward.total(false.components) < 1
+    assert reward.total(reward.score("sai", prompt, None, None).components) == 0
+
+
+@cache
+def grammars() -> tuple[Grammars, AutoTokenizer]:
+    tokenizer = AutoTokenizer.from_pretrained(FOLDER)
+    return Grammars(tokenizer, len(tokenizer)), tokenizer
+
+
+def writes(completion: str, prompt: str) -> bool:
+    known, tokenizer = grammars()
+    tokens = tokenizer.encode(completion, add_special_tokens=False)
+    return known.writes(grammar_of("churn", prompt, "json"), [*tokens, tokenizer.eos_token_id])
+
+
+def test_the_grammar_writes_right_answers_and_no_other_value_or_field() -> None:
+    for each in right_answers()[:20]:
+        assert writes(each.completion, each.prompt)
+        fields = json.loads(each.completion)
+        first, *others = fields["reasons"]
+        for key, value in (("campo", "Estado"), ("valor", "9999"), ("aponta", "talvez")):
+            assert not writes(answer_of({**first, key: value}, *others, risk=fields["risk_score"]), each.prompt), key
+        turned = {**first, "aponta": "sai" if first["aponta"] == "fica" else "fica"}
+        assert writes(answer_of(turned, *others, risk=fields["risk_score"]), each.prompt)
+        assert not writes(answer_of(risk=fields["risk_score"]), each.prompt)
+        assert not writes(answer_of(*[first] * 4, risk=fields["risk_score"]), each.prompt)
+        assert not writes(each.completion.replace("true", "false").replace("0.", "0.9"), each.prompt)
+
+
+def test_an_answer_follows_from_its_risk_in_the_grammar() -> None:
+    prompt = prompt_of()
+    some = reason("Pedidos", "4", "fica")
+    assert writes(answer_of(some, risk=0.4), prompt)
+    assert not writes(answer_of(some, risk=0.4, churn=True), prompt)
+    assert not writes(answer_of(some, risk=0.6, churn=False), prompt)
+
+
+def test_a_prompt_without_a_profile_has_no_grammar() -> None:
+    assert grammar_of("churn", "Sem perfil.", "json") == ""
+    assert grammar_of("churn", prompt_of(), "none") == ""

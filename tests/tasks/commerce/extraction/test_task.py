@@ -1,0 +1,143 @@
+"""Extraction with a copied complaint as a task: its examples, its right answers and the grammar of each prompt."""
+
+import json
+import random
+from dataclasses import replace
+from functools import cache
+
+import polars as pl
+import pytest
+from transformers import AutoTokenizer
+
+from schemas.documents import Rollout
+from schemas.references import check_reference
+from schemas.store.store import Store
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
+from tasks.commerce.extraction.quotation import fault_of, review_of
+from tasks.commerce.registry import TASKS, grammar_of, score_rollout
+from tasks.policy.guidance import Grammars
+from tasks.policy.stand_in import FOLDER
+from tests.tasks.commerce.extraction.test_scorer import FIELDS, examples
+
+TASK = TASKS["extraction"]
+
+
+def test_right_answers_earn_all_and_keep_the_truth() -> None:
+    rollouts = [
+        Rollout(
+            prompt_id=str(number),
+            task="extraction",
+            prompt=each.prompt,
+            completion=TASK.answer(each.reference),
+            reference=each.reference,
+        )
+        for number, each in enumerate(examples())
+    ]
+    assert min(score_rollout(each, None).reward for each in rollouts) == pytest.approx(1.0)
+    assert set(TASK.metric(rollouts, None).values()) == {1.0}
+    assert all(TASK.serve(each.completion, each.prompt, None).checked for each in rollouts)
+
+
+def test_references_know_the_words_that_make_the_complaint() -> None:
+    complaining = 0
+    for example in examples():
+        check_reference("extraction", example.reference)
+        words, complaint = example.reference["complaint_words"], example.reference["fields"]["main_complaint"]
+        assert bool(words) == bool(complaint)
+        assert fault_of(words, review_of(example.prompt)) is None
+        complaining += bool(words)
+    assert complaining > len(examples()) / 10
+
+
+def test_a_real_review_is_quoted_where_it_plainly_complains(real_store: Store) -> None:
+    found = list(EXAMPLE_MAKERS["extraction"](real_store, random.Random(1), 60))
+    told = {each.reference["complaint_words"] for each in found}
+    assert any(words.startswith("Chegou com") for words in told)
+    assert all(each.system == TASK.system and words is not None for each in found for words in told)
+    same = {each.prompt for each in EXAMPLE_MAKERS["extraction"](real_store, random.Random(1), 60)}
+    assert {each.prompt for each in found} <= same
+
+
+def test_a_complaint_that_the_review_does_not_make_is_no_prompt(store: Store) -> None:
+    assert store.review_causes is not None
+    causes = store.review_causes.with_columns(
+        complaint_words=pl.when(pl.col("main_complaint") == "atraso na entrega").then(pl.lit("")).otherwise(pl.lit("x"))
+    )
+    made = EXAMPLE_MAKERS["extraction"](replace(store, review_causes=causes), random.Random(1), 200)
+    assert "atraso na entrega" not in {each.reference["fields"]["main_complaint"] for each in made}
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        "{" * 5_000,
+        '{"main_complaint":{"main_complaint":[{}]}}',
+        json.dumps(dict.fromkeys(map(str, range(200)), True)),
+        "",
+    ],
+)
+def test_what_no_program_can_use_has_a_reason(completion: str) -> None:
+    assert TASK.serve(completion, "", None)[:2] == (None, False)
+
+
+@cache
+def grammars() -> tuple[Grammars, AutoTokenizer]:
+    tokenizer = AutoTokenizer.from_pretrained(FOLDER)
+    return Grammars(tokenizer, len(tokenizer)), tokenizer
+
+
+def writes(complaint: str, prompt: str, **changes: object) -> bool:
+    known, tokenizer = grammars()
+    fields = FIELDS | {"main_complaint": complaint} | changes
+    completion = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+    tokens = tokenizer.encode(completion, add_special_tokens=False)
+    return known.writes(grammar_of("extraction", prompt, "json"), [*tokens, tokenizer.eos_token_id])
+
+
+def test_the_grammar_writes_right_answers() -> None:
+    known, tokenizer = grammars()
+    for example in examples()[:60]:
+        tokens = tokenizer.encode(TASK.answer(example.reference), add_special_tokens=False)
+        grammar = grammar_of("extraction", example.prompt, "json")
+        assert known.writes(grammar, [*tokens, tokenizer.eos_token_id]), example.prompt
+
+
+REVIEW = 'A caixa "lacrada" veio com\n\to código C:\\temp\\novo, aberta! 😡 Não é 100% nova'
+
+
+@pytest.mark.parametrize(
+    ("complaint", "is_written"),
+    [
+        ("", True),
+        ('A caixa "lacrada" veio com', True),
+        ("veio com o código C:\\temp\\novo, aberta!", True),
+        ("com o código", True),
+        ("aberta! 😡 Não é 100% nova", True),
+        ("Não é 100% nova", True),
+        ("veio com\n", False),
+        ("caix", False),
+        ("a caixa", False),
+        (" veio", False),
+        ("veio ", False),
+        ("veio aberta", False),
+    ],
+)
+def test_the_grammar_holds_a_complaint_to_the_words_of_its_review(complaint: str, is_written: bool) -> None:
+    prompt = f"Extraia.\nAvaliação: {REVIEW}"
+    assert writes(complaint, prompt) == is_written
+    assert not is_written or fault_of(complaint, review_of(prompt)) is None
+
+
+@pytest.mark.parametrize("text", ["", "😡!!", '"', "\\", "}", "/[a-z]/ & %regex {}", "\u2028\u200b\x00a\x1b[31m"])
+def test_any_review_has_a_grammar_with_an_answer(text: str) -> None:
+    prompt = f"Extraia.\nAvaliação: {text}"
+    assert writes("", prompt)
+    assert not writes("a\\", prompt)
+
+
+def test_the_grammar_ends_a_complaint_after_twelve_words() -> None:
+    review = " ".join(f"palavra{number}" for number in range(30))
+    prompt = f"Extraia.\nAvaliação: {review}"
+    assert writes(" ".join(review.split()[3:15]), prompt)
+    assert not writes(" ".join(review.split()[3:16]), prompt)
+    assert not writes("palavra1", prompt, sentiment_score=6)

@@ -1,0 +1,310 @@
+"""The checker: what it holds true is what independent code holds true, and nothing that it reads raises."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.documents import Rollout
+from tasks.commerce.insights.checker import (
+    Checked,
+    CitedFinding,
+    Fault,
+    actions,
+    check,
+    claim_fault,
+    is_opposed,
+    read_answer,
+)
+from tasks.commerce.insights.grammar import findings_grammar
+from tasks.commerce.insights.render import render
+from tasks.commerce.insights.scorer import score
+from tasks.commerce.insights.table import FigureTable, read_table
+from tasks.commerce.insights.task import answer
+from tasks.commerce.insights.truth import Known, is_true, metric, read_cells
+from tests.tasks.commerce.insights.tables import (
+    FACTS,
+    all_findings,
+    answer_of,
+    broken_prompts,
+    cells_of,
+    prompt_of,
+    prompts,
+)
+
+STATES = prompt_of(
+    "Estado",
+    ["Receita", "Atrasos", "Nota média", "Pedidos"],
+    {
+        "Mato Grosso": ["R$ 1.000", "12,0%", "3,2", "40"],
+        "Mato Grosso do Sul": ["R$ 2.500", "3,0%", "4,6", "90"],
+        "SP": ["R$ 9.000", "3,0%", "4,1", "300"],
+        "RO": ["R$ 600", "0,0%", "5,0", "6"],
+    },
+)
+
+
+def table_of(prompt: str) -> FigureTable:
+    table = read_table(prompt)
+    assert table is not None
+    return table
+
+
+def known_of(prompt: str) -> Known:
+    known = read_cells(cells_of(prompt))
+    assert known is not None
+    return known
+
+
+def checked(*findings: dict[str, str], prompt: str = STATES) -> list[Checked]:
+    read = read_answer(answer_of(*findings))
+    assert not isinstance(read, str)
+    return check(table_of(prompt), read)
+
+
+def finding(fact: str, value: str, row: str = "SP", column: str = "Receita", action: str = "") -> dict[str, str]:
+    return {"coluna": column, "fato": fact, "valor": value, "linha": row, "acao": action}
+
+
+@given(prompts())
+def test_a_claim_holds_where_the_ground_truth_says_so(prompt: str) -> None:
+    table, known = table_of(prompt), known_of(prompt)
+    for each in all_findings(prompt):
+        (found,) = check(table, [each])
+        assert (found.said is not None) == is_true(each, known), each
+
+
+@given(st.data(), broken_prompts())
+@settings(max_examples=200)
+def test_no_table_raises_and_what_holds_of_it_is_true(data: st.DataObject, prompt: str) -> None:
+    cells = [cell for cell in cells_of(prompt) if cell.count(" | ") == 3]
+    known, table = read_cells(cells), read_table(prompt)
+    assert known is not None
+    assert answer({"facts": cells_of(prompt)})
+    if table is None:
+        return
+    assert all(0 <= each < 1 for each in table.salience.values())
+    assert "()" not in findings_grammar(table)
+    findings = [
+        CitedFinding(title, fact, text, row, "", other)
+        for (row, title), text in table.texts.items()
+        for fact in FACTS
+        for other in (table.rows if fact == "razao" else [""])
+    ]
+    for each in findings:
+        if claim_fault(table, each) is None:
+            assert is_true(each._asdict(), known), each
+    drawn = data.draw(st.lists(st.sampled_from(findings), min_size=1, max_size=4))
+    # Without another row a ratio has an empty one, as a model may write it.
+    as_said = [{key: text for key, text in each._asdict().items() if text or key != "outra"} for each in drawn]
+    written = answer_of({**as_said[0], "fato": "razao", "outra": ""}, *as_said)
+    rollout = Rollout(prompt_id="-", task="insights", prompt=prompt, completion=written, reference={"facts": cells})
+    assert all(0 <= share <= 1 for share in metric([rollout], None).values())
+    assert all(0 <= value <= 1 for value in score(written, prompt, None, None).components.values())
+    said = render(written, prompt).text or ""
+    assert not re.search(r"inf |[{}]|  | de[:.]|\d{13}", said), said
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        (finding("maior", "R$ 9.000"), None),
+        (finding("maior", "R$ 9.001"), Fault.VALUE),
+        (finding("menor", "R$ 9.000"), Fault.FACT),
+        (finding("melhor", "R$ 9.000"), Fault.FACT),
+        (finding("maior", "R$ 9.000", column="Margem"), Fault.COLUMN),
+        (finding("maior", "R$ 9.000", row="Mato"), Fault.ROW),
+        (finding("pior", "12,0%", "Mato Grosso", "Atrasos"), None),
+        (finding("pior", "12,0%", "Mato Grosso do Sul", "Atrasos"), Fault.VALUE),
+        (finding("maior", "R$ 9.000", action="regiao_manter"), None),
+        (finding("maior", "R$ 9.000", action="vender_dados"), Fault.FORM),
+        (finding("maior", "R$ 9.000", action="atraso_rota"), Fault.ACTION),
+        (finding("melhor", "5,0", "RO", "Nota média", "nota_elogios"), None),
+        (finding("melhor", "0,0%", "RO", "Atrasos", "atraso_copiar"), Fault.ACTION),
+        (finding("maior", "R$ 9.000") | {"nota": "compre já"}, Fault.FORM),
+        (finding("maior", "R$ 9.000") | {"outra": "RO"}, Fault.FORM),
+        (finding("razao", "R$ 9.000") | {"outra": "Mato Grosso"}, None),
+        (finding("razao", "R$ 9.000") | {"outra": "RO"}, Fault.FACT),
+        (finding("razao", "R$ 9.000") | {"outra": "{nome}"}, Fault.ROW),
+        (finding("razao", "R$ 9.000") | {"outra": ""}, Fault.ROW),
+    ],
+)
+def test_a_finding_has_its_fault(given: dict[str, str], fault: Fault | None) -> None:
+    (found,) = checked(given)
+    assert found.fault is fault
+
+
+def test_a_cell_and_an_action_count_once_and_a_row_bears_no_contradiction() -> None:
+    manter, rever = finding("maior", "R$ 9.000", action="regiao_manter"), finding("maior", "300", column="Pedidos")
+    faults = [
+        each.fault
+        for each in checked(
+            manter,
+            finding("acima", "R$ 9.000"),
+            rever | {"acao": "regiao_dependencia"},
+            finding("acima", "90", "Mato Grosso do Sul", "Pedidos", "regiao_manter"),
+        )
+    ]
+    assert faults[:3] == [None, Fault.REPEATED, Fault.OPPOSED]
+    assert faults[3] in (Fault.REPEATED_ACTION, Fault.ACTION)
+
+
+def test_a_rise_is_one_since_the_calendar_month_before() -> None:
+    rows = {"janeiro/2018": ["R$ 100"], "fevereiro/2018": ["R$ 200"], "maio/2018": ["R$ 300"]}
+    prompt = prompt_of("Mês", ["Receita"], rows)
+    fevereiro, maio = checked(
+        finding("subiu", "R$ 200", "fevereiro/2018"), finding("subiu", "R$ 300", "maio/2018"), prompt=prompt
+    )
+    assert fevereiro.fault is None
+    assert maio.fault is Fault.FACT
+
+
+def test_a_high_delay_asks_for_nothing_below_the_columns_own_floor() -> None:
+    rows = {"SP": ["3,0%"], "RJ": ["0,0%"], "MG": ["0,2%"]}
+    (found,) = checked(
+        finding("pior", "3,0%", column="Atrasos", action="atraso_rota"), prompt=prompt_of("Estado", ["Atrasos"], rows)
+    )
+    assert found.fault is Fault.ACTION
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "SP vende mais.",
+        "[]",
+        '{"achados":[]}',
+        '{"achados":{}}',
+        '{"achados":[1,2],"texto":"compre"}',
+        answer_of(*[finding("maior", "R$ 9.000")] * 200),
+        '{"achados":' + "[" * 3_000 + "]" * 3_000 + "}",
+        '{"achados":[' + '{"a":' * 900 + "1" + "}" * 900 + "]}",
+        answer_of(finding("maior", "9" * 100_000)),
+        '{"achados":["\ud800","x"]}',
+        '{"achados":[NaN, 1]}',
+        answer_of(finding("maior", "R$ 9.000")) + " Espero ter ajudado!",
+    ],
+)
+def test_what_cannot_be_read_has_a_reason(answer: str) -> None:
+    reason = read_answer(answer)
+    assert isinstance(reason, str)
+    assert "R$" not in reason
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)
+    )
+)
+def test_no_value_in_place_of_a_finding_raises(value: object) -> None:
+    read = read_answer(json.dumps({"achados": [value, {**finding("maior", "R$ 9.000"), "valor": value}]}))
+    if not isinstance(read, str):
+        assert all(each.said is None for each in check(table_of(STATES), read))
+
+
+def test_a_row_whose_orders_cannot_be_read_has_no_rate_and_the_others_keep_their_notes() -> None:
+    rows = {
+        "RR": ["5,0", "R$ 9", "3"],
+        "SP": ["4,1", "R$ 90", "500"],
+        "BA": ["4,0", "R$ 60", "-"],
+        "AC": ["2,0", "R$ 7", "2"],
+    }
+    prompt = prompt_of("Estado", ["Nota média", "Receita", "Pedidos"], rows)
+    best, mere, revenue, action = checked(
+        finding("melhor", "5,0", "RR", "Nota média"),
+        finding("valor", "4,0", "BA", "Nota média"),
+        finding("acima", "R$ 60", "BA", action="regiao_manter"),
+        finding("pior", "2,0", "AC", "Nota média", "nota_descricao"),
+        prompt=prompt,
+    )
+    assert (best.fault, mere.fault, revenue.fault) == (None, Fault.FACT, Fault.ACTION)
+    assert action.fault is Fault.ACTION
+    known = known_of(prompt)
+    assert not is_true(finding("valor", "4,0", "BA", "Nota média"), known)
+    assert "apenas 3 pedidos" in (render(answer_of(finding("melhor", "5,0", "RR", "Nota média")), prompt).text or "")
+
+
+def test_a_rate_of_many_orders_is_no_end_beside_rows_of_few() -> None:
+    rows = {"SP": ["7,5%", "41"], "BA": ["0,0%", "7"], "RJ": ["1,0%", "8"]}
+    prompt = prompt_of("Estado", ["Atrasos", "Pedidos"], rows)
+    worst, above, best = checked(
+        finding("pior", "7,5%", column="Atrasos"),
+        finding("acima", "7,5%", column="Atrasos"),
+        finding("melhor", "0,0%", "BA", "Atrasos"),
+        prompt=prompt,
+    )
+    assert (worst.fault, above.fault, best.fault) == (Fault.FACT, Fault.FACT, None)
+
+
+@pytest.mark.parametrize(
+    ("column", "own", "other"),
+    [("Atrasos", "14,1%", "3,0%"), ("Nota média", "4,0", "4,1"), ("Frete médio", "R$ 18", "R$ 15")],
+)
+def test_a_row_that_is_the_worst_in_something_is_not_promoted(column: str, own: str, other: str) -> None:
+    for cell, fault in ((own, Fault.ACTION), (other, None)):
+        rows = {"SP": ["R$ 900", cell], "RJ": ["R$ 90", other], "BA": ["R$ 80", other]}
+        promoted, watched = checked(
+            finding("maior", "R$ 900", action="regiao_manter"),
+            finding("acima", "R$ 900", action="regiao_dependencia"),
+            prompt=prompt_of("Estado", ["Receita", column], rows),
+        )
+        assert (promoted.fault, watched.fault) == (fault, Fault.REPEATED)
+
+
+def test_a_month_that_only_recovered_is_no_model() -> None:
+    rows = {"janeiro/2018": ["R$ 90.000"], "fevereiro/2018": ["R$ 8.000"], "março/2018": ["R$ 20.000"]}
+    for cell, fault in (("R$ 20.000", Fault.ACTION), ("R$ 200.000", None)):
+        rows["março/2018"] = [cell]
+        (found,) = checked(
+            finding("subiu", cell, "março/2018", action="mes_plano"), prompt=prompt_of("Mês", ["Receita"], rows)
+        )
+        assert found.fault is fault
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("regiao_manter", "regiao_divulgar"),
+        ("regiao_dependencia", "regiao_divulgar"),
+        ("vitrine_destaque", "estoque_reduzir"),
+        ("estoque_ampliar", "vitrine_rever"),
+        ("amostra_esperar", "vendedor_atrair"),
+        ("dia_equipe", "dia_campanha"),
+    ],
+)
+def test_one_row_is_given_no_two_actions_that_contradict_each_other(one: str, other: str) -> None:
+    assert is_opposed(actions()[one], "SP", {other: "SP"})
+    assert is_opposed(actions()[other], "SP", {one: "SP"})
+    assert not is_opposed(actions()[other], "SP", {one: "BA"})
+
+
+@pytest.mark.parametrize(
+    ("column", "own", "other", "holds"),
+    [
+        ("Atrasos", "0,2%", "0,1%", False),
+        ("Atrasos", "2,4%", "1,1%", True),
+        ("Pedidos", "200", "100", True),
+        ("Receita", "R$ 100", "R$ 1", False),
+        ("Pedidos", "9.900", "100", True),
+        ("Pedidos", "10.000", "100", False),
+    ],
+)
+def test_a_ratio_holds_however_its_figures_were_rounded_and_is_none_of_a_hundred(
+    column: str, own: str, other: str, *, holds: bool
+) -> None:
+    prompt = prompt_of("Estado", [column], {"SP": [own], "RJ": [other]})
+    (found,) = checked(finding("razao", own, column=column) | {"outra": "RJ"}, prompt=prompt)
+    assert (
+        (found.fault is None)
+        == holds
+        == is_true(finding("razao", own, column=column) | {"outra": "RJ"}, known_of(prompt))
+    )
+
+
+def test_every_action_fits_somewhere_and_opposites_are_of_one_kind_of_row() -> None:
+    for action in actions().values():
+        assert action.lado in ("alto", "baixo", "ambos")
+        for other in action.opostos:
+            assert set(action.linhas) & set(actions()[other].linhas), (action.id, other)

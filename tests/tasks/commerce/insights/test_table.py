@@ -1,0 +1,119 @@
+"""Tables: whose cells can be read and compared, and which cannot."""
+
+import pytest
+
+from tasks.commerce.insights.phrases import read_phrases
+from tasks.commerce.insights.table import read_table
+from tests.tasks.commerce.insights.tables import prompt_of
+
+
+def test_one_row_has_nothing_but_its_values() -> None:
+    table = read_table(prompt_of("Estado", ["Receita", "Atrasos"], {"SP": ["R$ 10", "3,0%"]}))
+    assert table is not None
+    assert set(table.facts.values()) == {frozenset(("valor",))}
+
+
+def test_equal_cells_have_no_end() -> None:
+    table = read_table(prompt_of("Estado", ["Receita"], {"SP": ["R$ 10"], "RJ": ["R$ 10"], "BA": ["R$ 4"]}))
+    assert table is not None
+    assert "maior" not in table.facts["SP", "Receita"]
+    assert "menor" in table.facts["BA", "Receita"]
+
+
+def test_beside_a_cell_without_a_figure_nothing_is_compared() -> None:
+    rows = {"SP": ["R$ 900", "3,0%"], "RJ": ["R$ -", "9,0%"], "BA": ["R$ 4", "1,0%"]}
+    table = read_table(prompt_of("Estado", ["Receita", "Atrasos"], rows))
+    assert table is not None
+    assert table.facts["SP", "Receita"] == {"valor"}
+    assert ("RJ", "Receita") not in table.facts
+    assert "pior" in table.facts["RJ", "Atrasos"]
+
+
+def test_units_of_one_column_are_one() -> None:
+    table = read_table(prompt_of("Estado", ["Receita"], {"SP": ["R$ 9"], "RJ": ["5%"], "BA": ["R$ 4"]}))
+    assert table is not None
+    assert table.facts["SP", "Receita"] == {"valor"}
+
+
+def test_the_median_is_the_printed_one() -> None:
+    rows = {"SP": ["R$ 15"], "RJ": ["R$ 16"], "BA": ["R$ 4"], "MG": ["R$ 90"]}
+    table = read_table(prompt_of("Estado", ["Frete médio"], rows))
+    assert table is not None
+    assert table.medians["Frete médio"] == 16
+    assert "acima" not in table.facts["RJ", "Frete médio"]
+
+
+@pytest.mark.parametrize(
+    "name", ["Total", "Total Brasil", "Brasil", "Todos", "Subtotal", "Total 2018", "Demais estados", "Não informado"]
+)
+def test_a_row_of_sums_or_rests_is_no_row(name: str) -> None:
+    table = read_table(prompt_of("Estado", ["Receita"], {"SP": ["R$ 9"], "RJ": ["R$ 5"], name: ["R$ 14"]}))
+    assert table is not None
+    assert table.rows == ("SP", "RJ")
+
+
+@pytest.mark.parametrize(
+    ("column", "cells"),
+    [
+        ("Atrasos", ("34", "12")),
+        ("Pedidos", ("R$ 800", "R$ 9")),
+        ("Pedidos", ("-10", "40,5")),
+        ("Receita", ("45%", "9%")),
+        ("Receita", ("-", "R$ -9")),
+        ("Nota média", ("4.125", "41")),
+        ("Atrasos", ("140,0%", "-1%")),
+    ],
+)
+def test_a_cell_in_another_unit_than_its_columns_is_not_read(column: str, cells: tuple[str, ...]) -> None:
+    names = ("SP", "RJ")
+    assert (
+        read_table(prompt_of("Estado", [column], {row: [cell] for row, cell in zip(names, cells, strict=True)})) is None
+    )
+
+
+def test_a_cell_of_another_notation_than_the_others_is_not_read() -> None:
+    rows = {"SP": ["R$ 120.500"], "RJ": ["R$ 98,50"], "BA": ["R$ 99,50"]}
+    table = read_table(prompt_of("Estado", ["Ticket médio"], rows))
+    assert table is not None
+    assert set(table.figures) == {("RJ", "Ticket médio"), ("BA", "Ticket médio")}
+    assert set(table.facts.values()) == {frozenset(("valor",))}
+
+
+def test_a_month_is_one_with_its_year_alone() -> None:
+    cells = {
+        name: [f"R$ {place}00"] for place, name in enumerate(("janeiro", "fevereiro/18", "março/2018", "abril/2018"), 1)
+    }
+    table = read_table(prompt_of("Mês", ["Receita"], cells))
+    assert table is not None
+    assert table.before == {"abril/2018": "março/2018"}
+    assert read_phrases().forms("mês", "janeiro")["de"] == "da linha “janeiro”"
+
+
+def test_a_period_is_one_of_months() -> None:
+    for period, known in (("jan/2018 a mai/2018", True), ("zzz/0000 a aaa/9999", False)):
+        table = read_table(f"Período: {period}\nEstado | Receita\nSP | R$ 9\nRJ | R$ 5")
+        assert table is not None
+        assert bool(table.period) == known
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Analise.",
+        "Estado | Receita",
+        prompt_of("Estado", ["Margem"], {"SP": ["R$ 9"]}),
+        prompt_of("Estado", ["Receita", "Receita"], {"SP": ["R$ 9", "R$ 8"]}),
+        "Estado | Receita\nSP | R$ 9\nSP | R$ 8",
+        "Estado | Receita\nSP | R$ 9 | R$ 8",
+        "Estado | Receita\nSP | R$ 9\nSão Paulo | R$ 8",
+        "Estado | Receita\nSP | R$ 9\nsp | R$ 8",
+        "Estado | Receita | receita\nSP | R$ 9 | R$ 8",
+        "Estado | Receita\nSP | -\nBA | -",
+        prompt_of("Estado", ["Receita"], {"[clique](//x.io)": ["R$ 9"]}),
+        prompt_of("Estado", ["Receita"], {"www.x.io": ["R$ 9"]}),
+        prompt_of("Estado", ["Receita"], {"{oferta}": ["R$ 9"]}),
+        prompt_of("Estado", ["Receita"], {f"linha {number}": ["R$ 9"] for number in range(21)}),
+    ],
+)
+def test_a_table_that_no_finding_can_be_made_of_is_none(prompt: str) -> None:
+    assert read_table(prompt) is None

@@ -1,0 +1,106 @@
+"""Insights in findings as a task: its examples, its right answers, and the grammar that holds a model to a table."""
+
+import json
+import random
+from collections.abc import Sequence
+from functools import cache
+
+import pytest
+from transformers import AutoTokenizer
+
+from schemas.documents import Rollout
+from schemas.references import check_reference
+from tasks.commerce.example import Example
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
+from tasks.commerce.insights.render import render
+from tasks.commerce.registry import (
+    TASKS,
+    grammar_of,
+    score_rollout,
+)
+from tasks.commerce.text.months import MONTHS
+from tasks.policy.guidance import Grammars
+from tasks.policy.stand_in import FOLDER
+from tasks.synthesize.simulated import simulate_store
+
+TASK = TASKS["insights"]
+
+
+@cache
+def examples() -> Sequence[Example]:
+    store = simulate_store(800, random.Random("evidence:store"))
+    return list(EXAMPLE_MAKERS["insights"](store, random.Random("evidence"), 120))
+
+
+def rollouts() -> list[Rollout]:
+    return [
+        Rollout(
+            prompt_id=str(number),
+            task="insights",
+            prompt=each.prompt,
+            completion=TASK.answer(each.reference),
+            reference=each.reference,
+        )
+        for number, each in enumerate(examples())
+    ]
+
+
+def test_right_answers_earn_all_keep_the_truth_and_are_said_whole() -> None:
+    found = rollouts()
+    assert min(score_rollout(each, None).reward for each in found) == 1.0
+    assert set(TASK.metric(found, None).values()) == {1.0}
+    assert all(render(each.completion, each.prompt).checked for each in found)
+    assert all(TASK.serve(each.completion, each.prompt, None).checked for each in found)
+
+
+def test_tables_count_their_orders_and_months_follow_one_another() -> None:
+    for example in examples():
+        check_reference("insights", example.reference)
+        header, *rows = [line.split(" | ") for line in example.prompt.splitlines() if " | " in line]
+        assert "Pedidos" in header
+        if header[0] == "Mês":
+            places = [12 * int(row[0][-4:]) + MONTHS.index(row[0][:-5]) for row in rows]
+            assert places == list(range(places[0], places[0] + len(places)))
+
+
+@cache
+def grammars() -> tuple[Grammars, AutoTokenizer]:
+    tokenizer = AutoTokenizer.from_pretrained(FOLDER)
+    return Grammars(tokenizer, len(tokenizer)), tokenizer
+
+
+def writes(completion: str, prompt: str) -> bool:
+    known, tokenizer = grammars()
+    tokens = tokenizer.encode(completion, add_special_tokens=False)
+    return known.writes(grammar_of("insights", prompt, "json"), [*tokens, tokenizer.eos_token_id])
+
+
+def test_the_grammar_writes_right_answers_and_nothing_but_facts_can_be_false() -> None:
+    for rollout in rollouts()[:20]:
+        assert writes(rollout.completion, rollout.prompt)
+        (first, *others) = json.loads(rollout.completion)["achados"]
+        for key, value in (
+            ("coluna", "Margem"),
+            ("valor", "R$ 1"),
+            ("linha", "XX"),
+            ("acao", "vender"),
+            ("fato", "bom"),
+        ):
+            wrong = json.dumps({"achados": [{**first, key: value}, *others]}, ensure_ascii=False, separators=(",", ":"))
+            assert not writes(wrong, rollout.prompt), key
+        assert not writes(f"{rollout.completion} ", rollout.prompt)
+
+
+def test_names_that_contain_one_another_are_apart_in_the_grammar() -> None:
+    prompt = "Estado | Receita\nMato Grosso | R$ 9\nMato Grosso do Sul | R$ 90"
+    of_sul = '{"coluna":"Receita","fato":"valor","valor":"R$ 90","linha":"Mato Grosso do Sul","acao":""}'
+    of_other = of_sul.replace(" do Sul", "")
+    assert writes(f'{{"achados":[{of_sul},{of_sul}]}}', prompt)
+    assert not writes(f'{{"achados":[{of_sul},{of_other}]}}', prompt)
+
+
+@pytest.mark.parametrize("guided", ["none", "json", "all"])
+def test_only_insights_have_a_grammar_of_their_prompt(guided: str) -> None:
+    prompt = examples()[0].prompt
+    assert bool(grammar_of("insights", prompt, guided)) == (guided != "none")  # type: ignore[arg-type]
+    assert grammar_of("insights", "Sem tabela.", guided) == ""  # type: ignore[arg-type]

@@ -1,0 +1,39 @@
+"""Campaigns of the tests, and every push that the phrases of one can say."""
+
+from collections.abc import Iterator
+
+from tasks.commerce.push.checker import PushCampaign, PushParts
+from tasks.commerce.push.inputs import push_prompt
+from tasks.commerce.push.phrases import CampaignPhrases, PushPhrases, suiting
+
+OF_MANY_KINDS = (
+    PushCampaign("coleiras", "20% de desconto"),
+    PushCampaign("fones de ouvido", "15% de desconto até domingo"),
+    PushCampaign("panelas", "leve 3 e pague 2"),
+    PushCampaign("livros técnicos", "frete grátis acima de R$ 99"),
+    PushCampaign("drones", "até 10x sem juros"),
+    PushCampaign("caixas de som", "cupom de R$ 30"),
+    PushCampaign("Kit Viagem Luxo", "oferta da semana no app"),
+)
+
+
+def prompt_of(campaign: PushCampaign) -> str:
+    return push_prompt("Crie a notificação.", *campaign, "novos clientes")
+
+
+def sayable(campaign: PushCampaign) -> Iterator[PushParts]:
+    """Yield all pushes of the phrases that suit a campaign, those with a repeated word and too long ones too."""
+    known: CampaignPhrases = suiting(*campaign)
+    for opener in ("", *known.own, *known.general):
+        for core in known.cores:
+            for closer in ("", *known.closers):
+                yield PushParts(opener, core, closer)
+
+
+def all_phrases(phrases: PushPhrases) -> tuple[list[str], list[str], list[str]]:
+    """Return the openers, cores and closers of the file."""
+    return (
+        [text for group in phrases.grupos.values() for text in group.aberturas],
+        [core.texto for core in phrases.nucleos],
+        [*phrases.fechos.todas, *phrases.fechos.conhecidas],
+    )

@@ -1,0 +1,121 @@
+"""A shop's own openers: every process has them beside the shipped ones, and no other has."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from schemas.errors import InputError
+from schemas.source import REPOSITORY
+from tasks.commerce.push import own_phrases
+from tasks.commerce.push.own_phrases import VARIABLE, require_own, use_own, with_own
+
+OWN: Final = '\n[[aberturas]]\ngrupo = "cozinha"\ntexto = "Cheirinho de bolo."\npor = "Ana"\n'
+PUSH: Final = "Cheirinho de bolo. {produto} com {oferta}. Toque e veja."
+CHILD: Final = f"""
+import json
+from tasks.commerce.push.checker import PushCampaign, fault_of
+from tasks.commerce.push.inputs import push_prompt
+from tasks.commerce.push.truth import claims_kept
+from tasks.commerce.registry import TASKS, grammar_of, joint_version, reward_version
+from schemas.source import source_digest, source_files
+given = {{"product": "panelas", "offer": "20% de desconto"}}
+prompt = push_prompt("Crie.", *given.values(), "todos")
+print(json.dumps({{
+    "sent": fault_of({PUSH!r}, PushCampaign(*given.values())) is None,
+    "other product": fault_of({PUSH!r}, PushCampaign("tablets", "20% de desconto")) is None,
+    "true": all(claims_kept({PUSH!r}, given).values()),
+    "guided": "Cheirinho" in grammar_of("push", prompt, "all"),
+    "served": TASKS["push"].serve({PUSH!r}, prompt, None).text,
+    "push": reward_version("push"),
+    "churn": reward_version("churn"),
+    "stage": source_digest("tasks.evaluate.stage"),
+    "synthesize": source_digest("tasks.synthesize.stage"),
+    "sources": source_files("tasks.evaluate.stage").get("${VARIABLE}"),
+}}))
+"""
+
+
+@pytest.fixture(autouse=True)
+def _variable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Leave the environment as it was."""
+    monkeypatch.setenv(VARIABLE, "")
+    os.environ.pop(VARIABLE)
+    yield
+    own_phrases._content.cache_clear()
+
+
+def child(file: Path | None) -> dict[str, Any]:
+    """Return what a process sees that is started after `use_own`."""
+    use_own(file)
+    ended = subprocess.run([sys.executable, "-c", CHILD], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(ended.stdout)
+    return found
+
+
+def write(folder: Path, text: str) -> Path:
+    file = folder / "frases.toml"
+    file.write_text(text, encoding="utf-8")
+    own_phrases._content.cache_clear()
+    return file
+
+
+@pytest.mark.integration
+def test_a_child_checks_guides_serves_and_judges_by_the_shops_openers_too(tmp_path: Path) -> None:
+    without, own = child(None), child(write(tmp_path, OWN))
+    assert [without[name] for name in ("sent", "true", "guided", "sources")] == [False, False, False, None]
+    assert [own[name] for name in ("sent", "other product", "true", "guided")] == [True, False, True, True]
+    assert own["served"] == "Cheirinho de bolo. Panelas com 20% de desconto. Toque e veja."
+    assert own["sources"] == hashlib.sha256(OWN.encode()).hexdigest()
+    moved = {name for name in ("push", "churn", "stage", "synthesize") if own[name] != without[name]}
+    assert moved == {"push", "stage"}
+    (tmp_path / "other").mkdir()
+    assert child(write(tmp_path / "other", OWN)) == own
+    assert child(write(tmp_path, OWN + OWN.replace("bolo", "festa")))["push"] != own["push"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (OWN.replace("cozinha", "cozinhas"), "group 'cozinhas'; there are: geral"),
+        (OWN.replace("bolo", "{oferta}"), r"aberturas\.0\.texto"),
+        (OWN.replace("bolo", "bolo " * 9), r"aberturas\.0\.texto"),
+        ("aberturas = ", "cannot be read"),
+        ("", "aberturas is missing"),
+    ],
+)
+def test_a_broken_file_is_refused_where_it_is_taken_into_account(tmp_path: Path, text: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        use_own(write(tmp_path, text))
+
+
+def test_a_file_that_is_not_there_is_refused_and_none_is_no_phrases(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"absent\.toml cannot be read"):
+        use_own(tmp_path / "absent.toml")
+    use_own(None)
+    assert with_own({"grupos": {}}) == {"grupos": {}}
+
+
+def test_a_version_is_served_by_its_own_phrases_and_later_ones_alone(tmp_path: Path) -> None:
+    made_with = {f"${VARIABLE}": hashlib.sha256(OWN.encode()).hexdigest()}
+    with pytest.raises(InputError, match=r"version 3 was made with own phrases .*rewards\.phrases"):
+        require_own(made_with, "version 3")
+    require_own({}, "version 2")
+    for text, is_served in (
+        (OWN, True),
+        (OWN + OWN.replace("bolo", "festa"), True),
+        (OWN.replace("bolo", "pão"), False),
+    ):
+        use_own(write(tmp_path, text))
+        require_own({}, "version 2")
+        if is_served:
+            require_own(made_with, "version 3")
+        else:
+            with pytest.raises(InputError):
+                require_own(made_with, "version 3")
