@@ -49,8 +49,8 @@ class Answering:
     """Both merged into one model, which answers instead; None where the adapter is loaded next to the base."""
     draws: int = 1
     """Answers to each prompt for each sample; several are drawn at the rollouts' temperature, so that they differ."""
-    guided: Guided = "none"
-    """Tasks whose grammar guides their answers."""
+    guided: Guided = "json"
+    """Tasks whose grammar guides their answers: those of which the gateway serves no others."""
     general: bool = False
     """Whether it answers the general instructions too."""
     load_in_4bit: bool = False

@@ -32,6 +32,8 @@ CONSTANT_SHARE: Final = 0.4
 """Share of the steps at the peak rate, before it falls to `LAST_RATE`."""
 LAST_RATE: Final = 0.02
 MAX_GRADIENT_NORM: Final = 1.0
+DEMONSTRATED_RISE: Final = 10
+"""Steps in which the rate of imperfect demonstrations rises: they are few, and the weights are trained already."""
 HAS_BFLOAT16: Final[bool] = torch.backends.cpu.get_cpu_capability() != "AVX2"
 """Whether this CPU may have instructions for products in bfloat16; AVX2 has none."""
 
@@ -119,7 +121,7 @@ def rate(step: int, recipe: Recipe) -> float:
 
 def demonstrated_rate(step: int, recipe: Recipe) -> float:
     """Return the share of the peak rate for imperfect demonstrations: it rises and falls linearly."""
-    rising = min(1.0, (step + 1) / recipe.warmup_steps)
+    rising = min(1.0, (step + 1) / DEMONSTRATED_RISE)
     return rising * recipe.demonstrated_rate * (1 - (1 - LAST_RATE) * step / max(1, recipe.demonstrated_steps))
 
 

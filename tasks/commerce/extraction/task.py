@@ -18,8 +18,8 @@ from tasks.commerce.reward import Reference
 from tasks.commerce.served import Served, serve_object, written
 from tasks.commerce.text.json_fields import CAUSE_FIELDS, SENTIMENTS, sentiment_of
 
-SHARE_NO_COMPLAINT: Final = 0.15
-SHARE_CUT_OFF: Final = 0.35
+SHARE_NO_COMPLAINT: Final = 0.3
+SHARE_CUT_OFF: Final = 0.5
 """Shares of the faulty demonstrations whose complaint is missing, or cut off within its first half."""
 _FIELDS: Final[dict[str, Field]] = dict.fromkeys(CAUSE_FIELDS, BOOLEAN) | {
     "sentiment": one_of(SENTIMENTS),

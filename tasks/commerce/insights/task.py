@@ -20,9 +20,9 @@ from tasks.commerce.reward import Reference
 
 CELL_PARTS: Final = 4
 """Of a reference's cell: kind of row, row, column, figure."""
-SHARE_WRONG_FACT: Final = 0.35
-SHARE_MERE_VALUE: Final = 0.2
-SHARE_NO_ACTION: Final = 0.35
+SHARE_WRONG_FACT: Final = 0.15
+SHARE_MERE_VALUE: Final = 0.5
+SHARE_NO_ACTION: Final = 0.5
 _PAIRS: Final = (("maior", "menor"), ("melhor", "pior"), ("acima", "abaixo"), ("subiu", "caiu"))
 _OTHER_WAY: Final[Mapping[str, str]] = dict(_PAIRS) | {other: one for one, other in _PAIRS}
 

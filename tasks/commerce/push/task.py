@@ -16,7 +16,7 @@ from tasks.commerce.push.checker import (
 )
 from tasks.commerce.push.grammar import push_grammar
 from tasks.commerce.push.inputs import PushInputs
-from tasks.commerce.push.phrases import read_phrases, suiting
+from tasks.commerce.push.phrases import GENERAL, read_phrases, suiting
 from tasks.commerce.push.prompts import WORDING
 from tasks.commerce.push.render import serve
 from tasks.commerce.push.scorer import REWARD, SEEN_AT_ONCE
@@ -26,11 +26,9 @@ from tasks.commerce.reward import Reference
 
 ATTEMPTS: Final = 40
 """Draws of phrases for one right answer; one in two is without a fault, and of a long product few are short."""
-SHARE_DULL: Final = 0.6
-SHARE_STRANGE: Final = 0.2
+SHARE_DULL: Final = 0.4
+SHARE_STRANGE: Final = 0.3
 SHARE_BARE: Final = 0.1
-USUAL: Final = ("Oi!", "Olá!", "Tem oferta no app.")
-"""Openers of careless answers, which suit everything."""
 
 
 def answer(reference: Reference) -> str:
@@ -52,14 +50,15 @@ def answer(reference: Reference) -> str:
 
 
 def spoil(right: str, generator: random.Random) -> str:
-    """Begin as ever mostly, at times as for another product, and at times say nothing but the core."""
+    """Begin as for any product or as for another one, or say nothing but the core, each at times."""
     parts, kind = parts_of(right), generator.random()
+    groups = read_phrases().grupos
     if parts is None:
         return right
     if kind < SHARE_DULL:
-        parts = parts._replace(opener=generator.choice(USUAL))
+        parts = parts._replace(opener=generator.choice(groups[GENERAL].aberturas))
     elif kind < SHARE_DULL + SHARE_STRANGE:
-        openers = [text for group in read_phrases().grupos.values() for text in group.aberturas]
+        openers = [text for group in groups.values() for text in group.aberturas]
         parts = parts._replace(opener=generator.choice(openers))
     elif kind < SHARE_DULL + SHARE_STRANGE + SHARE_BARE:
         parts = PushParts("", parts.core, "")

@@ -82,7 +82,7 @@ def test_a_fault_says_nothing_of_the_right_label(task: TaskName) -> None:
     shares = [_share_right(halves[half]) for half in (True, False)]
     assert shares[0] == pytest.approx(shares[1], abs=0.08)
     # A fault may leave the answer as it is, such as another opener that is the same.
-    assert all(1 - SHARES[task] - 0.08 < share < 0.35 for share in shares)
+    assert all(1 - SHARES[task] - 0.08 < share < 0.45 for share in shares)
 
 
 @pytest.mark.parametrize("task", ["extraction", "sentiment"])

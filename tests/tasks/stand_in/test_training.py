@@ -20,7 +20,7 @@ from tasks.stand_in import training
 from tasks.stand_in.__main__ import main, make
 from tasks.stand_in.lessons import Lesson, lessons
 from tasks.stand_in.model import TURN_END, build_model, build_tokenizer
-from tasks.stand_in.training import demonstrated_rate, rate, train
+from tasks.stand_in.training import DEMONSTRATED_RISE, demonstrated_rate, rate, train
 from tests.tasks.stand_in.small_command import SmallRecipe
 
 SMALL = SmallRecipe(steps=28, demonstrated_steps=4, warmup_steps=4)
@@ -74,7 +74,7 @@ def test_the_rate_rises_stays_and_falls() -> None:
     assert rates[10:33] == [1.0] * 23
     assert rates[79] == pytest.approx(1 - 0.98 * 47 / 48)
     again = [demonstrated_rate(step, recipe.model_copy(update={"demonstrated_steps": 50})) for step in range(50)]
-    assert again[0] == pytest.approx(recipe.demonstrated_rate / recipe.warmup_steps)
+    assert again[0] == pytest.approx(recipe.demonstrated_rate / DEMONSTRATED_RISE)
     assert max(again) <= recipe.demonstrated_rate
     assert again[49] < 0.05 * recipe.demonstrated_rate
 

@@ -92,7 +92,7 @@ def writes(completion: str, prompt: str) -> bool:
     return known.writes(grammar_of("churn", prompt, "json"), [*tokens, tokenizer.eos_token_id])
 
 
-def test_the_grammar_writes_right_answers_and_no_other_value_or_field() -> None:
+def test_the_grammar_writes_right_answers_and_no_other_value_field_or_way() -> None:
     for each in right_answers()[:20]:
         assert writes(each.completion, each.prompt)
         fields = json.loads(each.completion)
@@ -100,10 +100,16 @@ def test_the_grammar_writes_right_answers_and_no_other_value_or_field() -> None:
         for key, value in (("campo", "Estado"), ("valor", "9999"), ("aponta", "talvez")):
             assert not writes(answer_of({**first, key: value}, *others, risk=fields["risk_score"]), each.prompt), key
         turned = {**first, "aponta": "sai" if first["aponta"] == "fica" else "fica"}
-        assert writes(answer_of(turned, *others, risk=fields["risk_score"]), each.prompt)
+        assert not writes(answer_of(turned, *others, risk=fields["risk_score"]), each.prompt)
         assert not writes(answer_of(risk=fields["risk_score"]), each.prompt)
         assert not writes(answer_of(*[first] * 4, risk=fields["risk_score"]), each.prompt)
         assert not writes(each.completion.replace("true", "false").replace("0.", "0.9"), each.prompt)
+
+
+def test_a_profile_that_points_nowhere_leaves_the_form() -> None:
+    prompt = "Perfil:\nPedidos: 0"
+    assert writes(answer_of(reason("Pedidos", "0", "fica"), risk=0.4), prompt)
+    assert not writes(answer_of(reason("Pedidos", "1", "fica"), risk=0.4), prompt)
 
 
 def test_an_answer_follows_from_its_risk_in_the_grammar() -> None:

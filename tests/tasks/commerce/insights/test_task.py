@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
@@ -12,7 +13,9 @@ from schemas.documents import Rollout
 from schemas.references import check_reference
 from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
+from tasks.commerce.insights.checker import actions_on, check
 from tasks.commerce.insights.render import render
+from tasks.commerce.insights.table import read_table
 from tasks.commerce.registry import (
     TASKS,
     grammar_of,
@@ -22,6 +25,7 @@ from tasks.commerce.text.months import MONTHS
 from tasks.policy.guidance import Grammars
 from tasks.policy.stand_in import FOLDER
 from tasks.synthesize.simulated import simulate_store
+from tests.tasks.commerce.insights.tables import FACTS, answer_of
 
 TASK = TASKS["insights"]
 
@@ -75,20 +79,33 @@ def writes(completion: str, prompt: str) -> bool:
     return known.writes(grammar_of("insights", prompt, "json"), [*tokens, tokenizer.eos_token_id])
 
 
-def test_the_grammar_writes_right_answers_and_nothing_but_facts_can_be_false() -> None:
+def test_the_grammar_writes_right_answers_and_no_other_key_word_or_ending() -> None:
     for rollout in rollouts()[:20]:
         assert writes(rollout.completion, rollout.prompt)
         (first, *others) = json.loads(rollout.completion)["achados"]
-        for key, value in (
-            ("coluna", "Margem"),
-            ("valor", "R$ 1"),
-            ("linha", "XX"),
-            ("acao", "vender"),
-            ("fato", "bom"),
-        ):
+        for key, value in (("coluna", "Margem"), ("acao", "vender"), ("fato", "bom")):
             wrong = json.dumps({"achados": [{**first, key: value}, *others]}, ensure_ascii=False, separators=(",", ":"))
             assert not writes(wrong, rollout.prompt), key
         assert not writes(f"{rollout.completion} ", rollout.prompt)
+
+
+def test_the_grammar_writes_a_finding_where_the_checker_finds_no_fault_in_it() -> None:
+    generator, found = random.Random(7), Counter[bool]()
+    for rollout in rollouts()[:20]:
+        table = read_table(rollout.prompt)
+        assert table is not None
+        (_, sound, *_) = json.loads(rollout.completion)["achados"]
+        for _ in range(40):
+            row, title = generator.choice(list(table.texts))
+            other = generator.choice(table.rows)
+            fact = generator.choice(FACTS)
+            action = generator.choice(["", *(each.id for each in actions_on(table.kind, title.lower()))])
+            written = {"coluna": title, "fato": fact, "valor": table.texts[row, title], "linha": row}
+            written |= ({"outra": other} if fact == "razao" else {}) | {"acao": action}
+            holds = check(table, [written])[0].fault is None
+            found[holds] += 1
+            assert writes(answer_of(written, sound), rollout.prompt) == holds, written
+    assert min(found.values()) > 50
 
 
 def test_names_that_contain_one_another_are_apart_in_the_grammar() -> None:

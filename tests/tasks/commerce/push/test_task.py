@@ -73,15 +73,10 @@ def test_right_answers_earn_nearly_all_keep_the_truth_and_are_sent() -> None:
         check_reference("push", each.reference)
 
 
-def test_right_answers_are_varied_and_careless_ones_begin_alike() -> None:
+def test_right_answers_are_varied_and_careless_ones_suit_less() -> None:
     found, generator = rollouts(), random.Random(1)
     careless = [each.model_copy(update={"completion": TASK.faults(each.completion, generator)}) for each in found]
-    right, dull = (
-        effective_number([parts.opener for each in answers if (parts := parts_of(each.completion))])
-        for answers in (found, careless)
-    )
-    assert right > 40
-    assert dull < right / 2
+    assert effective_number([parts.opener for each in found if (parts := parts_of(each.completion))]) > 40
     of_them = [score_rollout(each, None).components["fit"] for each in careless]
     assert sum(fit in (0.0, OF_GENERAL_OPENER) for fit in of_them) > len(of_them) / 2
 
