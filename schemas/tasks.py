@@ -11,5 +11,5 @@ SpecName = Literal["grounded", "v4.2"]
 
 SPEC_NAMES: Final[tuple[SpecName, ...]] = get_args(SpecName)
 
-Guided = Literal["none", "json", "all"]
-"""Tasks whose answers a grammar guides: none, those that answer with an object, or all that have a grammar."""
+Guided = Literal["none", "forms", "all"]
+"""Tasks whose answers a grammar guides: none, those whose right answers all have its form, or SQL as well."""

@@ -49,7 +49,7 @@ class Answering:
     """Both merged into one model, which answers instead; None where the adapter is loaded next to the base."""
     draws: int = 1
     """Answers to each prompt for each sample; several are drawn at the rollouts' temperature, so that they differ."""
-    guided: Guided = "json"
+    guided: Guided = "forms"
     """Tasks whose grammar guides their answers: those of which the gateway serves no others."""
     general: bool = False
     """Whether it answers the general instructions too."""

@@ -57,8 +57,8 @@ class ServeConfig(Section):
     seconds_to_send: float = Field(default=10.0, gt=0, le=600)
     """Longest time that a client takes to send a request."""
     guided: bool = True
-    """Guide the answers of JSON tasks by their grammars, unless a request says otherwise; a valid answer is the same
-    with and without it."""
+    """Guide the answers of all tasks but SQL by their grammars, unless a request says otherwise; a right answer is the
+    same with and without it."""
     answer_all: bool = False
     """Also answer tasks that the version's evaluation did not find learned; otherwise they get 422."""
     refuse: tuple[TaskName, ...] = ()

@@ -79,8 +79,8 @@ class TrainConfig(Section):
     stock_update: bool = False
     """Let the update compute a prompt once for each of its completions, as TRL does, and not once for all of them."""
     guided: Guided = "none"
-    """Tasks whose rollouts and validation answers are guided by their grammars, those of JSON objects or all that have
-    one; the loss is then of the policy so constrained."""
+    """Tasks whose rollouts and validation answers are guided by their grammars, all but SQL or SQL as well; the loss is
+    then of the policy so constrained."""
     learning_rate: float = Field(default=1e-3, gt=0)
     """Learning rate after the warm-up, for 1,500 training prompts or fewer."""
     learning_rate_at_scale: float | None = Field(default=None, gt=0)
@@ -263,7 +263,7 @@ class TrainConfig(Section):
             "vllm.enabled": (self.vllm.enabled, "vllm.enabled=false"),
             f"processes {self.processes}": (self.processes > 1, "processes=1"),
             # Its grammar and its blocks are of one answer.
-            "guided 'all'": (self.guided == "all", "guided='json'"),
+            "guided 'all'": (self.guided == "all", "guided='forms'"),
             "block_advantages": (self.block_advantages, "block_advantages=false"),
         }
         for setting, (asked_for, remedy) in left_out.items():

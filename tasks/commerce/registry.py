@@ -39,7 +39,7 @@ def grammar_of(task: TaskName, prompt: str, guided: Guided) -> str:
 
 
 def _guides(guided: Guided, task: CommerceTask) -> bool:
-    return guided == "all" or (guided == "json" and task.answers_in_json)
+    return guided == "all" or (guided == "forms" and (task.answers_in_json or task.prompt_grammar is not None))
 
 
 def score_rollout(rollout: Rollout, databases: Databases | None, spec: SpecName = "grounded") -> ScoredRollout:

@@ -1,4 +1,7 @@
-"""Scores of a stand-in by task, on prompts of a simulated store that it was not trained on, for its card."""
+"""Scores of a stand-in by task, on prompts of a simulated store that it was not trained on, for its card.
+
+It answers as it would be served, under the grammars of all tasks but SQL.
+"""
 
 import random
 from itertools import islice
@@ -7,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemas.tasks import TaskName
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
-from tasks.commerce.registry import score_rollout
+from tasks.commerce.registry import grammar_of, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.curate.known_prompts import are_known
 from tasks.curate.words import Hashes
@@ -56,6 +59,7 @@ def scores_by_task(
             max_tokens=MAX_TOKENS,
             batch_size=BATCH,
             seed=0,
+            grammars=[grammar_of(row.task, row.prompt, "forms") for row in rows],
         )
         scored = [score_rollout(answer.as_rollout(row), databases) for row, answer in zip(rows, answers, strict=True)]
         found[task] = {

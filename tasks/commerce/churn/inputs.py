@@ -1,13 +1,25 @@
 """Inputs of churn: what a shop knows of one shopper."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from tasks.commerce.inputs import Name, TaskInputs
-from tasks.commerce.text.portuguese_numbers import decimal, reais
+from tasks.commerce.text.portuguese_numbers import MAX_DIGITS, decimal, reais, value_of
+
+
+def _read_number(given: Any) -> Any:
+    """Return the number of a text in Brazilian notation, such as `R$ 1.234,50`; anything else as it is."""
+    if not isinstance(given, str) or len(given) > MAX_DIGITS:
+        return given
+    try:
+        return value_of(given.strip().removeprefix("R$").strip())
+    except ValueError:
+        return given
+
 
 Count = Annotated[int, Field(ge=0, le=100_000)]
+Stars = Annotated[float, Field(ge=1, le=5), BeforeValidator(_read_number)]
 
 
 class ChurnInputs(TaskInputs):
@@ -16,15 +28,15 @@ class ChurnInputs(TaskInputs):
     state: Annotated[str, Field(pattern="^[A-Z]{2}$")] = Field(description="The shopper's state, such as SP")
     orders: Annotated[int, Field(ge=1, le=100_000)] = Field(description="Number of orders")
     category: Name | None = Field(default=None, description="Category of most of the items, such as `beleza e saúde`")
-    spent: Annotated[float, Field(ge=0, le=1e9)] = Field(description="Money spent in all, in reais")
+    spent: Annotated[float, Field(ge=0, le=1e9), BeforeValidator(_read_number)] = Field(
+        description="Money spent in all, in reais"
+    )
     instalments: Annotated[int, Field(ge=1, le=100)] = Field(
         default=1, description="Instalments of the payment with the most"
     )
     silent_days: Count = Field(description="Days since the last purchase")
-    last_rating: Annotated[float, Field(ge=1, le=5)] | None = Field(
-        default=None, description="Stars of the newest review"
-    )
-    mean_rating: Annotated[float, Field(ge=1, le=5)] | None = Field(default=None, description="Mean of all stars")
+    last_rating: Stars | None = Field(default=None, description="Stars of the newest review")
+    mean_rating: Stars | None = Field(default=None, description="Mean of all stars")
     late: Count = Field(default=0, description="Number of late deliveries")
     undelivered: Count = Field(default=0, description="Number of orders that did not arrive")
 

@@ -6,11 +6,13 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, Field
 
 from tasks.commerce.inputs import LONGEST_TEXT, Name, TaskInputs, one_line
+from tasks.commerce.insights.table import MAX_ROWS
 
 _BETWEEN_CELLS: Final = re.compile(r"[|;\t]")
-_RULE: Final = re.compile(r"[\s|:+-]+")
-"""A line that only separates a table's header from its rows."""
-MAX_ROWS: Final = 20
+_RULE: Final = re.compile(r"[\s|:+-]*-[\s|:+-]*")
+"""The line that only separates a Markdown table's header from its rows."""
+_SEPARATOR: Final = re.compile(r"^\ufeff?(?:sep=.\r?\n)?")
+"""Before the header of a spreadsheet's export."""
 
 
 def normalized_table(text: str) -> str:
@@ -19,8 +21,12 @@ def normalized_table(text: str) -> str:
     Raises:
         ValueError: It has no rows, too many, or rows that are not as wide as its header.
     """
-    lines = [line.strip().strip("|") for line in text.strip().splitlines() if not _RULE.fullmatch(line)]
-    rows = [[" ".join(cell.split()) for cell in _BETWEEN_CELLS.split(line)] for line in lines if line.strip()]
+    lines = [line.strip(" ") for line in _SEPARATOR.sub("", text).splitlines() if line.strip()]
+    lines = [line for number, line in enumerate(lines) if number != 1 or not _RULE.fullmatch(line)]
+    if lines and lines[0].startswith("|"):
+        # Signs that stand around the lines, and not between cells.
+        lines = [line.removeprefix("|").removesuffix("|") for line in lines]
+    rows = [[" ".join(cell.split()) for cell in _BETWEEN_CELLS.split(line)] for line in lines]
     if len(rows) < 2:
         raise ValueError("a table has a line with the columns' names and at least one row, with |, ; or tabs between")
     if len(rows) > MAX_ROWS + 1:

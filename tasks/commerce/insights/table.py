@@ -36,7 +36,8 @@ SMALL_SAMPLE: Final = 30
 """Orders below which a row's means and rates may be chance."""
 DOUBTED: Final = 10
 """Orders at which half of a mean's surprise is believed."""
-MAX_ROWS: Final = 20
+MAX_ROWS: Final = 31
+"""A row for each state, or for each day of a month."""
 KEPT_TABLES: Final = 256
 _NAME: Final = re.compile(r"(?!.*(?://|\.\w))[^\W_][\w ,.&+/()'-]{0,59}")
 """Names of rows: letters and plain signs, and nothing that a program would make a link of."""

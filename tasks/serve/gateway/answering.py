@@ -320,7 +320,7 @@ def _asked(question: ShopQuestion, deployment: DeployedVersion, role: Role) -> _
         temperature=max(temperature, LOWEST_TEMPERATURE),
         max_tokens=max_tokens,
         seed=_seed(question, deployment),
-        grammar=grammar_of(row.task, row.prompt, "json") if question.guided else "",
+        grammar=grammar_of(row.task, row.prompt, "forms") if question.guided else "",
     )
     # Monitoring compares with the evaluation what was drawn as there.
     is_evaluated = Decoding(temperature, max_tokens) == decoding and question.seed in {None, model.seed}

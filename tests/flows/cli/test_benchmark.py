@@ -21,7 +21,7 @@ def test_a_model_gets_from_the_questions_to_the_page(base: Path, tmp_path: Path)
     folder, answers, entry = tmp_path / "test", tmp_path / "answers.jsonl", tmp_path / "board" / "tiny.json"
     written = tucano("write", "--out", folder, "--per-task", "2", "--orders", "300", "--json")
     assert json.loads(written.stdout)["items"] == dict.fromkeys(TASK_NAMES, 2)
-    run = ("run", folder, "--model", base, "--guided", "json", "--max-tokens", "4", "--out", answers)
+    run = ("run", folder, "--model", base, "--guided", "forms", "--max-tokens", "4", "--out", answers)
     for _ in range(2):
         assert tucano(*run).returncode == 0
         assert len(answers.read_text(encoding="utf-8").splitlines()) == 2 * len(TASK_NAMES)

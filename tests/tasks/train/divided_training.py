@@ -42,7 +42,7 @@ DIVIDED = {
     "prompts_per_step": 4,
     "accumulation": 2,
     "iterations": 2,
-    "guided": "json",
+    "guided": "forms",
     "loss": "dapo",
     "entropy_advantages": True,
     "guided_correction": {"share": 0.5},

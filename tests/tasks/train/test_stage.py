@@ -43,9 +43,9 @@ def test_the_checkpoint_is_chosen_by_the_policy_that_is_trained(
     """Its length and its guidance are the rollouts'; its temperature is the evaluation's."""
     asked: dict[str, Any] = {}
     monkeypatch.setattr(validation, "validate", lambda *_, **named: asked.update(named))
-    config = TrainConfig(guided="json", max_completion_tokens=77)
+    config = TrainConfig(guided="forms", max_completion_tokens=77)
     request = request_of(config, tmp_path, tmp_path)
     write_prompts(prompt_rows(), request.dataset / "data" / "validation.parquet")
     inputs: Any = SimpleNamespace(request=request, trainable=SimpleNamespace(tokenizer=None))
     stage._selection(inputs, Databases(()), SimpleNamespace(model=None))._score(3)
-    assert (asked["guided"], asked["max_tokens"], asked["temperature"], asked["step"]) == ("json", 77, 0.1, 3)
+    assert (asked["guided"], asked["max_tokens"], asked["temperature"], asked["step"]) == ("forms", 77, 0.1, 3)

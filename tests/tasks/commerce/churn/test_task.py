@@ -89,7 +89,7 @@ def grammars() -> tuple[Grammars, AutoTokenizer]:
 def writes(completion: str, prompt: str) -> bool:
     known, tokenizer = grammars()
     tokens = tokenizer.encode(completion, add_special_tokens=False)
-    return known.writes(grammar_of("churn", prompt, "json"), [*tokens, tokenizer.eos_token_id])
+    return known.writes(grammar_of("churn", prompt, "forms"), [*tokens, tokenizer.eos_token_id])
 
 
 def test_the_grammar_writes_right_answers_and_no_other_value_field_or_way() -> None:
@@ -121,5 +121,5 @@ def test_an_answer_follows_from_its_risk_in_the_grammar() -> None:
 
 
 def test_a_prompt_without_a_profile_has_no_grammar() -> None:
-    assert grammar_of("churn", "Sem perfil.", "json") == ""
+    assert grammar_of("churn", "Sem perfil.", "forms") == ""
     assert grammar_of("churn", prompt_of(), "none") == ""

@@ -91,14 +91,14 @@ def writes(complaint: str, prompt: str, **changes: object) -> bool:
     fields = FIELDS | {"main_complaint": complaint} | changes
     completion = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
     tokens = tokenizer.encode(completion, add_special_tokens=False)
-    return known.writes(grammar_of("extraction", prompt, "json"), [*tokens, tokenizer.eos_token_id])
+    return known.writes(grammar_of("extraction", prompt, "forms"), [*tokens, tokenizer.eos_token_id])
 
 
 def test_the_grammar_writes_right_answers() -> None:
     known, tokenizer = grammars()
     for example in examples()[:60]:
         tokens = tokenizer.encode(TASK.answer(example.reference), add_special_tokens=False)
-        grammar = grammar_of("extraction", example.prompt, "json")
+        grammar = grammar_of("extraction", example.prompt, "forms")
         assert known.writes(grammar, [*tokens, tokenizer.eos_token_id]), example.prompt
 
 

@@ -76,7 +76,7 @@ def grammars() -> tuple[Grammars, AutoTokenizer]:
 def writes(completion: str, prompt: str) -> bool:
     known, tokenizer = grammars()
     tokens = tokenizer.encode(completion, add_special_tokens=False)
-    return known.writes(grammar_of("insights", prompt, "json"), [*tokens, tokenizer.eos_token_id])
+    return known.writes(grammar_of("insights", prompt, "forms"), [*tokens, tokenizer.eos_token_id])
 
 
 def test_the_grammar_writes_right_answers_and_no_other_key_word_or_ending() -> None:
@@ -116,7 +116,7 @@ def test_names_that_contain_one_another_are_apart_in_the_grammar() -> None:
     assert not writes(f'{{"achados":[{of_sul},{of_other}]}}', prompt)
 
 
-@pytest.mark.parametrize("guided", ["none", "json", "all"])
+@pytest.mark.parametrize("guided", ["none", "forms", "all"])
 def test_only_insights_have_a_grammar_of_their_prompt(guided: str) -> None:
     prompt = examples()[0].prompt
     assert bool(grammar_of("insights", prompt, guided)) == (guided != "none")  # type: ignore[arg-type]

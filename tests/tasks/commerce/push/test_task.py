@@ -131,8 +131,8 @@ def test_the_grammar_writes_what_the_checker_passes_but_for_its_length() -> None
 def test_a_prompt_without_a_campaign_has_no_grammar_and_guiding_is_chosen() -> None:
     prompt = examples()[0].prompt
     assert grammar_of("push", "Sem campanha.", "all") == ""
-    assert bool(grammar_of("push", prompt, "all"))
-    assert grammar_of("push", prompt, "json") == ""
+    assert grammar_of("push", prompt, "all") == grammar_of("push", prompt, "forms") != ""
+    assert grammar_of("push", prompt, "none") == ""
 
 
 def test_all_that_a_grammar_says_may_be_sent_but_for_what_is_too_long() -> None:

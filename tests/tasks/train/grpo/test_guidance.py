@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 LENGTH = 48
 LEARNING: dict[str, Any] = {
-    "guided": "json",
+    "guided": "forms",
     "max_completion_tokens": LENGTH,
     "temperature": 0.8,
     # So that the old policy's probabilities are computed and kept.
@@ -198,12 +198,12 @@ def test_the_ratio_to_what_was_sampled_from_is_one_at_the_first_step(
 @pytest.mark.parametrize(
     "recipe",
     [
-        {"guided": "json"},
+        {"guided": "forms"},
         {"guided": "all"},
         {"guided": "all", "beta": 0.1, "entropy": {"coefficient": 0.01}, "iterations": 2, "accumulation": 2},
         {"guided": "all", "entropy_advantages": True, "guided_correction": {"share": 1.0}},
         {"guided": "all", "mask_truncated": True, "max_completion_tokens": 30},
-        {"guided": "json", "gradient_checkpointing": "torch"},
+        {"guided": "forms", "gradient_checkpointing": "torch"},
     ],
     ids=", ".join,
 )
@@ -229,12 +229,12 @@ def test_every_guided_rollout_has_its_form_and_no_figure_is_nan(tmp_path: Path, 
 
 
 def test_only_the_tasks_that_are_named_are_guided(tmp_path: Path) -> None:
-    rows = prompt_rows("sentiment", "push", each=1)
+    rows = prompt_rows("sentiment", "sql_qa", each=1)
     by_setting = {
         guided: small_trainer(tmp_path, rows, guided=guided).guidance.numbers(rows).tolist()
-        for guided in ("json", "all")
+        for guided in ("forms", "all")
     }
-    assert [number < 0 for number in by_setting["json"]] == [False, True]
+    assert [number < 0 for number in by_setting["forms"]] == [False, True]
     assert [number < 0 for number in by_setting["all"]] == [False, False]
     assert small_trainer(tmp_path, rows).guidance is None
 
@@ -242,7 +242,7 @@ def test_only_the_tasks_that_are_named_are_guided(tmp_path: Path) -> None:
 def test_an_answer_that_the_grammar_does_not_allow_replaces_no_rollout(tmp_path: Path) -> None:
     """The constrained policy could never write it: its log-probability would be minus infinity."""
     right, wrong = '{"polarity":"positive","score":5}', '{"polarity":"good","score":5}'
-    for guided, corrected in (("json", [False, True]), ("none", [True, True])):
+    for guided, corrected in (("forms", [False, True]), ("none", [True, True])):
         trainer = small_trainer(tmp_path, prompt_rows("sentiment"), guided=guided, max_completion_tokens=96)
         rollouts = trainer.rollout_generator.sample(prompt_rows("sentiment", each=1), 96)
         found = trainer.rollout_generator.correct(rollouts, {0: wrong, 1: right}, 96)
@@ -252,7 +252,7 @@ def test_an_answer_that_the_grammar_does_not_allow_replaces_no_rollout(tmp_path:
 
 def test_what_could_not_have_been_sampled_has_a_probability(tmp_path: Path) -> None:
     """So has the preflight's longest completion, which no grammar wrote."""
-    trainer = small_trainer(tmp_path, guided="json")
+    trainer = small_trainer(tmp_path, guided="forms")
     tokenizer = trainer.processing_class
     start = tokenizer.encode('{"pol', add_special_tokens=False)
     ids = torch.tensor([[*start, *tokenizer.encode("livro", add_special_tokens=False), tokenizer.eos_token_id]])

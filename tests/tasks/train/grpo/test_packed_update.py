@@ -22,7 +22,7 @@ LEARNS: dict[str, Any] = {"guided_correction": {"share": 1.0}, "max_completion_t
 @pytest.mark.parametrize(
     "recipe",
     [
-        {"entropy": {"coefficient": 0.01}, "guided": "json"},
+        {"entropy": {"coefficient": 0.01}, "guided": "forms"},
         {"beta": 0.05, "iterations": 2, "max_steps": 2},
         {"load_in_4bit": True, "accumulation": 4},
         {"entropy_advantages": True, "gradient_checkpointing": "torch"},

@@ -25,7 +25,7 @@ EVERYTHING: dict[str, Any] = {
     "task_weights": {"applies_to": "sampler"},
     "accumulation": 2,
     "iterations": 2,
-    "guided": "json",
+    "guided": "forms",
 }
 
 
@@ -136,7 +136,7 @@ def test_a_batch_without_any_spread_of_rewards_still_shows_what_a_step_moves(tmp
 def test_the_longest_step_is_taken_where_a_grammar_would_have_ended_every_answer(tmp_path: Path) -> None:
     """Guided, no token would be left to sample: the end is all that may follow, and a least length forbids it."""
     rows = prompt_rows("sentiment")
-    trainer = small_trainer(tmp_path, rows, guided="json", max_completion_tokens=64)
+    trainer = small_trainer(tmp_path, rows, guided="forms", max_completion_tokens=64)
     found = dry_run_step(trainer, 1e-2, rows[0])
     assert found.finite
     assert found.moved
