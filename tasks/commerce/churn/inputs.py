@@ -1,25 +1,15 @@
 """Inputs of churn: what a shop knows of one shopper."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
 from tasks.commerce.inputs import Name, TaskInputs
-from tasks.commerce.text.portuguese_numbers import MAX_DIGITS, decimal, reais, value_of
-
-
-def _read_number(given: Any) -> Any:
-    """Return the number of a text in Brazilian notation, such as `R$ 1.234,50`; anything else as it is."""
-    if not isinstance(given, str) or len(given) > MAX_DIGITS:
-        return given
-    try:
-        return value_of(given.strip().removeprefix("R$").strip())
-    except ValueError:
-        return given
-
+from tasks.commerce.text.portuguese_numbers import decimal, read_number, reais
 
 Count = Annotated[int, Field(ge=0, le=100_000)]
-Stars = Annotated[float, Field(ge=1, le=5), BeforeValidator(_read_number)]
+Reais = Annotated[float, Field(ge=0, le=1e9), BeforeValidator(read_number)]
+Stars = Annotated[float, Field(ge=1, le=5), BeforeValidator(read_number)]
 
 
 class ChurnInputs(TaskInputs):
@@ -28,9 +18,7 @@ class ChurnInputs(TaskInputs):
     state: Annotated[str, Field(pattern="^[A-Z]{2}$")] = Field(description="The shopper's state, such as SP")
     orders: Annotated[int, Field(ge=1, le=100_000)] = Field(description="Number of orders")
     category: Name | None = Field(default=None, description="Category of most of the items, such as `beleza e saúde`")
-    spent: Annotated[float, Field(ge=0, le=1e9), BeforeValidator(_read_number)] = Field(
-        description="Money spent in all, in reais"
-    )
+    spent: Reais = Field(description="Money spent in all, in reais")
     instalments: Annotated[int, Field(ge=1, le=100)] = Field(
         default=1, description="Instalments of the payment with the most"
     )

@@ -1,7 +1,7 @@
 """Brazilian number notation: 1.234,56, R$ 12.345, 8,2%."""
 
 import re
-from typing import Final
+from typing import Any, Final
 
 _NUMBER: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?(?!\d)|\d+(?:[.,]\d+)?", re.ASCII)
 _THOUSANDS: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?", re.ASCII)
@@ -19,6 +19,16 @@ def value_of(written: str) -> float:
     if _THOUSANDS.fullmatch(written):
         written = written.replace(".", "")
     return float(written.replace(",", "."))
+
+
+def read_number(given: Any) -> Any:
+    """Return the number of a typed text, such as `R$ 1.234,50`, for a field to check; anything else as it is."""
+    if not isinstance(given, str) or len(given) > MAX_DIGITS:
+        return given
+    try:
+        return value_of(given.removeprefix("R$").strip())
+    except ValueError:
+        return given
 
 
 def decimal(value: float, places: int = 1) -> str:

@@ -79,10 +79,17 @@ def test_a_line_break_of_a_shop_begins_no_line_of_the_prompt() -> None:
         "Estado\tReceita\nSP\tR$ 10,00\nRJ\tR$ 9,00\n",
         "Estado;Receita\r\nSP;R$ 10,00\r\nRJ;R$ 9,00",
         "| Estado | Receita |\n|---|---:|\n| SP | R$ 10,00 |\n| RJ | R$ 9,00 |",
+        "\ufeffsep=;\nEstado;Receita\nSP;R$ 10,00\nRJ;R$ 9,00",
     ],
 )
 def test_a_table_is_read_as_spreadsheets_and_markdown_write_it(written: str) -> None:
     assert normalized_table(written) == "Estado | Receita\nSP | R$ 10,00\nRJ | R$ 9,00"
+
+
+@pytest.mark.parametrize("between", [" | ", "\t", ";"])
+def test_an_empty_cell_at_an_end_of_a_line_stays(between: str) -> None:
+    lines = (("Loja", "Pedidos"), ("", "3"), ("B", ""), ("-", "-"))
+    assert normalized_table("\n".join(map(between.join, lines))) == "\n".join(map(" | ".join, lines))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +102,7 @@ def test_a_table_is_read_as_spreadsheets_and_markdown_write_it(written: str) -> 
         ("insights", {"period": "jan/2025", "table": "Estado | Receita"}, "at least one row"),
         ("insights", {"period": "jan/2025", "table": "Estado | Receita\nSP"}, "line 2 of the table has 1 cells"),
         ("insights", {"period": "jan/2025", "table": "Estado\nSP"}, "a column of names and one of numbers"),
-        ("insights", {"period": "jan/2025", "table": "a|b\n" + "c|d\n" * 21}, "at most 20"),
+        ("insights", {"period": "jan/2025", "table": "a|b\n" + "c|d\n" * 32}, "at most 31"),
         ("churn", {"state": "São Paulo", "orders": 1, "spent": 1, "silent_days": 3}, "state"),
         ("churn", {"state": "SP", "orders": 1, "spent": float("nan"), "silent_days": 3}, "spent"),
     ],
@@ -113,3 +120,14 @@ def test_a_shopper_of_whom_little_is_known_has_a_prompt() -> None:
     assert lines["Categoria favorita"] == "desconhecida"
     assert lines["Última nota"] == lines["Nota média"] == "sem avaliação"
     assert lines["Total gasto"] == "R$ 1.234"
+
+
+@pytest.mark.parametrize(
+    ("typed", "spent"), [("1.234", 1234), ("R$ 1.234,50", 1234.5), ("89,90", 89.9), ("1234.5", 1234.5), (12, 12)]
+)
+def test_an_amount_is_read_as_brazilians_type_it(typed: str | int, spent: float) -> None:
+    inputs = TASKS["churn"].inputs.model_validate(
+        {"state": "SP", "orders": 2, "spent": typed, "silent_days": 40, "mean_rating": "4,5"}
+    )
+    assert f"Total gasto: R$ {spent:,.0f}".replace(",", ".") in inputs.prompt("Vai?")
+    assert "Nota média: 4,5" in inputs.prompt("Vai?")
