@@ -11,7 +11,7 @@
   All earn it where no cell admits any. Gamed by claims to which an easy action fits.
 - `form`: the share of at least two findings that have no fault, in claim or action. Gamed by any true claims.
 
-Each false claim halves all three. An answer that cannot be read earns 0, the best three findings earn 1. No reference
+Each false claim halves all three, and so does each repeated cell. An answer that cannot be read earns 0, the best three findings earn 1. No reference
 is read: the table of the prompt decides.
 """
 
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from tasks.commerce.insights.best import ENOUGH, Best, best_of, earned_by_action, worth
-from tasks.commerce.insights.checker import FALSE, FEWEST, CitedFinding, check, read_answer
+from tasks.commerce.insights.checker import FALSE, FEWEST, CitedFinding, Fault, check, read_answer
 from tasks.commerce.insights.table import FigureTable, read_table
 from tasks.commerce.reward import Reference, Reward, Score
 
@@ -37,7 +37,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     if table is None or isinstance(found, str):
         return NOTHING
     checked = check(table, found)
-    left = OF_FALSE_CLAIM ** sum(fault in FALSE for _, fault in checked)
+    left = OF_FALSE_CLAIM ** sum(fault in FALSE or fault is Fault.REPEATED for _, fault in checked)
     said = [each.said for each in checked if each.said]
     sound = [finding for finding, fault in checked if fault is None and finding]
     earned = sum(earned_by_action(each.acao) for each in sound if each.acao)
