@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 WEIGHTS: Final = {"claims": 0.55, "actions": 0.30, "form": 0.15}
 NOTHING: Final = Score(dict.fromkeys(WEIGHTS, 0.0))
-OF_FALSE_CLAIM: Final = 0.5
+OF_BAD_CLAIM: Final = 0.5
 
 
 def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
@@ -37,7 +37,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     if table is None or isinstance(found, str):
         return NOTHING
     checked = check(table, found)
-    left = OF_FALSE_CLAIM ** sum(fault in FALSE or fault is Fault.REPEATED for _, fault in checked)
+    left = OF_BAD_CLAIM ** sum(fault in FALSE or fault is Fault.REPEATED for _, fault in checked)
     said = [each.said for each in checked if each.said]
     sound = [finding for finding, fault in checked if fault is None and finding]
     earned = sum(earned_by_action(each.acao) for each in sound if each.acao)
