@@ -3,9 +3,9 @@
 A stand-in that had only seen right answers would leave GRPO nothing to teach. Where it was shown a fault more often
 than not, its likeliest answer has it, and right answers are still sampled.
 
-Queries and insights are faulty by what is to be answered: as published models do, it answers some kinds worse than
-others. Elsewhere faults come as often with each answer: kinds of JSON are its labels, of which training would avoid
-those that were shown with faults, and kinds of pushes are too many to be learnt.
+Queries are faulty by what is to be answered: as published models do, it answers some kinds worse than others. Elsewhere
+faults come as often with each answer: kinds of JSON are its labels, of which training would avoid those that were shown
+with faults, and kinds of pushes are too many to be learnt.
 """
 
 import random
@@ -20,7 +20,7 @@ from tasks.commerce.commerce_task import CommerceTask
 from tasks.commerce.example import Example
 
 SHARES: Final[Mapping[TaskName, float]] = MappingProxyType(
-    {"extraction": 0.8, "push": 0.8, "sentiment": 0.8, "churn": 0.8}
+    {"extraction": 0.8, "insights": 0.8, "push": 0.8, "sentiment": 0.8, "churn": 0.8}
 )
 """Shares of demonstrations with faults, of tasks whose answers are all equally likely to have them."""
 SHARE_CARELESS: Final = 1.0
@@ -29,7 +29,7 @@ SHARE_CAREFUL: Final = 0.15
 FIRST_WORDS: Final = 4
 """Words of a right answer that tell kinds of answers apart, such as an aggregate of a table."""
 HALVES: Final = "12"
-"""Salt of the hash that divides the kinds: the first number by which both tasks have answers of both halves."""
+"""Salt of the hash that divides the kinds."""
 
 
 def demonstrate(task: CommerceTask, example: Example, generator: random.Random) -> str:

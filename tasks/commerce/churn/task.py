@@ -19,8 +19,7 @@ from tasks.commerce.grammar import BOOLEAN, SHARE, object_schema, text
 from tasks.commerce.reward import Reference
 
 SHARE_WRONG_ANSWER: Final = 0.35
-SHARE_WRONG_DIRECTION: Final = 0.25
-SHARE_LEFT_OUT: Final = 0.5
+SHARE_LEFT_OUT: Final = 0.7
 LONGEST_REASONING: Final = 500
 """Characters that the words of three reasons stay below."""
 _RISKS: Final = ((40, 0.9), (15, 0.8), (0, 0.7))
@@ -52,16 +51,13 @@ def written(risk: float, reasons: list[dict[str, Any]]) -> str:
 
 
 def spoil(right: str, generator: random.Random) -> str:
-    """Turn the answer and directions around, and leave a reason out, each at times."""
+    """Turn the answer around and leave a reason out, each at times; a grammar lets no reason be false."""
     fields = json.loads(right)
     risk, reasons = fields["risk_score"], fields["reasons"]
     if generator.random() < SHARE_WRONG_ANSWER:
         risk = round(1 - risk, 1)
     if len(reasons) > 1 and generator.random() < SHARE_LEFT_OUT:
         del reasons[generator.randrange(len(reasons))]
-    for reason in reasons:
-        if generator.random() < SHARE_WRONG_DIRECTION:
-            reason["aponta"] = "fica" if reason["aponta"] == "sai" else "sai"
     return written(risk, reasons)
 
 

@@ -112,7 +112,7 @@ def test_a_period_is_one_of_months() -> None:
         prompt_of("Estado", ["Receita"], {"[clique](//x.io)": ["R$ 9"]}),
         prompt_of("Estado", ["Receita"], {"www.x.io": ["R$ 9"]}),
         prompt_of("Estado", ["Receita"], {"{oferta}": ["R$ 9"]}),
-        prompt_of("Estado", ["Receita"], {f"linha {number}": ["R$ 9"] for number in range(21)}),
+        prompt_of("Estado", ["Receita"], {f"linha {number}": ["R$ 9"] for number in range(32)}),
     ],
 )
 def test_a_table_that_no_finding_can_be_made_of_is_none(prompt: str) -> None:
