@@ -45,3 +45,8 @@ def json_grammar(fields: Mapping[str, Field]) -> str:
 def object_schema(fields: Mapping[str, Field]) -> dict[str, Any]:
     """Return the JSON schema of an object of just these fields."""
     return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+def literals(texts: Iterable[str]) -> str:
+    """Return the alternatives of some texts, each as the literal that stands for its JSON string."""
+    return " | ".join(json.dumps(json.dumps(text, ensure_ascii=False), ensure_ascii=False) for text in texts)

@@ -1,58 +1,55 @@
 """Grammar of the findings on one table, in the Lark notation of llguidance: nothing false can be said, only chosen.
 
-A column leads to the facts that some cell of it has, a fact to the printed values of those cells, a value to the rows
-that hold it, and a row to the actions that fit there. So a model chooses what is worth a sentence. Findings may still
-repeat a cell or an action, since a grammar without memory cannot know.
+A column leads to the facts that its cells have, a fact to values and rows, and a row to the actions that fit there. The
+only cell of a fact is not told twice in a row, as small models would; a grammar sees no other repetition.
 """
 
-import json
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 
+from tasks.commerce.grammar import literals
 from tasks.commerce.insights.best import STRONGEST
 from tasks.commerce.insights.checker import FEWEST, MOST, CitedFinding, actions_on, fits
 from tasks.commerce.insights.table import FigureTable
 
+ANY = "any"
+"""In the place of a cell where several have the fact."""
+
 
 def findings_grammar(table: FigureTable) -> str:
     """Return the grammar of an answer's form on a table: compact JSON with its keys in one order."""
-    columns = [title for title in table.columns if any((row, title) in table.facts for row in table.rows)]
-    named = {f"column_{place}": _after_column(table, title) for place, title in enumerate(columns)}
-    rules = [
-        f'start: "{{\\"achados\\":[" finding ("," finding){{{FEWEST - 1},{MOST - 1}}} "]}}"',
-        f'finding: "{{\\"coluna\\":" ({" | ".join(named)}) "}}"',
-        *(f"{name}: {rule}" for name, rule in named.items()),
-    ]
-    return "\n".join(rules)
+    cells, rules = {}, []
+    for place, title in enumerate(table.columns):
+        for fact in STRONGEST:
+            rows = [row for row in table.rows if fact in table.facts.get((row, title), ())]
+            if rows:
+                is_alone = len(rows) == 1 and fact != "razao"
+                cells[f"{fact}_{place}"] = f"{table.rows.index(rows[0])}_{place}" if is_alone else ANY
+                rules.append(f"{fact}_{place}: {_finding(table, title, fact, rows)}")
+    for said in range(1, MOST):
+        for cell in dict.fromkeys(cells.values()):
+            others = {name: its for name, its in cells.items() if its != cell or cell == ANY} or cells
+            rules.append(f'after_{cell}_{said}: ("," ({_next(others, said + 1)})){"?" if said >= FEWEST else ""}')
+    return "\n".join([f'start: "{{\\"achados\\":[" ({_next(cells, 1)}) "]}}"', *rules])
 
 
-def _after_column(table: FigureTable, title: str) -> str:
-    facts = []
-    for fact in STRONGEST:
-        cells: dict[str, list[str]] = defaultdict(list)
-        for row in table.rows:
-            if fact in table.facts.get((row, title), ()):
-                cells[table.texts[row, title]].append(_after_value(table, CitedFinding(title, fact, "", row, "")))
-        if cells:
-            values = " | ".join(f'{literal(text)} ",\\"linha\\":" ({" | ".join(rows)})' for text, rows in cells.items())
-            facts.append(f'{literal(fact)} ",\\"valor\\":" ({values})')
-    return f'{literal(title)} ",\\"fato\\":" ({" | ".join(facts)})'
+def _next(cells: Mapping[str, str], said: int) -> str:
+    """Return findings by name, each with what may follow its cell once so many are said."""
+    return " | ".join(name + (f" after_{cell}_{said}" if said < MOST else "") for name, cell in cells.items())
 
 
-def _after_value(table: FigureTable, finding: CitedFinding) -> str:
+def _finding(table: FigureTable, title: str, fact: str, rows: Sequence[str]) -> str:
+    cells = " | ".join(
+        f'{literals([table.texts[row, title]])} ",\\"linha\\":" {_row(table, CitedFinding(title, fact, "", row, ""))}'
+        for row in rows
+    )
+    begun = f'"{{\\"coluna\\":" {literals([title])} ",\\"fato\\":" {literals([fact])}'
+    return f'{begun} ",\\"valor\\":" ({cells}) "}}"'
+
+
+def _row(table: FigureTable, finding: CitedFinding) -> str:
     fitting = [each.id for each in actions_on(table.kind, finding.coluna.lower()) if fits(table, finding, each)]
     other = ""
     if finding.fato == "razao":
         lower = [row for row in table.rows if table.times(finding.linha, row, finding.coluna)]
-        other = f' ",\\"outra\\":" ({one_of(lower)})'
-    return f'{literal(finding.linha)}{other} ",\\"acao\\":" ({one_of(["", *fitting])})'
-
-
-def one_of(texts: Iterable[str]) -> str:
-    """Return the alternatives of some texts, each as its JSON string."""
-    return " | ".join(map(literal, texts))
-
-
-def literal(text: str) -> str:
-    """Return a text as a literal of the grammar that stands for its JSON string."""
-    return json.dumps(json.dumps(text, ensure_ascii=False), ensure_ascii=False)
+        other = f' ",\\"outra\\":" ({literals(lower)})'
+    return f'{literals([finding.linha])}{other} ",\\"acao\\":" ({literals(["", *fitting])})'

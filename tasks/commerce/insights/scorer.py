@@ -11,8 +11,8 @@
   All earn it where no cell admits any. Gamed by claims to which an easy action fits.
 - `form`: the share of at least two findings that have no fault, in claim or action. Gamed by any true claims.
 
-Each false claim halves all three, and so does each repeated cell. An answer that cannot be read earns 0, the best three findings earn 1. No reference
-is read: the table of the prompt decides.
+Each false claim and each repeated cell halves all three. An answer that cannot be read earns 0, the best three findings
+earn 1. No reference is read: the table of the prompt decides.
 """
 
 from collections.abc import Sequence

@@ -17,7 +17,7 @@ from tasks.stand_in.demonstrations import SHARES, demonstrate, is_careless
 from tasks.synthesize.simulated import simulate_store
 
 DRAWS = 40
-BY_KIND = ("sql_qa", "insights")
+BY_KIND = ("sql_qa",)
 
 
 @cache

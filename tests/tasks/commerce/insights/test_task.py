@@ -94,7 +94,7 @@ def test_the_grammar_writes_a_finding_where_the_checker_finds_no_fault_in_it() -
     for rollout in rollouts()[:20]:
         table = read_table(rollout.prompt)
         assert table is not None
-        (_, sound, *_) = json.loads(rollout.completion)["achados"]
+        findings = json.loads(rollout.completion)["achados"]
         for _ in range(40):
             row, title = generator.choice(list(table.texts))
             other = generator.choice(table.rows)
@@ -104,8 +104,22 @@ def test_the_grammar_writes_a_finding_where_the_checker_finds_no_fault_in_it() -
             written |= ({"outra": other} if fact == "razao" else {}) | {"acao": action}
             holds = check(table, [written])[0].fault is None
             found[holds] += 1
+            sound = next(each for each in findings if (each["linha"], each["coluna"]) != (row, title))
             assert writes(answer_of(written, sound), rollout.prompt) == holds, written
     assert min(found.values()) > 50
+
+
+def test_the_only_cell_of_a_fact_is_not_told_twice_in_a_row() -> None:
+    prompt = "Estado | Nota média\nSP | 4,0\nBA | 4,5\nRJ | 3,0"
+    best, second = (
+        {"coluna": "Nota média", "fato": fact, "valor": "4,5", "linha": "BA", "acao": ""}
+        for fact in ("melhor", "maior")
+    )
+    lowest = {**best, "fato": "menor", "valor": "3,0", "linha": "RJ"}
+    assert not writes(answer_of(best, best), prompt)
+    assert not writes(answer_of(best, second), prompt)
+    assert writes(answer_of(best, lowest), prompt)
+    assert writes(answer_of(best, lowest, best), prompt)
 
 
 def test_names_that_contain_one_another_are_apart_in_the_grammar() -> None:
