@@ -32,6 +32,8 @@ _FEWEST_TOGETHER: Final = 5
 _FEWEST_APART: Final = 7
 """Digits in groups that are personal; fewer are two prices or a size."""
 _FEWEST_SPELLED: Final = 5
+_FEWEST_UNJOINED: Final = 9
+_DOCUMENTS: Final = ("CPF", "CNPJ", "CEP", "RG", "CNH", "PIS", "TITULO")
 _WINDOW: Final = 40
 """Characters before a number in which a word may name its kind."""
 _CARD_LENGTHS: Final = range(14, 17)
@@ -129,6 +131,7 @@ def _is_personal(name: str, column: str) -> bool:
 
 def _find(text: str) -> list[Found]:
     plain, places = _plain(text)
+    plain = patterns.BROKEN.sub(lambda match: match[0].replace("\n", " "), plain)
     found: list[Found] = []
     for kind, cue, pattern in patterns.LABELLED:
         if cue.search(plain):
@@ -136,11 +139,15 @@ def _find(text: str) -> list[Found]:
     if any(_is_long(match[0]) for match in patterns.RUN.finditer(plain)):
         shown = plain
         plain = patterns.KEPT.sub(lambda match: HIDDEN * len(match[0]), plain)
-        runs = [_trimmed(match) for match in patterns.RUN.finditer(plain) if _is_long(match[0])]
+        runs = [match.span() for match in patterns.RUN.finditer(plain) if _is_long(match[0])]
         plain = _claim(plain, found, [(start, end, _kind_of(shown, start, end)) for start, end in runs])
     plain = _claim(plain, found, [(*_span(match), "CVV") for match in patterns.BEHIND_CARD.finditer(plain)])
-    spelled = [match.span() for match in patterns.SPELLED.finditer(plain) if _is_spelled(match[0])]
-    _claim(plain, found, [(start, end, _named(plain, start) or "TELEFONE") for start, end in spelled])
+    spelled = [
+        (*_span(match), kind)
+        for match in patterns.SPELLED.finditer(plain)
+        if (kind := _spelled_kind(match)) is not None
+    ]
+    _claim(plain, found, spelled)
     found.sort()
     return found if places is None else [(places[start], places[end], kind) for start, end, kind in found]
 
@@ -167,15 +174,20 @@ def _is_long(run: str) -> bool:
     return max(groups) >= _FEWEST_TOGETHER or sum(groups) >= _FEWEST_APART or max(groups) == 1
 
 
-def _trimmed(run: re.Match[str]) -> tuple[int, int]:
-    """Leave out an opening bracket around the whole number."""
-    is_around = run[0].startswith("(") and ")" not in run[0]
-    return run.start() + is_around, run.end()
-
-
-def _is_spelled(text: str) -> bool:
+def _spelled_kind(match: re.Match[str]) -> Kind | None:
+    """Return the kind of a number in words; None if it is money, time or too short."""
+    text, joins = match[0], {*patterns.JOIN.findall(match[0])}
     words, digits = len(patterns.NUMERAL.findall(text)), sum(map(str.isdigit, text))
-    return (words > 1 and words + digits >= _FEWEST_SPELLED) or (digits >= _FEWEST_APART and "o " in text)
+    kind = next((kind for kind in KINDS if f"[{kind.lower()}]" in text), None)
+    if kind is not None:
+        is_number = words > 1 or (words + digits > 0 and bool(joins - {"depois"}))
+    else:
+        kind = _named(match.string, match.start()) or "TELEFONE"
+        fewest = _FEWEST_APART if joins - {"depois"} else _FEWEST_UNJOINED
+        is_number = (words > 1 and words + digits >= _FEWEST_SPELLED - (kind in _DOCUMENTS)) or (
+            bool(joins) and digits >= fewest
+        )
+    return kind if is_number and match["unit"] is None else None
 
 
 def _kind_of(text: str, start: int, end: int) -> Kind:
@@ -217,26 +229,15 @@ class _PlainSigns(dict[int, int | None]):
     def __missing__(self, code: int) -> int | None:
         sign = chr(code)
         category = unicodedata.category(sign)
-        lower = sign.lower()
-        plain: int | None
-        if category in {"Mn", "Me", "Cf"}:
-            plain = None
-        elif category == "Nd":
-            plain = ord("0") + unicodedata.digit(sign)
-        elif category == "Zs":
-            plain = ord(" ")
-        elif category == "Pd" or sign == "\N{MINUS SIGN}":
-            plain = ord("-")
-        elif sign == "\N{SMALL COMMERCIAL AT}":
-            plain = ord("@")
-        elif category == "Co":
-            plain = ord("?")  # it would be taken for what is hidden
+        # A private sign would be taken for what is hidden.
+        plain = {"Zs": " ", "Pd": "-", "Co": "?"}.get(category, sign.lower())
+        if category == "Nd":
+            plain = str(unicodedata.digit(sign))
         elif "\uff01" <= sign <= "\uff5e":
-            plain = ord(chr(code - 0xFEE0).lower())
-        else:
-            plain = ord(lower) if len(lower) == 1 else code
-        self[code] = plain
-        return plain
+            plain = chr(code - 0xFEE0).lower()
+        plain = {"\N{MINUS SIGN}": "-", "\N{SMALL COMMERCIAL AT}": "@"}.get(sign, plain)
+        self[code] = None if category in {"Mn", "Me", "Cf"} else ord(plain) if len(plain) == 1 else code
+        return self[code]
 
 
 _PLAIN_SIGNS: Final = _PlainSigns()

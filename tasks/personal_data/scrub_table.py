@@ -63,7 +63,9 @@ def scrub_prompts(table: pl.DataFrame) -> Scrubbed:
                 renamed[row["prompt_id"]] = new_id
             for column, value in zip(changed, (place, new_id, *values), strict=True):
                 changed[column].append(value)
-    return Scrubbed(_with_changes(table, changed), replaced, renamed)
+    places = changed.pop("place")
+    clean = table.with_columns(table[column].scatter(places, values) for column, values in changed.items())
+    return Scrubbed(clean, replaced, renamed)
 
 
 def scrubbed_rows(rows: Iterable[PromptRow], replaced: Counter[Kind]) -> Iterator[PromptRow]:
@@ -199,8 +201,3 @@ def _without_personal_data(value: Any, replaced: Counter[Kind]) -> Any:
     if isinstance(value, dict):
         return {_scrubbed(key, replaced): _without_personal_data(part, replaced) for key, part in value.items()}
     return value
-
-
-def _with_changes(table: pl.DataFrame, changed: Mapping[str, list[Any]]) -> pl.DataFrame:
-    columns = [column for column in changed if column != "place"]
-    return table.with_columns(table[column].scatter(changed["place"], changed[column]) for column in columns)
