@@ -6,7 +6,7 @@ in its length.
 """
 
 import re
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, get_args
 
 Kind = Literal[
     "CPF", "CNPJ", "EMAIL", "TELEFONE", "CEP", "CARTAO", "URL", "RG", "CNH", "PIS", "TITULO", "PLACA", "NASCIMENTO",
@@ -64,14 +64,14 @@ _DATE: Final = (
     rf"|(?:\d{{1,2}}[º°o]?|primeiro|{_NUMERAL}(?: e {_UNIT}(?!\w))?)[ /.-]{{0,3}}(?:d[eo] (?:m[eê]s "
     rf"(?:de )?)?)?(?:{_MONTH}|(?<=d[eo] )(?:\d{{1,2}}|{_NUMERAL}))"
     rf"(?:[ /.,-]{{0,3}}(?:d[eo] (?:ano (?:de )?)?)?(?:\d{{4}}|\d{{2}}(?!\d)|(?:dois )?mil(?: e|"
-    rf"(?: e)? {_NUMERAL}){{0,6}}|{_NUMERAL}(?: e {_UNIT}(?!\w))?))?"
-    rf"|mil novecentos(?: e {_NUMERAL}){{1,2}}|{_MONTH}[ /]{{1,2}}(?:de )?(?:19|20)?\d\d(?!\d)|\d{{1,2}}[/.-]\d{{1,2}}(?![\d/.])|(?:19\d\d|200\d)(?!\d))"
+    rf"(?: e)? {_NUMERAL}){{0,6}}|{_NUMERAL}(?: e {_UNIT}(?!\w))?))?|mil novecentos(?: e {_NUMERAL}){{1,2}}"
+    rf"|{_MONTH}[ /]{{1,2}}(?:de )?(?:19|20)?\d\d(?!\d)|\d{{1,2}}[/.-]\d{{1,2}}(?![\d/.])|(?:19\d\d|200\d)(?!\d))"
 )
 """Any date, down to a year: that of a birth only beside a word for it."""
 _BORN: Final = (
-    rf"{_WORD}(?:d(?:a?t)?a?\.? ?(?:de )?nas\w{{0,10}}|nas[cç]\w{{0,10}}|aniv\w{{0,10}}|niver"
-    r"|natal[ií]cio|dob|bday|d\. ?n\b\.?|dn(?!\w))"
+    rf"{_WORD}(?:(?:d(?:a?t)?a?\.? ?(?:de )?nas|nas[cç]|aniv)\w{{0,10}}|niver|natal[ií]cio|dob|bday|d\. ?n\b\.?|dn\b)"
 )
+_ACCOUNT: Final = r"(?:ag(?:[eê]ncia)?|conta|c ?[/.]? ?c|poupan[cç]a|corrente)"
 _CODE: Final = (
     rf"{_WORD}(?:c[vs][vcn]2?|ccv|c\.v\.[vc]\.?|(?:c[oó]d\w{{0,6}}|d[ií]g\w{{0,6}}|n[uú]m\w{{0,9}}|senha)\.? ?"
     r"(?:d[eo] |da )?(?:a?tr[aá][sz]|seg\w{0,7}|verso|verif\w{0,9}|cart[aã]o)|seguran[cç]a|verificador|seg|(?:de "
@@ -79,26 +79,30 @@ _CODE: Final = (
     r"|(?:[34]|tr[eê]s|quatro) (?:n[uú]m\w{1,9}|d[ií]g\w{1,7})(?: (?:de |a)tr[aá][sz]| do verso)?)(?![^\W\d_])"
 )
 """Words for the security code of a card."""
+_SITES: Final = (
+    r"facebook|fb|tiktok|twitter|threads|linkedin|kwai|snapchat|pinterest|youtube|telegram|discord|twitch|ig"
+)
+_SOCIAL: Final = rf"(?:instagram|instagr|{_SITES}|linktr|youtu|whatsapp|t|m|x|wa)"
+"""Hosts of networks, without their ending."""
 _NETWORK: Final = (
-    r"(?:insta|in\w{1,4}gra[mn]|ig|face(?:book)?|fb|tik ?tok|twitter|telegram|kwai|threads|snap(?:chat)?|discord|skype"
-    r"|linkedin|youtube|twitch|psn|xbox|steam|nick\w{0,4}|user\w{0,4}|usu[aá]rio|perfil|login|apelido|pinterest|bluesky"
-    r"|direct|dm|tt|gamertag|roblox|onlyfans|badoo|tinder|reddit|picpay|orkut|shopee|enjoei)"
+    rf"(?:{_SITES}|insta|in\w{{1,4}}gra[mn]|face|tik tok|snap|skype|psn|xbox|steam|(?:nick|user)\w{{0,4}}|usu[aá]rio"
+    r"|perfil|login|apelido|bluesky|direct|dm|tt|gamertag|roblox|onlyfans|badoo|tinder|reddit|picpay|orkut|shopee|enjoei)"
 )
 """Words for a network, and for a name in it."""
-_SOCIAL: Final = (
-    r"(?:instagram|instagr|facebook|fb|tiktok|twitter|threads|linkedin|kwai|snapchat|linktr|pinterest|youtube|youtu"
-    r"|telegram|whatsapp|discord|twitch|t|m|x|wa|ig)"
-)
-"""Hosts of networks, without their ending."""
 _HANDLE: Final = r"(?=[a-z._-]*[\d._-]*[a-z\d])[a-z\d_.][\w.-]{2,30}"
 _POINTS: Final = "[:=>\u2190-\u2bff\U0001f000-\U0001faff]"
 """Sign, arrow or picture before a name in a network."""
 _PLATE: Final = r"[a-z]{3}[ ._·•/-]{0,3}\d[a-z\d]\d{2}(?!\w)"
 _SPELT: Final = (
-    r"(?:[a-záéíó](?: de \w{2,12})?|[b-dgp-tvz]u?[eê]|k[aá]|efe|el[ei]|em[ei]|en[ei]|erre|esse|ag[aá]|jota|xis|d[aá]b\w{3,5}"
-    r"|[ií]psilon)"
+    r"(?:[a-záéíó](?: de \w{2,12})?|[b-dgp-tvz]u?[eê]|k[aá]|efe|el[ei]|e[mn][ei]|erre|esse|ag[aá]|jota"
+    r"|xis|d[aá]bl\w{2,3}|[ií]psilon)"
 )
 """Letter by its name, or with a word that begins with it: `M de maria`."""
+_CALLS: Final = (
+    r"(?:meu (?:nome(?: completo)?|face(?:book)?)(?: ?:| é ?:?| eh? ?:?|,)|me chamo|fal(?:ar|em?) com|cuidados de"
+    r"|procurar (?:por|pel[oa])|(?:titular|nome|ass(?:inado|\.)?) ?:|(?:atte?\.?|(?:atencios|cordial)amente)[,:\n])"
+)
+"""Words before a name."""
 _CALLED: Final = (
     r"(?:e|que|q|tenho|comprei|moro|estou|t[oô]|mas|sou|n[aã]o|quero|fiz|com|cpf|rg|meu|minha|na|no|em|para|pra|por"
     r"|pois|pq|porque|aguardo|favor|obrigad[oa]|tel(?:efone)?|fone|cel(?:ular)?|email|e-mail|nascid[oa]|ele|ela|se|ou"
@@ -110,20 +114,18 @@ _NO_NAME: Final = (
     r"|vendedor\w{0,2}|loja|suporte|gerente)\b"
 )
 """Words behind `falar com` for nobody in particular."""
-_LETTERS: Final = r"[^\W\d_]"
-_PERSON: Final = rf"(?!{_CALLED}){_LETTERS}{{2,20}}(?:['. ]{{1,2}}(?!{_CALLED}){_LETTERS}{{1,20}}){{0,4}}"
+_PERSON: Final = rf"(?!{_CALLED})[^\W\d_]{{2,20}}(?:['. ]{{1,2}}(?!{_CALLED})[^\W\d_]{{1,20}}){{0,4}}"
 _STREETS: Final = (
     r"(?:rua|r\.|av\.?|avenida|travessa|trav\.?|tv\.|alameda|al\.|estrada|rodovia|rod\.|pra[cç]a"
     r"|p[cç]a\.?|largo|viela|beco|ladeira|servid[aã]o|vila|quadra|condom[ií]nio|conjunto|residencial"
     r"|endere[cç]o|(?:moro|resido) n[ao])"
 )
-_COUNTED: Final = (
-    r" ?(?:%|reais|centavos|dias|horas|meses|anos|vezes|unid|pe[cç]as|pares|itens|pontos|estrelas|[ckm]m\b|kg|x\b)"
-)
+_UNITS: Final = r"reais|centavos|dias|horas|meses|anos|vezes|unid\w{0,4}|pe[cç]as|pares|itens|pontos|estrelas|[ckm]m|kg"
+_COUNTED: Final = rf" ?(?:%|x\b|(?:{_UNITS})(?!\w))"
 """Unit behind a number that is neither a house's nor a code."""
 _PART: Final = (
     r"(?:[ ,.\n-]{1,3}(?:ap(?:to?|artamento)?|bloco|bl|casa|lote|lt|quadra|qd|sala|sl|fundos|torre|andar|km|bairro|jd"
-    r"|jardim|cj|n[º°o]?)(?!\w)[.: º°]{0,2}[\w-]{0,12}){0,4}"
+    r"|jardim|cj|conjunto|n[º°o]?)(?!\w)[.: º°]{0,2}[\w-]{0,12}){0,4}"
 )
 """Rest of an address behind the number of the house."""
 _BEGIN: Final = r"(?:^|[^a-z])"
@@ -144,18 +146,8 @@ _CODE_CUE: Final = (
 )
 
 
-class Search(NamedTuple):
-    """Search for the values of a kind."""
-
-    kind: Kind
-    cue: re.Pattern[str]
-    """Some letters without which a text need not be searched; Rust reads it too."""
-    pattern: re.Pattern[str]
-    """Its group `value`, or all of it, is the value."""
-
-
-def _search(kind: Kind, cue: str, pattern: str) -> Search:
-    return Search(kind, re.compile(cue), re.compile(pattern))
+def _search(kind: Kind, cue: str, pattern: str) -> tuple[Kind, re.Pattern[str], re.Pattern[str]]:
+    return kind, re.compile(cue), re.compile(pattern)
 
 
 LABELLED: Final = (
@@ -191,10 +183,9 @@ LABELLED: Final = (
     ),
     _search(
         "EMAIL",
-        rf"(?:{_PROVIDER}|mail)[ \t]?(?:é|eh|:|=)",
+        rf"(?:{_PROVIDER}|mail) ?(?:é|eh|:|=)",
         # The provider before the name: `meu gmail é analima85`.
-        rf"(?<!\w)(?:{_PROVIDER}|e-?mail)[ \t]?(?:(?:é|eh|:|=)[ \t]?){{1,2}}(?:o )?"
-        rf"(?=[a-z]*[\d_.-])[a-z0-9_.-]{{5,40}}(?![\w@-])",
+        rf"(?<!\w)(?:{_PROVIDER}|e-?mail) ?(?:é|eh|:|=){_IS}{{0,3}}(?=[a-z]*[\d_.-])[\w.-]{{5,40}}(?![\w@-])",
     ),
     _search(
         "EMAIL",
@@ -229,8 +220,8 @@ LABELLED: Final = (
     ),
     _search(
         "NUMERO",
-        r"(?:ag|ncia|conta|c|poupan[cç]a|corrente)[^\d\n]{0,30}\d[\d .]{1,14}-[\dx]",
-        rf"{_WORD}(?:ag(?:[eê]ncia)?|conta|c ?[/.]? ?c|poupan[cç]a|corrente)\b{_IS}{{0,4}}(?P<value>\d[\d .]{{1,14}}-[\dx](?!\w))",
+        rf"{_ACCOUNT}[^\d\n]{{1,30}}\d[\d .]{{1,14}}-[\dx]",
+        rf"{_WORD}{_ACCOUNT}\b{_IS}{{0,4}}(?P<value>\d[\d .]{{1,14}}-[\dx](?!\w))",
     ),
     _search("NASCIMENTO", _BORN_CUE, rf"{_BORN}(?:[^\d\n\ue000]{{0,20}}?\n?)(?:(?<![a-z])|(?=\d))(?P<value>{_DATE})"),
     # The word behind its date.
@@ -273,17 +264,15 @@ LABELLED: Final = (
         # Letter by letter, or in words.
         rf"{_WORD}pla[ck]as?{_IS}{{0,6}}(?P<value>(?:letras? )?(?=[a-z .,-]{{3,12}}\d)"
         rf"(?:[a-z\d][ .,-]{{0,3}}){{7}}(?!\w)|(?:{_SPELT}[ ,.-]{{1,3}}){{3}}(?:(?:\d{{1,4}}|{_SPELT}|{_NUMERAL})(?!\w)"
-        rf"[ ,.-]{{0,3}}){{1,4}}|(?:{_LETTERS}{{1,4}}[ ,.-]{{1,3}}){{1,3}}{_NUMERAL}[\w ]{{3,40}}"
-        r"|letras? \w{3} n[uú]meros? [\d ]{4,8})",
+        rf"[ ,.-]{{0,3}}){{1,4}}|(?:[^\W\d_]{{1,4}}[ ,.-]{{1,3}}){{1,3}}{_NUMERAL}[\w ]{{3,40}})",
     ),
     _search(
         "PERFIL",
         _NETWORK_CUE,
-        rf"{_WORD}\b{_NETWORK}\b(?:{_IS}|\b(?:no|na|perfil|usu[aá]rio|user|insta|nome|l[aá]|por|pelo|como"
-        rf"|estou|sou)\b){{0,6}}(?<!\w)(?!arroba\b)(?P<value>(?=[a-z]*[._\d]){_HANDLE}|(?:(?<={_POINTS})|(?<={_POINTS} ))[a-z]{{5,30}}"
-        rf"(?= *(?:[,.;!)\n]|$))|"
-        rf"(?<=[éh] )[a-z]{{7,30}}(?!\w)|(?<=(?:insta|agram|itter|iktok|egram| kwai| face| snap"
-        rf"|scord)[ /])[a-z]{{6,30}}(?!\w)|(?<=como )[a-z]{{6,30}}(?!\w))",
+        rf"{_WORD}\b{_NETWORK}\b(?:{_IS}|\b(?:no|na|perfil|usu[aá]rio|user|insta|nome|l[aá]|por|pelo|como|estou|sou)\b)"
+        rf"{{0,6}}(?<!\w)(?!arroba\b)(?P<value>(?=[a-z]*[._\d]){_HANDLE}|(?:(?<={_POINTS})|(?<={_POINTS} ))"
+        r"[a-z]{5,30}(?= *(?:[,.;!)\n]|$))|(?<=[éh] )[a-z]{7,30}(?!\w)|(?:(?<=(?:insta|agram|itter|iktok|egram| kwai"
+        r"| face| snap|scord)[ /])|(?<=como ))[a-z]{6,30}(?!\w))",
     ),
     _search("PERFIL", r"arroba", r"(?<!\w)arroba(?: d[oe] \w{2,9})?[ :]{1,3}(?:é )?(?P<value>[a-z][\w.]{3,30})"),
     _search(
@@ -295,11 +284,8 @@ LABELLED: Final = (
     ),
     _search(
         "NOME",
-        r"meu (?:nome|face)|me chamo|falem? com|falar com|cuidados de|procurar p"
-        r"|ass(?:inado|\.)? ?:|(?:att(?:e\.?|\.)?|(?:atencios|cordial)amente)[,:\n]|titular|nome ?:",
-        rf"{_WORD}(?:meu (?:nome(?: completo)?|face(?:book)?)(?: ?:| é ?:?| eh? ?:?|,)|me chamo|(?:falar|falem?) com|aos? cuidados de"
-        rf"|procurar (?:por|pel[oa])|ass(?:inado|\.)? ?:|(?:att(?:e\.?|\.)?|(?:atencios|cordial)amente)[,:\n]|titular ?:"
-        rf"|nome ?:)[ \n]{{1,2}}(?P<value>(?:(?:[oa]|seu|dona|sra?\.?) )?(?!{_NO_NAME}){_PERSON})",
+        _CALLS,
+        rf"{_WORD}{_CALLS}[ \n]{{1,2}}(?P<value>(?:(?:[oa]|seu|dona|sra?\.?) )?(?!{_NO_NAME}){_PERSON})",
     ),
     _search(
         "ENDERECO",
@@ -307,7 +293,10 @@ LABELLED: Final = (
         rf"{_WORD}{_STREETS}(?!\w)\n?[^\n;!?\d\ue000]{{2,45}}?(?:\d{{1,5}}+(?![\d.,]\d|{_COUNTED}){_PART})",
     ),
 )
-"""In the order of their claims."""
+"""Kinds with a cue and a pattern each, in the order of their claims.
+
+A text without the cue need not be searched; Rust reads it too. The pattern's group `value`, or all of it, is the value.
+"""
 
 _NOT_BEHIND: Final = r"(?<![\d\ue000])(?<!\d[ .,/()-])(?<!\d[ .,/()-][ .,/()-])"
 _NOT_BEFORE: Final = r"(?![ ./()_*~=-]{0,3}\d)(?!,\d)"
@@ -325,10 +314,9 @@ KEPT: Final = re.compile(
     r"|(?<!\d)20[1-3]\d[-/](?:0[1-9]|1[0-2])(?:[-/](?:0[1-9]|[12]\d|3[01]))?(?:[t ]\d\d:\d\d(?::\d\d)?)?(?!\d|[-/.]\d)"
     r"|(?<!\d)20[0-3]\d ?[-/] ?20[0-3]\d(?!\d|[-/]\d)"
     # Quantities with their unit.
-    rf"|{_NOT_BEHIND}\d{{1,3}}(?:\.\d{{3}}){{0,2}}\d{{0,3}} ?(?:reais|unidades?|unid?|pe[cç]as|pares|dias|horas|h"
-    r"|min\w{0,4}|meses|anos|vezes|kg|gr?|mg|ml|litros?|cm|mm|metros|km|[gmt]b|mah|btus?|w(?:atts?)?|v(?:olts)?|hz"
-    r"|rpm|pol\w{0,6}|pedidos|clientes|itens|produtos|vendas|avalia[cç][oõ]es|pessoas|pontos|estrelas|lumens|dpi"
-    r"|fios|p[aá]ginas|%)(?!\w)"
+    rf"|{_NOT_BEHIND}\d{{1,3}}(?:\.\d{{3}}){{0,2}}\d{{0,3}} ?(?:{_UNITS}|h|min\w{{0,4}}|gr?|mg|ml|litros?|metros|[gmt]b"
+    r"|mah|btus?|w(?:atts?)?|v(?:olts)?|hz|rpm|pol\w{0,6}|pedidos|clientes|produtos|vendas|avalia[cç][oõ]es|pessoas"
+    r"|lumens|dpi|fios|p[aá]ginas|%)(?!\w)"
     # Limits of a query, and digests.
     rf"|(?:[<>]=? ?|(?:between|and|limit) )\d{{1,7}}(?!\d){_NOT_BEFORE}"
     r"|(?<!\w)[\da-f]{40,64}(?!\w)"
@@ -338,20 +326,16 @@ _BETWEEN: Final = r"[ \t().\[\]\\/_*·•+~=-]"
 _DIGIT: Final = r"(?:\d|(?<=\d)[oilzb](?=[\d .-]{1,2}\d|\d|\b)|(?<![a-z])[oilzb]{1,2}(?=\d))"
 """Digit, or a letter in its place: `9876O-4321`."""
 RUN: Final = re.compile(
-    rf"[a-z]{{2}} ?(?:\d ?){{9}}br(?!\w)|(?<!\d)(?:[+(]{{0,2}}(?=[^(]{{1,9}}\))|\+?){_DIGIT}(?:(?:{_BETWEEN}{{0,4}}|,){_DIGIT}){{4,}}+"
-    r"(?:[ .-]{0,2}x(?!\w))?|(?<!\d)\d(?:, ?\d){6,}+"
+    rf"(?<!\d)(?:[+(]{{0,2}}(?=[^(]{{1,9}}\))|\+?){_DIGIT}(?:(?:{_BETWEEN}{{0,4}}|,){_DIGIT}){{4,}}+"
+    r"(?:[ .-]{0,2}x(?!\w))?|[a-z]{2} ?(?:\d ?){9}br(?!\w)|(?<!\d)\d(?:, ?\d){6,}+"
 )
 _JOIN: Final = (
     r"(?:d[ií]g\w{0,6}|dv|tra[cç]\w{1,5}|h[ií]fen|barra|ponto|espa[cç]o|(?:ao )?contr[aá]\w{0,4}|(?:no )?final"
     r"|dupl[oa]|tripl[oa]|ddd|depois)"
 )
 _STEP: Final = rf"[ \t,.…;/\n-]{{1,5}}(?:(?:e|a[ií]|{_JOIN})[ ,.-]{{1,2}}){{0,3}}"
-_FOUND: Final = r"\[(?:cpf|cnpj|rg|cnh|pis|titulo|cartao|cep|telefone|numero)\]"
-_TOKEN: Final = rf"(?:{_NUMERAL}|mil(?:h[oõ]es)?(?!\w)|\d{{1,4}}(?!\w)|{_FOUND})"
-SPELLED: Final = re.compile(
-    rf"(?:(?<!\w)|(?=\[))(?:{_JOIN} )?{_TOKEN}(?:{_STEP}{_TOKEN})++"
-    rf"(?P<unit>{_COUNTED})?"
-)
+_TOKEN: Final = rf"(?:{_NUMERAL}|(?:mil(?:h[oõ]es)?|\d{{1,4}})(?!\w)|\[(?:c\w{{2,5}}|rg|pis|t\w{{5,7}}|numero)\])"
+SPELLED: Final = re.compile(rf"(?:(?<!\w)|(?=\[))(?:{_JOIN} )?{_TOKEN}(?:{_STEP}{_TOKEN})++(?P<unit>{_COUNTED})?")
 """Numbers in words, alone, among digits, or beside a number that was found."""
 _APART: Final = rf"[oilzb]?(?:{_BETWEEN}{{0,4}}|, ?)[oilzb]{{0,2}}"
 _WORDS: Final = _NUMERAL.removesuffix(r"(?!\w)")

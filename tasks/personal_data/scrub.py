@@ -32,7 +32,9 @@ _FEWEST_TOGETHER: Final = 5
 _FEWEST_APART: Final = 7
 """Digits in groups that are personal; fewer are two prices or a size."""
 _FEWEST_SPELLED: Final = 5
-_FEWEST_UNJOINED: Final = 9
+"""Numerals and digits; one fewer behind the name of a document."""
+_FEWEST_UNCLEAR: Final = 9
+"""Digits in groups that only `depois` joins, as it does prices."""
 _DOCUMENTS: Final = ("CPF", "CNPJ", "CEP", "RG", "CNH", "PIS", "TITULO")
 _WINDOW: Final = 40
 """Characters before a number in which a word may name its kind."""
@@ -52,7 +54,7 @@ _HOLDS_A_PERSON: Final = re.compile(
 Found = tuple[int, int, Kind]
 
 _CUES: Final = (
-    *dict.fromkeys(search.cue.pattern for search in patterns.LABELLED),
+    *dict.fromkeys(cue.pattern for _, cue, _ in patterns.LABELLED),
     *patterns.NUMBER_CUES,
     # Read by `scrub` as other signs.
     r"[\p{Nd}--0-9]|[\x{ff01}-\x{ff5e}\x{fe6b}\x{e000}-\x{f8ff}]",
@@ -142,12 +144,8 @@ def _find(text: str) -> list[Found]:
         runs = [match.span() for match in patterns.RUN.finditer(plain) if _is_long(match[0])]
         plain = _claim(plain, found, [(start, end, _kind_of(shown, start, end)) for start, end in runs])
     plain = _claim(plain, found, [(*_span(match), "CVV") for match in patterns.BEHIND_CARD.finditer(plain)])
-    spelled = [
-        (*_span(match), kind)
-        for match in patterns.SPELLED.finditer(plain)
-        if (kind := _spelled_kind(match)) is not None
-    ]
-    _claim(plain, found, spelled)
+    spelled = [(match, _spelled_kind(match)) for match in patterns.SPELLED.finditer(plain)]
+    _claim(plain, found, [(*_span(match), kind) for match, kind in spelled if kind is not None])
     found.sort()
     return found if places is None else [(places[start], places[end], kind) for start, end, kind in found]
 
@@ -175,18 +173,18 @@ def _is_long(run: str) -> bool:
 
 
 def _spelled_kind(match: re.Match[str]) -> Kind | None:
-    """Return the kind of a number in words; None if it is money, time or too short."""
+    """Return the kind of a number in words, alone or beside a placeholder; None if it is too short or a quantity."""
     text, joins = match[0], {*patterns.JOIN.findall(match[0])}
     words, digits = len(patterns.NUMERAL.findall(text)), sum(map(str.isdigit, text))
+    is_clear = bool(joins - {"depois"})
     kind = next((kind for kind in KINDS if f"[{kind.lower()}]" in text), None)
     if kind is not None:
-        is_number = words > 1 or (words + digits > 0 and bool(joins - {"depois"}))
+        fewest = 2 if words > 1 else 1 if is_clear else 3
     else:
         kind = _named(match.string, match.start()) or "TELEFONE"
-        fewest = _FEWEST_APART if joins - {"depois"} else _FEWEST_UNJOINED
-        is_number = (words > 1 and words + digits >= _FEWEST_SPELLED - (kind in _DOCUMENTS)) or (
-            bool(joins) and digits >= fewest
-        )
+        few_words = _FEWEST_SPELLED - (kind in _DOCUMENTS)
+        fewest = few_words if words > 1 else _FEWEST_APART if is_clear else _FEWEST_UNCLEAR
+    is_number = (words > 1 or bool(joins)) and words + digits >= fewest
     return kind if is_number and match["unit"] is None else None
 
 

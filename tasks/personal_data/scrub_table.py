@@ -134,7 +134,7 @@ def scrub_broken(table: pl.DataFrame) -> Scrubbed:
     for name in names:
         doubtful |= clean[name].ne_missing(table[name])
     changed = doubtful.arg_true().to_list()
-    new_ids = [_id_of_texts(clean.select(names).row(place)) for place in changed]
+    new_ids = [hashlib.sha256(orjson.dumps(clean.select(names).row(place))).hexdigest() for place in changed]
     renamed = {
         old: new for old, new in zip(table["prompt_id"].gather(changed), new_ids, strict=True) if old is not None
     }
@@ -164,10 +164,6 @@ def with_renamed_parents(table: pl.DataFrame, renamed: Mapping[str, str]) -> pl.
     return table.with_columns(named).with_columns(
         pl.when(parent.ne_missing(pl.col("prompt_id"))).then(parent).alias("parent_id")
     )
-
-
-def _id_of_texts(texts: tuple[str | None, ...]) -> str:
-    return hashlib.sha256(orjson.dumps(texts)).hexdigest()
 
 
 def _suspects(table: pl.DataFrame) -> pl.Series:
