@@ -33,8 +33,6 @@ _FEWEST_APART: Final = 7
 """Digits in groups that are personal; fewer are two prices or a size."""
 _FEWEST_SPELLED: Final = 5
 """Numerals and digits; one fewer behind the name of a document."""
-_FEWEST_UNCLEAR: Final = 9
-"""Digits in groups that only `depois` joins, as it does prices."""
 _DOCUMENTS: Final = ("CPF", "CNPJ", "CEP", "RG", "CNH", "PIS", "TITULO")
 _WINDOW: Final = 40
 """Characters before a number in which a word may name its kind."""
@@ -179,12 +177,14 @@ def _spelled_kind(match: re.Match[str]) -> Kind | None:
     is_clear = bool(joins - {"depois"})
     kind = next((kind for kind in KINDS if f"[{kind.lower()}]" in text), None)
     if kind is not None:
-        fewest = 2 if words > 1 else 1 if is_clear else 3
+        # Behind a placeholder, `vinte e dois` may count things.
+        words -= text.count(" e ") * text.startswith("[")
+        is_number = words > 1 or (bool(joins) and words + digits >= (1 if is_clear else 4))
     else:
         kind = _named(match.string, match.start()) or "TELEFONE"
-        few_words = _FEWEST_SPELLED - (kind in _DOCUMENTS)
-        fewest = few_words if words > 1 else _FEWEST_APART if is_clear else _FEWEST_UNCLEAR
-    is_number = (words > 1 or bool(joins)) and words + digits >= fewest
+        is_document = kind in _DOCUMENTS
+        is_spelled = words > 1 and words + digits >= _FEWEST_SPELLED - is_document
+        is_number = is_spelled or (digits >= _FEWEST_APART and (is_clear or (is_document and bool(joins))))
     return kind if is_number and match["unit"] is None else None
 
 
