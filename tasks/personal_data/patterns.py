@@ -100,7 +100,7 @@ _SPELT: Final = (
 """Letter by its name, or with a word that begins with it: `M de maria`."""
 _CALLS: Final = (
     r"(?:meu (?:nome(?: completo)?|face(?:book)?)(?: ?:| é ?:?| eh? ?:?|,)|me chamo|fal(?:ar|em?) com|cuidados de"
-    r"|procurar (?:por|pel[oa])|(?:titular|nome|ass(?:inado|\.)?) ?:|(?:atte?\.?|(?:atencios|cordial)amente)[,:\n])"
+    r"|procurar (?:por|pel[oa])|(?:titular|nome|ass(?:inado|\.)?) ?:|(?:atte?\.?|(?:atenciosa|cordial)mente)[,:\n])"
 )
 """Words before a name."""
 _CALLED: Final = (
@@ -338,7 +338,7 @@ _TOKEN: Final = rf"(?:{_NUMERAL}|(?:mil(?:h[oõ]es)?|\d{{1,4}})(?!\w)|\[(?:c\w{{
 SPELLED: Final = re.compile(rf"(?:(?<!\w)|(?=\[))(?:{_JOIN} )?{_TOKEN}(?:{_STEP}{_TOKEN})++(?P<unit>{_COUNTED})?")
 """Numbers in words, alone, among digits, or beside a number that was found."""
 _APART: Final = rf"[oilzb]?(?:{_BETWEEN}{{0,4}}|, ?)[oilzb]{{0,2}}"
-_WORDS: Final = _NUMERAL.removesuffix(r"(?!\w)")
+_WORDS: Final = r"(?:mil(?:h[oõ]es)?|" + _NUMERAL.removesuffix(r"(?!\w)") + ")"
 NUMBER_CUES: Final = (
     rf"\d{{5}}|\d(?:{_APART}\d){{6}}|\d(?:[oilzb]?(?:{_BETWEEN}{{1,4}}|,|[oilzb])[oilzb]{{0,2}}\d){{4}}",
     rf"(?:{_WORDS}|\]){_STEP}(?:{_WORDS}|\d)|\d{_STEP}{_WORDS}|(?:{_WORDS}|\d){_STEP}\[",

@@ -25,7 +25,7 @@ LEAST_PERSONAL: Final = 10**9
 OF_PEOPLE: Final = ("customer_id", "source")
 """Columns in which a bare number may be a telephone or a CPF; elsewhere it numbers orders and reviews."""
 
-_MOST_PASSES: Final = 4
+_MOST_PASSES: Final = 16
 """A placeholder leaves its surroundings, so a further pass finds only what the one before it uncovered."""
 _FEWEST_TOGETHER: Final = 5
 """Digits side by side that are personal."""
@@ -177,8 +177,8 @@ def _spelled_kind(match: re.Match[str]) -> Kind | None:
     is_clear = bool(joins - {"depois"})
     kind = next((kind for kind in KINDS if f"[{kind.lower()}]" in text), None)
     if kind is not None:
-        # Behind a placeholder, `vinte e dois` may count things.
-        words -= text.count(" e ") * text.startswith("[")
+        if kind not in _DOCUMENTS and text.startswith("["):
+            words -= text.count(" e ")  # `vinte e dois` may count things
         is_number = words > 1 or (bool(joins) and words + digits >= (1 if is_clear else 4))
     else:
         kind = _named(match.string, match.start()) or "TELEFONE"
