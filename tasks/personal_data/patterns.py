@@ -350,7 +350,7 @@ NUMBER_CUES: Final = (
 NUMERAL: Final = re.compile(rf"(?<!\w){_NUMERAL}")
 JOIN: Final = re.compile(_JOIN)
 BEHIND_CARD: Final = re.compile(
-    r"(?:\ue001(?!\ue001)|\[cartao\])(?:[^\d\n\ue000]|\n(?!\n)|[34] (?=n[uú]m|d[ií]g|alg)|\d\d ?[/.-] ?"
+    r"(?:\ue001(?!\ue001)|\[cartao\])(?:[^\d\n\ue000\[]|\n(?!\n)|[34] (?=n[uú]m|d[ií]g|alg)|\d\d ?[/.-] ?"
     r"(?:20)?\d\d(?!\d)){0,50}?(?<![\d$.,/-])(?<!\$ )(?P<value>\d{3,4})(?![\d/]|[.,]\d| ?reais| ?x\b)"
 )
 """Security code that only its card leads to."""
@@ -362,7 +362,7 @@ NAMES: Final = re.compile(
 )
 """Words that name the kind of the number behind them."""
 BROKEN: Final = re.compile(
-    rf"(?:{NAMES.pattern}|(?=\(\d\d\)))[^\d\n]{{0,20}}\n?\d[\d .()/-]{{0,20}}"
+    rf"(?:{NAMES.pattern}|(?=\(\d\d\)))[^\d\n\]]{{0,20}}\n?\d[\d .()/-]{{0,20}}"
     rf"(?:\n-?\d{{3}}(?!{_COUNTED})[\d .()/-]{{0,18}}){{1,4}}|(?<=[a-f\d]-)\n(?=[a-f\d])"
 )
 """Number that goes on in the next line."""

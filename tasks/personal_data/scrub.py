@@ -25,7 +25,7 @@ LEAST_PERSONAL: Final = 10**9
 OF_PEOPLE: Final = ("customer_id", "source")
 """Columns in which a bare number may be a telephone or a CPF; elsewhere it numbers orders and reviews."""
 
-_MOST_PASSES: Final = 16
+_MOST_PASSES: Final = 8
 """A placeholder leaves its surroundings, so a further pass finds only what the one before it uncovered."""
 _FEWEST_TOGETHER: Final = 5
 """Digits side by side that are personal."""
@@ -167,7 +167,7 @@ def _claim(text: str, found: list[Found], spans: list[Found]) -> str:
 
 def _is_long(run: str) -> bool:
     groups = [len(group) for group in _NUMBER.findall(run)]
-    return max(groups) >= _FEWEST_TOGETHER or sum(groups) >= _FEWEST_APART or max(groups) == 1
+    return max(groups) >= _FEWEST_TOGETHER or sum(groups) >= (_FEWEST_TOGETHER if max(groups) == 1 else _FEWEST_APART)
 
 
 def _spelled_kind(match: re.Match[str]) -> Kind | None:
