@@ -120,7 +120,7 @@ _STREETS: Final = (
     r"|p[cç]a\.?|largo|viela|beco|ladeira|servid[aã]o|vila|quadra|condom[ií]nio|conjunto|residencial"
     r"|endere[cç]o|(?:moro|resido) n[ao])"
 )
-_UNITS: Final = r"reais|centavos|dias|horas|meses|anos|vezes|unid\w{0,4}|pe[cç]as|pares|itens|pontos|estrelas|[ckm]m|kg"
+_UNITS: Final = r"reais|centavos|dias|horas|meses|anos|vezes|unid\w{0,4}|pe[cç]as|pares|itens|pontos|estrelas|[cm]m|kg"
 _COUNTED: Final = rf" ?(?:%|x\b|(?:{_UNITS})(?!\w))"
 """Unit behind a number that is neither a house's nor a code."""
 _PART: Final = (
@@ -315,7 +315,7 @@ KEPT: Final = re.compile(
     r"|(?<!\d)20[0-3]\d ?[-/] ?20[0-3]\d(?!\d|[-/]\d)"
     # Quantities with their unit.
     rf"|{_NOT_BEHIND}\d{{1,3}}(?:\.\d{{3}}){{0,2}}\d{{0,3}} ?(?:{_UNITS}|h|min\w{{0,4}}|gr?|mg|ml|litros?|metros|[gmt]b"
-    r"|mah|btus?|w(?:atts?)?|v(?:olts)?|hz|rpm|pol\w{0,6}|pedidos|clientes|produtos|vendas|avalia[cç][oõ]es|pessoas"
+    r"|km|mah|btus?|w(?:atts?)?|v(?:olts)?|hz|rpm|pol\w{0,6}|pedidos|clientes|produtos|vendas|avalia[cç][oõ]es|pessoas"
     r"|lumens|dpi|fios|p[aá]ginas|%)(?!\w)"
     # Limits of a query, and digests.
     rf"|(?:[<>]=? ?|(?:between|and|limit) )\d{{1,7}}(?!\d){_NOT_BEFORE}"
