@@ -6,7 +6,7 @@ in its length.
 """
 
 import re
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, get_args
 
 Kind = Literal[
     "CPF", "CNPJ", "EMAIL", "TELEFONE", "CEP", "CARTAO", "URL", "RG", "CNH", "PIS", "TITULO", "PLACA", "NASCIMENTO",
@@ -46,7 +46,7 @@ _NO_FIRST: Final = (
     r"|manda\w?|responde\w?|endere[cç]o|escreve|certo)\b"
 )
 """Words that lead to a dictated address and are no part of it."""
-_AT: Final = r"(?:a ?rr?[ou]{1,2}b\w{0,2}|arrb\w{0,1})"
+_AT: Final = r"(?:a ?r ?r? ?[ou]{1,2} ?b ?\w{0,2}|arrb\w{0,1})"
 """`arroba`, with its misspellings."""
 _MONTH: Final = (
     r"(?:jan(?:eiro)?|fev(?:ereiro)?|mar(?:[cç]o)?|abr(?:il)?|mai(?:o)?|jun(?:ho)?|jul(?:ho)?|ago(?:sto)?"
@@ -54,9 +54,9 @@ _MONTH: Final = (
 )
 _UNIT: Final = r"(?:zeros?|hum|uma?|dois|duas|tr[eê]s|quatro|cinco|seis|meia|sete|oito|nove)"
 _NUMERAL: Final = (
-    rf"(?:{_UNIT}|dez|onze|doze|treze|[cq]u?atorze|quinze|dezesseis|dezessete|dezoito|dezenove|vinte|trinta"
-    r"|quarenta|[cq]inq?uenta|sessenta|setenta|oitenta|noventa|cem|cento|duzentos|trezentos|quatrocentos|quinhentos"
-    r"|seiscentos|setecentos|oitocentos|novecentos)(?!\w)"
+    rf"(?:{_UNIT}|dez|onze|doze|treze|[cq]u?atorze|quinze|dezesseis|dezessete|dezoito|dezenove"
+    rf"|(?:vinte|trinta|quarenta|[cq]inq?uenta|sessenta|setenta|oitenta|noventa)(?:e{_UNIT})?|cem|cento"
+    r"|(?:du|tre)zentos|quinhentos|(?:quatro|seis|sete|oito|nove)centos)(?!\w)"
 )
 _DATE: Final = (
     r"(?:(?:dia )?\d{1,2},? m[eê]s \d{1,2},? (?:d[eo] )?(?:ano )?\d{2,4}"
@@ -64,14 +64,14 @@ _DATE: Final = (
     rf"|(?:\d{{1,2}}[º°o]?|primeiro|{_NUMERAL}(?: e {_UNIT}(?!\w))?)[ /.-]{{0,3}}(?:d[eo] (?:m[eê]s "
     rf"(?:de )?)?)?(?:{_MONTH}|(?<=d[eo] )(?:\d{{1,2}}|{_NUMERAL}))"
     rf"(?:[ /.,-]{{0,3}}(?:d[eo] (?:ano (?:de )?)?)?(?:\d{{4}}|\d{{2}}(?!\d)|(?:dois )?mil(?: e|"
-    rf"(?: e)? {_NUMERAL}){{0,6}}|{_NUMERAL}(?: e {_UNIT}(?!\w))?))?"
+    rf"(?: e)? {_NUMERAL}){{0,6}}|{_NUMERAL}(?: e {_UNIT}(?!\w))?))?|mil novecentos(?: e {_NUMERAL}){{1,2}}"
     rf"|{_MONTH}[ /]{{1,2}}(?:de )?(?:19|20)?\d\d(?!\d)|\d{{1,2}}[/.-]\d{{1,2}}(?![\d/.])|(?:19\d\d|200\d)(?!\d))"
 )
 """Any date, down to a year: that of a birth only beside a word for it."""
 _BORN: Final = (
-    rf"{_WORD}(?:d(?:a?t)?a?\.? ?(?:de )?nas\w{{0,10}}|nas[cç]\w{{0,10}}|aniv\w{{0,10}}|niver"
-    r"|natal[ií]cio|dob|bday|d\. ?n\b\.?|dn(?!\w))"
+    rf"{_WORD}(?:(?:d(?:a?t)?a?\.? ?(?:de )?nas|nas[cç]|aniv)\w{{0,10}}|niver|natal[ií]cio|dob|bday|d\. ?n\b\.?|dn\b)"
 )
+_ACCOUNT: Final = r"(?:ag(?:[eê]ncia)?|conta|c ?[/.]? ?c|poupan[cç]a|corrente)"
 _CODE: Final = (
     rf"{_WORD}(?:c[vs][vcn]2?|ccv|c\.v\.[vc]\.?|(?:c[oó]d\w{{0,6}}|d[ií]g\w{{0,6}}|n[uú]m\w{{0,9}}|senha)\.? ?"
     r"(?:d[eo] |da )?(?:a?tr[aá][sz]|seg\w{0,7}|verso|verif\w{0,9}|cart[aã]o)|seguran[cç]a|verificador|seg|(?:de "
@@ -79,19 +79,30 @@ _CODE: Final = (
     r"|(?:[34]|tr[eê]s|quatro) (?:n[uú]m\w{1,9}|d[ií]g\w{1,7})(?: (?:de |a)tr[aá][sz]| do verso)?)(?![^\W\d_])"
 )
 """Words for the security code of a card."""
+_SITES: Final = (
+    r"facebook|fb|tiktok|twitter|threads|linkedin|kwai|snapchat|pinterest|youtube|telegram|discord|twitch|ig"
+)
+_SOCIAL: Final = rf"(?:instagram|instagr|{_SITES}|linktr|youtu|whatsapp|t|m|x|wa)"
+"""Hosts of networks, without their ending."""
 _NETWORK: Final = (
-    r"(?:insta|in\w{1,4}gra[mn]|ig|face(?:book)?|fb|tik ?tok|twitter|telegram|kwai|threads|snap(?:chat)?|discord|skype"
-    r"|linkedin|youtube|twitch|psn|xbox|steam|nick\w{0,4}|user\w{0,4}|usu[aá]rio|perfil|login|apelido|pinterest|bluesky"
-    r"|direct|dm|tt|gamertag|roblox|onlyfans|badoo|tinder|reddit|picpay|orkut|shopee|enjoei)"
+    rf"(?:{_SITES}|insta|in\w{{1,4}}gra[mn]|face|tik tok|snap|skype|psn|xbox|steam|(?:nick|user)\w{{0,4}}|usu[aá]rio"
+    r"|perfil|login|apelido|bluesky|direct|dm|tt|gamertag|roblox|onlyfans|badoo|tinder|reddit|picpay|orkut|shopee|enjoei)"
 )
 """Words for a network, and for a name in it."""
-_SOCIAL: Final = (
-    r"(?:instagram|instagr|facebook|fb|tiktok|twitter|threads|linkedin|kwai|snapchat|linktr|pinterest|youtube|youtu"
-    r"|telegram|whatsapp|discord|twitch|t|m|x|wa|ig)"
-)
-"""Hosts of networks, without their ending."""
 _HANDLE: Final = r"(?=[a-z._-]*[\d._-]*[a-z\d])[a-z\d_.][\w.-]{2,30}"
-_PLATE: Final = r"[a-z]{3}[ .·•-]{0,3}\d[a-z\d]\d{2}(?!\w)"
+_POINTS: Final = "[:=>\u2190-\u2bff\U0001f000-\U0001faff]"
+"""Sign, arrow or picture before a name in a network."""
+_PLATE: Final = r"[a-z]{3}[ ._·•/-]{0,3}\d[a-z\d]\d{2}(?!\w)"
+_SPELT: Final = (
+    r"(?:[a-záéíó](?: de \w{2,12})?|[b-dgp-tvz]u?[eê]|k[aá]|efe|el[ei]|e[mn][ei]|erre|esse|ag[aá]|jota"
+    r"|xis|d[aá]bl\w{2,3}|[ií]psilon)"
+)
+"""Letter by its name, or with a word that begins with it: `M de maria`."""
+_CALLS: Final = (
+    r"(?:meu (?:nome(?: completo)?|face(?:book)?)(?: ?:| é ?:?| eh? ?:?|,)|me chamo|fal(?:ar|em?) com|cuidados de"
+    r"|procurar (?:por|pel[oa])|(?:titular|nome|ass(?:inado|\.)?) ?:|(?:atte?\.?|(?:atenciosa|cordial)mente)[,:\n])"
+)
+"""Words before a name."""
 _CALLED: Final = (
     r"(?:e|que|q|tenho|comprei|moro|estou|t[oô]|mas|sou|n[aã]o|quero|fiz|com|cpf|rg|meu|minha|na|no|em|para|pra|por"
     r"|pois|pq|porque|aguardo|favor|obrigad[oa]|tel(?:efone)?|fone|cel(?:ular)?|email|e-mail|nascid[oa]|ele|ela|se|ou"
@@ -103,17 +114,18 @@ _NO_NAME: Final = (
     r"|vendedor\w{0,2}|loja|suporte|gerente)\b"
 )
 """Words behind `falar com` for nobody in particular."""
-_LETTERS: Final = r"[^\W\d_]"
-_PERSON: Final = rf"(?!{_CALLED}){_LETTERS}{{2,20}}(?:['. ]{{1,2}}(?!{_CALLED}){_LETTERS}{{1,20}}){{0,4}}"
+_PERSON: Final = rf"(?!{_CALLED})[^\W\d_]{{2,20}}(?:['. ]{{1,2}}(?!{_CALLED})[^\W\d_]{{1,20}}){{0,4}}"
 _STREETS: Final = (
     r"(?:rua|r\.|av\.?|avenida|travessa|trav\.?|tv\.|alameda|al\.|estrada|rodovia|rod\.|pra[cç]a"
-    r"|p[cç]a\.?|largo|viela|beco|ladeira|servid[aã]o|vila|quadra|condom[ií]nio|conjunto|residencial)"
+    r"|p[cç]a\.?|largo|viela|beco|ladeira|servid[aã]o|vila|quadra|condom[ií]nio|conjunto|residencial"
+    r"|endere[cç]o|(?:moro|resido) n[ao])"
 )
-_COUNTED: Final = r" ?(?:%|reais|dias|horas|vezes|unid|pe[cç]as|anos|x\b)"
+_UNITS: Final = r"reais|centavos|dias|horas|meses|anos|vezes|unid\w{0,4}|pe[cç]as|pares|itens|pontos|estrelas|[cm]m|kg"
+_COUNTED: Final = rf" ?(?:%|x\b|(?:{_UNITS})(?!\w))"
 """Unit behind a number that is neither a house's nor a code."""
 _PART: Final = (
     r"(?:[ ,.\n-]{1,3}(?:ap(?:to?|artamento)?|bloco|bl|casa|lote|lt|quadra|qd|sala|sl|fundos|torre|andar|km|bairro|jd"
-    r"|jardim|cj|n[º°o]?)(?!\w)[.: º°]{0,2}[\w-]{0,12}){0,4}"
+    r"|jardim|cj|conjunto|n[º°o]?)(?!\w)[.: º°]{0,2}[\w-]{0,12}){0,4}"
 )
 """Rest of an address behind the number of the house."""
 _BEGIN: Final = r"(?:^|[^a-z])"
@@ -134,18 +146,8 @@ _CODE_CUE: Final = (
 )
 
 
-class Search(NamedTuple):
-    """Search for the values of a kind."""
-
-    kind: Kind
-    cue: re.Pattern[str]
-    """Some letters without which a text need not be searched; Rust reads it too."""
-    pattern: re.Pattern[str]
-    """Its group `value`, or all of it, is the value."""
-
-
-def _search(kind: Kind, cue: str, pattern: str) -> Search:
-    return Search(kind, re.compile(cue), re.compile(pattern))
+def _search(kind: Kind, cue: str, pattern: str) -> tuple[Kind, re.Pattern[str], re.Pattern[str]]:
+    return kind, re.compile(cue), re.compile(pattern)
 
 
 LABELLED: Final = (
@@ -165,7 +167,7 @@ LABELLED: Final = (
     ),
     _search(
         "EMAIL",
-        r"a ?rr?[ou]{1,2}b|arrb|[(\[{<*_|/\"'=~-] ?(?:@|a|at|arr) ?[)\]}>*_|/\"'=~-]| at |[#%&]\w{3,9}\.com",
+        r"a ?r ?r? ?[ou]{1,2} ?b|arrb|[(\[{<*_|/\"'=~-] ?(?:@|a|at|arr) ?[)\]}>*_|/\"'=~-]| at |[#%&]\w{3,9}\.com",
         # The sign in words, brackets or another's place.
         rf"(?:(?<!\w)(?!{_NO_FIRST})[^\W_]{{1,15}} ){{0,2}}{_NAME},?(?:[ \t,.…]{{0,3}}"
         rf"(?:[(\[{{<*_|/\"'=~-]{{1,2}} ?(?:@|{_AT}|at|a(?=[)\]}}] ?{_PROVIDER})|arr) ?[)\]}}>*_|/\"'=~-]{{1,2}}|{_AT})"
@@ -181,10 +183,9 @@ LABELLED: Final = (
     ),
     _search(
         "EMAIL",
-        rf"(?:{_PROVIDER}|mail)[ \t]?(?:é|eh|:|=)",
+        rf"(?:{_PROVIDER}|mail) ?(?:é|eh|:|=)",
         # The provider before the name: `meu gmail é analima85`.
-        rf"(?<!\w)(?:{_PROVIDER}|e-?mail)[ \t]?(?:(?:é|eh|:|=)[ \t]?){{1,2}}(?:o )?"
-        rf"(?=[a-z]*[\d_.-])[a-z0-9_.-]{{5,40}}(?![\w@-])",
+        rf"(?<!\w)(?:{_PROVIDER}|e-?mail) ?(?:é|eh|:|=){_IS}{{0,3}}(?=[a-z]*[\d_.-])[\w.-]{{5,40}}(?![\w@-])",
     ),
     _search(
         "EMAIL",
@@ -209,8 +210,7 @@ LABELLED: Final = (
     _search(
         "PIX",
         r"[a-f\d][\da-f ._:/-]{30}",
-        r"(?<![\da-z])(?:[a-f\d]{8}[ ._:/-]{0,3}[a-f\d]{4}[ ._:/-]{0,3}[a-f\d]{4}[ ._:/-]{0,3}[a-f\d]{4}[ ._:/-]{0,3}"
-        r"[a-f\d]{12}|[a-f\d]{32})(?![\da-z])",
+        r"(?<![\da-z])(?:[a-f\d]{8}[ ._:/-]{0,3}(?:[a-f\d]{4}[ ._:/-]{0,3}){3}[a-f\d]{12}|[a-f\d]{32})(?![\da-z])",
     ),
     _search(
         "CNPJ",
@@ -218,7 +218,11 @@ LABELLED: Final = (
         r"(?<![a-z\d])(?:[a-z\d]{2}[. ]?[a-z\d]{3}[. ]?[a-z\d]{3} ?/ ?[a-z\d]{4}[ ./-]{0,3}\d{2}"
         r"|[a-z\d]{8}000\d\d\d)(?![a-z\d])",
     ),
-    _search("CNPJ", r"cnpj", rf"{_WORD}cnpj{_IS}{{0,6}}[a-z\d.]{{8,10}}[/ ]?[a-z\d]{{4}}-?\d{{2}}(?!\w)"),
+    _search(
+        "NUMERO",
+        rf"{_ACCOUNT}[^\d\n]{{1,30}}\d[\d .]{{1,14}}-[\dx]",
+        rf"{_WORD}{_ACCOUNT}\b{_IS}{{0,4}}(?P<value>\d[\d .]{{1,14}}-[\dx](?!\w))",
+    ),
     _search("NASCIMENTO", _BORN_CUE, rf"{_BORN}(?:[^\d\n\ue000]{{0,20}}?\n?)(?:(?<![a-z])|(?=\d))(?P<value>{_DATE})"),
     # The word behind its date.
     _search("NASCIMENTO", r"nas[cç]|aniv|niver", rf"(?<!\d){_DATE}(?=[^\d\n\ue000]{{0,25}}(?:nas[cç]|aniv|niver))"),
@@ -235,7 +239,7 @@ LABELLED: Final = (
         _CODE_CUE,
         rf"{_CODE}(?:[^\d\n\ue000]|(?:final|termina\w{{0,3}} em) \d{{4}}){{0,30}}?(?:\n(?:\w{{2,15}}: ?)?)?"
         rf"(?<!\$)(?<!\$ )(?P<value>\d ?\d ?\d ?\d?(?!\d|,\d|{_COUNTED})"
-        rf"|(?<![a-z]){_NUMERAL}(?:[ ,-]{{1,2}}{_NUMERAL}){{2,3}})",
+        rf"|(?<![a-z]){_NUMERAL}(?:(?:[ ,-]{{1,2}}| e ){_NUMERAL}){{1,3}}+(?!{_COUNTED}))",
     ),
     _search(
         "CVV",
@@ -259,16 +263,16 @@ LABELLED: Final = (
         r"pla[ck]a",
         # Letter by letter, or in words.
         rf"{_WORD}pla[ck]as?{_IS}{{0,6}}(?P<value>(?:letras? )?(?=[a-z .,-]{{3,12}}\d)"
-        rf"(?:[a-z\d][ .,-]{{0,3}}){{7}}(?!\w)|(?:{_LETTERS}{{1,4}}[ ,.-]{{1,3}}){{1,3}}{_NUMERAL}[\w ]{{3,40}}"
-        r"|letras? \w{3} n[uú]meros? [\d ]{4,8})",
+        rf"(?:[a-z\d][ .,-]{{0,3}}){{7}}(?!\w)|(?:{_SPELT}[ ,.-]{{1,3}}){{3}}(?:(?:\d{{1,4}}|{_SPELT}|{_NUMERAL})(?!\w)"
+        rf"[ ,.-]{{0,3}}){{1,4}}|(?:[^\W\d_]{{1,4}}[ ,.-]{{1,3}}){{1,3}}{_NUMERAL}[\w ]{{3,40}})",
     ),
     _search(
         "PERFIL",
         _NETWORK_CUE,
-        rf"{_WORD}\b{_NETWORK}\b(?:{_IS}|\b(?:no|na|perfil|usu[aá]rio|user|insta|nome|l[aá]|por|pelo|como"
-        rf"|estou|sou)\b){{0,6}}(?<!\w)(?P<value>(?=[a-z]*[._\d]){_HANDLE}|(?<=[:=] )[a-z]{{5,30}}(?= *(?:[,.;!\n]|$))|"
-        rf"(?<=[éh] )[a-z]{{7,30}}(?!\w)|(?<=(?:insta|agram|itter|iktok|egram| kwai| face| snap"
-        rf"|scord)[ /])[a-z]{{6,30}}(?!\w)|(?<=como )[a-z]{{6,30}}(?!\w))",
+        rf"{_WORD}\b{_NETWORK}\b(?:{_IS}|\b(?:no|na|perfil|usu[aá]rio|user|insta|nome|l[aá]|por|pelo|como|estou|sou)\b)"
+        rf"{{0,6}}(?<!\w)(?!arroba\b)(?P<value>(?=[a-z]*[._\d]){_HANDLE}|(?:(?<={_POINTS})|(?<={_POINTS} ))"
+        r"[a-z]{5,30}(?= *(?:[,.;!)\n]|$))|(?<=[éh] )[a-z]{7,30}(?!\w)|(?:(?<=(?:insta|agram|itter|iktok|egram| kwai"
+        r"| face| snap|scord)[ /])|(?<=como ))[a-z]{6,30}(?!\w))",
     ),
     _search("PERFIL", r"arroba", r"(?<!\w)arroba(?: d[oe] \w{2,9})?[ :]{1,3}(?:é )?(?P<value>[a-z][\w.]{3,30})"),
     _search(
@@ -280,25 +284,19 @@ LABELLED: Final = (
     ),
     _search(
         "NOME",
-        r"meu nome|me chamo|falem? com|falar com|cuidados de|procurar p"
-        r"|ass(?:inado|\.)? ?:|att(?:e\.?|\.)?[,:\n]|titular|nome ?:",
-        rf"{_WORD}(?:meu nome(?: completo)?(?: ?:| é ?:?| eh? ?:?|,)|me chamo|(?:falar|falem?) com|aos? cuidados de"
-        rf"|procurar (?:por|pel[oa])|ass(?:inado|\.)? ?:|att(?:e\.?|\.)?[,:\n]|titular ?:"
-        rf"|nome ?:)[ \n]{{1,2}}(?P<value>(?:(?:[oa]|seu|dona|sra?\.?) )?(?!{_NO_NAME}){_PERSON})",
+        _CALLS,
+        rf"{_WORD}{_CALLS}[ \n]{{1,2}}(?P<value>(?:(?:[oa]|seu|dona|sra?\.?) )?(?!{_NO_NAME}){_PERSON})",
     ),
     _search(
         "ENDERECO",
-        rf"{_BEGIN}{_STREETS}[^a-z\d\n;!?][^\d\n;!?]{{1,45}}\d",
-        rf"{_WORD}{_STREETS}(?!\w)[^\n;!?\d\ue000]{{2,45}}?(?:\d{{1,5}}+(?![\d.,]\d|{_COUNTED}){_PART})",
-    ),
-    _search(
-        "ENDERECO",
-        r"endere[cç]o|moro n|resido n",
-        rf"{_WORD}(?:endere[cç]o|moro n[ao]|resido n[ao])(?: (?:é|eh|certo|correto|completo|novo|atual)){{0,3}}(?: ?:"
-        rf"| é| eh)?[ \n]{{1,2}}(?P<value>[^\n;!?\d\ue000]{{2,45}}?\d{{1,5}}+(?![\d.,]\d|{_COUNTED}){_PART})",
+        rf"{_BEGIN}{_STREETS}[^a-z\d;!?][^\d\n;!?]{{1,45}}\d",
+        rf"{_WORD}{_STREETS}(?!\w)\n?[^\n;!?\d\ue000]{{2,45}}?(?:\d{{1,5}}+(?![\d.,]\d|{_COUNTED}){_PART})",
     ),
 )
-"""In the order of their claims."""
+"""Kinds with a cue and a pattern each, in the order of their claims.
+
+A text without the cue need not be searched; Rust reads it too. The pattern's group `value`, or all of it, is the value.
+"""
 
 _NOT_BEHIND: Final = r"(?<![\d\ue000])(?<!\d[ .,/()-])(?<!\d[ .,/()-][ .,/()-])"
 _NOT_BEFORE: Final = r"(?![ ./()_*~=-]{0,3}\d)(?!,\d)"
@@ -312,14 +310,13 @@ KEPT: Final = re.compile(
     r"|(?<=\| )\d{1,3}(?:\.\d{3}){1,3}(?= ?(?:\||\n|\Z))"
     # Days and months since 2010, and spans of years.
     r"|(?<!\d)(?:0?[1-9]|[12]\d|3[01]) ?[/.|-] ?(?:0?[1-9]|1[0-2]) ?[/.|-] ?(?:20[1-3]\d|[12]\d)(?!\d|[/.-]\d)"
-    r"|(?<!\d)(?:0?[1-9]|[12]\d|3[01])/(?:0?[1-9]|1[0-2])(?!\d|[/.-]\d)|(?<!\d)(?:0?[1-9]|1[0-2])/20[1-3]\d(?!\d|-\d)"
+    r"|(?<![\d./-])(?:0?[1-9]|[12]\d|3[01])/(?:0?[1-9]|1[0-2])(?!\d|[/.-]\d)|(?<!\d)(?:0?[1-9]|1[0-2])/20[1-3]\d(?!\d|-\d)"
     r"|(?<!\d)20[1-3]\d[-/](?:0[1-9]|1[0-2])(?:[-/](?:0[1-9]|[12]\d|3[01]))?(?:[t ]\d\d:\d\d(?::\d\d)?)?(?!\d|[-/.]\d)"
     r"|(?<!\d)20[0-3]\d ?[-/] ?20[0-3]\d(?!\d|[-/]\d)"
     # Quantities with their unit.
-    rf"|{_NOT_BEHIND}\d{{1,3}}(?:\.\d{{3}}){{0,2}}\d{{0,3}} ?(?:reais|unidades?|unid?|pe[cç]as|pares|dias|horas|h"
-    r"|min\w{0,4}|meses|anos|vezes|kg|gr?|mg|ml|litros?|cm|mm|metros|km|[gmt]b|mah|btus?|w(?:atts?)?|v(?:olts)?|hz"
-    r"|rpm|pol\w{0,6}|pedidos|clientes|itens|produtos|vendas|avalia[cç][oõ]es|pessoas|pontos|estrelas|lumens|dpi"
-    r"|fios|p[aá]ginas|%)(?!\w)"
+    rf"|{_NOT_BEHIND}\d{{1,3}}(?:\.\d{{3}}){{0,2}}\d{{0,3}} ?(?:{_UNITS}|h|min\w{{0,4}}|gr?|mg|ml|litros?|metros|[gmt]b"
+    r"|km|mah|btus?|w(?:atts?)?|v(?:olts)?|hz|rpm|pol\w{0,6}|pedidos|clientes|produtos|vendas|avalia[cç][oõ]es|pessoas"
+    r"|lumens|dpi|fios|p[aá]ginas|%)(?!\w)"
     # Limits of a query, and digests.
     rf"|(?:[<>]=? ?|(?:between|and|limit) )\d{{1,7}}(?!\d){_NOT_BEFORE}"
     r"|(?<!\w)[\da-f]{40,64}(?!\w)"
@@ -329,26 +326,31 @@ _BETWEEN: Final = r"[ \t().\[\]\\/_*·•+~=-]"
 _DIGIT: Final = r"(?:\d|(?<=\d)[oilzb](?=[\d .-]{1,2}\d|\d|\b)|(?<![a-z])[oilzb]{1,2}(?=\d))"
 """Digit, or a letter in its place: `9876O-4321`."""
 RUN: Final = re.compile(
-    rf"(?<!\d)(?:[+(]{{0,2}}){_DIGIT}(?:(?:{_BETWEEN}{{0,4}}|,){_DIGIT}){{4,}}+(?:-?x(?!\w))?|(?<!\d)\d(?:, ?\d){{6,}}+"
+    rf"(?<!\d)(?:[+(]{{0,2}}(?=[^(]{{1,9}}\))|\+?){_DIGIT}(?:(?:{_BETWEEN}{{0,4}}|,){_DIGIT}){{4,}}+"
+    r"(?:[ .-]{0,2}x(?!\w))?|[a-z]{2} ?(?:\d ?){9}br(?!\w)|(?<!\d)\d(?:, ?\d){6,}+"
 )
-_STEP: Final = r"[ \t,.;/\n-]{1,3}(?:(?:e|ponto|tra[cç]\w{1,5}|h[ií]fen|barra|ddd|espa[cç]o)[ ,.-]{1,2}){0,2}"
-SPELLED: Final = re.compile(
-    rf"(?<!\w)(?:{_NUMERAL}|\d{{1,4}}(?!\w))(?:{_STEP}(?:{_NUMERAL}|\d{{1,4}}(?!\w))){{2,}}+"
-    r"(?! ?(?:reais|mil|dias|centavos|horas|anos))"
+_JOIN: Final = (
+    r"(?:d[ií]g\w{0,6}|dv|tra[cç]\w{1,5}|h[ií]fen|barra|ponto|espa[cç]o|(?:ao )?contr[aá]\w{0,4}|(?:no )?final"
+    r"|dupl[oa]|tripl[oa]|ddd|depois)"
 )
-"""Numbers in words, alone or among digits, that are neither money nor time."""
+_STEP: Final = rf"[ \t,.…;/\n-]{{1,5}}(?:(?:e|a[ií]|{_JOIN})[ ,.-]{{1,2}}){{0,3}}"
+_TOKEN: Final = rf"(?:{_NUMERAL}|(?:mil(?:h[oõ]es)?|\d{{1,4}})(?!\w)|\[(?:c\w{{2,5}}|rg|pis|t\w{{5,7}}|numero)\])"
+SPELLED: Final = re.compile(rf"(?:(?<!\w)|(?=\[))(?:{_JOIN} )?{_TOKEN}(?:{_STEP}{_TOKEN})++(?P<unit>{_COUNTED})?")
+"""Numbers in words, alone, among digits, or beside a number that was found."""
 _APART: Final = rf"[oilzb]?(?:{_BETWEEN}{{0,4}}|, ?)[oilzb]{{0,2}}"
-_WORDS: Final = _NUMERAL.removesuffix(r"(?!\w)")
+_WORDS: Final = r"(?:mil(?:h[oõ]es)?|" + _NUMERAL.removesuffix(r"(?!\w)") + ")"
 NUMBER_CUES: Final = (
     rf"\d{{5}}|\d(?:{_APART}\d){{6}}|\d(?:[oilzb]?(?:{_BETWEEN}{{1,4}}|,|[oilzb])[oilzb]{{0,2}}\d){{4}}",
-    rf"{_WORDS}{_STEP}(?:{_WORDS}|\d)|\d{_STEP}{_WORDS}",
-    r"\d[ \t,.;/\n-]{1,3}(?:(?:e|h[ií]fen|barra|ddd)[ ,.-]{1,2})?(?:ponto|tra[cç]o|espa[cç]o)[ ,.-]",
+    rf"(?:{_WORDS}|\]){_STEP}(?:{_WORDS}|\d)|\d{_STEP}{_WORDS}|(?:{_WORDS}|\d){_STEP}\[",
+    rf"\d[ \t,.;/\n-]{{1,3}}(?:e[ ,.-]{{1,2}})?{_JOIN}[ ,.-]",
+    r"[\d .()/-]\n-?\d{3}|[a-f\d]-\n",
     r"\[cart[aã]o\]",
 )
-"""One of them matches each text with a number in the sense of `RUN`, `SPELLED` or `BEHIND_CARD`."""
+"""One of them matches each text with a number in the sense of `RUN`, `SPELLED`, `BROKEN` or `BEHIND_CARD`."""
 NUMERAL: Final = re.compile(rf"(?<!\w){_NUMERAL}")
+JOIN: Final = re.compile(_JOIN)
 BEHIND_CARD: Final = re.compile(
-    r"(?:\ue001(?!\ue001)|\[cartao\])(?:[^\d\n\ue000]|\n(?!\n)|[34] (?=n[uú]m|d[ií]g|alg)|\d\d ?[/.-] ?"
+    r"(?:\ue001(?!\ue001)|\[cartao\])(?:[^\d\n\ue000\[]|\n(?!\n)|[34] (?=n[uú]m|d[ií]g|alg)|\d\d ?[/.-] ?"
     r"(?:20)?\d\d(?!\d)){0,50}?(?<![\d$.,/-])(?<!\$ )(?P<value>\d{3,4})(?![\d/]|[.,]\d| ?reais| ?x\b)"
 )
 """Security code that only its card leads to."""
@@ -359,3 +361,8 @@ NAMES: Final = re.compile(
     rf"|lig\w+|contato|n[uú]mero|recado|chama\w*)|(?P<NUMERO>pedido|protocolo|nota|rastreio|c[oó]digo|nf|boleto))(?!\w)"
 )
 """Words that name the kind of the number behind them."""
+BROKEN: Final = re.compile(
+    rf"(?:{NAMES.pattern}|(?=\(\d\d\)))[^\d\n\]]{{0,20}}\n?\d[\d .()/-]{{0,20}}"
+    rf"(?:\n-?\d{{3}}(?!{_COUNTED})[\d .()/-]{{0,18}}){{1,4}}|(?<=[a-f\d]-)\n(?=[a-f\d])"
+)
+"""Number that goes on in the next line."""

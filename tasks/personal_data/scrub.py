@@ -25,13 +25,15 @@ LEAST_PERSONAL: Final = 10**9
 OF_PEOPLE: Final = ("customer_id", "source")
 """Columns in which a bare number may be a telephone or a CPF; elsewhere it numbers orders and reviews."""
 
-_MOST_PASSES: Final = 4
+_MOST_PASSES: Final = 8
 """A placeholder leaves its surroundings, so a further pass finds only what the one before it uncovered."""
 _FEWEST_TOGETHER: Final = 5
 """Digits side by side that are personal."""
 _FEWEST_APART: Final = 7
 """Digits in groups that are personal; fewer are two prices or a size."""
 _FEWEST_SPELLED: Final = 5
+"""Numerals and digits; one fewer behind the name of a document."""
+_DOCUMENTS: Final = ("CPF", "CNPJ", "CEP", "RG", "CNH", "PIS", "TITULO")
 _WINDOW: Final = 40
 """Characters before a number in which a word may name its kind."""
 _CARD_LENGTHS: Final = range(14, 17)
@@ -50,7 +52,7 @@ _HOLDS_A_PERSON: Final = re.compile(
 Found = tuple[int, int, Kind]
 
 _CUES: Final = (
-    *dict.fromkeys(search.cue.pattern for search in patterns.LABELLED),
+    *dict.fromkeys(cue.pattern for _, cue, _ in patterns.LABELLED),
     *patterns.NUMBER_CUES,
     # Read by `scrub` as other signs.
     r"[\p{Nd}--0-9]|[\x{ff01}-\x{ff5e}\x{fe6b}\x{e000}-\x{f8ff}]",
@@ -129,6 +131,7 @@ def _is_personal(name: str, column: str) -> bool:
 
 def _find(text: str) -> list[Found]:
     plain, places = _plain(text)
+    plain = patterns.BROKEN.sub(lambda match: match[0].replace("\n", " "), plain)
     found: list[Found] = []
     for kind, cue, pattern in patterns.LABELLED:
         if cue.search(plain):
@@ -136,11 +139,11 @@ def _find(text: str) -> list[Found]:
     if any(_is_long(match[0]) for match in patterns.RUN.finditer(plain)):
         shown = plain
         plain = patterns.KEPT.sub(lambda match: HIDDEN * len(match[0]), plain)
-        runs = [_trimmed(match) for match in patterns.RUN.finditer(plain) if _is_long(match[0])]
+        runs = [match.span() for match in patterns.RUN.finditer(plain) if _is_long(match[0])]
         plain = _claim(plain, found, [(start, end, _kind_of(shown, start, end)) for start, end in runs])
     plain = _claim(plain, found, [(*_span(match), "CVV") for match in patterns.BEHIND_CARD.finditer(plain)])
-    spelled = [match.span() for match in patterns.SPELLED.finditer(plain) if _is_spelled(match[0])]
-    _claim(plain, found, [(start, end, _named(plain, start) or "TELEFONE") for start, end in spelled])
+    spelled = [(match, _spelled_kind(match)) for match in patterns.SPELLED.finditer(plain)]
+    _claim(plain, found, [(*_span(match), kind) for match, kind in spelled if kind is not None])
     found.sort()
     return found if places is None else [(places[start], places[end], kind) for start, end, kind in found]
 
@@ -164,18 +167,25 @@ def _claim(text: str, found: list[Found], spans: list[Found]) -> str:
 
 def _is_long(run: str) -> bool:
     groups = [len(group) for group in _NUMBER.findall(run)]
-    return max(groups) >= _FEWEST_TOGETHER or sum(groups) >= _FEWEST_APART or max(groups) == 1
+    return max(groups) >= _FEWEST_TOGETHER or sum(groups) >= (_FEWEST_TOGETHER if max(groups) == 1 else _FEWEST_APART)
 
 
-def _trimmed(run: re.Match[str]) -> tuple[int, int]:
-    """Leave out an opening bracket around the whole number."""
-    is_around = run[0].startswith("(") and ")" not in run[0]
-    return run.start() + is_around, run.end()
-
-
-def _is_spelled(text: str) -> bool:
+def _spelled_kind(match: re.Match[str]) -> Kind | None:
+    """Return the kind of a number in words, alone or beside a placeholder; None if it is too short or a quantity."""
+    text, joins = match[0], {*patterns.JOIN.findall(match[0])}
     words, digits = len(patterns.NUMERAL.findall(text)), sum(map(str.isdigit, text))
-    return (words > 1 and words + digits >= _FEWEST_SPELLED) or (digits >= _FEWEST_APART and "o " in text)
+    is_clear = bool(joins - {"depois"})
+    kind = next((kind for kind in KINDS if f"[{kind.lower()}]" in text), None)
+    if kind is not None:
+        if kind not in _DOCUMENTS and text.startswith("["):
+            words -= text.count(" e ")  # `vinte e dois` may count things
+        is_number = words > 1 or (bool(joins) and words + digits >= (1 if is_clear else 4))
+    else:
+        kind = _named(match.string, match.start()) or "TELEFONE"
+        is_document = kind in _DOCUMENTS
+        is_spelled = words > 1 and words + digits >= _FEWEST_SPELLED - is_document
+        is_number = is_spelled or (digits >= _FEWEST_APART and (is_clear or (is_document and bool(joins))))
+    return kind if is_number and match["unit"] is None else None
 
 
 def _kind_of(text: str, start: int, end: int) -> Kind:
@@ -217,26 +227,15 @@ class _PlainSigns(dict[int, int | None]):
     def __missing__(self, code: int) -> int | None:
         sign = chr(code)
         category = unicodedata.category(sign)
-        lower = sign.lower()
-        plain: int | None
-        if category in {"Mn", "Me", "Cf"}:
-            plain = None
-        elif category == "Nd":
-            plain = ord("0") + unicodedata.digit(sign)
-        elif category == "Zs":
-            plain = ord(" ")
-        elif category == "Pd" or sign == "\N{MINUS SIGN}":
-            plain = ord("-")
-        elif sign == "\N{SMALL COMMERCIAL AT}":
-            plain = ord("@")
-        elif category == "Co":
-            plain = ord("?")  # it would be taken for what is hidden
+        # A private sign would be taken for what is hidden.
+        plain = {"Zs": " ", "Pd": "-", "Co": "?"}.get(category, sign.lower())
+        if category == "Nd":
+            plain = str(unicodedata.digit(sign))
         elif "\uff01" <= sign <= "\uff5e":
-            plain = ord(chr(code - 0xFEE0).lower())
-        else:
-            plain = ord(lower) if len(lower) == 1 else code
-        self[code] = plain
-        return plain
+            plain = chr(code - 0xFEE0).lower()
+        plain = {"\N{MINUS SIGN}": "-", "\N{SMALL COMMERCIAL AT}": "@"}.get(sign, plain)
+        self[code] = None if category in {"Mn", "Me", "Cf"} else ord(plain) if len(plain) == 1 else code
+        return self[code]
 
 
 _PLAIN_SIGNS: Final = _PlainSigns()

@@ -63,7 +63,9 @@ def scrub_prompts(table: pl.DataFrame) -> Scrubbed:
                 renamed[row["prompt_id"]] = new_id
             for column, value in zip(changed, (place, new_id, *values), strict=True):
                 changed[column].append(value)
-    return Scrubbed(_with_changes(table, changed), replaced, renamed)
+    places = changed.pop("place")
+    clean = table.with_columns(table[column].scatter(places, values) for column, values in changed.items())
+    return Scrubbed(clean, replaced, renamed)
 
 
 def scrubbed_rows(rows: Iterable[PromptRow], replaced: Counter[Kind]) -> Iterator[PromptRow]:
@@ -132,7 +134,7 @@ def scrub_broken(table: pl.DataFrame) -> Scrubbed:
     for name in names:
         doubtful |= clean[name].ne_missing(table[name])
     changed = doubtful.arg_true().to_list()
-    new_ids = [_id_of_texts(clean.select(names).row(place)) for place in changed]
+    new_ids = [hashlib.sha256(orjson.dumps(clean.select(names).row(place))).hexdigest() for place in changed]
     renamed = {
         old: new for old, new in zip(table["prompt_id"].gather(changed), new_ids, strict=True) if old is not None
     }
@@ -162,10 +164,6 @@ def with_renamed_parents(table: pl.DataFrame, renamed: Mapping[str, str]) -> pl.
     return table.with_columns(named).with_columns(
         pl.when(parent.ne_missing(pl.col("prompt_id"))).then(parent).alias("parent_id")
     )
-
-
-def _id_of_texts(texts: tuple[str | None, ...]) -> str:
-    return hashlib.sha256(orjson.dumps(texts)).hexdigest()
 
 
 def _suspects(table: pl.DataFrame) -> pl.Series:
@@ -199,8 +197,3 @@ def _without_personal_data(value: Any, replaced: Counter[Kind]) -> Any:
     if isinstance(value, dict):
         return {_scrubbed(key, replaced): _without_personal_data(part, replaced) for key, part in value.items()}
     return value
-
-
-def _with_changes(table: pl.DataFrame, changed: Mapping[str, list[Any]]) -> pl.DataFrame:
-    columns = [column for column in changed if column != "place"]
-    return table.with_columns(table[column].scatter(changed["place"], changed[column]) for column in columns)

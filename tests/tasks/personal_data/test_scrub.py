@@ -34,6 +34,7 @@ PIECES = (
     *("12/03/1985", "12/29", "123", "0b5f9b1c-7a53-4a3e-9a0e-0d5f5c2b1a77", "0b5f9b1c7a534a3e9a0e0d5f5c2b1a77"),
     *("nove", "oito", "sete", "meia", "noventa", "[CARTAO]", "[RG]", "[PLACA]", "123.456.789-00", "1310100", "(11)"),
     *("bday", "sou de", "faço", "30 anos", "mil", "duzentos", "cento", "março", "de", "\n12/29\n", "um", "dois"),
+    *("dígito", "depois", "duplo quatro", "vinteeum", "…", "089-70", "[TELEFONE]", "placa efe gê agá", "👉", "conta"),
     *("ponto", "traço", "código de segurança", "1234567890", "meu", "x", "at", "#", "barra", "loja", "aniversário"),
 )  # fmt: skip
 TEXTS = st.one_of(
@@ -192,6 +193,8 @@ UNITS = (
     *("vinte e ", "a ponto ", "a at ", "a arroba ", "cód ", "11987654321 ", "título ", "é o meu rg "),
     *("a.com/@", "x . ", "[cartao] 1", "[cartao] 12/29 a", "cvv a", "faço 30 anos ", "mil e ", "meu niver de "),
     *("529.982.247-25", "pedido nº ", "http://x.com/a@", "x/", "k=", "éa", "\u0301", "wa.me/"),
+    *("um um reais ", "um depois ", "um…", "vinteeum ", "[telefone] dois ", "12345678 dígito ", "cpf 1\n123", "1\n123"),
+    *("placa efe gê ", "placa a de b, ", "conta 1 1", "nasc mil novecentos e ", "cvv um e ", "insta => ", "a r "),
 )  # fmt: skip
 
 
