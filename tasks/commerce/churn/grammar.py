@@ -21,6 +21,6 @@ def reasons_grammar(profile: CustomerProfile) -> str:
     pointing = {name: [band.aponta] for name, band in profile.bands.items() if band.aponta}
     cited = (
         f'{literals([name])} ",\\"valor\\":" {literals([profile.texts[name]])} ",\\"aponta\\":" ({literals(ways)})'
-        for name, ways in (pointing or dict.fromkeys(profile.texts, [*OTHER])).items()
+        for name, ways in (pointing or {name: [*OTHER] for name in profile.texts}).items()
     )
     return f"{_FORM.strip()}\ncited: {' | '.join(cited)}"
