@@ -14,7 +14,7 @@ ROW = re.compile(r"^\| (\w+): .* \| (.*) \(.*?: ([\d.,]+)\) \| .* \(([\d.,]+)\) 
 @pytest.mark.parametrize("page", ["README.md", "README.pt-BR.md"])
 def test_the_readme_shows_real_answers(page: str) -> None:
     rows = ROW.findall((REPOSITORY / page).read_text(encoding="utf-8"))
-    assert [task for task, *_ in rows] == ["push", "sql_qa", "churn"]
+    assert [task for task, *_ in rows] == ["push", "insights", "churn"]
     for task, said, base, champion in rows:
         text, *rewards = _answer_of_the_median_gain(task)
         parts = [part for piece in said.replace("`", "").split("<br>") for part in piece.split("...")]
