@@ -89,7 +89,7 @@ NAMED = (
     ("Ração Premium p/ gatos castrados 10,1kg", "leve 3, pague 2"),
     ('TV 55" 4K', "R$ 2.499,00 à vista"),
     ("café especial & coador", "frete grátis acima de R$ 99"),
-    ("kit c/ 12 cervejas artesanais", "cupom BREJA15"),
+    ("kit c/ 12 copos artesanais", "cupom COPO15"),
     ("pelúcia do Capivara 🦫", "até 40% off só hoje"),
     ("tênis nº 42", "12x sem juros"),
     ("coleiras\ne guias", "20% de desconto\nno Pix"),
