@@ -20,7 +20,7 @@ from schemas.progress import Progress
 from schemas.source import source_digest
 from schemas.tables.prompts import TEST_FILE, read_prompts
 from schemas.tasks import Guided
-from tasks.commerce.registry import TASKS, grammar_of
+from tasks.commerce.registry import SERVED, TASKS, grammar_of
 from tasks.commerce.registry import grammars as grammars_of
 from tasks.evaluate.answers.answer import AnswerRequest
 from tasks.evaluate.answers.files import read_answers
@@ -49,8 +49,8 @@ class Answering:
     """Both merged into one model, which answers instead; None where the adapter is loaded next to the base."""
     draws: int = 1
     """Answers to each prompt for each sample; several are drawn at the rollouts' temperature, so that they differ."""
-    guided: Guided = "forms"
-    """Tasks whose grammar guides their answers: those of which the gateway serves no others."""
+    guided: Guided = SERVED
+    """Tasks whose grammar guides their answers."""
     general: bool = False
     """Whether it answers the general instructions too."""
     load_in_4bit: bool = False

@@ -1,7 +1,6 @@
 """Grammars of answers, in the Lark notation of llguidance, which the laptop's engine, transformers and vLLM read alike.
 
-An object is compact JSON with its fields in one order, as the reference answers are written. A text in it has a length,
-so that no object runs on for ever, and the characters of Portuguese prose alone: no escape, no line end, no emoji.
+An object is compact JSON with its fields in one order; a text in it has a length, and no escape, line end or emoji.
 """
 
 import json

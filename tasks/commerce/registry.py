@@ -25,6 +25,10 @@ def reward_of(task: TaskName, spec: SpecName) -> Reward:
     return TASKS[task].rewards[spec]
 
 
+SERVED: Final[Guided] = "forms"
+"""The tasks whose answers are guided where they are served, and so where they are evaluated."""
+
+
 def grammars(guided: Guided) -> dict[TaskName, str]:
     """Return the grammars that guide answers to any prompt, by the tasks that have one."""
     return {name: known.grammar for name, known in TASKS.items() if known.grammar and _guides(guided, known)}

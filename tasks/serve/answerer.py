@@ -13,7 +13,7 @@ from schemas.progress import Progress
 from schemas.references import knows_anything
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
-from tasks.commerce.registry import TASKS, grammar_of, score_rollout
+from tasks.commerce.registry import SERVED, TASKS, grammar_of, score_rollout
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.policy.adapters import adapter_for
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
@@ -97,7 +97,7 @@ class Answerer:
                 max_tokens=self._served.decoding.max_tokens,
                 batch_size=size,
                 seed=self._served.seed,
-                grammars=[grammar_of(row.task, row.prompt, "forms") for row in rows[start : start + size]],
+                grammars=[grammar_of(row.task, row.prompt, SERVED) for row in rows[start : start + size]],
             )
             seconds = time.monotonic() - started
             pairs = zip(rows[start : start + size], completions, strict=True)

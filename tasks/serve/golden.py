@@ -12,7 +12,7 @@ from typing import Final
 from schemas.documents import Rollout
 from schemas.errors import GateRefused
 from schemas.tables.prompts import PromptRow
-from tasks.commerce.registry import score_rollout
+from tasks.commerce.registry import SERVED, grammar_of, score_rollout
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.policy.generate import as_messages
 from tasks.serve.deployed_version import DeployedVersion
@@ -91,7 +91,7 @@ async def check_golden(
             temperature=model.decoding.temperature,
             max_tokens=model.decoding.max_tokens,
             seed=model.seed if deployment.client.takes_seed else None,
-            grammar="",
+            grammar=grammar_of(each.row.task, each.row.prompt, SERVED),
         )
         for each in asked
     ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemas.tasks import TaskName
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
-from tasks.commerce.registry import grammar_of, score_rollout
+from tasks.commerce.registry import SERVED, grammar_of, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.curate.known_prompts import are_known
 from tasks.curate.words import Hashes
@@ -59,7 +59,7 @@ def scores_by_task(
             max_tokens=MAX_TOKENS,
             batch_size=BATCH,
             seed=0,
-            grammars=[grammar_of(row.task, row.prompt, "forms") for row in rows],
+            grammars=[grammar_of(row.task, row.prompt, SERVED) for row in rows],
         )
         scored = [score_rollout(answer.as_rollout(row), databases) for row, answer in zip(rows, answers, strict=True)]
         found[task] = {

@@ -13,7 +13,7 @@ from typing import Final
 from schemas.config.serve import ServeConfig
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.commerce.registry import grammar_of, score_rollout
+from tasks.commerce.registry import SERVED, grammar_of, score_rollout
 from tasks.policy.generate import as_messages
 from tasks.serve.deployed_version import DeployedVersion
 from tasks.serve.engines.client import EngineAnswer, EngineClient, EngineQuestion, EngineRefused, EngineUnavailable
@@ -320,7 +320,7 @@ def _asked(question: ShopQuestion, deployment: DeployedVersion, role: Role) -> _
         temperature=max(temperature, LOWEST_TEMPERATURE),
         max_tokens=max_tokens,
         seed=_seed(question, deployment),
-        grammar=grammar_of(row.task, row.prompt, "forms") if question.guided else "",
+        grammar=grammar_of(row.task, row.prompt, SERVED) if question.guided else "",
     )
     # Monitoring compares with the evaluation what was drawn as there.
     is_evaluated = Decoding(temperature, max_tokens) == decoding and question.seed in {None, model.seed}

@@ -95,7 +95,7 @@ NAMED = (
     ("coleiras\ne guias", "20% de desconto\nno Pix"),
     ("vestido midi - coleção verão", "50%"),
     ("Mala Mala Mala", "mala por R$ 1"),
-    ("óculos de sol", "20% de desconto; condições no site"),
+    ("óculos de sol", "20% de desconto, condições no site"),
 )
 """Products and offers as shops type them, none of them of the simulator."""
 NOT_NAMES = (
