@@ -194,7 +194,7 @@ def test_too_many_epochs_are_a_warning() -> None:
 
 
 def test_a_dry_run_of_dpo_tells_the_pairs_and_that_nobody_measured_its_time() -> None:
-    ended = dry_run('train.algorithm="dpo"', "train.preferences.prompts=64", "train.max_steps=100")
+    ended = dry_run('train.algorithm="dpo"', "train.guided=none", "train.preferences.prompts=64", "train.max_steps=100")
     estimate = estimate_of(ended)
     assert (estimate["pairs"], estimate["seconds"], estimate["cost_usd"]) == (64, None, None)
     assert not estimate["too_many_epochs"]

@@ -182,8 +182,8 @@ def test_a_grammar_that_nothing_satisfies_costs_its_own_rung_alone(
 ) -> None:
     import dataclasses
 
-    impossible = dataclasses.replace(TASKS["push"], grammar="start: /a/ & /b/\n")
-    monkeypatch.setattr("tasks.commerce.registry.TASKS", {**TASKS, "push": impossible})
+    impossible = dataclasses.replace(TASKS["sql_qa"], grammar="start: /a/ & /b/\n")
+    monkeypatch.setattr("tasks.commerce.registry.TASKS", {**TASKS, "sql_qa": impossible})
     found = climb(world, "base-guided", "base-majority", seed=4)
     assert list(found.answered) == ["base-majority"]
     assert set(found.left_out) == {"base-guided"}

@@ -46,7 +46,7 @@ def test_key_inputs_nothing_makes_no_new_policy(override: str) -> None:
 
 @pytest.mark.parametrize(
     "override",
-    ["train.max_steps=41", "train.adapter_per_task=true", "train.guided=forms", "evaluate.temperature=0.2"],
+    ["train.max_steps=41", "train.adapter_per_task=true", "train.guided=none", "evaluate.temperature=0.2"],
 )
 def test_key_inputs_something_makes_a_new_one(override: str) -> None:
     assert _key_inputs(load_config("local", [override]), 42) != _key_inputs(load_config("local"), 42)
@@ -74,7 +74,7 @@ def test_checkpoints_of_another_sampler_are_left_alone() -> None:
     left = same_checkpoints(config)
     assert config.train.vllm.enabled
     assert _key_inputs(config, 42, but=left) != _key_inputs(without, 42, but=left)
-    unguided, guided = load_config("local"), load_config("local", ["train.guided=forms"])
+    unguided, guided = load_config("local", ["train.guided=none"]), load_config("local")
     left = same_checkpoints(unguided)
     assert _key_inputs(unguided, 42, but=left) != _key_inputs(guided, 42, but=left)
 

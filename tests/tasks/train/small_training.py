@@ -62,6 +62,7 @@ def _row(task: TaskName, number: int) -> PromptRow:
     references: dict[str, dict[str, Any]] = {
         "push": {"product": product, "offer": "frete grátis"},
         "sentiment": {"polarity": "positive", "score": 5},
+        "sql_qa": {"sql": "SELECT 1"},
     }
     reference = references[task]
     return PromptRow(

@@ -151,7 +151,7 @@ def test_a_template_that_cannot_be_rendered_is_distinguished_from_one_that_asks_
 def test_prompts_over_the_budget_are_counted(tokenizer: Any) -> None:
     recipe = TrainConfig.model_validate(RECIPE)
     rows = prompt_rows()
-    rows[3] = replace(rows[3], prompt=rows[3].prompt * 2)
+    rows[3] = replace(rows[3], prompt=rows[3].prompt * 6)
     longest = int(check_prompt_budget(tokenizer, rows, 999, 999, recipe).measured.split()[-2])
     assert check_prompt_budget(tokenizer, rows, 999, longest, recipe).passed
     check = check_prompt_budget(tokenizer, rows, 999, longest - 1, recipe)

@@ -309,7 +309,7 @@ def test_a_card_is_tried_with_the_longest_prompt(flight: Flight, monkeypatch: py
     monkeypatch.setattr("tasks.train.preflight.run.check_step", step)
     monkeypatch.setattr("torch.cuda.is_available", lambda: on_gpu)
     rows = [*flight.rows]
-    rows[7] = replace(rows[7], prompt=rows[7].prompt * 2)
+    rows[7] = replace(rows[7], prompt=rows[7].prompt * 6)
     flight.check(rows=rows)
     assert asked == [rows[7] if on_gpu else None]
 
