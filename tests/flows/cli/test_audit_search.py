@@ -56,12 +56,12 @@ def test_bad_usage_is_one_sentence(more: tuple[str, ...], sentence: str) -> None
 
 @pytest.mark.integration
 def test_an_attack_ends_with_4_on_sigterm_and_keeps_what_it_found(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "flows", "audit", "attack", "--task", "insights"]
+    command = [sys.executable, "-m", "flows", "audit", "attack", "--task", "extraction"]
     child = subprocess.Popen(
         [*command, "--minutes", "5", "--out", str(tmp_path)], stderr=subprocess.PIPE, text=True, env=os.environ
     )
     until = time.monotonic() + 120
-    while not (tmp_path / "finds-insights.jsonl").is_file():
+    while not (tmp_path / "finds-extraction.jsonl").is_file():
         assert child.poll() is None
         assert time.monotonic() < until
         time.sleep(0.2)
