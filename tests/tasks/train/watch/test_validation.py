@@ -231,7 +231,8 @@ def test_validation_answers_are_guided_as_the_rollouts_are(monkeypatch: pytest.M
     rows = prompt_rows("push", "sentiment", each=1)
     asked = _answering(monkeypatch, lambda _: "")
     own = [registry.grammar_of(row.task, row.prompt, "forms") for row in rows]
-    for guided, grammars in (("none", ["", ""]), ("forms", own)):
+    of_setting: dict[Guided, list[str]] = {"none": ["", ""], "forms": own}
+    for guided, grammars in of_setting.items():
         _validate(torch.nn.Linear(1, 1), rows, guided=guided)
         assert asked["grammars"] == grammars
 
