@@ -41,7 +41,7 @@ def test_without_a_champion_the_sentence_says_what_can_be_asked(shop: Promotable
 
 
 def test_a_version_and_its_base_answer_each_with_its_own_weights(shop: Promotable) -> None:
-    asked = ("sentiment", REVIEW, "--json", "--version")
+    asked = ("extraction", REVIEW, "--any", "--json", "--version")
     first, second = (_answers(_ask(shop, *asked, number)) for number in ("1", "2"))
     base = _answers(_ask(shop, *asked, "1", "--base"))
     assert len({answers[0]["completion"] for answers in (first, second, base)}) == 3
