@@ -19,6 +19,7 @@ from schemas.artifact import ArtifactKind
 from schemas.config.config import AUDIT_FOLDER, Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError, Interrupted, TucanoError
+from tasks.commerce.registry import TASKS
 from tasks.evaluate.answers.answer import AnswerRequest, main
 from tasks.policy.child import Channel
 from tests.flows.prefect_state import prefect_state
@@ -174,6 +175,17 @@ def test_a_rung_that_fails_is_left_out_with_its_reason_and_the_others_answer(
     }
     said = capsys.readouterr().err
     assert "the memory is full; the evaluation continues without base-majority, base-best-of-4, base-best-of-8" in said
+
+
+def test_a_grammar_that_nothing_satisfies_costs_its_own_rung_alone(
+    world: World, children: _Children, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    impossible = dict.fromkeys(TASKS, "start: /a/ & /b/\n")
+    monkeypatch.setattr("flows.stages.answers.grammars_of", lambda guided: impossible if guided == "all" else {})
+    found = climb(world, "base-guided", "base-majority", seed=4)
+    assert list(found.answered) == ["base-majority"]
+    assert set(found.left_out) == {"base-guided"}
+    assert "grammar" in found.left_out["base-guided"]
 
 
 @pytest.mark.parametrize("pool", [None, ChildPool(2)])

@@ -118,7 +118,7 @@ def test_its_faults_spoil_most_answers_and_not_all(name: TaskName, examples: Exa
     generator = random.Random(3)
     answers = [TASKS[name].answer(each.reference) for each in examples[name][:40]]
     unspoilt = [TASKS[name].faults(right, generator) == right for right in answers for _ in range(50)]
-    assert 0.001 < sum(unspoilt) / len(unspoilt) < 0.35
+    assert 0.002 < sum(unspoilt) / len(unspoilt) < 0.35
 
 
 def test_its_reward_passes_its_probes(name: TaskName, examples: Examples, databases: Databases) -> None:

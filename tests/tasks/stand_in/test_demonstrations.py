@@ -81,8 +81,9 @@ def test_a_fault_says_nothing_of_the_right_label(task: TaskName) -> None:
     halves = _halves(task)
     shares = [_share_right(halves[half]) for half in (True, False)]
     assert shares[0] == pytest.approx(shares[1], abs=0.08)
-    # A fault may leave the answer as it is, such as another opener that is the same.
-    assert all(1 - SHARES[task] - 0.08 < share < 0.45 for share in shares)
+    # A fault may leave the answer as it is: a product of no group has general openers alone, a decision one reason.
+    most = 0.45 if task in ("push", "churn") else 0.35
+    assert all(1 - SHARES[task] - 0.08 < share < most for share in shares)
 
 
 @pytest.mark.parametrize("task", ["extraction", "sentiment"])

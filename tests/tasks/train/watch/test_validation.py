@@ -228,13 +228,21 @@ def test_a_query_is_validated_on_the_store(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_validation_answers_are_guided_as_the_rollouts_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise the checkpoint would be chosen for a policy that nobody trained."""
-    rows = prompt_rows("push", "sentiment", each=1)
+    query = prompt_row("sql_qa", "Quantos pedidos?", {"sql": "SELECT COUNT(*) FROM orders"})
+    rows = [*prompt_rows("push", "sentiment", each=1), query]
+    databases = Databases.from_store(read_store(AUDIT_FOLDER / "store"))
     asked = _answering(monkeypatch, lambda _: "")
-    own = [registry.grammar_of(row.task, row.prompt, "forms") for row in rows]
-    of_setting: dict[Guided, list[str]] = {"none": ["", ""], "forms": own}
-    for guided, grammars in of_setting.items():
-        _validate(torch.nn.Linear(1, 1), rows, guided=guided)
-        assert asked["grammars"] == grammars
+    grammars = {}
+    settings: tuple[Guided, ...] = ("none", "forms", "all")
+    for guided in settings:
+        _validate(torch.nn.Linear(1, 1), rows, guided=guided, databases=databases)
+        grammars[guided] = asked["grammars"]
+    push, sentiment, sql = (registry.grammar_of(row.task, row.prompt, "all") for row in rows)
+    assert grammars == {
+        "none": ["", "", ""],
+        "forms": [push, sentiment, ""],
+        "all": [push, sentiment, sql],
+    }
 
 
 @pytest.mark.parametrize("training", [True, False])
