@@ -355,7 +355,7 @@ def _preference_trainer(
     from trl import DPOConfig
 
     from tasks.train.children.dpo import as_training_set, preferred
-    from tasks.train.dpo.recipe import dpo_arguments
+    from tasks.train.dpo.pairs import dpo_arguments
     from tasks.train.dpo.trainer import PreferenceTrainer
     from tasks.train.grpo.rewards import ComponentRewards
 

@@ -21,13 +21,13 @@ from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import Channel, rank
 from tasks.policy.device import machine_device
 from tasks.train.audited import require_audit
+from tasks.train.backend.requirements import refuse_small_card
 from tasks.train.preflight.check import PREFLIGHT_FILE, as_json, refuse_if_failed
 from tasks.train.ranks import ended_by_another, follow_out, from_first, meet
 from tasks.train.request import TrainRequest
 from tasks.train.resume.lease import TrainingLease, acquire_training
 from tasks.train.resume.preemption import Preemption
 from tasks.train.resume.shutdown import GracefulShutdown
-from tasks.train.sizing.card import refuse_small_card
 from tasks.train.summaries import SUMMARY_FILE
 from tasks.train.watch.out_of_memory import memory_errors_translated
 

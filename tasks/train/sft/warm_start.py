@@ -29,9 +29,9 @@ from tasks.policy.child import Channel, as_child
 from tasks.policy.full_memory import is_of_memory
 from tasks.policy.load import keep_weights_trainable, loading_arguments
 from tasks.policy.published import PUBLISHED_FILE, end_turns_with_eos, read_tokenizer, read_weights
+from tasks.train.backend.requirements import refuse_unfit_machine
 from tasks.train.backend.trainable import lora_config
 from tasks.train.resume.adapter_files import adapter_config, adapter_weights, write_adapter
-from tasks.train.sizing.card import refuse_unfit_machine
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

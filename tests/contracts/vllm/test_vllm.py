@@ -29,7 +29,7 @@ from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import ChildProcess, end_group, run_child
 from tasks.policy.load import load_tokenizer
 from tasks.train.backend import pins
-from tasks.train.backend.vllm_check import require_vllm
+from tasks.train.backend.requirements import require_vllm
 from tasks.train.request import TrainRequest
 from tasks.train.summaries import SUMMARY_FILE
 from tests.contracts.vllm.child import FOUND_FILE

