@@ -194,8 +194,6 @@ def _from_the_start(config: Config) -> str | None:
         return "the machine that trains has checkpoints of its own, which are not reached from here"
     if config.train.algorithm != "grpo":
         return "its pairs were sampled before the first step"
-    if config.train.sql_turns > 1:
-        return "the policy was shown results of queries on the store as it was"
     return None
 
 

@@ -72,7 +72,7 @@ def optimizer_arguments(config: TrainConfig, *, prompts: int, seed: int, work: P
         "full_determinism": False,
         # Each pass of a process reads the whole adapter.
         "ddp_find_unused_parameters": False,
-        # They are constants, and a process whose packed row is too large for its memory passes once more than others.
+        # They are constants.
         "ddp_broadcast_buffers": False,
         # The callback requests a save after each step, and decides which are written.
         "save_strategy": "no",
