@@ -153,7 +153,7 @@ def run(job: Job) -> Outcome:
 
     from tasks.policy.load import load_policy, load_tokenizer
     from tasks.train.resume.adapter_files import adapter_config
-    from tasks.train.watch.validated import Validation
+    from tasks.train.watch.alarms import Validation
     from tasks.train.watch.validation import Selection, validate
 
     transformers.utils.logging.disable_progress_bar()

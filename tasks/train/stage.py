@@ -205,9 +205,9 @@ def _prepare(planned: _Planned, process: _Process, start: Callable[[TrainingInpu
 
     from transformers import TrainerState
 
-    from tasks.train.resume.snapshot import TRAINER_STATE_FILE
+    from tasks.train.resume.state_files import TRAINER_STATE_FILE
     from tasks.train.watch.alarms import Alarms
-    from tasks.train.watch.watched import watch
+    from tasks.train.watch.checkpointer import watch
 
     if checkpoint is not None:
         channel.progress(step, config.max_steps, f"resumed at step {step}")
