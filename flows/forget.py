@@ -18,10 +18,10 @@ from schemas.config.config import Config
 from schemas.errors import InputError
 from tasks.audit.forget import remove_given
 from tasks.lineage.mlflow.client import in_one_sentence
-from tasks.lineage.privacy.forget import AskedKind
-from tasks.lineage.privacy.forgetting import Forgetting, Journal
-from tasks.lineage.privacy.report import as_report, report_of, write_report
-from tasks.lineage.privacy.signature import Signer
+from tasks.lineage.erase.forget import AskedKind
+from tasks.lineage.erase.forgetting import Forgetting, Journal
+from tasks.lineage.erase.report import as_report, report_of, write_report
+from tasks.lineage.erase.signature import Signer
 
 TRAINED_FROM: Final = {"prompts": "synthesize", "dataset": "curate", "base": "base"}
 """Stages that a training starts from, by the role of their artifacts."""

@@ -15,10 +15,10 @@ from flows.runtime.signals import interruptible
 from flows.runtime.stores import existing_store
 from schemas.config.config import Config
 from schemas.errors import GateRefused, InputError
-from tasks.lineage.privacy.forget import AskedKind
-from tasks.lineage.privacy.forgetting import Forgetting, Journal, unended
-from tasks.lineage.privacy.report import report_of
-from tasks.lineage.privacy.signature import KEY_FILE, Signer, fingerprint, read_signed
+from tasks.lineage.erase.forget import AskedKind
+from tasks.lineage.erase.forgetting import Forgetting, Journal, unended
+from tasks.lineage.erase.report import report_of
+from tasks.lineage.erase.signature import KEY_FILE, Signer, fingerprint, read_signed
 
 
 def forget(

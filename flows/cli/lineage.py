@@ -18,7 +18,7 @@ from schemas.config.report import Language
 from schemas.errors import GateRefused, InputError
 from tasks.lineage.graph.difference import differences
 from tasks.lineage.graph.page import write_page
-from tasks.lineage.privacy.forget import reached
+from tasks.lineage.erase.forget import reached
 from tasks.lineage.store.verify import verify
 from tasks.report.language import spoken
 from tasks.synthesize.own.identities import find_known

@@ -31,11 +31,11 @@ from tasks.curate.files import split_file
 from tasks.curate.forget import is_theirs, refuse_too_few
 from tasks.curate.forget import without_person as dataset_without
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.privacy.forget import AskedKind, Reached, reached
-from tasks.lineage.privacy.forgetting import Forgetting, Retraced
-from tasks.lineage.privacy.log_lines import holds_them
-from tasks.lineage.privacy.removal_plan import planned, to_remove
-from tasks.lineage.privacy.traces import Forms, Traces, traces_of
+from tasks.lineage.erase.forget import AskedKind, Reached, reached
+from tasks.lineage.erase.forgetting import Forgetting, Retraced
+from tasks.lineage.erase.log_lines import holds_them
+from tasks.lineage.erase.removal_plan import planned, to_remove
+from tasks.lineage.erase.traces import Forms, Traces, traces_of
 from tasks.lineage.store.inventory import Inventory, read_inventory, short
 from tasks.personal_data.scrub import scrub
 from tasks.synthesize.forget import without_person as prompts_without

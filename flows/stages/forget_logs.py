@@ -22,8 +22,8 @@ from schemas.tables.person import Person
 from tasks.audit.forget import remove_given, remove_prompts
 from tasks.audit.stage import AuditFiles, files_of
 from tasks.lineage.mlflow.removal import Removal
-from tasks.lineage.privacy.log_lines import RemovedLines, remove_lines, unreadable
-from tasks.lineage.privacy.traces import Traces
+from tasks.lineage.erase.log_lines import RemovedLines, remove_lines, unreadable
+from tasks.lineage.erase.traces import Traces
 from tasks.serve.gateway.answer_log import LOCK_FILE
 from tasks.synthesize.forget import anonymous
 from tasks.synthesize.stage import ANSWERS_FOLDER

@@ -17,9 +17,9 @@ from tasks.checkpoints.address import open_mirror, require_folder, trainings
 from tasks.checkpoints.manifest import Manifest
 from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
 from tasks.lineage.mlflow.removal import Removal
-from tasks.lineage.privacy.forgetting import Forgetting, named_versions
-from tasks.lineage.privacy.identities_left import identities_left
-from tasks.lineage.privacy.removal_plan import to_remove
+from tasks.lineage.erase.forgetting import Forgetting, named_versions
+from tasks.lineage.erase.identities_left import identities_left
+from tasks.lineage.erase.removal_plan import to_remove
 from tasks.lineage.store.inventory import Inventory, read_inventory
 from tasks.train.resume.rewind import logged_rollouts
 

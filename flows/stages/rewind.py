@@ -21,7 +21,7 @@ from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.manifest import Manifest, parse_name
 from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
 from tasks.checkpoints.transplant import transplant
-from tasks.lineage.privacy.forgetting import Retraced
+from tasks.lineage.erase.forgetting import Retraced
 from tasks.train.resume.rewind import SAMPLING_FILE, Rewinding, Split, earns_the_same
 from tasks.train.sft.warm_start import demonstrated
 

@@ -34,7 +34,7 @@ from tasks.audit.sheet import Row, is_scored, read_rows, write_rows
 from tasks.evaluate.answers.files import read_answers
 from tasks.evaluate.completions.page import PAGE_FILE, unpacked
 from tasks.evaluate.completions.rows import SHARES
-from tasks.lineage.privacy.forget import reached
+from tasks.lineage.erase.forget import reached
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import read_inventory
 from tasks.policy.adapters import ADAPTER_FOLDER

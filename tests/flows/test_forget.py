@@ -14,10 +14,10 @@ from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.given_references import read_given
-from tasks.lineage.privacy.forget import Reached, reached
-from tasks.lineage.privacy.forgetting import Forgetting
-from tasks.lineage.privacy.removal_plan import planned
-from tasks.lineage.privacy.traces import Traces
+from tasks.lineage.erase.forget import Reached, reached
+from tasks.lineage.erase.forgetting import Forgetting
+from tasks.lineage.erase.removal_plan import planned
+from tasks.lineage.erase.traces import Traces
 from tasks.lineage.store.inventory import read_inventory
 from tests.tasks.lineage.small_world import ANA, HELD_OUT, TRAINED, make_world
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from flows.runtime.console import print_table, show
-from tasks.lineage.privacy.forgetting import Retraced
+from tasks.lineage.erase.forgetting import Retraced
 
 
 def print_plan(document: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 from flows.runtime.console import show, warn
 from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.graph.walk import Lineage
-from tasks.lineage.privacy.forget import Place, Reached
+from tasks.lineage.erase.forget import Place, Reached
 
 TOLD: Final = {
     "promotion": ("decision",),

@@ -8,11 +8,11 @@ from filelock import FileLock
 
 from flows.runtime.session import LOCK_FILE
 from schemas.config.profiles import load_config
-from tasks.lineage.privacy.forget import reached
-from tasks.lineage.privacy.forgetting import Journal
-from tasks.lineage.privacy.removal_plan import planned
-from tasks.lineage.privacy.report import FORMAT, write_report
-from tasks.lineage.privacy.signature import Signer
+from tasks.lineage.erase.forget import reached
+from tasks.lineage.erase.forgetting import Journal
+from tasks.lineage.erase.removal_plan import planned
+from tasks.lineage.erase.report import FORMAT, write_report
+from tasks.lineage.erase.signature import Signer
 from tests.flows.command import Ended, in_this_process
 from tests.tasks.lineage.small_world import ANA, BIA, MODEL, World, make_world
 

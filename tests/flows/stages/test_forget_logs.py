@@ -16,7 +16,7 @@ from schemas.store.files import read_store, write_store
 from schemas.tables.person import Person
 from tasks.audit.sheet import COLUMNS, read_rows, write_rows
 from tasks.audit.stage import files_of
-from tasks.lineage.privacy.traces import Traces
+from tasks.lineage.erase.traces import Traces
 from tasks.synthesize.simulated import simulate_store
 
 THEIRS, OTHERS = "p" * 64, "q" * 64

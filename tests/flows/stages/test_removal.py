@@ -12,9 +12,9 @@ from schemas.config.profiles import load_config
 from tasks.lineage.mlflow.client import open_client
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
-from tasks.lineage.privacy.forget import reached
-from tasks.lineage.privacy.forgetting import Forgetting
-from tasks.lineage.privacy.removal_plan import planned
+from tasks.lineage.erase.forget import reached
+from tasks.lineage.erase.forgetting import Forgetting
+from tasks.lineage.erase.removal_plan import planned
 from tasks.lineage.store.inventory import read_inventory
 from tests.tasks.lineage.small_world import ANA, MODEL, World, make_world
 

@@ -22,7 +22,7 @@ from schemas.tables.person import Person
 from schemas.tables.prompts import PromptRow
 from schemas.tables.vacancies import Vacancy, write_vacancies
 from tasks.checkpoints.address import open_mirror
-from tasks.lineage.privacy.forgetting import Retraced
+from tasks.lineage.erase.forgetting import Retraced
 from tasks.synthesize.simulated import simulate_store
 from tasks.train.prompt_source import PromptSource
 from tasks.train.resume.rewind import SAMPLING_FILE

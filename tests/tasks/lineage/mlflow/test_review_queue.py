@@ -24,7 +24,7 @@ from tasks.lineage.mlflow.review_queue import (
     as_preview,
     review_store,
 )
-from tasks.lineage.privacy.traces import Traces
+from tasks.lineage.erase.traces import Traces
 
 QUESTION = RaterQuestion("Nota (push)", "Dê uma nota.", ("2 – serve", "1 – não serve"))
 HOSTILE = [

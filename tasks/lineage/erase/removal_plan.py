@@ -5,10 +5,10 @@ from typing import Final
 
 from schemas.artifact import ArtifactKind
 from tasks.lineage.graph.models import read_versions
-from tasks.lineage.privacy.forget import Reached, reached_rows
-from tasks.lineage.privacy.forgetting import Forgetting
-from tasks.lineage.privacy.identities_left import hashed_identities
-from tasks.lineage.privacy.reach import spread_of_learning, taught
+from tasks.lineage.erase.forget import Reached, reached_rows
+from tasks.lineage.erase.forgetting import Forgetting
+from tasks.lineage.erase.identities_left import hashed_identities
+from tasks.lineage.erase.reach import spread_of_learning, taught
 from tasks.lineage.store.inventory import Inventory
 
 SECRET_BYTES: Final = 32

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import InputError
-from tasks.lineage.privacy.forget import reached
-from tasks.lineage.privacy.forgetting import Forgetting, Journal
-from tasks.lineage.privacy.removal_plan import planned, to_remove
+from tasks.lineage.erase.forget import reached
+from tasks.lineage.erase.forgetting import Forgetting, Journal
+from tasks.lineage.erase.removal_plan import planned, to_remove
 from tests.tasks.lineage.small_world import ANA, BIA, World, make_world
 
 

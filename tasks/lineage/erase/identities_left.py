@@ -8,7 +8,7 @@ import hmac
 from collections.abc import Iterator, Mapping, Sequence
 
 from schemas.tables.person import Person
-from tasks.lineage.privacy.identified_tables import read_identified_tables
+from tasks.lineage.erase.identified_tables import read_identified_tables
 from tasks.lineage.store.inventory import Inventory, short
 
 

@@ -8,8 +8,8 @@ from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.errors import InputError
 from schemas.tables.person import Person
 from tasks.lineage.graph.models import ModelVersion, read_versions
-from tasks.lineage.privacy.identified_tables import PEOPLE, PROMPTS, IdentifiedTable, read_identified_tables
-from tasks.lineage.privacy.reach import TRAIN_FILE, doubts_of, learned_from, possibly_reached
+from tasks.lineage.erase.identified_tables import PEOPLE, PROMPTS, IdentifiedTable, read_identified_tables
+from tasks.lineage.erase.reach import TRAIN_FILE, doubts_of, learned_from, possibly_reached
 from tasks.lineage.store.inventory import Inventory, short
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
-from tasks.lineage.privacy.forget import Reached, reached
+from tasks.lineage.erase.forget import Reached, reached
 from tasks.lineage.store.artifacts import RECORD_FILE, ArtifactStore
 from tasks.lineage.store.inventory import Inventory, read_inventory
 from tests.tasks.lineage.made import commit

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 from schemas.tables.person import Person
-from tasks.lineage.privacy.forget import reached
-from tasks.lineage.privacy.identities_left import hashed_identities, identities_left
-from tasks.lineage.privacy.removal_plan import planned
-from tasks.lineage.privacy.report import ROWS_PROOF, as_report
+from tasks.lineage.erase.forget import reached
+from tasks.lineage.erase.identities_left import hashed_identities, identities_left
+from tasks.lineage.erase.removal_plan import planned
+from tasks.lineage.erase.report import ROWS_PROOF, as_report
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import read_inventory
 from tests.tasks.lineage.made import commit

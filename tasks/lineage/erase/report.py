@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from schemas.disk import write_whole
 from schemas.errors import InputError
-from tasks.lineage.privacy.forgetting import Forgetting
-from tasks.lineage.privacy.signature import Signer
+from tasks.lineage.erase.forgetting import Forgetting
+from tasks.lineage.erase.signature import Signer
 
 REPORTS_FOLDER: Final = "forgotten"
 """Of the state folder."""

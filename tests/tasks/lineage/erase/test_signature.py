@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from schemas.errors import GateRefused, InputError
-from tasks.lineage.privacy.signature import KEY_FILE, Signer, fingerprint, read_signed
+from tasks.lineage.erase.signature import KEY_FILE, Signer, fingerprint, read_signed
 from tests.small_disk import empty, fill, mounted_disk
 
 DOCUMENT = {"subject": "1", "log_lines": {"logs": 2}, "text": "não alcançado"}
