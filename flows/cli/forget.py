@@ -138,7 +138,7 @@ def _show_begun(config: Config, state: Forgetting) -> dict[str, Any]:
     # A second, which only this case needs.
     from flows.forget import STEPS  # noqa: PLC0415
 
-    document = {
+    document: dict[str, Any] = {
         "begun": True,
         "done": list(state.done),
         "left": [name for name in STEPS if name not in state.done],

@@ -535,5 +535,8 @@ def to_do(config: Config, versions: Collection[str]) -> list[str]:
         found.append(f"delete what was exported or downloaded of {', '.join(versions)}, which nothing here knows of")
     for name, place in {"state.mirror": config.state.mirror, "state.artifacts": config.state.artifacts}.items():
         if place is not None and str(place).startswith(BUCKET_SCHEME):
-            found.append(f"see that the bucket of {name} keeps no soft-deleted objects, which no command removes early")
+            found.append(
+                f"see that the bucket of {name} keeps no soft-deleted objects, and no earlier generations of trainings "
+                "that were pruned"
+            )
     return found
