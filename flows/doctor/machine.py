@@ -12,7 +12,7 @@ from flows.doctor.libraries import needs_gpu
 from flows.runtime.session import BYTES_NEEDED, LOCK_FILE
 from schemas.config.config import Config
 from tasks.checkpoints.permissions import nearest_folder
-from tasks.lineage.privacy.forgetting import unended
+from tasks.lineage.erase.plan import unended
 from tasks.train.sizing.shape import BFLOAT16_BYTES, read_shape
 
 BYTES_FOR_A_MODEL = 10_000_000_000

@@ -12,9 +12,7 @@ from schemas.config.train import TrainConfig
 from schemas.config.workers import price_per_hour
 from schemas.disk import write_whole
 from schemas.errors import InputError
-from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
-from schemas.tables.vacancies import Vacancy, of_tasks, read_vacancies
-from schemas.tasks import TASK_NAMES
+from schemas.tables.prompts import PromptRow, read_prompts
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.adapters import ADAPTER_FOLDER
@@ -52,8 +50,6 @@ class TrainingInputs:
     request: TrainRequest
     rows: Sequence[PromptRow]
     """The training prompts of the trained tasks."""
-    vacancies: Sequence[Vacancy]
-    """Empty places among those of the prompts."""
     trainable: "Trainable"
     rewards: "ComponentRewards"
     work: Path
@@ -62,11 +58,6 @@ class TrainingInputs:
     checkpoint: Path | None
     """Folder to resume from; None if training starts."""
     channel: Channel
-
-    @property
-    def places(self) -> int:
-        """Return the number of places, on which the recipe depends: of the prompts, and the empty ones."""
-        return len(self.rows) + len(self.vacancies)
 
 
 @dataclass(frozen=True)
@@ -89,7 +80,6 @@ class _Planned:
     request: TrainRequest
     rows: Sequence[PromptRow]
     """The training prompts."""
-    vacancies: Sequence[Vacancy]
     audit: AuditRecord
     folder: Path
     """Folder of the request."""
@@ -150,17 +140,14 @@ def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs]
 def _plan(request_file: Path, channel: Channel) -> _Planned:
     """Read the request, and refuse what cannot be trained before anything is loaded."""
     request = TrainRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
-    rows, vacancies = _rows_of(request, "train"), read_vacancies(request.dataset)
-    if vacancies:
-        everything = read_prompts(request.dataset / TRAIN_FILE)
-        rows, vacancies = of_tasks(everything, vacancies, request.tasks or TASK_NAMES)
+    rows = _rows_of(request, "train")
     audit = require_audit(request.audit, request.spec, {row.task for row in rows})
     if len(rows) < request.config.prompts_per_step:
         raise InputError(
             f"train.prompts_per_step is {request.config.prompts_per_step}, and there are {len(rows)} training prompts; "
             "lower it, or make more with synthesize.counts"
         )
-    return _Planned(request, rows, vacancies, audit, request_file.parent, channel)
+    return _Planned(request, rows, audit, request_file.parent, channel)
 
 
 def _rows_of(request: TrainRequest, split: str) -> list[PromptRow]:
@@ -254,7 +241,7 @@ def _load(planned: _Planned, checkpoint: Path | None) -> tuple[TrainingInputs, D
     databases = open_databases(request.store)
     rewards = ComponentRewards(databases, request.spec, config)
     return TrainingInputs(
-        request, planned.rows, planned.vacancies, trainable, rewards, work, on_gpu, checkpoint, planned.channel
+        request, planned.rows, trainable, rewards, work, on_gpu, checkpoint, planned.channel
     ), databases
 
 
@@ -311,7 +298,7 @@ def _check(planned: _Planned, trainable: "Trainable", rewards: "ComponentRewards
         rewards=rewards,
         recipe=request.config,
         max_prompt_tokens=request.max_prompt_tokens,
-        learning_rate=request.config.learning_rate_for(len(rows) + len(planned.vacancies)),
+        learning_rate=request.config.learning_rate_for(len(rows)),
         seed=request.seed,
     )
     checks = preflight(training, planned.channel.progress)

@@ -26,7 +26,7 @@ def start(inputs: TrainingInputs) -> StartedTraining:
     arguments = grpo_arguments(
         request.config,
         weights=inputs.rewards.weights,
-        prompts=inputs.places,
+        prompts=len(inputs.rows),
         max_prompt_tokens=request.max_prompt_tokens,
         seed=request.seed,
         work=inputs.work,
@@ -36,7 +36,6 @@ def start(inputs: TrainingInputs) -> StartedTraining:
         request.config,
         inputs.rows,
         inputs.rewards,
-        vacancies=inputs.vacancies,
         on_rollouts=rollouts.add if is_first else None,
         model=trainable.model,
         args=GRPOConfig(**arguments),

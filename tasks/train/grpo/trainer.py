@@ -18,7 +18,6 @@ from trl.trainer.utils import split_tensor_dict
 
 from schemas.config.train import TrainConfig
 from schemas.tables.prompts import PromptRow
-from schemas.tables.vacancies import Vacancy
 from tasks.policy.generate import as_messages
 from tasks.policy.guidance import GuidedLogits
 from tasks.train.backend.cpu import CpuGRPOTrainer
@@ -64,7 +63,6 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         rows: Sequence[PromptRow],
         rewards: ComponentRewards,
         *,
-        vacancies: Sequence[Vacancy] = (),
         on_rollouts: OnRollouts | None = None,
         **named: Any,
     ) -> None:
@@ -74,14 +72,13 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             recipe: The recipe; TRL's own part of it comes as `args`.
             rows: The training prompts.
             rewards: Scores the completions.
-            vacancies: Empty places among those of the rows.
             on_rollouts: Called with all rollouts, also those not trained on.
             **named: TRL's arguments: `model`, `args`, `processing_class`, `peft_config`, `callbacks`.
         """
         from datasets import Dataset
 
         # TRL uses its dataset only to count; the sampler draws the prompts.
-        placeholder = Dataset.from_dict({"prompt": [as_messages("", "")] * (len(rows) + len(vacancies))})
+        placeholder = Dataset.from_dict({"prompt": [as_messages("", "")] * len(rows)})
         super().__init__(reward_funcs=rewards.functions(), train_dataset=placeholder, **named)
         # Unsloth's constructor sets it to the right, and preflight and validation generate with the same tokenizer.
         self.processing_class.padding_side = "left"
@@ -101,7 +98,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             self.guidance = RolloutGuidance(recipe.guided, self.processing_class, vocabulary)
         self._grammars: torch.Tensor | None = None
         self.rollout_generator = RolloutGenerator(self, recipe, rewards)
-        self._sampler = RolloutSampler(recipe, rows, self.args.seed, self.rollout_generator, vacancies)
+        self._sampler = RolloutSampler(recipe, rows, self.args.seed, self.rollout_generator)
         self._on_rollouts = on_rollouts
         self._chosen: RolloutGroups | None = None
         self._divergence_samples: list[_DivergenceSample] = []

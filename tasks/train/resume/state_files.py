@@ -4,9 +4,10 @@ A part's state is made of JSON values and tensors, written as two files: `NAME.j
 are tensors. Neither can execute code when it is read.
 """
 
+import io
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -18,6 +19,10 @@ TRAINER_STATE_FILE: Final = "trainer_state.json"
 """Transformers' own file name: its loop reads the step from it."""
 TENSOR: Final = "$tensor"
 """The one key of an object that stands for a tensor; its value is the tensor's name."""
+ROLLOUTS: Final = "rollouts"
+"""State of the log of rollouts: a file of those of the newest steps, and a folder of the older ones."""
+PREFERENCES: Final = "preferences"
+"""State of DPO's pairs, whose completions were sampled before the first step."""
 
 
 class Stateful(Protocol):
@@ -72,6 +77,26 @@ def write_state(folder: Path, name: str, state: Mapping[str, Any]) -> None:
     (folder / f"{name}.json").write_text(json.dumps(_without_tensors(state, "", tensors)), encoding="utf-8")
     if tensors:
         save_file(tensors, folder / f"{name}.safetensors")
+
+
+def sampled_prompts(files: Iterable[str], read: Callable[[str], bytes]) -> set[str]:
+    """Return the prompt_id of each rollout, and of each completion of a pair, until a checkpoint.
+
+    Args:
+        files: The checkpoint's files.
+        read: Reads one of them.
+    """
+    import polars as pl
+
+    found: set[str] = set()
+    for name in files:
+        if name == f"{ROLLOUTS}.json":
+            found.update(str(values[0]) for values in json.loads(read(name))["rows"])
+        elif name == f"{PREFERENCES}.json":
+            found.update(str(pair["prompt_id"]) for pair in json.loads(read(name))["pairs"])
+        elif name.startswith(f"{ROLLOUTS}/"):
+            found.update(pl.read_parquet(io.BytesIO(read(name)), columns=["prompt_id"])["prompt_id"])
+    return found
 
 
 def read_state(folder: Path, name: str) -> Any:

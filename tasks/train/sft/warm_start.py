@@ -22,7 +22,6 @@ from schemas.errors import InputError
 from schemas.references import knows_anything
 from schemas.tables.instructions import COLUMNS, GENERAL_FILE
 from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
-from schemas.tables.vacancies import Vacancy, read_vacancies, with_vacancies
 from tasks.commerce.registry import TASKS
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import Channel, as_child
@@ -251,7 +250,7 @@ def _demonstrations_for(request: WarmStartRequest) -> tuple[list[dict[str, Any]]
         InputError: The training split is empty.
     """
     places = _places(request.dataset)
-    if all(isinstance(each, Vacancy) for each in places):
+    if not any(places):
         raise InputError(
             "no training prompt has a reference for the warm start to show; map the right answers of your files "
             "([prompts.reference] of the column map), simulate prompts (synthesize.simulate), or set warm_start.steps=0"
@@ -261,32 +260,12 @@ def _demonstrations_for(request: WarmStartRequest) -> tuple[list[dict[str, Any]]
     return shown, _general_wanted(places, general, len(shown))
 
 
-def demonstrated(dataset: Path, config: WarmStartConfig, seed: int) -> set[str]:
-    """Return the prompt_id of each training row that a warm start is shown.
-
-    Args:
-        dataset: Folder of the dataset.
-        config: The warm start.
-        seed: Its seed.
-    """
-    if not config.steps:
-        return set()
-    places = _places(dataset)
-    wanted = config.steps * config.batch_size
-    of_rows = wanted - _general_wanted(places, _read_general(dataset), wanted)
-    return {row.prompt_id for row in _rounds(places, of_rows, random.Random(seed))}
-
-
-def _places(dataset: Path) -> list[PromptRow | Vacancy]:
-    """Return the training rows in their places, those without any reference as vacancies.
+def _places(dataset: Path) -> list[PromptRow | None]:
+    """Return the training rows in their places, None for those without any reference.
 
     An answer made of a reference that knows nothing would teach one guess for all prompts.
     """
-    rows = with_vacancies(read_prompts(dataset / TRAIN_FILE), read_vacancies(dataset))
-    return [
-        Vacancy(place, row.task) if isinstance(row, PromptRow) and not knows_anything(row.reference) else row
-        for place, row in enumerate(rows)
-    ]
+    return [row if knows_anything(row.reference) else None for row in read_prompts(dataset / TRAIN_FILE)]
 
 
 def _read_general(dataset: Path) -> list[dict[str, str]]:
@@ -295,7 +274,7 @@ def _read_general(dataset: Path) -> list[dict[str, str]]:
 
 
 def _with_general(
-    rows: Sequence[PromptRow | Vacancy],
+    rows: Sequence[PromptRow | None],
     general: Sequence[dict[str, str]],
     config: WarmStartConfig,
     seed: int,
@@ -311,13 +290,13 @@ def _with_general(
         yield next(instructions if is_general else demonstrations)
 
 
-def _general_wanted(rows: Sequence[PromptRow | Vacancy], general: Sequence[dict[str, str]], wanted: int) -> int:
+def _general_wanted(rows: Sequence[PromptRow | None], general: Sequence[dict[str, str]], wanted: int) -> int:
     """Return the number of general demonstrations: their share of the dataset's training rows."""
     return round(wanted * len(general) / (len(rows) + len(general)))
 
 
 def _demonstrations(
-    rows: Sequence[PromptRow | Vacancy], wanted: int, generator: random.Random
+    rows: Sequence[PromptRow | None], wanted: int, generator: random.Random
 ) -> Iterator[dict[str, Any]]:
     for row in _rounds(rows, wanted, generator):
         yield _shown(row.system, row.prompt, TASKS[row.task].answer(row.reference))
@@ -328,14 +307,14 @@ def _instructions(general: Sequence[dict[str, str]], wanted: int, generator: ran
         yield _shown(row["system"], row["prompt"], row["completion"])
 
 
-def _rounds(rows: Sequence[Shown | Vacancy], wanted: int, generator: random.Random) -> Iterator[Shown]:
+def _rounds(rows: Sequence[Shown | None], wanted: int, generator: random.Random) -> Iterator[Shown]:
     """Yield the wanted number of rows in random order, every one before any repeats.
 
-    A vacancy has its turn and is passed over, so that the draws of the others do not depend on which are vacant.
+    None has its turn and is passed over, so that the draws of the others do not depend on which have no reference.
     """
     while wanted > 0:
         for row in generator.sample(rows, k=min(wanted, len(rows))):
-            if not isinstance(row, Vacancy):
+            if row is not None:
                 yield row
                 wanted -= 1
 

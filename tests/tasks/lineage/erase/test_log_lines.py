@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from schemas.disk import replace_whole
-from tasks.lineage.privacy import log_lines
-from tasks.lineage.privacy.log_lines import holds_them, remove_lines, unreadable
-from tasks.lineage.privacy.traces import Traces
+from tasks.lineage.erase import log_lines
+from tasks.lineage.erase.log_lines import holds_them, remove_lines, unreadable
+from tasks.lineage.erase.traces import Traces
 
 WORDS = "o vendedor sumiu e a caixa veio aberta"
 TRACES = Traces(frozenset({"classifique: ruim"}), (WORDS,), ("a" * 32,))

@@ -11,7 +11,7 @@ import pytest
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
-from tasks.lineage.privacy.forget import Reached, reached
+from tasks.lineage.erase.find import Reached, reached
 from tasks.lineage.store.artifacts import RECORD_FILE, ArtifactStore
 from tasks.lineage.store.inventory import Inventory, read_inventory
 from tests.tasks.lineage.made import commit
@@ -276,26 +276,6 @@ def test_monitoring_is_named_since_nobody_can_be_found_in_it(world: World) -> No
     for identifier in ("ana", "rui"):
         notes = reached(world.inventory, identifier).notes
         assert any(f"monitoring {monitoring.sha256[:12]} keeps prompts and answers" in note for note in notes)
-
-
-def test_a_training_that_was_killed_left_checkpoints_and_no_policy(tmp_path: Path) -> None:
-    store = ArtifactStore(tmp_path)
-    tables = {"data/train.parquet": prompt_table("p-first"), "data/test.parquet": prompt_table("p-other")}
-    commit(store, "dataset", tables)
-    notes = [note for note in reached(read_inventory(tmp_path), "ana").notes if "mirror keeps checkpoints" in note]
-    assert len(notes) == 1
-    assert "left no policy" in notes[0]
-    assert not [note for note in reached(read_inventory(tmp_path), "rui").notes if "mirror" in note]
-
-
-def test_places_with_copies_that_no_artifact_tells_of_are_named_with_what_to_do(world: World) -> None:
-    notes = reached(world.inventory, "ana").notes
-    for place, remedy in (
-        ("state.artifacts", "; empty it"),
-        ("work and artifacts/drafts", "or empty both"),
-        ("workers.training", "; run this command there too"),
-    ):
-        assert [note for note in notes if place in note and remedy in note], place
 
 
 def test_spaces_around_an_identifier_are_no_part_of_it(world: World) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 from schemas.tables.person import Person
 from tasks.commerce.prompt_rule import FREE_TEXT
-from tasks.lineage.privacy.identified_tables import PEOPLE, PROMPTS, SUFFIXES
+from tasks.lineage.erase.find import PEOPLE, PROMPTS, SUFFIXES
 from tasks.lineage.store.inventory import Inventory
 
 FEWEST_CHARACTERS: Final = 20

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from schemas.tables.person import Person
-from tasks.lineage.privacy.traces import Forms, FoundBy, Traces, traces_of
+from tasks.lineage.erase.traces import Forms, FoundBy, Traces, traces_of
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import read_inventory
 from tasks.personal_data.scrub import scrub
