@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tasks.policy.asleep import asleep_bytes
+from tasks.policy.vllm_sleep import asleep_bytes
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tasks.policy.asleep import ALLOCATOR, asleep_bytes
+from tasks.policy.vllm_sleep import ALLOCATOR, asleep_bytes
 
 
 def test_without_vllm_nothing_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
 from schemas.errors import GateRefused, InputError
 from tasks.commerce.registry import joint_version, reward_versions
-from tasks.train.audited import audit_faults, require_audit
+from tasks.train.preflight.inputs import audit_faults, require_audit
 
 RECORD = AuditRecord(
     spec="grounded",
