@@ -12,9 +12,9 @@ from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import score_beside
-from tasks.policy.choice import Sampled, keys_of
 from tasks.policy.engine import Engine
 from tasks.policy.generate import Completion, StopReason, as_messages, read_completion
+from tasks.policy.guidance import Sampled, keys_of
 from tasks.policy.unpacked import engine_draws
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.grpo.rollouts import RolloutGroups

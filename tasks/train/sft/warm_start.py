@@ -24,8 +24,8 @@ from schemas.tables.instructions import COLUMNS, GENERAL_FILE
 from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
 from tasks.commerce.registry import TASKS
 from tasks.policy.adapters import ADAPTER_FOLDER
+from tasks.policy.batch import is_of_memory
 from tasks.policy.child import Channel, as_child
-from tasks.policy.full_memory import is_of_memory
 from tasks.policy.load import keep_weights_trainable, loading_arguments
 from tasks.policy.published import PUBLISHED_FILE, end_turns_with_eos, read_tokenizer, read_weights
 from tasks.train.backend.requirements import refuse_unfit_machine
