@@ -75,7 +75,9 @@ class RolloutGroups:
 
     def at(self, places: Sequence[int]) -> "RolloutGroups":
         """Return some of the completions, each a group of its own."""
-        lists = {name: values and [values[place] for place in places] for name, values in self._lists().items()}
+        lists: dict[str, Any] = {
+            name: values and [values[place] for place in places] for name, values in self._lists().items()
+        }
         return replace(self, **lists, rewards=self.rewards[list(places)], generations=1)
 
     def _lists(self) -> dict[str, Any]:
@@ -135,7 +137,9 @@ class RolloutGroups:
             others: Source of the new groups.
             places: Index of the group of `others` that replaces each group of these rollouts.
         """
-        lists = {name: values and [*values, *getattr(others, name)] for name, values in self._lists().items()}
+        lists: dict[str, Any] = {
+            name: values and [*values, *getattr(others, name)] for name, values in self._lists().items()
+        }
         both = replace(self, **lists, rewards=torch.cat([self.rewards, others.rewards]))
         count = len(self.group_rows)
         groups = [count + places[group] if group in places else group for group in range(count)]
