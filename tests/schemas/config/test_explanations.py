@@ -3,6 +3,7 @@
 import pytest
 
 from schemas.config.profiles import load_config
+from schemas.config.train import TrainConfig
 from schemas.errors import InputError
 
 
@@ -16,6 +17,7 @@ from schemas.errors import InputError
         ("train.load_in_4bit=perhaps", "train.load_in_4bit: must be true or false (it is 'perhaps')"),
         ("train.loss=dr_grop", "did you mean 'dr_grpo'? (it is 'dr_grop')"),
         ("lineage.openlineage=x", "lineage: OpenLineage events were removed; leave it out"),
+        ("train.sql_turns=2", "train.sql_turns: second turns of SQL were removed; leave it out"),
         ("evaluate.prompt_search.budget=12", "use MLflow's optimize_prompts or GEPA"),
         ("evaluate.rungs=['base-prompt']", "evaluate.rungs.0: this rung was removed; leave it out"),
         ("curate.general=3", "curate.general: must be a table, such as { name = 1 } (it is 3)"),
@@ -26,6 +28,10 @@ def test_what_was_meant_is_said(override: str, said: str) -> None:
         load_config("local", [override])
     assert said in str(caught.value)
     assert "Input should" not in str(caught.value)
+
+
+def test_a_record_of_an_earlier_policy_is_read() -> None:
+    assert TrainConfig.model_validate({"sql_turns": 1}) == TrainConfig()
 
 
 def test_a_key_that_is_like_no_other_has_no_suggestion() -> None:
