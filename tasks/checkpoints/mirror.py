@@ -279,14 +279,14 @@ class Mirror:
             raise CheckpointDamaged(f"the checkpoint {manifest.name} of {self.training} lacks {name}") from None
 
     def remove(self) -> int:
-        """Remove everything of the training, its leases and segments too, and return the number of objects.
+        """Remove everything of the training for good, its leases and segments too; return the number of objects.
 
         Nobody may train it meanwhile.
 
         Raises:
             InputError: The mirror cannot be read or written.
         """
-        return sum(self.store.delete(stored) for stored in self.store.list(self.root))
+        return self.store.erase(self.root)
 
     def _accept(self, folder: Path, manifest: Manifest, entries: Entries) -> Manifest:
         """Return the manifest to store for a folder."""

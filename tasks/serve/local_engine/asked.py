@@ -7,11 +7,10 @@ from typing import Any
 from jinja2 import TemplateError
 
 from schemas.errors import InputError
-from tasks.policy.choice import Sampled, keys_of
 from tasks.policy.continuous import DrawnRow
 from tasks.policy.control_tokens import without_control_tokens
 from tasks.policy.generate import Completion, Message
-from tasks.policy.guidance import GuidedLogits, grammars_of
+from tasks.policy.guidance import GuidedLogits, Sampled, grammars_of, keys_of
 from tasks.serve.local_engine.chat import ChatRequest
 from tasks.serve.local_engine.loaded import LoadedModel, LoadedModels
 from tasks.serve.local_engine.refusal import RefusedRequest
