@@ -9,8 +9,7 @@ import polars as pl
 
 from schemas.errors import InputError
 from tasks.lineage.graph.models import ModelVersion
-from tasks.lineage.graph.rows import PlacedRow, find_rows
-from tasks.lineage.graph.stores import StoreOrigin, find_origins
+from tasks.lineage.graph.rows import PlacedRow, StoreOrigin, find_origins, find_rows
 from tasks.lineage.store.inventory import Inventory
 
 CHAMPION: Final = "champion"
