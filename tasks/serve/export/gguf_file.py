@@ -68,6 +68,16 @@ def tensors_of(model: Path) -> Iterator[tuple[str, "torch.Tensor"]]:
                 yield tensor, tensors.get_tensor(tensor)
 
 
+def as_written(weights: "torch.Tensor", precision: Precision) -> "torch.Tensor":
+    """Return a tensor in float32 as a file of a precision holds it."""
+    import torch
+    from gguf import quants
+
+    kind = _kind(weights, precision)
+    held = quants.dequantize(quants.quantize(weights.float().numpy(), kind), kind)
+    return torch.from_numpy(held).float()
+
+
 def _refuse_unknown(config: Any) -> None:
     rotation = config.rope_parameters.get("rope_type", "default")
     if config.model_type not in FAMILIES:

@@ -5,8 +5,8 @@ import hashlib
 import logging
 import time
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -14,17 +14,76 @@ from schemas.config.serve import ServeConfig
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import SERVED, grammar_of, score_rollout
-from tasks.policy.generate import as_messages
-from tasks.serve.deployed_version import DeployedVersion
-from tasks.serve.engines.client import EngineAnswer, EngineClient, EngineQuestion, EngineRefused, EngineUnavailable
-from tasks.serve.gateway.admission import Admission
+from tasks.commerce.served import Served
+from tasks.policy.generate import Message, as_messages
+from tasks.serve.deployment import DeployedVersion
+from tasks.serve.engines.client import (
+    Engine,
+    EngineAnswer,
+    EngineClient,
+    EngineQuestion,
+    EngineRefused,
+    EngineUnavailable,
+)
 from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable, Role, ServedAnswer
-from tasks.serve.gateway.errors import RequestRefused
-from tasks.serve.gateway.metrics import Metrics
-from tasks.serve.gateway.own_time import elsewhere
-from tasks.serve.gateway.question import Answered, ShopQuestion
-from tasks.serve.gateway.stops import cut
+from tasks.serve.gateway.limits import Admission, RequestRefused
+from tasks.serve.gateway.metrics import Metrics, elsewhere
 from tasks.serve.served_model import CUT_OFF, Decoding
+
+
+@dataclass(frozen=True)
+class ShopQuestion:
+    """What a client asks."""
+
+    row: PromptRow
+    guided: bool
+    """Whether the task's grammar guides the answer, where the answer is JSON."""
+    temperature: float | None = None
+    """Another than that of the evaluation; None for that one."""
+    max_tokens: int | None = None
+    """Fewer tokens than at the evaluation; None for as many."""
+    seed: int | None = None
+    """Another seed than the version's; None for that one."""
+    key: str | None = None
+    """Whose requests the same version answers; those of the same prompt where None."""
+    earlier: tuple[Message, ...] = ()
+    """Turns of the conversation between the system prompt and the prompt."""
+    stop: tuple[str, ...] = ()
+    """Texts before which the answer ends."""
+    needs_form: bool = False
+    """Whether the client relies on the grammar."""
+    identity: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @property
+    def request_id(self) -> str:
+        """Name of the request: in its answer, in the log, and in feedback."""
+        return f"{self.row.task}-{self.identity}"
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A question's answer, which is logged."""
+
+    request_id: str
+    version: str
+    """NAME/VERSION of the model that answered."""
+    answer: EngineAnswer
+    """The model's own text, which is logged and never sent."""
+    served: Served
+    guided: bool
+    milliseconds: float
+
+
+def cut(answer: EngineAnswer, stops: Sequence[str]) -> EngineAnswer:
+    """Return an answer up to the first stop sequence; its tokens are those that were drawn."""
+    end = _first(answer.text, stops)
+    return answer if end < 0 else replace(answer, text=answer.text[:end], finish_reason="stop")
+
+
+def _first(text: str, stops: Sequence[str]) -> int:
+    """Return the place of the first stop sequence; -1 where there is none."""
+    return min((place for stop in stops if (place := text.find(stop)) >= 0), default=-1)
+
 
 SECONDS_BEFORE_ANOTHER_TRY: Final = 0.2
 LOWEST_TEMPERATURE: Final = 1e-4
@@ -42,7 +101,7 @@ _log = logging.getLogger(__name__)
 class _Routed:
     """Where a question goes."""
 
-    client: EngineClient
+    client: Engine
     row: PromptRow
     """As the version that answers was trained to be asked."""
     question: EngineQuestion
@@ -91,7 +150,7 @@ class AnswerService:
         )
         self._form_due = 0.0
         self._says_unlogged = False
-        self._away: set[EngineClient] = set()
+        self._away: set[Engine] = set()
         """Engines that did not answer last; one line says so, however many tries there are."""
 
     @property

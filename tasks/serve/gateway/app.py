@@ -24,14 +24,11 @@ from schemas.faults import first_fault, shown_place
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
 from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable
-from tasks.serve.gateway.answering import AnswerService
+from tasks.serve.gateway.answering import AnswerService, ShopQuestion
 from tasks.serve.gateway.dashboard import last_day, write_dashboard
-from tasks.serve.gateway.errors import RequestRefused
-from tasks.serve.gateway.limits import API_ICON, API_SCRIPT, API_STYLE, RequestLimits
-from tasks.serve.gateway.metrics import Metrics
+from tasks.serve.gateway.limits import API_ICON, API_SCRIPT, API_STYLE, RequestLimits, RequestRefused
+from tasks.serve.gateway.metrics import Metrics, OwnTime
 from tasks.serve.gateway.openai_api import CHAT_PATH, openai_api
-from tasks.serve.gateway.own_time import OwnTime
-from tasks.serve.gateway.question import ShopQuestion
 from tasks.serve.gateway.requests import TaskReply
 from tasks.serve.questions import typed_row
 

@@ -9,8 +9,7 @@ from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 
 from schemas.config.serve import ServeConfig
-from tasks.serve.gateway.answering import AnswerService
-from tasks.serve.gateway.question import Answered
+from tasks.serve.gateway.answering import Answered, AnswerService
 from tasks.serve.gateway.requests import ChatCompletionRequest, tasks_by_name, unknown_model
 
 CHAT_PATH: Final = "/v1/chat/completions"

@@ -21,8 +21,8 @@ from tasks.commerce.inputs import LONGEST_TEXT
 from tasks.commerce.registry import TASKS
 from tasks.policy.control_tokens import without_control_tokens
 from tasks.serve.gateway.answer_schema import first_unmet
-from tasks.serve.gateway.errors import RequestRefused
-from tasks.serve.gateway.question import Answered, ShopQuestion
+from tasks.serve.gateway.answering import Answered, ShopQuestion
+from tasks.serve.gateway.limits import RequestRefused
 from tasks.serve.questions import asked_row
 
 LONGEST_MESSAGE: Final = 4 * LONGEST_TEXT
