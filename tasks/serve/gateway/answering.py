@@ -5,8 +5,8 @@ import hashlib
 import logging
 import time
 import uuid
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -14,12 +14,10 @@ from schemas.config.serve import ServeConfig
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import SERVED, grammar_of, score_rollout
-from tasks.commerce.served import Served
-from tasks.policy.generate import Message, as_messages
+from tasks.policy.generate import as_messages
 from tasks.serve.deployment import DeployedVersion
 from tasks.serve.engines.client import (
     Engine,
-    EngineAnswer,
     EngineClient,
     EngineQuestion,
     EngineRefused,
@@ -28,62 +26,8 @@ from tasks.serve.engines.client import (
 from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable, Role, ServedAnswer
 from tasks.serve.gateway.limits import Admission, RequestRefused
 from tasks.serve.gateway.metrics import Metrics, elsewhere
+from tasks.serve.gateway.requests import Answered, ShopQuestion
 from tasks.serve.served_model import CUT_OFF, Decoding
-
-
-@dataclass(frozen=True)
-class ShopQuestion:
-    """What a client asks."""
-
-    row: PromptRow
-    guided: bool
-    """Whether the task's grammar guides the answer, where the answer is JSON."""
-    temperature: float | None = None
-    """Another than that of the evaluation; None for that one."""
-    max_tokens: int | None = None
-    """Fewer tokens than at the evaluation; None for as many."""
-    seed: int | None = None
-    """Another seed than the version's; None for that one."""
-    key: str | None = None
-    """Whose requests the same version answers; those of the same prompt where None."""
-    earlier: tuple[Message, ...] = ()
-    """Turns of the conversation between the system prompt and the prompt."""
-    stop: tuple[str, ...] = ()
-    """Texts before which the answer ends."""
-    needs_form: bool = False
-    """Whether the client relies on the grammar."""
-    identity: str = field(default_factory=lambda: uuid.uuid4().hex)
-
-    @property
-    def request_id(self) -> str:
-        """Name of the request: in its answer, in the log, and in feedback."""
-        return f"{self.row.task}-{self.identity}"
-
-
-@dataclass(frozen=True)
-class Answered:
-    """A question's answer, which is logged."""
-
-    request_id: str
-    version: str
-    """NAME/VERSION of the model that answered."""
-    answer: EngineAnswer
-    """The model's own text, which is logged and never sent."""
-    served: Served
-    guided: bool
-    milliseconds: float
-
-
-def cut(answer: EngineAnswer, stops: Sequence[str]) -> EngineAnswer:
-    """Return an answer up to the first stop sequence; its tokens are those that were drawn."""
-    end = _first(answer.text, stops)
-    return answer if end < 0 else replace(answer, text=answer.text[:end], finish_reason="stop")
-
-
-def _first(text: str, stops: Sequence[str]) -> int:
-    """Return the place of the first stop sequence; -1 where there is none."""
-    return min((place for stop in stops if (place := text.find(stop)) >= 0), default=-1)
-
 
 SECONDS_BEFORE_ANOTHER_TRY: Final = 0.2
 LOWEST_TEMPERATURE: Final = 1e-4
@@ -102,8 +46,6 @@ class _Routed:
     """Where a question goes."""
 
     client: Engine
-    row: PromptRow
-    """As the version that answers was trained to be asked."""
     question: EngineQuestion
     role: Role
     version: str
@@ -174,22 +116,48 @@ class AnswerService:
             while True:
                 asked = self._route(question)
                 try:
-                    with asked.deployment.answering():
-                        with elsewhere():
-                            await asked.deployment.wait_until_ready()
-                            answer, scrubbed = await self._complete(question, asked)
-                        return await self._finish(question, asked, answer, scrubbed, began, arrived)
+                    return await self._answer_by(asked, question, began, arrived)
                 except EngineRefused as error:
-                    raise _refusal(error) from None
+                    raise RequestRefused(422, "engine_refused", str(error)) from None
                 except EngineUnavailable as error:
-                    await self._before_another_try(asked, error)
+                    # The same question has the same answer, and the deadline ends all tries.
+                    if asked.client not in self._away:
+                        _log.warning(
+                            "the engine of %s does not answer (%s); requests are sent again", asked.version, error
+                        )
+                    self._away.add(asked.client)
+                    await asyncio.sleep(SECONDS_BEFORE_ANOTHER_TRY)
 
-    async def _before_another_try(self, asked: _Routed, error: EngineUnavailable) -> None:
-        """Wait before the same question is asked again: its answer is the same, and the deadline ends all tries."""
-        if asked.client not in self._away:
-            _log.warning("the engine of %s does not answer (%s); requests are sent again", asked.version, error)
-        self._away.add(asked.client)
-        await asyncio.sleep(SECONDS_BEFORE_ANOTHER_TRY)
+    async def _answer_by(self, asked: _Routed, question: ShopQuestion, began: float, arrived: datetime) -> Answered:
+        """Let a version answer; its answer is checked and logged."""
+        row = question.row
+        with asked.deployment.answering():
+            with elsewhere():
+                await asked.deployment.wait_until_ready()
+                answer = await asked.client.complete(asked.question)
+            if asked.client in self._away:
+                self._away.remove(asked.client)
+                _log.warning("the engine of %s answers again", asked.version)
+            ends = [place for stop in question.stop if (place := answer.text.find(stop)) >= 0]
+            if ends:
+                # As in OpenAI's API; the tokens are those that were drawn.
+                answer = replace(answer, text=answer.text[: min(ends)], finish_reason="stop")
+            is_whole = answer.finish_reason != "length"
+            served = await asked.deployment.serve(row, answer.text if is_whole else "")
+        answered = Answered(
+            request_id=question.request_id,
+            version=asked.version,
+            answer=answer,
+            served=served if is_whole else served._replace(reason=CUT_OFF),
+            guided=bool(asked.question.grammar),
+            milliseconds=(time.monotonic() - began) * 1000,
+        )
+        form = self._form_of_some(row, answer.text if served.text is None else served.text)
+        self._log_line(question, asked, answered, arrived, form)
+        self._count(row.task, asked, answered, form)
+        if asked.role == "champion":
+            self._shadow(question, answered.request_id)
+        return answered
 
     def _route(self, question: ShopQuestion) -> _Routed:
         """Return who answers: a version, or the larger model where the task is refused."""
@@ -247,57 +215,11 @@ class AnswerService:
     async def _answer_unseen(self, question: ShopQuestion, request_id: str, challenger: DeployedVersion) -> None:
         question = replace(question, identity=uuid.uuid4().hex)
         asked = replace(_asked(question, challenger, "shadow"), shadow_of=request_id)
-        began, arrived = time.monotonic(), datetime.now(UTC)
         try:
             async with asyncio.timeout(self._config.deadline_seconds):
-                with challenger.answering():
-                    await challenger.wait_until_ready()
-                    answer, scrubbed = await self._complete(question, asked)
-                    await self._finish(question, asked, answer, scrubbed, began, arrived)
+                await self._answer_by(asked, question, time.monotonic(), datetime.now(UTC))
         except (EngineRefused, EngineUnavailable, RequestRefused, TimeoutError):
             self._metrics.shadows_left_out.inc()
-
-    async def _complete(self, question: ShopQuestion, asked: _Routed) -> tuple[EngineAnswer, str]:
-        """Ask the engine, and return its answer, and the prompt without personal data, which is scrubbed meanwhile."""
-        answering = asyncio.ensure_future(asked.client.complete(asked.question))
-        try:
-            # The request is sent before.
-            await asyncio.sleep(0)
-            scrubbed = self._scrub(question.row.prompt)
-            return await answering, scrubbed
-        finally:
-            answering.cancel()
-
-    async def _finish(
-        self,
-        question: ShopQuestion,
-        asked: _Routed,
-        answer: EngineAnswer,
-        scrubbed: str,
-        began: float,
-        arrived: datetime,
-    ) -> Answered:
-        """Check the answer, and log it."""
-        if asked.client in self._away:
-            self._away.remove(asked.client)
-            _log.warning("the engine of %s answers again", asked.version)
-        answer = cut(answer, question.stop)
-        is_whole = answer.finish_reason != "length"
-        served = await asked.deployment.serve(asked.row, answer.text if is_whole else "")
-        answered = Answered(
-            request_id=question.request_id,
-            version=asked.version,
-            answer=answer,
-            served=served if is_whole else served._replace(reason=CUT_OFF),
-            guided=bool(asked.question.grammar),
-            milliseconds=(time.monotonic() - began) * 1000,
-        )
-        form = self._form_of_some(asked.row, answer.text if served.text is None else served.text)
-        self._log_line(question, scrubbed, asked, answered, arrived, form)
-        self._count(asked, answered, form)
-        if asked.role == "champion":
-            self._shadow(question, answered.request_id)
-        return answered
 
     def _form_of_some(self, row: PromptRow, text: str) -> float | None:
         """Return the reward of a sampled answer's form, which needs no reference; None for the others."""
@@ -308,15 +230,9 @@ class AnswerService:
         return score_rollout(row.answered(text), None, "v4.2").reward
 
     def _log_line(
-        self,
-        question: ShopQuestion,
-        prompt: str,
-        asked: _Routed,
-        answered: Answered,
-        arrived: datetime,
-        form: float | None,
+        self, question: ShopQuestion, asked: _Routed, answered: Answered, arrived: datetime, form: float | None
     ) -> None:
-        row, served = asked.row, answered.served
+        row, served, prompt = question.row, answered.served, self._scrub(question.row.prompt)
         # A prompt within a conversation is another one than the prompt alone.
         before = "\n".join([row.system, *(self._scrub(turn["content"]) for turn in question.earlier)])
         line = ServedAnswer(
@@ -350,16 +266,14 @@ class AnswerService:
             if not self._says_unlogged:
                 _log.error("answers are sent that cannot be logged: %s", error)
             self._says_unlogged = True
-        else:
-            self._says_unlogged = False
+            return
+        self._says_unlogged = False
 
-    def _count(self, asked: _Routed, answered: Answered, form: float | None) -> None:
-        labels, metrics = (asked.row.task, asked.version, asked.role), self._metrics
+    def _count(self, task: TaskName, asked: _Routed, answered: Answered, form: float | None) -> None:
+        labels, metrics = (task, asked.version, asked.role), self._metrics
         metrics.answers.labels(*labels).inc()
-        if answered.served.text is not None:
-            metrics.valid.labels(*labels).inc()
-        if answered.served.checked:
-            metrics.checked.labels(*labels).inc()
+        metrics.valid.labels(*labels).inc(answered.served.text is not None)
+        metrics.checked.labels(*labels).inc(answered.served.checked)
         metrics.tokens.labels(*labels).inc(answered.answer.tokens)
         metrics.seconds.labels(*labels).observe(answered.milliseconds / 1000)
         if form is not None:
@@ -385,7 +299,7 @@ def _asked(question: ShopQuestion, deployment: DeployedVersion, role: Role) -> _
     is_evaluated = Decoding(temperature, max_tokens) == decoding and question.seed in {None, model.seed}
     is_as_there = is_evaluated and not question.earlier and not question.stop
     version = model.version_name if is_as_there else f"{model.version_name}{OWN_DECODING}"
-    return _Routed(deployment.client, row, asked, role, version, deployment)
+    return _Routed(deployment.client, asked, role, version, deployment)
 
 
 def _seed(question: ShopQuestion, deployment: DeployedVersion) -> int | None:
@@ -394,7 +308,3 @@ def _seed(question: ShopQuestion, deployment: DeployedVersion) -> int | None:
     if question.seed is not None:
         raise RequestRefused(422, "no_seed", "seed: this engine takes none; leave it out", param="seed")
     return None
-
-
-def _refusal(error: EngineRefused) -> RequestRefused:
-    return RequestRefused(422, "engine_refused", str(error))
