@@ -25,6 +25,9 @@ from tasks.serve.engines.client import Engine, EngineQuestion, EngineRefused, En
 from tasks.serve.engines.vllm import EngineProcess
 from tasks.serve.served_model import ServedModel
 
+SECONDS_TO_ANSWER: Final = 600.0
+"""Time for all golden prompts; an engine that hangs would keep a champion from being tried again."""
+
 
 class DeployedVersion:
     """A version that answers requests."""
@@ -42,7 +45,9 @@ class DeployedVersion:
         """Requests that it answers now."""
         self._idle = asyncio.Event()
         self._idle.set()
-        self._checks = AnswerChecks(model)
+        # Queries run in a thread of their own, to which the store's copies belong.
+        self._queries = ThreadPoolExecutor(1, thread_name_prefix="queries")
+        self._databases: Databases | None = None
 
     @property
     def is_ready(self) -> bool:
@@ -68,7 +73,15 @@ class DeployedVersion:
 
     async def serve(self, row: PromptRow, completion: str) -> Served:
         """Check an answer to a prompt, and return what may be given away."""
-        return await self._checks.serve(row, completion)
+        if row.task != "sql_qa" or self.model.store is None:
+            return TASKS[row.task].serve(completion, row.prompt, None)
+        run = asyncio.get_running_loop().run_in_executor
+        return await run(self._queries, self._serve_query, self.model.store, row, completion)
+
+    def _serve_query(self, store: Path, row: PromptRow, completion: str) -> Served:
+        if self._databases is None:
+            self._databases = open_databases(store)
+        return TASKS[row.task].serve(completion, row.prompt, self._databases)
 
     async def retire(self) -> None:
         """Wait for the requests that it answers, and end its engine."""
@@ -76,40 +89,7 @@ class DeployedVersion:
         if self.process is not None:
             await self.process.stop()
         await self.client.close()
-        self._checks.close()
-
-
-class AnswerChecks:
-    """Checks of a version's answers; queries run in a thread of their own, to which the store's copies belong."""
-
-    def __init__(self, model: ServedModel) -> None:
-        """Prepare the checks; the store is read at the first query.
-
-        Args:
-            model: The version, which has the store that queries run on.
-        """
-        self._store = model.store
-        self._databases: Databases | None = None
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="queries")
-
-    async def serve(self, row: PromptRow, completion: str) -> Served:
-        """Check an answer to a prompt."""
-        if row.task != "sql_qa" or self._store is None:
-            return TASKS[row.task].serve(completion, row.prompt, None)
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, self._store, row, completion)
-
-    def close(self) -> None:
-        """End the thread once its last query ended."""
-        self._thread.shutdown(wait=False)
-
-    def _run(self, store: Path, row: PromptRow, completion: str) -> Served:
-        if self._databases is None:
-            self._databases = open_databases(store)
-        return TASKS[row.task].serve(completion, row.prompt, self._databases)
-
-
-SECONDS_TO_ANSWER: Final = 600.0
-"""Time for all golden prompts; an engine that hangs would keep a champion from being tried again."""
+        self._queries.shutdown(wait=False)
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,21 @@ PR_SET_PDEATHSIG: Final = 1
 LORA_RANKS: Final = (8, 16, 32, 64, 128, 256, 320, 512)
 """Largest ranks that vLLM can be prepared for; it refuses another number."""
 SECONDS_TO_END: Final = 10.0
+"""Time for the answers under way when an engine ends."""
 QUIET: Final[Mapping[str, str]] = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1"}
 """Nothing about a shop's model is sent anywhere."""
+SECONDS_BETWEEN_LOOKS: Final = 0.1
+SECONDS_OF_SILENCE: Final = 60.0
+LOOKS_IN_SILENCE: Final = 12
+"""Looks at the health of an engine that answers, in the time after which a silent one is killed."""
+FIRST_WAIT: Final = 1.0
+LONGEST_WAIT: Final = 15.0
+"""Seconds before an engine that never answered is started again, doubled each time."""
+
+RunEngine = Callable[[Callable[[ChildProcess], object]], object]
+"""Runs an engine until it ends, in a thread, and passes on its process; raises `TucanoError` where it failed."""
+
+_log = logging.getLogger(__name__)
 
 
 def vllm_command(
@@ -107,22 +120,6 @@ def _rank(adapter: Path) -> int:
         return int(json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))["r"])
     except (OSError, ValueError, KeyError):
         raise InputError(f"the adapter {adapter} has no readable adapter_config.json; export it again") from None
-
-
-SECONDS_BETWEEN_LOOKS: Final = 0.1
-SECONDS_TO_END: Final = 10.0
-"""Time for the answers under way when an engine ends."""
-SECONDS_OF_SILENCE: Final = 60.0
-LOOKS_IN_SILENCE: Final = 12
-"""Looks at the health of an engine that answers, in the time after which a silent one is killed."""
-FIRST_WAIT: Final = 1.0
-LONGEST_WAIT: Final = 15.0
-"""Seconds before an engine that never answered is started again, doubled each time."""
-
-RunEngine = Callable[[Callable[[ChildProcess], object]], object]
-"""Runs an engine until it ends, in a thread, and passes on its process; raises `TucanoError` where it failed."""
-
-_log = logging.getLogger(__name__)
 
 
 class EngineProcess:

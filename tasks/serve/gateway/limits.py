@@ -34,6 +34,25 @@ KINDS: Final[Mapping[int, str]] = {
 """OpenAI's `type` of an error by its status; `server_error` for any other."""
 TWO_LENGTHS: Final = "two_lengths"
 """Code of a request that says its length in two ways."""
+RETRY_AFTER: Final = 1
+"""Seconds until a place may be free."""
+API_SCRIPT: Final = "swagger/swagger-ui-bundle.js"
+API_STYLE: Final = "swagger/swagger-ui.css"
+API_ICON: Final = "swagger/favicon-32x32.png"
+"""Files of the API's page, as the page names them."""
+OPEN_PATHS: Final = frozenset(
+    {
+        "/health",
+        "/healthz",
+        "/readyz",
+        "/docs",
+        "/openapi.json",
+        *(f"/{file}" for file in (API_SCRIPT, API_STYLE, API_ICON)),
+    }
+)
+"""Paths that need no token: they tell nothing of anybody."""
+SHORTEST_TOKEN: Final = 16
+"""Characters; a shorter one can be guessed."""
 
 
 class RequestRefused(Exception):
@@ -69,10 +88,6 @@ class RequestRefused(Exception):
             # Where the request ends is not sure, nor that what follows it is another one.
             headers["Connection"] = "close"
         return JSONResponse(self.body, self.status, headers=headers)
-
-
-RETRY_AFTER: Final = 1
-"""Seconds until a place may be free."""
 
 
 class Admission:
@@ -121,25 +136,6 @@ class Admission:
             ) from None
         finally:
             self.inside -= 1
-
-
-API_SCRIPT: Final = "swagger/swagger-ui-bundle.js"
-API_STYLE: Final = "swagger/swagger-ui.css"
-API_ICON: Final = "swagger/favicon-32x32.png"
-"""Files of the API's page, as the page names them."""
-OPEN_PATHS: Final = frozenset(
-    {
-        "/health",
-        "/healthz",
-        "/readyz",
-        "/docs",
-        "/openapi.json",
-        *(f"/{file}" for file in (API_SCRIPT, API_STYLE, API_ICON)),
-    }
-)
-"""Paths that need no token: they tell nothing of anybody."""
-SHORTEST_TOKEN: Final = 16
-"""Characters; a shorter one can be guessed."""
 
 
 def read_tokens(variable: str | None) -> tuple[bytes, ...]:
