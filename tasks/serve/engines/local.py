@@ -143,6 +143,8 @@ class LocalEngine:
             except Exception:  # noqa: BLE001 - those who asked hear of it, and the engine goes on
                 _log.exception("the engine failed, and begins again")
                 self._begin_again()
+        self._models.clear()
+        self._drawn.clear()
 
     def _load(self) -> None:
         import torch

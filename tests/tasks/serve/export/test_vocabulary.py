@@ -5,10 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from gguf import TokenType
 from tokenizers import normalizers, pre_tokenizers
 
 from schemas.errors import InputError
-from tasks.serve.export.vocabulary import BYTE, CONTROL, NORMAL, SPLITS, UNKNOWN, UNUSED, USER_DEFINED, vocabulary_of
+from tasks.serve.export.vocabulary import SPLITS, vocabulary_of
 from tests.tasks.serve.export.models import small_tokenizer
 
 ROWS = 520
@@ -46,9 +47,17 @@ def test_sentencepieces_tokens_have_their_types_and_merge_by_score() -> None:
     tokenizer = small_tokenizer(pieces=True)
     found = vocabulary_of(tokenizer, ROWS)
     kinds = dict(zip(found.tokens, found.types, strict=True))
-    assert (kinds["<|unk|>"], kinds["<|im_end|>"], kinds["<0x41>"]) == (UNKNOWN, CONTROL, BYTE)
-    assert (kinds["<think>"], kinds["a"], kinds["[PAD519]"]) == (USER_DEFINED, NORMAL, UNUSED)
-    assert not (found.adds_begin or found.adds_blank)
+    assert (kinds["<|unk|>"], kinds["<|im_end|>"], kinds["<0x41>"]) == (
+        TokenType.UNKNOWN,
+        TokenType.CONTROL,
+        TokenType.BYTE,
+    )
+    assert (kinds["<think>"], kinds["a"], kinds["[PAD519]"]) == (
+        TokenType.USER_DEFINED,
+        TokenType.NORMAL,
+        TokenType.UNUSED,
+    )
+    assert not found.adds_blank
     # SentencePiece merges the pair whose token scores highest, which must be the first of the merges.
     merged = ["".join(pair) for pair in json.loads(tokenizer.backend_tokenizer.to_str())["model"]["merges"]]
     scores = dict(zip(found.tokens, found.scores, strict=True))
