@@ -66,8 +66,9 @@ class EngineAnswer:
 class Engine(Protocol):
     """Engine that answers questions: a server, or a thread of this process."""
 
-    takes_seed: bool
-    """Whether a question's seed decides its answer."""
+    @property
+    def takes_seed(self) -> bool:
+        """Whether a question may have a seed, which decides its answer."""
 
     async def complete(self, question: EngineQuestion) -> EngineAnswer:
         """Ask a question, and return the whole answer.

@@ -17,7 +17,7 @@ from jinja2 import TemplateError
 from schemas.errors import InputError, TucanoError
 from tasks.policy.fork_server import THREADS_VARIABLE
 from tasks.policy.generate import Completion, StopReason, generate, read_completion
-from tasks.serve.engines.client import EngineAnswer, EngineQuestion, EngineRefused, EngineUnavailable
+from tasks.serve.engines.client import EngineAnswer, EngineQuestion, EngineRefused, EngineUnavailable, FinishReason
 from tasks.serve.served_model import CHAMPION
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class _Asked:
 class LocalEngine:
     """Engine of the weights, by the name `champion`, and of adapters by their own names."""
 
-    takes_seed = True
+    takes_seed: Final = True
 
     def __init__(self, weights: Path, adapters: Mapping[str, Path], *, rows: int, max_tokens: int) -> None:
         """Describe an engine, which is not loaded yet.
@@ -283,6 +283,5 @@ class LocalEngine:
             asked.settle(self._answer(row.prompt, read_completion(row.drawn, self._tokenizer)))
 
     def _answer(self, prompt: tuple[int, ...], completion: Completion) -> EngineAnswer:
-        reason = completion.stop_reason
-        finish = "stop" if reason is StopReason.END_OF_TURN else "length"
+        finish: FinishReason = "stop" if completion.stop_reason is StopReason.END_OF_TURN else "length"
         return EngineAnswer(completion.text, completion.tokens, len(prompt), finish)

@@ -31,7 +31,7 @@ SYSTEMS = ("Seja breve.", "Responda em português.", "Escreva.")
 
 
 def question(text: str = "o pedido", system: str = "Seja breve.", **changes: Any) -> EngineQuestion:
-    fields = {"model": "champion", "temperature": 0.7, "max_tokens": 8, "seed": 5, "grammar": ""}
+    fields: dict[str, Any] = {"model": "champion", "temperature": 0.7, "max_tokens": 8, "seed": 5, "grammar": ""}
     return EngineQuestion(messages=as_messages(system, text), **(fields | changes))
 
 
@@ -78,7 +78,8 @@ def ask(engine: LocalEngine, asked: Sequence[EngineQuestion]) -> list[tuple[str,
 
 
 def started(weights: Path, **changes: Any) -> LocalEngine:
-    engine = LocalEngine(weights, **({"adapters": {}, "rows": ROWS, "max_tokens": MAX_TOKENS} | changes))
+    fields: dict[str, Any] = {"adapters": {}, "rows": ROWS, "max_tokens": MAX_TOKENS}
+    engine = LocalEngine(weights, **(fields | changes))
     asyncio.run(engine.start(PATIENCE))
     return engine
 
