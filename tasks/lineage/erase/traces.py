@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 from schemas.tables.person import Person
 from tasks.commerce.prompt_rule import FREE_TEXT
-from tasks.lineage.erase.find import PEOPLE, PROMPTS, SUFFIXES
+from tasks.lineage.erase.find import PEOPLE, PROMPTS
 from tasks.lineage.store.inventory import Inventory
 
 FEWEST_CHARACTERS: Final = 20
@@ -43,10 +43,6 @@ class Forms:
     """Returns what an id is called in artifacts; None where no ids have pseudonyms."""
 
 
-def _as_it_is(text: str) -> str:
-    return text
-
-
 @dataclass(frozen=True)
 class Traces:
     """What finds a person where there are no ids; texts and ids are folded."""
@@ -63,7 +59,7 @@ class Traces:
     """Words that are known scrubbed only."""
     doubtful: frozenset[str] = frozenset()
     """Prompts and texts of theirs that somebody else has too, or that are too short."""
-    forms: Forms = Forms(_as_it_is)
+    forms: Forms = Forms(str)
 
     @property
     def unsearched(self) -> tuple[str, ...]:
@@ -86,10 +82,10 @@ class Traces:
             prompt: Its prompt, if it has one.
         """
         raw = tuple(texts)
-        whole = "\n".join(map(folded, raw))
+        whole = "\n".join(map(_folded, raw))
         if any(_has_token(whole, each) for each in self.ids) or self._has_pseudonym(whole):
             return "id"
-        asked = {folded(each) for each in (prompt, body_of(prompt)) if each} if prompt is not None else set()
+        asked = {_folded(each) for each in (prompt, _body_of(prompt)) if each} if prompt is not None else set()
         if not asked.isdisjoint(self.exact) or any(_has_token(whole, words) for words in self.words):
             return "text"
         if any(_is_masked_in(words, whole, raw, self.forms.scrub) for words in self.masked):
@@ -110,21 +106,21 @@ def traces_of(inventory: Inventory, person: Person, asked: str, forms: Forms) ->
         asked: The id as the user gave it.
         forms: Forms of the state folder's texts and ids.
     """
-    read = _texts_in(inventory, person)
-    bodies = {body for prompt in read.prompts if (body := body_of(prompt))} | read.reviews
-    scrubbed = {text: forms.scrub(text) for text in read.prompts | bodies}
-    theirs = {folded(form) for pair in scrubbed.items() for form in pair}
-    of_others = _folded_others(read.others, [each for each in theirs if _PLACEHOLDER.search(each)], forms.scrub)
-    too_short = {form for body in bodies for form in (folded(body), folded(scrubbed[body])) if not _is_long(form)}
+    prompts, reviews, others = _texts_in(inventory, person)
+    bodies = {body for prompt in prompts if (body := _body_of(prompt))} | reviews
+    scrubbed = {text: forms.scrub(text) for text in prompts | bodies}
+    theirs = {_folded(form) for pair in scrubbed.items() for form in pair}
+    of_others = _others_folded(others, [each for each in theirs if _PLACEHOLDER.search(each)], forms.scrub)
+    too_short = {form for body in bodies for form in (_folded(body), _folded(scrubbed[body])) if not _is_long(form)}
     doubtful = (theirs & of_others) | too_short
     words = {each for each in theirs - doubtful if _is_long(each) and not any(each in text for text in of_others)}
     changed = {clean for text, clean in scrubbed.items() if text != clean}
     # Of what is known as it was written, the scrubbed form is among the words already.
-    masked = {folded(text) for text, clean in scrubbed.items() if text == clean and text not in changed}
+    masked = {_folded(text) for text, clean in scrubbed.items() if text == clean and text not in changed}
     columns = person.columns()
-    ids = {folded(asked), *(folded(each) for values in columns.values() for each in values)}
+    ids = {_folded(asked), *(_folded(each) for values in columns.values() for each in values)}
     short = [name for name in PEOPLE if any(len(each) < FEWEST_ID_CHARACTERS for each in columns[name])]
-    if len(folded(asked)) < FEWEST_ID_CHARACTERS and not any(asked in columns[name] for name in PEOPLE):
+    if len(_folded(asked)) < FEWEST_ID_CHARACTERS and not any(asked in columns[name] for name in PEOPLE):
         short.append("id as it was given")
     return Traces(
         frozenset(theirs - doubtful),
@@ -137,61 +133,54 @@ def traces_of(inventory: Inventory, person: Person, asked: str, forms: Forms) ->
     )
 
 
-@dataclass(frozen=True)
-class _KnownTexts:
-    """Texts in artifacts."""
-
-    prompts: frozenset[str]
-    """The person's."""
-    reviews: frozenset[str]
-    """The person's."""
-    others: frozenset[str]
-    """Prompts and reviews of others."""
-
-
-def _texts_in(inventory: Inventory, person: Person) -> _KnownTexts:
+def _texts_in(inventory: Inventory, person: Person) -> tuple[set[str], set[str], set[str]]:
+    """Return the person's prompts, their reviews, and the prompts and reviews of others."""
     import polars as pl
     from polars.exceptions import PolarsError
 
-    prompts, reviews = WORDS
     own: dict[str, set[str]] = {column: set() for column in WORDS}
     others: set[str] = set()
     by_ids = replace(person, prompts=frozenset())
+    files = [
+        (digest, inventory.folder(record.sha256) / name)
+        for record in inventory.records.values()
+        for name, digest in record.files.items()
+        if name.endswith((".csv", ".parquet"))
+    ]
     read: set[str] = set()
-    for record in inventory.records.values():
-        for name, digest in record.files.items():
-            path = inventory.folder(record.sha256) / name
-            if path.suffix not in SUFFIXES - {".jsonl"} or digest in read:
+    for digest, path in files:
+        if digest in read:
+            continue
+        try:
+            is_csv = path.suffix == ".csv"
+            scanned = pl.scan_csv(path, infer_schema=False) if is_csv else pl.scan_parquet(path, glob=False)
+            present = scanned.collect_schema().names()
+            if not set(WORDS) & set(present):
                 continue
-            try:
-                is_csv = path.suffix == ".csv"
-                scanned = pl.scan_csv(path, infer_schema=False) if is_csv else pl.scan_parquet(path, glob=False)
-                present = scanned.collect_schema().names()
-                if not set(WORDS) & set(present):
-                    continue
-                table = scanned.select(name for name in present if name in {*WORDS, *PEOPLE, *PROMPTS}).collect()
-            except (OSError, PolarsError):
-                continue
-            read.add(digest)
-            theirs = table.filter(person.theirs(present))
-            named = [pl.col(column).is_not_null() for column in PEOPLE if column in present]
-            of_others = table.filter(pl.any_horizontal(named) & ~by_ids.theirs(present)) if named else table.clear()
-            for column in set(WORDS) & set(present):
-                own[column].update(theirs[column].drop_nulls())
-                others.update(of_others[column].drop_nulls())
-    return _KnownTexts(frozenset(own[prompts]), frozenset(own[reviews]), frozenset(others))
+            table = scanned.select(name for name in present if name in {*WORDS, *PEOPLE, *PROMPTS}).collect()
+        except (OSError, PolarsError):
+            continue
+        read.add(digest)
+        theirs = table.filter(person.theirs(present))
+        named = [pl.col(column).is_not_null() for column in PEOPLE if column in present]
+        of_others = table.filter(pl.any_horizontal(named) & ~by_ids.theirs(present)) if named else table.clear()
+        for column in set(WORDS) & set(present):
+            own[column].update(theirs[column].drop_nulls())
+            others.update(of_others[column].drop_nulls())
+    prompts, reviews = own.values()
+    return prompts, reviews, others
 
 
-def _folded_others(others: Iterable[str], scrubbed: Iterable[str], scrub: Callable[[str], str]) -> set[str]:
+def _others_folded(others: Iterable[str], scrubbed: Iterable[str], scrub: Callable[[str], str]) -> set[str]:
     """Return others' texts, folded, with what their prompts are about; scrubbed too where that may be one of some."""
     parts = [literal for each in scrubbed if (literal := _literal(each))]
     found: set[str] = set()
     for text in others:
         forms = [text]
-        if any(all(part in folded(text) for part in literal) for literal in parts):
+        if any(all(part in _folded(text) for part in literal) for literal in parts):
             forms.append(scrub(text))
         for form in forms:
-            found.update((folded(form), folded(body_of(form))))
+            found.update((_folded(form), _folded(_body_of(form))))
     return found - {""}
 
 
@@ -213,14 +202,14 @@ def texts_of(value: Any) -> Iterator[str]:
                 yield from texts_of(json.loads(value))
 
 
-def body_of(prompt: str) -> str:
+def _body_of(prompt: str) -> str:
     """Return what a prompt is about, without the instruction: a review's text, or a shopper's lines."""
     _, _, rest = prompt.partition("\n")
     _, _, review = rest.partition(f"{FREE_TEXT}: ")
     return review or rest
 
 
-def folded(text: str) -> str:
+def _folded(text: str) -> str:
     """Return a text without what a log may write otherwise: capitals, and kinds of space."""
     return " ".join(text.casefold().split())
 
@@ -242,7 +231,7 @@ def _is_masked_in(words: str, whole: str, texts: Iterable[str], scrub: Callable[
     """Return whether words that are known scrubbed only are those of a line as it was written."""
     if not all(part in whole for part in _literal(words)):
         return False
-    return any(words in folded(scrub(text)) for text in texts)
+    return any(words in _folded(scrub(text)) for text in texts)
 
 
 def _literal(words: str) -> list[str]:

@@ -14,7 +14,7 @@ import pytest
 from schemas.errors import InputError, TucanoError
 from tasks.policy.child import ChildProcess
 from tasks.serve.engines.client import EngineClient
-from tasks.serve.engines.process import EngineProcess
+from tasks.serve.engines.vllm import EngineProcess
 
 SERVER = """
 import sys

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from schemas.errors import GateRefused
-from tasks.serve.deployed_version import DeployedVersion
+from tasks.serve.champion_watcher import follow
+from tasks.serve.deployment import DeployedVersion
 from tasks.serve.engines.client import EngineClient
-from tasks.serve.following import follow
 from tasks.serve.gateway.metrics import Metrics
 from tests.gateway import served_model
 

@@ -6,9 +6,8 @@ import json
 import pytest
 
 from schemas.errors import GateRefused
-from tasks.serve.deployed_version import DeployedVersion
+from tasks.serve.deployment import DeployedVersion, GoldenCheck, GoldenPrompt, check_golden, chosen
 from tasks.serve.engines.client import EngineClient
-from tasks.serve.golden import GoldenCheck, GoldenPrompt, check_golden, chosen
 from tasks.serve.questions import question_of
 from tests.chat_server import Reply, says, serve
 from tests.gateway import served_model

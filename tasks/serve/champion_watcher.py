@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from schemas.errors import TucanoError
-from tasks.serve.deployed_version import DeployedVersion
+from tasks.serve.deployment import DeployedVersion
 from tasks.serve.gateway.answering import AnswerService
 from tasks.serve.gateway.metrics import Metrics
 

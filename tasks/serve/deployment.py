@@ -1,26 +1,95 @@
-"""Golden prompts: a version's own answers at its evaluation, which its engine must give again before it serves.
+"""Version with the engine that has its weights, and the golden prompts that it must answer before it serves.
 
-A wrong template, a wrong tokenizer or damaged weights would serve otherwise: every request would be answered, badly.
+Golden prompts are a version's own, answered at its evaluation. A wrong template, a wrong tokenizer or damaged weights
+would serve otherwise: every request would be answered, badly.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
 from typing import Final
 
 from schemas.documents import Rollout
 from schemas.errors import GateRefused
 from schemas.tables.prompts import PromptRow
-from tasks.commerce.registry import SERVED, grammar_of, score_rollout
+from tasks.commerce.registry import SERVED, TASKS, grammar_of, score_rollout
+from tasks.commerce.served import Served
 from tasks.commerce.sql_qa.open_databases import open_databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import as_messages
-from tasks.serve.deployed_version import DeployedVersion
-from tasks.serve.engines.client import EngineQuestion, EngineRefused, EngineUnavailable
+from tasks.serve.engines.client import Engine, EngineQuestion, EngineRefused, EngineUnavailable
+from tasks.serve.engines.vllm import EngineProcess
 from tasks.serve.served_model import ServedModel
 
 SECONDS_TO_ANSWER: Final = 600.0
 """Time for all golden prompts; an engine that hangs would keep a champion from being tried again."""
+
+
+class DeployedVersion:
+    """A version that answers requests."""
+
+    def __init__(self, model: ServedModel, client: Engine, process: EngineProcess | None) -> None:
+        """Describe a deployment; its engine is started by the caller.
+
+        Args:
+            model: The version.
+            client: Its engine.
+            process: The engine's process; None where it is this one, or somebody else runs it.
+        """
+        self.model, self.client, self.process = model, client, process
+        self.under_way = 0
+        """Requests that it answers now."""
+        self._idle = asyncio.Event()
+        self._idle.set()
+        # Queries run in a thread of their own, to which the store's copies belong.
+        self._queries = ThreadPoolExecutor(1, thread_name_prefix="queries")
+        self._databases: Databases | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its engine answers, as far as is known."""
+        return self.process is None or self.process.ready.is_set()
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Count a request in the block: until it ends the engine stays."""
+        self.under_way += 1
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self.under_way -= 1
+            if not self.under_way:
+                self._idle.set()
+
+    async def wait_until_ready(self) -> None:
+        """Wait until the engine answers."""
+        if self.process is not None:
+            await self.process.ready.wait()
+
+    async def serve(self, row: PromptRow, completion: str) -> Served:
+        """Check an answer to a prompt, and return what may be given away."""
+        if row.task != "sql_qa" or self.model.store is None:
+            return TASKS[row.task].serve(completion, row.prompt, None)
+        run = asyncio.get_running_loop().run_in_executor
+        return await run(self._queries, self._serve_query, self.model.store, row, completion)
+
+    def _serve_query(self, store: Path, row: PromptRow, completion: str) -> Served:
+        if self._databases is None:
+            self._databases = open_databases(store)
+        return TASKS[row.task].serve(completion, row.prompt, self._databases)
+
+    async def retire(self) -> None:
+        """Wait for the requests that it answers, and end its engine."""
+        await self._idle.wait()
+        if self.process is not None:
+            await self.process.stop()
+        await self.client.close()
+        self._queries.shutdown(wait=False)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""PEFT adapter of a version, which names its base so that PEFT finds it: on the model hub, or beside it."""
+"""Folders that an export writes: merged weights, or an adapter, which names its base so that PEFT finds it.
+
+The base is on the model hub, or beside the adapter.
+"""
 
 import json
 import shutil
@@ -6,7 +9,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tasks.policy.adapters import ADAPTER_FOLDER
+from tasks.policy.merge_child import CHECK_FILE
 from tasks.policy.published import PUBLISHED_FILE
+from tasks.serve.package import write_decoding
+from tasks.serve.served_model import Decoding
 
 BASE_FOLDER: Final = "base"
 ADAPTER_CONFIG: Final = "adapter_config.json"
@@ -14,6 +20,19 @@ TOKENIZER_FILES: Final = ("tokenizer.json", "tokenizer_config.json", "special_to
 ADAPTER_FILES: Final = (ADAPTER_CONFIG, "adapter_model.safetensors")
 WARM_START_FILE: Final = "warm_start.json"
 """File of a base whose weights a warm start changed, if no adapter lies beside it."""
+
+
+def write_folder(weights: Path, output: Path, decoding: Decoding) -> None:
+    """Copy a model folder, with the decoding that was evaluated.
+
+    Args:
+        weights: The model, as the store has it.
+        output: New or empty folder.
+        decoding: The decoding.
+    """
+    left_out = shutil.ignore_patterns(CHECK_FILE)
+    shutil.copytree(weights, output, ignore=left_out, copy_function=shutil.copyfile, dirs_exist_ok=True)
+    write_decoding(output, decoding)
 
 
 class PublishedBase(NamedTuple):
