@@ -18,14 +18,14 @@ from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import Channel, rank
 from tasks.policy.device import machine_device
-from tasks.train.audited import require_audit
+from tasks.train.backend.requirements import refuse_small_card
 from tasks.train.preflight.check import PREFLIGHT_FILE, as_json, refuse_if_failed
-from tasks.train.ranks import ended_by_another, follow_out, from_first, meet
+from tasks.train.preflight.inputs import require_audit
+from tasks.train.ranks import barrier, broadcast, ended_by_another, forward_exit
 from tasks.train.request import TrainRequest
 from tasks.train.resume.lease import TrainingLease, acquire_training
 from tasks.train.resume.preemption import Preemption
 from tasks.train.resume.shutdown import GracefulShutdown
-from tasks.train.sizing.card import refuse_small_card
 from tasks.train.summaries import SUMMARY_FILE
 from tasks.train.watch.out_of_memory import memory_errors_translated
 
@@ -125,7 +125,7 @@ def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs]
     """
     planned = _plan(request_file, channel)
     config = planned.request.config
-    meet(config)
+    barrier(config)
     with memory_errors_translated(config), (_lead if rank() == 0 else _follow)(planned) as process:
         with ended_by_another(process.preemption, process.leave):
             prepared = _prepare(planned, process, start)
@@ -180,21 +180,21 @@ def _follow(planned: _Planned) -> Iterator[_Process]:
     """Train beside the first process, which writes the result; only a signal announces a preemption here."""
     preemption = Preemption(planned.request.config.preemption.seconds)
     preemption.watch()
-    yield _Process(preemption, follow_out)
+    yield _Process(preemption, forward_exit)
 
 
 def _prepare(planned: _Planned, process: _Process, start: Callable[[TrainingInputs], StartedTraining]) -> _Prepared:
     """Build the trainer with all that watches it, and restore a checkpoint or check the first step."""
     request, channel, config, held = planned.request, planned.channel, planned.request.config, process.held
     refuse_small_card(config)
-    checkpoint, step = from_first(lambda: (held.checkpoint, held.step) if held else (None, 0))
+    checkpoint, step = broadcast(lambda: (held.checkpoint, held.step) if held else (None, 0))
     inputs, databases = _load(planned, checkpoint)
 
     from transformers import TrainerState
 
-    from tasks.train.resume.snapshot import TRAINER_STATE_FILE
+    from tasks.train.resume.state_files import TRAINER_STATE_FILE
     from tasks.train.watch.alarms import Alarms
-    from tasks.train.watch.watched import watch
+    from tasks.train.watch.checkpointer import watch
 
     if checkpoint is not None:
         channel.progress(step, config.max_steps, f"resumed at step {step}")
@@ -252,7 +252,7 @@ def _selection(inputs: TrainingInputs, databases: Databases, trainer: Any) -> "S
     request, config = inputs.request, inputs.request.config
     rows = _rows_of(request, "validation")
     return Selection(
-        lambda step: from_first(
+        lambda step: broadcast(
             lambda: validate(
                 trainer.model,
                 inputs.trainable.tokenizer,

@@ -14,8 +14,7 @@ from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import score_beside
 from tasks.policy.child import as_child
 from tasks.policy.generate import StopReason, as_answer, as_messages, generate
-from tasks.train.dpo.preferences import PreferencePair, Preferences, RewardedCompletion, pairs
-from tasks.train.dpo.recipe import dpo_arguments, pairs_per_pass
+from tasks.train.dpo.pairs import PreferencePair, Preferences, RewardedCompletion, dpo_arguments, pairs, pairs_per_pass
 from tasks.train.prompt_source import PromptSource
 from tasks.train.resume.state_files import PREFERENCES, read_state
 from tasks.train.stage import StartedTraining, TrainingInputs, train

@@ -1,7 +1,7 @@
 """GRPO on a LoRA adapter: a child process of the train stage."""
 
 from tasks.policy.child import as_child, rank
-from tasks.train.backend.vllm_check import require_vllm
+from tasks.train.backend.requirements import require_vllm
 from tasks.train.prompt_source import SAMPLING
 from tasks.train.resume.state_files import Stateful
 from tasks.train.stage import StartedTraining, TrainingInputs, train
