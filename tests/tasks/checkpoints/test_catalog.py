@@ -151,7 +151,7 @@ def test_a_segment_that_begins_while_it_is_pruned_loses_nothing() -> None:
         assert restored(Mirror(copy, "", "train-1"), Mirror(copy, "", "train-1").newest()) == content_of(145)
 
 
-def test_what_a_process_that_died_left_of_asking_for_the_time_goes_after_the_grace_time() -> None:
+def test_clock_objects_of_a_dead_process_go_after_the_grace_time() -> None:
     memory, clock = aging_store()
     mirror = Mirror(memory, "", "train-1")
     publish(mirror, 10, content_of(10))
@@ -184,7 +184,7 @@ def test_all_bytes_are_kept_while_a_manifest_that_is_kept_cannot_be_read(caplog:
     assert blobs_of(memory) == {b"30"}
 
 
-def test_what_is_no_manifest_is_left_alone_with_all_bytes() -> None:
+def test_a_foreign_manifest_is_left_alone_with_all_bytes() -> None:
     memory, clock = aging_store()
     mirror = Mirror(memory, "", "train-1")
     for step in (10, 20):
