@@ -217,9 +217,8 @@ class LocalEngine:
 
     def _begin(self, asked: _Asked) -> int:
         """Begin an answer, and return the tokens that were computed."""
-        from tasks.policy.guidance import Sampled, keys_of
         from tasks.policy.continuous import DrawnRow
-        from tasks.policy.guidance import GuidedLogits, grammars_of
+        from tasks.policy.guidance import GuidedLogits, Sampled, grammars_of, keys_of
 
         question = asked.question
         model = self._models.get(question.model)
