@@ -15,6 +15,7 @@ from flows.runtime.reschedule import reschedule_on_interrupt
 from flows.runtime.stores import open_recorder
 from flows.stages.changed_keys import warn_of_changed_keys
 from flows.stages.monitor import STAGE, Monitored, monitor_logs
+from flows.stages.runner import Session
 from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.tables.log_file import log_files
@@ -57,7 +58,7 @@ def monitor(config: Config, logs: Path | None = None) -> Monitored:
         recorder, tags = open_recorder(config), {"model": config.promote.model_name, "config_digest": config.digest()}
         with recorder.pipeline(_run_name(), tags, alone=False) as run:
             warn_of_changed_keys(config)
-            monitored = monitor_logs(config, run, files)
+            monitored = monitor_logs(Session(config, run), files)
             _send_new_alarms(config, monitored)
         return monitored
 

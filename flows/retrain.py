@@ -4,7 +4,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Literal
 
@@ -17,22 +17,20 @@ from flows.runtime.events import emit_held
 from flows.runtime.links import mlflow_page
 from flows.runtime.prefect_run import is_recorded, run_log, show_markdown
 from flows.runtime.run_page import add_tags, profile_of_run, run_page
-from flows.runtime.stores import open_recorder, open_store, read_registry
-from flows.stages.answers import try_rivals
+from flows.runtime.stores import open_recorder, open_store
+from flows.stages.answers import Made, rung_makers, try_rivals
 from flows.stages.audit import audit
+from flows.stages.audit_sheet import known_scores, people_scores
 from flows.stages.base import base
 from flows.stages.changed_keys import warn_of_changed_keys
-from flows.stages.child_pool import ChildPool, do_all, pool_of
+from flows.stages.child_pool import do_all, pool_of
 from flows.stages.curate import curate
 from flows.stages.evaluate import evaluate
 from flows.stages.promote import promote, read_decision
-from flows.stages.prompts_from_logs import release_served_prompts
 from flows.stages.remote_training import train_remotely
-from flows.stages.rungs import Made, Makers, rung_makers
-from flows.stages.runner import FRESH_FOLDER, StageResult, WorkDue, only_reuse, shown_figures
-from flows.stages.scores import known_scores, people_scores
+from flows.stages.runner import FRESH_FOLDER, Session, StageResult, WorkDue, only_reuse, shown_figures
 from flows.stages.stage_child import expect_stage_children
-from flows.stages.synthesize import synthesize
+from flows.stages.synthesize import release_served_prompts, synthesize
 from flows.stages.train import best_seed, stage_name, train
 from schemas.config.config import Config
 from schemas.config.workers import price_per_hour
@@ -90,33 +88,32 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
         report: Mapping[str, Any] = {}
         decision: Mapping[str, Any] = {}
         with _recorded(config) as run:
-            stages |= _given_to_training(config, run, fresh=fresh, until=until)
+            session = Session(config, run, fresh=str(flow_run.root_flow_run_id) if fresh else None)
+            stages |= _given_to_training(session, until)
             given = {role: stages[name] for role, name in TRAINED_FROM.items()}
-            prompts, dataset, base_model, audited = given.values()
             evaluates = until in {"evaluate", "promote"}
-            pool = pool_of(config) if evaluates else None
-            makers = rung_makers(config, run, dataset, base_model, pool, fresh=fresh) if evaluates else {}
+            session = replace(session, pool=pool_of(config) if evaluates else None)
+            makers = rung_makers(session, given["dataset"], given["base"]) if evaluates else {}
             if until != "audit" and config.workers.training is not None:
-                policies = train_remotely(config, run, given, fresh=str(flow_run.root_flow_run_id) if fresh else None)
-            elif pool is not None:
-                policies, for_rungs = _train_beside(config, run, given, makers, pool, fresh=fresh)
+                policies = train_remotely(session, given)
+            elif session.pool is not None:
+                # A training that fails ends what is made beside it.
+                works: dict[str, Callable[[], Any]] = {"train": partial(train, session, given), **makers}
+                made = session.pool.map(works, first_decides=True)
+                policies, for_rungs = made.pop("train"), made
             elif until != "audit":
-                policies = train(config, run, prompts, dataset, base_model, audited, fresh=fresh)
+                policies = train(session, given)
             stages |= {stage_name(seed, policies): policy for seed, policy in policies.items()}
             if evaluates:
-                for_rungs = for_rungs or do_all(None, makers)
-                stages |= evaluate(
-                    config, run, prompts, dataset, base_model, audited, policies, for_rungs, pool, fresh=fresh
-                )
+                stages |= evaluate(session, given, policies, for_rungs or do_all(None, makers))
                 report = read_report(stages["evaluate"].path)
             if until == "promote":
                 policy, evaluation = policies[best_seed(policies)], stages["evaluate"]
-                promotion = promote(config, run, policy, evaluation, base_model, dataset, fresh=fresh)
-                stages["promote"] = promotion
+                stages["promote"] = promotion = promote(session, policy, evaluation, given["base"], given["dataset"])
                 decision = read_decision(promotion.path)
                 if decision["verdict"] != "promote" and not promotion.reused:
                     emit_held(decision)
-            holder = read_registry(config).holder(config.promote.model_name, config.promote.alias)
+            holder = session.registry.holder(config.promote.model_name, config.promote.alias)
             result = Retraining(
                 stages=stages,
                 seconds=time.monotonic() - started,
@@ -127,7 +124,7 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
             )
             _conclude(config, result, until)
             if is_recorded():
-                _compare(config, run, result)
+                _compare(session, result)
         page.show(100.0, f"done in {result.seconds:.0f} s")
         return result
 
@@ -183,40 +180,23 @@ def _recorded(config: Config) -> Iterator[str]:
         yield run
 
 
-def _given_to_training(config: Config, pipeline_run: str, *, fresh: bool, until: Until) -> Mapping[str, StageResult]:
-    """Make what a training starts from, and return the stages in their order; arguments as of `retrain`."""
+def _given_to_training(session: Session, until: Until) -> dict[str, StageResult]:
+    """Make what a training starts from, and return the stages in their order."""
     stages: dict[str, StageResult] = {}
-    stages["synthesize"] = prompts = synthesize(config, pipeline_run, fresh=fresh)
+    stages["synthesize"] = prompts = synthesize(session)
     if not prompts.reused:
         # New prompts make the base and all behind it new.
-        expect_stage_children(config)
-    stages["curate"] = dataset = curate(config, pipeline_run, prompts, fresh=fresh)
+        expect_stage_children(session.config)
+    stages["curate"] = dataset = curate(session, prompts)
     if until in {"evaluate", "promote"}:
-        try_rivals(config, dataset, fresh=fresh)
-    scored = known_scores(config)
+        try_rivals(session, dataset)
+    scored = known_scores(session.config)
     if scored is not None:
-        stages["audit"] = audit(config, pipeline_run, scored, fresh=fresh)
-    stages["base"] = base_model = base(config, pipeline_run, dataset, fresh=fresh)
+        stages["audit"] = audit(session, scored)
+    stages["base"] = base_model = base(session, dataset)
     if scored is None:
-        scored = people_scores(config, pipeline_run, prompts, dataset, base_model)
-        stages["audit"] = audit(config, pipeline_run, scored, fresh=fresh)
+        stages["audit"] = audit(session, people_scores(session, prompts, dataset, base_model))
     return stages
-
-
-def _train_beside(
-    config: Config,
-    pipeline_run: str,
-    given: Mapping[str, StageResult],
-    makers: Makers,
-    pool: ChildPool,
-    *,
-    fresh: bool,
-) -> tuple[Mapping[int, StageResult], Mapping[str, Made]]:
-    """Train, and make what the evaluation's rungs need meanwhile; a training that fails ends that too."""
-    training = partial(train, config, pipeline_run, *given.values(), pool=pool, fresh=fresh)
-    works: dict[str, Callable[[], Any]] = {"train": training, **makers}
-    made = pool.map(works, first_decides=True)
-    return made.pop("train"), made
 
 
 def _conclude(config: Config, result: Retraining, until: Until) -> None:
@@ -239,14 +219,14 @@ def _conclude(config: Config, result: Retraining, until: Until) -> None:
     run_log().info("done: %s", result.decision["verdict"] if result.decision else f"until {until}")
 
 
-def _compare(config: Config, pipeline_run: str, result: Retraining) -> None:
+def _compare(session: Session, result: Retraining) -> None:
     """Record by what retrainings are compared: figures and words in MLflow, and the verdict as a tag on both pages."""
     verdict = {"verdict": result.report["gate"]["verdict"]} if result.report else {}
     figures = compared_figures(result.report) if result.report else {}
-    figures |= {"seconds": result.seconds, **_costs(config, result)}
-    note = "\n".join([_headline(config, result), *_reasons(result)])
-    open_recorder(config).conclude(pipeline_run, figures, verdict, note)
-    add_tags(seed=str(config.seed), **verdict)
+    figures |= {"seconds": result.seconds, **_costs(session.config, result)}
+    note = "\n".join([_headline(session.config, result), *_reasons(result)])
+    session.recorder.conclude(session.run, figures, verdict, note)
+    add_tags(seed=str(session.config.seed), **verdict)
 
 
 def _costs(config: Config, result: Retraining) -> dict[str, float]:

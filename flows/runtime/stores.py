@@ -1,5 +1,8 @@
 """Stores of a state folder: its artifacts, and MLflow's runs and model registry."""
 
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
 from schemas.config.config import Config
 from schemas.errors import InputError
@@ -7,6 +10,9 @@ from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.mlflow.registry_reader import LocalRegistry, RegistryReader
 from tasks.lineage.store.artifacts import ArtifactStore
+
+if TYPE_CHECKING:
+    from tasks.audit.report import PastAudit
 
 
 def open_store(config: Config) -> ArtifactStore:
@@ -47,3 +53,18 @@ def open_registry(config: Config) -> Registry:
     """Open the model registry of the state folder."""
     address, _ = mlflow_store(config.state)
     return Registry(address)
+
+
+def past_audits(config: Config) -> "tuple[PastAudit, ...]":
+    """Return the audits of the state folder, the newest first; none where it has no artifacts yet."""
+    # The report of an audit, which few commands need.
+    from schemas.audit_record import read_audit_record  # noqa: PLC0415
+    from tasks.audit.report import PastAudit  # noqa: PLC0415
+
+    store = open_store(config)
+    audits: list[PastAudit] = []
+    for record in store.records("audit"):
+        # An audit of an older format cannot be compared; it must not prevent this one.
+        with suppress(InputError):
+            audits.append(PastAudit(record.created_at, read_audit_record(store.path(record.sha256))))
+    return tuple(audits)

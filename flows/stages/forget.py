@@ -1,6 +1,5 @@
 """Forgetting of a person, step by step: logs, data, weights, and all that held or learned what is gone."""
 
-import shutil
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from flows.runtime.stores import open_recorder, open_store
 from flows.stages.curate import dataset_stage
 from flows.stages.removal import trainings_with
 from flows.stages.rewind import foreseen
-from flows.stages.runner import FRESH_FOLDER, StageResult, run_stage
+from flows.stages.runner import Session, StageResult, run_stage
 from flows.stages.synthesize import prompts_stage
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
@@ -213,14 +212,14 @@ def replace_data(config: Config, state: Forgetting, person: Person) -> Mapping[s
     @flow(name="forget", validate_parameters=False)
     def forget() -> dict[str, StageResult]:
         with open_recorder(config).pipeline("forget", {}) as run:
+            session = Session(config, run)
             # The key is the same, as are the settings: what is found under it must be another.
             own = own_files(config.synthesize, config.state.root)
-            prompts = run_stage(prompts_stage(config, None, own, prompts_anew), config, run, fresh=True)
-            dataset = run_stage(dataset_stage(config, prompts, dataset_anew), config, run, fresh=False)
+            prompts = run_stage(prompts_stage(config, None, own, prompts_anew), session, again=True)
+            dataset = run_stage(dataset_stage(config, prompts, dataset_anew), session)
             return {"prompts": prompts, "dataset": dataset}
 
     made: dict[str, StageResult] = forget()
-    shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
     return made
 
 

@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 
 from flows.runtime.logs_to_monitor import served_logs
 from flows.runtime.session import EXPERIMENT, mlflow_store
-from flows.stages.prompts_from_logs import FOLDER as SERVED_PROMPTS_FOLDER
+from flows.stages.synthesize import SERVED_PROMPTS_FOLDER
 from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.store.files import finish_replacement, read_store, replace_store

@@ -8,7 +8,7 @@ from typing import Final
 
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
 from flows.runtime.stores import open_store
-from flows.stages.remote_run import open_shared
+from flows.stages.remote import open_shared
 from schemas.artifact import ArtifactKind
 from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted, TucanoError

@@ -13,7 +13,7 @@ import pytest
 from flows.runtime.stores import open_recorder
 from flows.stages import stage_child
 from flows.stages.evaluate import evaluate
-from flows.stages.runner import StageResult
+from flows.stages.runner import Session, StageResult
 from schemas.artifact import ArtifactKind
 from schemas.config.config import AUDIT_FOLDER, Config
 from schemas.config.profiles import load_config
@@ -106,9 +106,8 @@ class World:
         fixed = [f"state.root={self.root}", "evaluate.resamples=1000", *alone]
         config: Config = load_config("local", [*fixed, *overrides])
         with open_recorder(config).pipeline("evaluates", {}) as run:
-            stages: dict[str, StageResult] = evaluate(
-                config, run, self.prompts, self.dataset, self.base, self.audit, {42: policy}, for_rungs={}
-            )
+            given = {"prompts": self.prompts, "dataset": self.dataset, "base": self.base, "audit": self.audit}
+            stages: dict[str, StageResult] = evaluate(Session(config, run), given, {42: policy}, for_rungs={})
         return stages
 
 
