@@ -1,21 +1,19 @@
 """Flow `retrain`: every stage in order, each skipped where its inputs are unchanged."""
 
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from prefect import flow
 from prefect.runtime import flow_run
 
-from flows.runtime.console import captured, say
+from flows.runtime.console import captured
 from flows.runtime.deployed import deployed, run_name
 from flows.runtime.events import emit_held
-from flows.runtime.links import mlflow_page
-from flows.runtime.prefect_run import is_recorded, run_log, show_markdown
+from flows.runtime.prefect_run import is_recorded
 from flows.runtime.run_page import add_tags, profile_of_run, run_page
 from flows.runtime.stores import open_recorder, open_store
 from flows.stages.answers import Made, rung_makers, try_rivals
@@ -28,40 +26,18 @@ from flows.stages.curate import curate
 from flows.stages.evaluate import evaluate
 from flows.stages.promote import promote, read_decision
 from flows.stages.remote_training import train_remotely
-from flows.stages.runner import FRESH_FOLDER, Session, StageResult, WorkDue, only_reuse, shown_figures
+from flows.stages.retraining import Retraining, Until, conclude, record_figures
+from flows.stages.runner import Session, StageResult, WorkDue, only_reuse
 from flows.stages.stage_child import expect_stage_children
-from flows.stages.synthesize import release_served_prompts, synthesize
+from flows.stages.synthesize import synthesize
 from flows.stages.train import best_seed, stage_name, train
 from schemas.config.config import Config
-from schemas.config.workers import price_per_hour
 from tasks.commerce.registry import joint_version
 from tasks.evaluate.compare import read_report
-from tasks.evaluate.report.metrics import compared_figures
-from tasks.train.sizing.estimate import cost_usd
 from tasks.train.sizing.fit import refuse_unfit
-
-Until = Literal["audit", "train", "evaluate", "promote"]
 
 TRAINED_FROM: Final = {"prompts": "synthesize", "dataset": "curate", "base": "base", "audit": "audit"}
 """Stages that a training starts from, by the role of their artifacts."""
-
-
-@dataclass(frozen=True)
-class Retraining:
-    """Result of a run of the chain, as far as it went."""
-
-    stages: Mapping[str, StageResult]
-    """Each stage's result, in order of execution; with several seeds each training is a stage."""
-    seconds: float
-    """Wall time of the chain."""
-    policies: Mapping[int, StageResult]
-    """The trained policies by seed, also among the stages."""
-    report: Mapping[str, Any]
-    """The evaluation's report.json; empty where nothing was evaluated."""
-    decision: Mapping[str, Any]
-    """The promotion's decision.json; empty where nothing was decided."""
-    champion: str | None
-    """The version that holds the alias now; a run after the deciding one may have moved it."""
 
 
 def _run_name() -> str:
@@ -122,9 +98,9 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
                 decision=decision,
                 champion=holder.version if holder else None,
             )
-            _conclude(config, result, until)
+            conclude(config, result, until)
             if is_recorded():
-                _compare(session, result)
+                record_figures(session, result)
         page.show(100.0, f"done in {result.seconds:.0f} s")
         return result
 
@@ -197,85 +173,3 @@ def _given_to_training(session: Session, until: Until) -> dict[str, StageResult]
     if scored is None:
         stages["audit"] = audit(session, people_scores(session, prompts, dataset, base_model))
     return stages
-
-
-def _conclude(config: Config, result: Retraining, until: Until) -> None:
-    """Show the results of a run that came to its end, and release what it kept for a resumed one."""
-    parts = [_tasks(result.report), _reasons(result), _stages(config, result.stages)]
-    show_markdown(
-        key="retraining",
-        markdown="\n".join([_headline(config, result), *(line for part in parts for line in part)]),
-        description="What came of this run?",
-    )
-    if is_recorded():
-        # A run that made nothing must not take the marks of another that waits to be resumed.
-        shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
-    if until == "promote":
-        release_served_prompts(config)
-    if all(stage.reused for stage in result.stages.values()):
-        why = "no data, configuration or code has changed since an earlier run, so nothing was made again"
-        say(why)
-        run_log().info(why)
-    run_log().info("done: %s", result.decision["verdict"] if result.decision else f"until {until}")
-
-
-def _compare(session: Session, result: Retraining) -> None:
-    """Record by what retrainings are compared: figures and words in MLflow, and the verdict as a tag on both pages."""
-    verdict = {"verdict": result.report["gate"]["verdict"]} if result.report else {}
-    figures = compared_figures(result.report) if result.report else {}
-    figures |= {"seconds": result.seconds, **_costs(session.config, result)}
-    note = "\n".join([_headline(session.config, result), *_reasons(result)])
-    session.recorder.conclude(session.run, figures, verdict, note)
-    add_tags(seed=str(session.config.seed), **verdict)
-
-
-def _costs(config: Config, result: Retraining) -> dict[str, float]:
-    """Return the cost in US dollars of what this run made on machines with a price; nothing where none has one."""
-    recipe, spot = config.train, config.train.preemption.notice_url is not None
-    made = [(stage.seconds, stage.record.worker) for stage in result.stages.values() if not stage.reused]
-    cost = sum(
-        cost_usd(
-            seconds, price_per_hour(config.workers.prices, worker.device, spot=spot, otherwise=recipe.price_per_hour)
-        )
-        for seconds, worker in made
-        if worker is not None
-    )
-    return {"cost_usd": cost} if cost else {}
-
-
-def _headline(config: Config, result: Retraining) -> str:
-    decision, alias, champion = result.decision, config.promote.alias, result.champion
-    verdict = f"The gate says **{decision['verdict']}** of version {decision['version']}." if decision else ""
-    serves = f"`{alias}` is version {champion}." if champion else f"Nobody is `{alias}`."
-    return f"{verdict} {serves}".strip()
-
-
-def _reasons(result: Retraining) -> list[str]:
-    return ["", *(f"- {reason}" for reason in result.decision.get("reasons", ()))]
-
-
-def _tasks(report: Mapping[str, Any]) -> list[str]:
-    """Return a table of the tasks' verdicts and scores; nothing where nothing was evaluated."""
-    if not report:
-        return []
-    blocks = {**report["tasks"], "overall": report["overall"]}
-    rows = [
-        f"| {name} | {block['verdict']} | {block['mean_base']:.3f} | {block['mean_tuned']:.3f} "
-        f"| {block['mean_difference']:+.3f} |"
-        for name, block in blocks.items()
-    ]
-    return ["", "| task | verdict | base | tuned | gain |", "|---|---|---:|---:|---:|", *rows]
-
-
-def _stages(config: Config, stages: Mapping[str, StageResult]) -> list[str]:
-    """Return a table of the stages and a list of their figures."""
-    rows = [_row(config, name, result) for name, result in stages.items()]
-    figures = [f"- **{name}**: {shown_figures(result.figures)}" for name, result in stages.items() if result.figures]
-    return ["", "| stage | made | seconds | artifact |", "|---|---|---:|---|", *rows, "", "Figures:", "", *figures]
-
-
-def _row(config: Config, name: str, result: StageResult) -> str:
-    page = mlflow_page(result.record, config)
-    artifact = f"{result.record.kind} {result.record.sha256[:12]}"
-    made = "earlier" if result.reused else "now"
-    return f"| {name} | {made} | {result.seconds:.1f} | {f'[{artifact}]({page})' if page else artifact} |"

@@ -1,6 +1,7 @@
-"""Stores of a state folder: its artifacts, and MLflow's runs and model registry."""
+"""What a state folder holds: artifacts, MLflow's runs and model registry, and the logs of a served model."""
 
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
@@ -68,3 +69,30 @@ def past_audits(config: Config) -> "tuple[PastAudit, ...]":
         with suppress(InputError):
             audits.append(PastAudit(record.created_at, read_audit_record(store.path(record.sha256))))
     return tuple(audits)
+
+
+def served_logs(config: Config) -> Path:
+    """Return the folder of the state folder with the gateway's logs."""
+    return config.state.root / "logs"
+
+
+def logs_to_monitor(config: Config, given: Path | None) -> Path:
+    """Return the file or folder of the logs.
+
+    Args:
+        config: The run's configuration.
+        given: What the caller names; None for what the configuration names.
+
+    Raises:
+        InputError: Neither names any, and the gateway wrote none.
+    """
+    named = given or config.monitor.logs
+    if named is not None:
+        return named
+    served = served_logs(config)
+    if not served.is_dir():
+        raise InputError(
+            f"no logs are given, and `tucano serve` has written none into {served}; name a file or folder of them, or "
+            "add --set monitor.logs=PATH"
+        )
+    return served

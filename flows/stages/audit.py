@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from flows.runtime.links import linked_to_mlflow
 from flows.runtime.prefect_run import show_markdown, stage_flow
+from flows.runtime.run_page import linked_to_mlflow
 from flows.runtime.stores import past_audits
 from flows.stages.audit_sheet import drawn_sheets
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from flows.runtime.console import say, warn
-from flows.runtime.links import linked_to_mlflow, mlflow_file
 from flows.runtime.prefect_run import is_recorded, show_markdown, stage_flow
+from flows.runtime.run_page import linked_to_mlflow, mlflow_file
 from flows.runtime.session import mlflow_store
 from flows.stages.answers import Answering, Made, answer, answer_rival, answer_rungs
 from flows.stages.base import merge, published

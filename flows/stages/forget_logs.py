@@ -11,8 +11,8 @@ from typing import Final
 
 from filelock import FileLock, Timeout
 
-from flows.runtime.logs_to_monitor import served_logs
 from flows.runtime.session import EXPERIMENT, mlflow_store
+from flows.runtime.stores import served_logs
 from flows.stages.synthesize import SERVED_PROMPTS_FOLDER
 from schemas.config.config import Config
 from schemas.errors import InputError

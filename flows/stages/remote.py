@@ -25,8 +25,8 @@ from prefect.runtime import flow_run
 from prefect.states import Cancelling
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from flows.runtime.absolute_config import absolute_address, absolute_config
 from flows.runtime.console import say, warn
+from flows.runtime.deployed import absolute_address, absolute_config
 from flows.runtime.prefect_client import has_worker
 from flows.runtime.session import mirror_address, mlflow_store
 from flows.runtime.stores import open_store
