@@ -12,7 +12,6 @@ from flows.runtime.deployed import reschedule_on_interrupt
 from flows.runtime.events import DRIFT_EVENT, OPERATIONS_EVENT, send_alarms
 from flows.runtime.prefect_run import is_recorded
 from flows.runtime.stores import logs_to_monitor, open_recorder
-from flows.stages.changed_keys import warn_of_changed_keys
 from flows.stages.monitor import STAGE, Monitored, monitor_logs
 from flows.stages.runner import Session
 from schemas.config.config import Config
@@ -56,7 +55,6 @@ def monitor(config: Config, logs: Path | None = None) -> Monitored:
         files = log_files(logs_to_monitor(config, logs))
         recorder, tags = open_recorder(config), {"model": config.promote.model_name, "config_digest": config.digest()}
         with recorder.pipeline(_run_name(), tags, alone=False) as run:
-            warn_of_changed_keys(config)
             monitored = monitor_logs(Session(config, run), files)
             _send_new_alarms(config, monitored)
         return monitored

@@ -20,7 +20,6 @@ from flows.stages.answers import Made, rung_makers, try_rivals
 from flows.stages.audit import audit
 from flows.stages.audit_sheet import known_scores, people_scores
 from flows.stages.base import base
-from flows.stages.changed_keys import warn_of_changed_keys
 from flows.stages.child_pool import do_all, pool_of
 from flows.stages.curate import curate
 from flows.stages.evaluate import evaluate
@@ -139,7 +138,6 @@ def _recorded(config: Config) -> Iterator[str]:
     recorder = open_recorder(config)
     recorder.end_abandoned()
     open_store(config).clean_drafts()
-    warn_of_changed_keys(config)
     add_tags(seed=str(config.seed))
     tags = {
         "seed": str(config.seed),
