@@ -14,7 +14,7 @@ from schemas.source import source_digest
 from tasks.train.sizing.fit import refuse_unfit
 
 if TYPE_CHECKING:
-    from flows.retrain import Retraining, Until
+    from flows.stages.retraining import Retraining, Until
 
 READ_AHEAD: Final = (
     "tasks.synthesize.stage",

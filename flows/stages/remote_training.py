@@ -69,11 +69,11 @@ def train_remotely(session: Session, given: Mapping[str, StageResult]) -> dict[i
     def fetch(answer: RemoteAnswer) -> dict[int, StageResult]:
         return {int(seed): exchange.fetch(sha256) for seed, sha256 in answer.artifacts.items()}
 
-    known, is_new = _trained_before(session, inputs) if session.fresh is None else None, False
-    if known is None:
-        known, is_new = run_remotely(session, str(config.workers.training), request, "given", fetch)
-    seconds = time.monotonic() - started if is_new else 0.0
-    policies = {seed: replace(policy, seconds=seconds, reused=not is_new) for seed, policy in known.items()}
+    policies = _trained_before(session, inputs) if session.fresh is None else None
+    if policies is None:
+        made, is_new = run_remotely(session, str(config.workers.training), request, "given", fetch)
+        seconds = time.monotonic() - started if is_new else 0.0
+        policies = {seed: replace(policy, seconds=seconds, reused=not is_new) for seed, policy in made.items()}
     recorder = session.recorder
     for seed, policy in policies.items():
         # Its stage is noted on the run that first requested the training, which may have been another.

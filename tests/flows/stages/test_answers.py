@@ -149,8 +149,9 @@ def ask(
     def asks() -> StageResult:
         with open_recorder(config).pipeline("asks", {}) as run:
             session = Session(config, run, fresh=uuid4().hex if fresh else None)
-            answers = answer_rival if isinstance(who, RivalConfig) else answer
-            return answers(session, dataset or world.dataset, world.plan, who)
+            if isinstance(who, RivalConfig):
+                return answer_rival(session, dataset or world.dataset, world.plan, who)
+            return answer(session, dataset or world.dataset, world.plan, who)
 
     return asks()
 
