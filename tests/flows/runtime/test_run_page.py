@@ -76,7 +76,7 @@ def test_a_count_that_begins_again_is_shown_again(shown: Shown) -> None:
     assert [percent for _, percent, _ in shown] == [100.0, 7.5]
 
 
-def test_where_nothing_records_the_run_nothing_is_shown(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unrecorded_run_shows_nothing(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "is_recorded", lambda: False)
     page = RunPage()
     page.show(0.0, "starting")

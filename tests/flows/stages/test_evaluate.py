@@ -242,9 +242,7 @@ def test_another_language_makes_the_report_again_and_no_answer(world: World, chi
     assert world.evaluate(policy, "train.load_in_4bit=false", 'report.language="pt"')["evaluate"].reused
 
 
-def test_what_transformers_drew_of_a_model_that_the_engine_does_not_know_is_in_the_report(
-    world: World, children: Children
-) -> None:
+def test_a_model_unknown_to_the_engine_is_in_the_report(world: World, children: Children) -> None:
     unknown = children.unknown_to_engine = "model_type: strange (StrangeForCausalLM)"
     stages = world.evaluate(world.policy("strange", unknown_to_engine=unknown), "warm_start.steps=0", "seed=9")
     assert report(stages)["unknown_to_engine"] == {unknown: ["rollouts", "base", "tuned", "tuned-nf4"]}

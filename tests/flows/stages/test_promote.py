@@ -347,7 +347,7 @@ def test_a_newer_champion_is_not_replaced_by_the_run_that_made_the_older_one(
     assert model.aliases == {"champion": "2", "previous": "1"}
 
 
-def test_where_nobody_holds_the_alias_any_more_what_was_decided_is_carried_out_again(
+def test_a_decision_is_carried_out_again_if_nobody_holds_the_alias(
     world: Promotable, model: Model, policy: ArtifactRecord
 ) -> None:
     evaluation = world.evaluation("promote")

@@ -221,7 +221,7 @@ def test_a_training_whose_run_was_deleted_is_one_sentence() -> None:
 
 
 @pytest.mark.parametrize("cancelled", [True, False])
-def test_who_cancels_a_retraining_cancels_its_training_and_an_interruption_does_not(
+def test_cancelling_a_retraining_cancels_its_training_and_an_interruption_does_not(
     cancelled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def end(_: float) -> None:
@@ -252,7 +252,7 @@ def test_a_deployment_whose_pool_was_deleted_is_not_waited_for(config: Config, p
 
 
 @pytest.mark.parametrize("lost", ["note", "policy", "altered policy", "torn note", "altered record"])
-def test_where_they_are_not_whole_the_training_is_asked_for(
+def test_a_training_is_requested_again_if_its_policies_are_not_whole(
     config: Config, pipeline_run: str, tmp_path: Path, lost: str
 ) -> None:
     given = all_given(config)

@@ -66,9 +66,7 @@ def finish(stage: Stage, config: Config, storage: Path) -> str:
     return record.sha256
 
 
-def test_what_an_earlier_run_finished_is_reused_without_prefect_and_mlflow(
-    stage: Stage, config: Config, storage: Path
-) -> None:
+def test_finished_stages_are_reused_without_prefect_and_mlflow(stage: Stage, config: Config, storage: Path) -> None:
     sha256 = finish(stage, config, storage)
     with only_reuse():
         result = run_stage(stage, Session(config))
@@ -102,7 +100,7 @@ def test_a_stage_for_which_the_disk_has_no_room_does_not_begin(
     assert run_stage(stage, Session(config)).record.sha256 == sha256
 
 
-def test_what_is_made_when_mlflow_s_store_gets_held_is_not_made_twice(
+def test_an_artifact_made_while_mlflows_store_is_held_is_not_made_twice(
     stage: Stage, config: Config, storage: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def work(output: Path, *_: Any) -> None:

@@ -104,7 +104,7 @@ def test_another_machine_answers_as_this_one_does_and_is_named(team: Team) -> No
     assert list((team.world.root / "work").glob("*")) == []
 
 
-def test_what_was_inferred_is_fetched_and_not_inferred_again_but_for_a_fresh_run(team: Team) -> None:
+def test_an_earlier_inference_is_fetched_and_not_repeated_but_for_a_fresh_run(team: Team) -> None:
     first = team.ask("seed=22")
     # This machine loses it; the place still has it.
     lost = open_store(team.world.config()).path(first.record.sha256) / ROLLOUTS_FILE
@@ -117,7 +117,7 @@ def test_what_was_inferred_is_fetched_and_not_inferred_again_but_for_a_fresh_run
 
 
 @pytest.mark.parametrize(("lost", "seed"), [("a file", 31), ("the record", 32), ("the note", 33)])
-def test_what_is_not_whole_in_the_place_is_asked_for(team: Team, lost: str, seed: int) -> None:
+def test_an_incomplete_result_in_the_shared_store_is_requested_again(team: Team, lost: str, seed: int) -> None:
     first = team.ask(f"seed={seed}")
     home = {
         "a file": team.place / "blobs" / "sha256" / first.record.files[ROLLOUTS_FILE],

@@ -33,7 +33,7 @@ def test_how_an_endpoint_is_reached_makes_nothing_again() -> None:
     assert decides(paraphrase=ENDPOINT) == decides(paraphrase={**ENDPOINT, **ways})
 
 
-def test_what_the_model_is_and_is_asked_does() -> None:
+def test_the_paraphrasing_model_and_its_questions_make_it_again() -> None:
     others = ({"model": "other"}, {"share": 0.5}, {"variants": 2}, {"temperature": 0.1}, {"max_asks": 1})
     made = {decides(), decides(paraphrase=ENDPOINT), *(decides(paraphrase={**ENDPOINT, **other}) for other in others)}
     assert len(made) == 2 + len(others)

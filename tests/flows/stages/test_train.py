@@ -53,7 +53,7 @@ def testkey_inputs_something_makes_a_new_one(override: str) -> None:
     assert key_inputs(load_config("local"), 42) != key_inputs(load_config("local"), 43)
 
 
-def test_what_is_left_out_of_the_key_is_in_the_recipe() -> None:
+def test_every_field_left_out_of_the_key_is_in_the_recipe() -> None:
     """A name that is in no recipe would leave nothing out, and nobody would know."""
     assert set(TrainConfig.model_fields) >= NOT_IN_KEY
 
@@ -131,7 +131,7 @@ def test_of_equal_policies_the_first_seeds_may_be_promoted(tmp_path: Path) -> No
     assert best_seed(policies) == 123
 
 
-def test_what_an_earlier_process_left_is_removed_but_for_its_checkpoints(tmp_path: Path) -> None:
+def test_files_of_an_earlier_process_are_removed_but_for_its_checkpoints(tmp_path: Path) -> None:
     checkpoint = tmp_path / "checkpoints" / "checkpoint-00000002-00000001" / "manifest.json"
     for file in (checkpoint, tmp_path / "work" / "rollouts" / "a.parquet", tmp_path / "grpo.log"):
         file.parent.mkdir(parents=True, exist_ok=True)
