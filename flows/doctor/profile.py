@@ -24,7 +24,7 @@ from flows.doctor.finding import (
 from schemas.config.config import Config
 from schemas.config.endpoint import EndpointSection
 from schemas.errors import InputError
-from schemas.store.file_names import require_tables
+from schemas.store.store import require_tables
 from tasks.policy.stand_in import shipped
 
 SECONDS_FOR_THE_METADATA = 3.0

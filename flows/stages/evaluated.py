@@ -16,7 +16,7 @@ from tasks.lineage.mlflow.traces import TracedAnswer
 from tasks.lineage.store.artifacts import ArtifactDamaged
 from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER
 from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, read_summary
-from tasks.train.watch.past_alarms import past_alarms
+from tasks.train.watch.alarms import past_alarms
 
 MOST_A_TASK: Final = 5
 """Prompts of each task whose answers are traced: those with the first ids, which are digests, so a random sample."""
