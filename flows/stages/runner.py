@@ -32,7 +32,7 @@ from schemas.progress import Progress
 from schemas.source import source_digest, source_files
 from schemas.sqlite_file import InUse
 from tasks.lineage.mlflow.recorder import Recorder, StageRun
-from tasks.lineage.mlflow.registry_reader import RegistryReader
+from tasks.lineage.mlflow.registry import RegistryReader
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 
 Work = Callable[[Path, Progress, StageRun], Origin | None]
