@@ -54,7 +54,7 @@ def champion_for(session: Session, challenger: ArtifactRecord) -> Champion | Non
         known = {version.policy for version in registry.versions(names.model_name)}
         with suppress(ArtifactDamaged):
             before = store.record(holder.evaluation).inputs.get("champion")
-            return load(before) if before in known else None
+            return load(before) if before is not None and before in known else None
         return None
     try:
         return load(holder.policy)

@@ -78,8 +78,8 @@ def train_remotely(session: Session, given: Mapping[str, StageResult]) -> dict[i
     for seed, policy in policies.items():
         # Its stage is noted on the run that first requested the training, which may have been another.
         recorder.note_reuse(session.run, stage_name(seed, policies), policy.record)
-        made = "trained before" if policy.reused else f"trained by {config.workers.training}"
-        say(f"train: policy {policy.record.sha256[:12]} of seed {seed}, {made} on {policy.record.machine}")
+        how = "trained before" if policy.reused else f"trained by {config.workers.training}"
+        say(f"train: policy {policy.record.sha256[:12]} of seed {seed}, {how} on {policy.record.machine}")
     return policies
 
 
