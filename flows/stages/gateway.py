@@ -17,10 +17,9 @@ import uvicorn
 import uvloop
 
 from flows.runtime.console import say
-from flows.runtime.logs_to_monitor import served_logs
 from flows.runtime.session import private_files, read_no_settings_here, work_folder
 from flows.runtime.signals import ENDING
-from flows.runtime.stores import existing_store, read_registry
+from flows.runtime.stores import existing_store, read_registry, served_logs
 from flows.stages.registered_version import answers_of, verified_record
 from flows.stages.served_model import find_served_model
 from schemas.config.config import Config

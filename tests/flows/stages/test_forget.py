@@ -28,7 +28,7 @@ from flows.stages.forget import (
     replace_prompts,
     require_logs,
 )
-from flows.stages.runner import StageResult
+from flows.stages.runner import Session, StageResult
 from flows.stages.synthesize import synthesize
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
@@ -285,8 +285,9 @@ def test_the_chain_resumes_from_prompts_without_the_person(tmp_path: Path, prefe
 
     def chain() -> tuple[StageResult, StageResult]:
         with open_recorder(config).pipeline("chain", {}) as run:
-            prompts = synthesize(config, run)
-            return prompts, curate(config, run, prompts)
+            session = Session(config, run)
+            prompts = synthesize(session)
+            return prompts, curate(session, prompts)
 
     with prefect_state(prefect_server, tmp_path):
         before = chain()

@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 
 from flows.runtime.stores import open_recorder, open_store
-from flows.stages import child_pool, stage_child
-from flows.stages import rungs as rungs_module
-from flows.stages.answers import Answering
+from flows.stages import answers, child_pool, stage_child
+from flows.stages.answers import Answering, Rungs, answer_rungs, rung_makers
 from flows.stages.child_pool import ChildPool, do_all
-from flows.stages.rungs import Rungs, answer_rungs, rung_makers
-from flows.stages.runner import StageResult
+from flows.stages.runner import Session, StageResult
 from schemas.artifact import ArtifactKind
 from schemas.config.config import AUDIT_FOLDER, Config
 from schemas.config.profiles import load_config
@@ -108,7 +106,6 @@ def climb(
     *rungs: str,
     seed: int,
     overrides: tuple[str, ...] = (),
-    fresh: bool = False,
     pool: ChildPool | None = None,
 ) -> Rungs:
     from prefect import flow
@@ -128,11 +125,9 @@ def climb(
     @flow(name="climbs", validate_parameters=False)
     def climbs() -> Rungs:
         with open_recorder(config).pipeline("climbs", {}) as run:
-            given = (config, run, world.dataset, world.base)
-            made = do_all(pool, rung_makers(*given, pool, fresh=fresh))
-            return answer_rungs(
-                config, run, world.dataset, world.plan, world.base, world.tuned, made, pool, fresh=fresh
-            )
+            session = Session(config, run, pool=pool)
+            made = do_all(pool, rung_makers(session, world.dataset, world.base))
+            return answer_rungs(session, world.dataset, world.plan, world.base, world.tuned, made)
 
     return climbs()
 
@@ -163,7 +158,7 @@ def test_a_rung_that_fails_is_left_out_with_its_reason_and_the_others_answer(
     def fail(*_: Any, **__: Any) -> None:
         raise TucanoError(f"unexpected ValueError; the traceback is in {world.root}/work/sft/warm_start.log")
 
-    monkeypatch.setattr(rungs_module, "tuned_on_references", fail)
+    monkeypatch.setattr(answers, "tuned_on_references", fail)
     children.fails, children.fails_where = InputError("the memory is full"), {"samples": 8}
     found = climb(world, *ALL, seed=3 + 10 * pooled, pool=ChildPool(2) if pooled else None)
     assert list(found.answered) == ["base-guided", "tuned-guided"]

@@ -14,8 +14,9 @@ from prefect.client.schemas.objects import State
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Cancelled, Completed, Crashed, Failed, Running
 
-from flows.stages import remote_run
-from flows.stages.remote_run import RemoteRun, run_remotely
+from flows.stages import remote
+from flows.stages.remote import RemoteRequest, run_deployment_of
+from flows.stages.remote_training import TrainingRequest
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import Interrupted
@@ -27,7 +28,7 @@ Request = Callable[[str], UUID]
 
 
 @flow
-def work(config: dict[str, Any]) -> None:
+def work(config: dict[str, Any], given: dict[str, Any]) -> None:
     """Do nothing."""
 
 
@@ -41,17 +42,17 @@ def request_run(prefect_server: str, config: Config, monkeypatch: pytest.MonkeyP
     """Return what requests work of a deployment that no worker serves."""
     waited_for: list[UUID] = []
 
-    def interrupt(run_id: UUID, _: RemoteRun) -> None:
+    def interrupt(run_id: UUID, _: RemoteRequest) -> None:
         waited_for.append(run_id)
         raise Interrupted
 
-    monkeypatch.setattr(remote_run, "wait_for", interrupt)
-    monkeypatch.setattr(remote_run, "_warn_of_no_worker", lambda _: None)
+    monkeypatch.setattr(remote, "wait_for", interrupt)
+    monkeypatch.setattr(remote, "_warn_of_no_worker", lambda *_: None)
 
     def request(name: str) -> UUID:
-        run = RemoteRun("training", "train", f"{work.name}/nowhere", name * 64, "it resumes")
+        asked = TrainingRequest(stage="train", artifacts={}, key=name * 64, pipeline_run="0" * 32)
         with pytest.raises(Interrupted):
-            run_remotely(config, run, {})
+            run_deployment_of(config, f"{work.name}/nowhere", asked, "given")
         return waited_for[-1]
 
     with temporary_settings({PREFECT_API_URL: prefect_server}), get_client(sync_client=True) as client:
@@ -84,7 +85,7 @@ def test_a_crashed_run_is_attached_to_while_it_may_be_brought_back(
     run = request_run("b")
     end(run, Crashed())
     assert request_run("b") == run
-    monkeypatch.setattr(remote_run, "TIME_TO_COME_BACK", timedelta(0))
+    monkeypatch.setattr(remote, "TIME_TO_COME_BACK", timedelta(0))
     assert request_run("b") != run
 
 

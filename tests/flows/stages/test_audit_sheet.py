@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from flows.runtime.stores import open_store
-from flows.stages import scores
-from flows.stages.runner import StageResult
-from flows.stages.scores import (
+from flows.stages import audit_sheet
+from flows.stages.audit_sheet import (
     DRAWN_FROM_FILE,
     VERSIONS_FILE,
     drawn_sheets,
@@ -19,6 +18,7 @@ from flows.stages.scores import (
     people_scores,
     scoring_folder,
 )
+from flows.stages.runner import Session, StageResult
 from schemas.config.config import AUDIT_FOLDER, Config
 from schemas.config.profiles import load_config
 from schemas.errors import Interrupted
@@ -47,7 +47,7 @@ def _waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     def wait(_: Path, unscored: int, *__: object) -> None:
         raise Interrupted(f"{unscored} wait")
 
-    monkeypatch.setattr(scores, "wait_for_scores", wait)
+    monkeypatch.setattr(audit_sheet, "wait_for_scores", wait)
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def asked(config: Config, monkeypatch: pytest.MonkeyPatch) -> list[tuple[TaskNam
             record = store.commit(draft, kind="sheet", stage="sheet", code_version="c", config_digest="d", inputs={})
         return StageResult(record, store.path(record.sha256), 0.0, reused=False)
 
-    monkeypatch.setattr(scores, "sheet", draw)
+    monkeypatch.setattr(audit_sheet, "sheet", draw)
     return calls
 
 
@@ -138,7 +138,7 @@ def test_people_are_asked_again_for_the_task_whose_reward_changed(
     assert known_scores(config) is None
 
     with pytest.raises(Interrupted, match="51 wait"):
-        people_scores(config, "run", RESULT, RESULT, RESULT)
+        people_scores(Session(config, "run"), RESULT, RESULT, RESULT)
 
     assert asked == [("push",)]
     files = files_of(scoring_folder(config))
@@ -149,7 +149,7 @@ def test_people_are_asked_again_for_the_task_whose_reward_changed(
     assert [record.kind for record in drawn_sheets(config, files).values()] == ["sheet"]
 
     score(files.sheet)
-    assert known_scores(config) == files == people_scores(config, "run", RESULT, RESULT, RESULT)
+    assert known_scores(config) == files == people_scores(Session(config, "run"), RESULT, RESULT, RESULT)
     sheet = read_scored_sheet(files.sheet, read_rollouts(files.rollouts))
     assert sheet.tasks == TASK_NAMES
     assert sheet.rater_kinds["ana"] == "human"
@@ -164,12 +164,12 @@ def test_a_first_sheet_asks_for_all_tasks_and_a_reward_that_comes_back_for_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with pytest.raises(Interrupted, match="wait"):
-        people_scores(config, "run", RESULT, RESULT, RESULT)
+        people_scores(Session(config, "run"), RESULT, RESULT, RESULT)
     first = scoring_folder(config)
     score(files_of(first).sheet)
     request.getfixturevalue("other_push")
     with pytest.raises(Interrupted):
-        people_scores(config, "run", RESULT, RESULT, RESULT)
+        people_scores(Session(config, "run"), RESULT, RESULT, RESULT)
     assert asked == [TASK_NAMES, ("push",)]
     # The sheet that the rows are from is reported too.
     assert len((scoring_folder(config) / DRAWN_FROM_FILE).read_text(encoding="utf-8").split()) == 2

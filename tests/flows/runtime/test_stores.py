@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.runtime.logs_to_monitor import logs_to_monitor
+from flows.runtime.stores import logs_to_monitor
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
 

@@ -24,8 +24,9 @@ from prefect.runtime import flow_run
 from prefect.states import AwaitingRetry, Cancelling
 
 from flows.deploy.files import read_declared
-from flows.runtime import reschedule
-from flows.runtime.reschedule import INTERRUPTIONS_ALIKE, reschedule_on_interrupt
+from flows.runtime import deployed
+from flows.runtime.deployed import INTERRUPTIONS_ALIKE, absolute_config, reschedule_on_interrupt
+from schemas.config.profiles import load_config
 from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
 from schemas.source import REPOSITORY
 from tests.flows.prefect_state import prefect_state
@@ -96,7 +97,7 @@ def server(prefect_server: str, tmp_path: Path) -> Iterator[Server]:
 @pytest.fixture
 def unsupervised(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a run work in this process, whose stdin is the terminal's or a pipe of whoever runs the tests."""
-    monkeypatch.setattr(reschedule, "sigterm_on_parent_exit", nullcontext)
+    monkeypatch.setattr(deployed, "sigterm_on_parent_exit", nullcontext)
 
 
 @pytest.mark.integration
@@ -206,3 +207,35 @@ def _wait(engine: "subprocess.Popen[bytes]", condition: Callable[[], bool]) -> N
     while not condition():
         assert engine.poll() is None
         time.sleep(0.05)
+
+
+def test_no_path_of_the_configuration_depends_on_where_a_worker_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    overrides = [
+        "state.root=state",
+        "state.mirror=mirror",
+        "state.artifacts=gs://bucket/prefix",
+        "state.mlflow=sqlite:///mlflow.db",
+        "audit.sheet=sheet.csv",
+        "audit.rollouts=rollouts.jsonl",
+        "monitor.logs=logs",
+        "policy.stand_in=false",
+        "policy.name=models/base",
+    ]
+    (tmp_path / "models" / "base").mkdir(parents=True)
+    config = absolute_config(load_config("local", overrides))
+    assert config.state.root == tmp_path / "state"
+    assert config.state.mirror == str(tmp_path / "mirror")
+    assert config.state.artifacts == "gs://bucket/prefix"
+    assert config.state.mlflow == f"sqlite:///{tmp_path / 'mlflow.db'}"
+    assert (config.audit.sheet, config.audit.rollouts) == (tmp_path / "sheet.csv", tmp_path / "rollouts.jsonl")
+    assert config.monitor.logs == tmp_path / "logs"
+    assert config.policy.name == str(tmp_path / "models" / "base")
+    assert absolute_config(config) == config
+
+
+def test_a_name_of_the_hub_stays_as_it_is() -> None:
+    config = absolute_config(load_config("l4"))
+    assert config.policy.name == "Polygl0t/Tucano2-qwen-0.5B-Instruct"

@@ -1,7 +1,7 @@
 """A remote child process comes to what it would have come to here, is run once, and names its machine."""
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -9,14 +9,13 @@ from uuid import UUID
 import pytest
 from pydantic import BaseModel
 
-from flows import inference as inference_flow
-from flows.inference import inference
+from flows.remote import inference
 from flows.runtime.stores import open_store
-from flows.stages import remote_child, stage_child
+from flows.stages import remote, stage_child
 from flows.stages.answers import Answering
-from flows.stages.remote_child import RemoteChild, as_local, as_portable
-from flows.stages.remote_run import REMOTE_FOLDER, RemoteRun
+from flows.stages.remote import REMOTE_FOLDER
 from flows.stages.runner import StageResult
+from flows.stages.stage_child import ChildRequest, as_local, as_portable
 from schemas.config.config import Config
 from schemas.errors import InputError
 from tasks.evaluate.answers.answer import main
@@ -42,7 +41,7 @@ class Team:
 
     def __init__(self, world: World, place: Path) -> None:
         self.world, self.place = world, place
-        self.requests: list[RemoteChild] = []
+        self.requests: list[ChildRequest] = []
         self.ran = 0
 
     def run_child(self, module: str, request: BaseModel, folder: Path, **_: Any) -> str:
@@ -59,10 +58,10 @@ class Team:
         main(file, Channel(io.StringIO()))
         return DEVICE
 
-    def run_remotely(self, config: Config, run: RemoteRun, parameters: Mapping[str, Any]) -> None:
+    def run_deployment(self, config: Config, deployment: str, request: ChildRequest, parameter: str) -> None:
         """Run the deployment's flow with what it is given, as JSON, as a worker would."""
-        assert (run.what, run.deployment) == ("inference", "inference/inference")
-        child = RemoteChild.model_validate(parameters["child"])
+        assert (request.what, deployment, parameter) == ("inference", "inference/inference", "child")
+        child = ChildRequest.model_validate_json(request.model_dump_json())
         self.requests.append(child)
         state = config.state.model_copy(update={"root": config.state.root / REMOTE_FOLDER})
         inference(config.model_copy(update={"state": state}), child)
@@ -80,8 +79,7 @@ class Team:
 def team(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Team:
     team = Team(world, tmp_path / "place")
     monkeypatch.setattr(stage_child, "run_child", team.run_child)
-    monkeypatch.setattr(inference_flow, "run_child", team.run_child)
-    monkeypatch.setattr(remote_child, "run_remotely", team.run_remotely)
+    monkeypatch.setattr(remote, "run_deployment_of", team.run_deployment)
     return team
 
 
@@ -106,7 +104,7 @@ def test_another_machine_answers_as_this_one_does_and_is_named(team: Team) -> No
     assert list((team.world.root / "work").glob("*")) == []
 
 
-def test_what_was_inferred_is_fetched_and_not_inferred_again_but_for_a_fresh_run(team: Team) -> None:
+def test_an_earlier_inference_is_fetched_and_not_repeated_but_for_a_fresh_run(team: Team) -> None:
     first = team.ask("seed=22")
     # This machine loses it; the place still has it.
     lost = open_store(team.world.config()).path(first.record.sha256) / ROLLOUTS_FILE
@@ -119,7 +117,7 @@ def test_what_was_inferred_is_fetched_and_not_inferred_again_but_for_a_fresh_run
 
 
 @pytest.mark.parametrize(("lost", "seed"), [("a file", 31), ("the record", 32), ("the note", 33)])
-def test_what_is_not_whole_in_the_place_is_asked_for(team: Team, lost: str, seed: int) -> None:
+def test_an_incomplete_result_in_the_shared_store_is_requested_again(team: Team, lost: str, seed: int) -> None:
     first = team.ask(f"seed={seed}")
     home = {
         "a file": team.place / "blobs" / "sha256" / first.record.files[ROLLOUTS_FILE],
@@ -186,4 +184,4 @@ def test_a_request_leads_out_of_no_folder(tmp_path: Path, place: str, path: str)
 def test_no_other_module_is_run(team: Team) -> None:
     team.ask("seed=25")
     with pytest.raises(ValueError, match="module"):
-        RemoteChild.model_validate({**team.requests[0].model_dump(), "module": "os"})
+        ChildRequest.model_validate({**team.requests[0].model_dump(), "module": "os"})
