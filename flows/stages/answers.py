@@ -47,8 +47,6 @@ class Answering:
     """The policy trained on the base; None where the base itself answers."""
     merged: ArtifactRecord | None = None
     """Both merged into one model, which answers instead; None where the adapter is loaded next to the base."""
-    draws: int = 1
-    """Answers to each prompt for each sample; several are drawn at the rollouts' temperature, so that they differ."""
     guided: Guided = SERVED
     """Tasks whose grammar guides their answers."""
     general: bool = False
@@ -86,13 +84,11 @@ def answer(
     """
     inputs, grammars = who.weights, grammars_of(who.guided)
     of_prompts = _grammars_of_prompts(dataset, who.guided)
-    samples = who.draws * config.evaluate.samples
-    temperature = config.evaluate.temperature if who.draws == 1 else config.train.temperature
     digest = config_digest(
         dataset.record.files[TEST_FILE],
         config.seed,
-        temperature,
-        samples,
+        config.evaluate.temperature,
+        config.evaluate.samples,
         config.evaluate.batch_size,
         config.train.max_completion_tokens,
         who.load_in_4bit,
@@ -108,11 +104,11 @@ def answer(
             policy=store.path(who.policy.sha256) if who.policy and not who.merged else None,
             load_in_4bit=who.load_in_4bit,
             dataset=dataset.path,
-            temperature=temperature,
+            temperature=config.evaluate.temperature,
             max_tokens=config.train.max_completion_tokens,
             grammars=grammars,
             grammars_of_prompts=of_prompts,
-            samples=samples,
+            samples=config.evaluate.samples,
             batch_size=config.evaluate.batch_size,
             seed=config.seed,
             work=folder,

@@ -28,7 +28,6 @@ from schemas.progress import Progress
 from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts import KNOWN_TO_BASE, TEST_FILE, TRAIN_FILE, read_prompts
 from tasks.commerce.registry import joint_version
-from tasks.evaluate import stage as evaluate_stage
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.compare import BASE, CHAMPION, REPORT_FILE, TUNED, read_report
 from tasks.evaluate.completions.page import PAGE_FILE, unpacked
@@ -36,9 +35,9 @@ from tasks.evaluate.judge.insights import JudgeReport, judge_insights
 from tasks.evaluate.preregistration import EvaluationPlan, count_looks, write_plan
 from tasks.evaluate.report.background import Background, LearningCurve
 from tasks.evaluate.report.metrics import metrics_of_report
-from tasks.evaluate.report.page import REPORT_PAGE
-from tasks.evaluate.report.text import REPORT_TEXT
-from tasks.evaluate.stage import PUBLISHED, TUNED_NF4, ShownModel
+from tasks.evaluate.report.page import REPORT_PAGE, REPORT_TEXT
+from tasks.evaluate.stage import PUBLISHED, TUNED_NF4, Evaluation, ShownModel
+from tasks.evaluate.stage import run as run_evaluation
 from tasks.evaluate.stats.statistics import is_wide
 from tasks.lineage.mlflow.judging import Judgement, record_judgements
 from tasks.lineage.mlflow.recorder import StageRun
@@ -126,8 +125,7 @@ def evaluate(
         except EndpointError as error:
             # It decides nothing, so its failure stops nothing; its answers so far are kept for the next run.
             warn(f"{error}; the evaluation continues without it", STAGE)
-    challenger = next(who for who in answering if who.name == names[chosen])
-    rungs = answer_rungs(config, pipeline_run, dataset, plan, base, challenger, for_rungs, pool, fresh=fresh)
+    rungs = answer_rungs(config, pipeline_run, dataset, plan, base, for_rungs, pool, fresh=fresh)
     answers |= {each.name: each.result for each in rungs.answered.values()}
     made = {name: result for each in rungs.answered.values() for name, result in each.made.items()}
     rivals = [rival for rival in config.evaluate.rivals if f"rival-{rival.name}" in answers]
@@ -152,7 +150,7 @@ def evaluate(
         looks = count_looks(open_store(config), plan.record)
         if looks.number > 1:
             say(f"evaluate: look {looks.number} of this challenger at this test split; the report says so")
-        evaluate_stage.run(
+        evaluation = Evaluation(
             config.evaluate,
             config.rewards.spec,
             config.seed,
@@ -179,9 +177,9 @@ def evaluate(
             trainings=[logged_training(seed, policy) for seed, policy in policies.items()],
             scrub=scrub_column,
             judge=partial(_judge, config, judge, audit, mlflow_run, progress) if judge else None,
-            progress=progress,
             output=output,
         )
+        run_evaluation(evaluation, progress)
         _show_in_mlflow(config, mlflow_run, output)
 
     stage = Stage(

@@ -1,7 +1,7 @@
 """Answers of the rungs: what may be had of the base at less cost, by the names in `evaluate.rungs`."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
@@ -11,14 +11,11 @@ from flows.stages.base import tuned_on_references
 from flows.stages.child_pool import ChildPool, do_all
 from flows.stages.runner import StageResult
 from schemas.config.config import Config
-from schemas.config.evaluate import DRAWS, DRAWS_OF, Rung
+from schemas.config.evaluate import Rung
 from schemas.errors import Interrupted, TucanoError
 
-DRAWN: Final = "base-draws"
-"""The base's answers from which several rungs choose."""
 GUIDED: Final[Rung] = "base-guided"
 SFT: Final[Rung] = "sft"
-TUNED_GUIDED: Final[Rung] = "tuned-guided"
 MODEL_STAGE: Final = f"model-{SFT}"
 
 Result = TypeVar("Result")
@@ -30,7 +27,7 @@ class RungAnswers(NamedTuple):
     name: str
     """Who answered, by its stage."""
     result: StageResult
-    """The answers artifact, or the draws from which the rung chooses."""
+    """The answers artifact."""
     made: Mapping[str, StageResult] = {}
     """The model that was made for it, by its stage; empty where the base or the policy answers."""
 
@@ -80,7 +77,6 @@ def answer_rungs(
     dataset: StageResult,
     plan: StageResult,
     base: StageResult,
-    tuned: Answering,
     made: Mapping[str, Made],
     pool: ChildPool | None,
     *,
@@ -94,7 +90,6 @@ def answer_rungs(
         dataset: The splits.
         plan: The plan of the evaluation.
         base: The base.
-        tuned: The policy that may be promoted, as it is served.
         made: What came of `rung_makers`.
         pool: Runs the children; None: each is alone.
         fresh: Draw all answers again.
@@ -111,26 +106,19 @@ def answer_rungs(
         return answers(Answering(SFT, model.record, None), {MODEL_STAGE: model})
 
     asked, rungs = config.evaluate.rungs, Rungs()
-    ways: Sequence[tuple[Sequence[Rung], Callable[[], RungAnswers]]] = (
-        (
-            [rung for rung in asked if DRAWS_OF[rung] > 1],
-            lambda: answers(Answering(DRAWN, base.record, None, draws=DRAWS)),
-        ),
-        ([GUIDED], lambda: answers(Answering(GUIDED, base.record, None, guided="all"))),
-        ([SFT], on_references),
-        ([TUNED_GUIDED], lambda: answers(replace(tuned, name=TUNED_GUIDED, guided="all", general=False))),
-    )
-    wanted = {", ".join(names): ([rung for rung in names if rung in asked], make) for names, make in ways}
-    works = {name: partial(_try, make) for name, (names, make) in wanted.items() if names}
-    for name, outcome in do_all(pool, works).items():
-        names, _ = wanted[name]
+    ways: Mapping[Rung, Callable[[], RungAnswers]] = {
+        GUIDED: lambda: answers(Answering(GUIDED, base.record, None, guided="all")),
+        SFT: on_references,
+    }
+    outcomes = do_all(pool, {str(rung): partial(_try, make) for rung, make in ways.items() if rung in asked})
+    for rung in ways:
+        outcome = outcomes.get(rung)
         if isinstance(outcome, RungAnswers):
-            rungs.answered |= dict.fromkeys(names, outcome)
-            continue
-        warn(f"{outcome}; the evaluation continues without {', '.join(names)}", "evaluate")
-        # No path of this machine stands in an artifact.
-        reason = str(outcome).replace(str(config.state.root.resolve()), "the state folder")
-        rungs.left_out.update(dict.fromkeys(names, reason))
+            rungs.answered[rung] = outcome
+        elif outcome is not None:
+            warn(f"{outcome}; the evaluation continues without {rung}", "evaluate")
+            # No path of this machine stands in an artifact.
+            rungs.left_out[rung] = str(outcome).replace(str(config.state.root.resolve()), "the state folder")
     rungs.answered = {rung: rungs.answered[rung] for rung in asked if rung in rungs.answered}
     return rungs
 

@@ -1,15 +1,36 @@
-"""Sentences about a comparison, its gain and the looks at the test split, and the names of models and parts."""
+"""Sentences and small tables of the report: the finding, the looks, the gain, and the answers in a shop's terms."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Final, NamedTuple
 
+from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
-from tasks.evaluate.gain import GainShares, WithInterval
+from tasks.evaluate.gain import OVERALL, GainShares, WithInterval
 from tasks.evaluate.report.background import Background, Looks, unknown_to_engine
 from tasks.evaluate.report.side_by_side import SideBySide
 from tasks.evaluate.stats.sample_size import ALPHA
-from tasks.report.number_format import decimal, moment, percent, shortest
+from tasks.report.number_format import decimal, interval, moment, percent, shortest, signed
 from tasks.report.wording import worded
+
+SAYINGS: Final[Mapping[TaskName, tuple[str, tuple[str, ...]]]] = {
+    "extraction": ("Of {n} reviews, {exact} were read without any error", ("exact",)),
+    "sql_qa": ("Of {n} questions, {execution_accuracy} were answered with the right result", ("execution_accuracy",)),
+    "insights": (
+        "Of {n} analyses, {no_false_claim} have no false finding and {all_kept} keep to all that was asked",
+        ("no_false_claim", "all_kept"),
+    ),
+    "push": (
+        "Of {n} pushes, {suits_the_campaign} suit product and offer and {all_kept} may be sent as they are",
+        ("suits_the_campaign", "all_kept"),
+    ),
+    "sentiment": ("Of {n} reviews, the sentiment is right in {accuracy}", ("accuracy",)),
+    "churn": ("Of {n} customers, the forecast of staying or leaving is right for {accuracy}", ("accuracy",)),
+}
+"""Of each task a sentence without its full stop, and the metrics that it names: shares of answers."""
+WITHOUT_READING: Final = ("constant", "majority")
+"""Baselines that give every prompt one answer: a rate that is not above theirs is at its floor."""
 
 
 def headline(comparison: Comparison) -> str:
@@ -164,3 +185,115 @@ def why_chosen(each: SideBySide) -> str:
             else worded("no loss: among the smallest gains")
         )
     return worded("nearest to the median difference")
+
+
+class GainTable(NamedTuple):
+    """Table of texts, whose first column names the task."""
+
+    header: list[str]
+    rows: list[list[str]]
+
+
+def left_table(gains: Mapping[str, GainShares]) -> GainTable | None:
+    """Return the share of the gain that is left over each rung; None where no gain is shown."""
+    rungs = next((list(found.left) for found in gains.values() if found.left), [])
+    if not rungs:
+        return None
+    header = [worded("task"), worded("gain"), *(worded("left over {rung}", rung=rung) for rung in rungs)]
+    return GainTable(
+        header,
+        [
+            [scope, signed(found.gain), *(share(found.left[rung]) if found.shown else "–" for rung in rungs)]
+            for scope, found in _by_task(gains).items()
+        ],
+    )
+
+
+def split_table(gains: Mapping[str, GainShares]) -> GainTable | None:
+    """Return the parts of the gain and, beside them, what of it is in ground truth; None where nothing is split."""
+    parts = next((list(found.parts) for found in gains.values() if found.parts), [])
+    if not parts:
+        return None
+    return GainTable(
+        [
+            worded("task"),
+            *(worded(part) for part in parts),
+            worded("content is over"),
+            worded("gain in ground truth"),
+            worded("of it content"),
+        ],
+        [
+            [
+                scope,
+                *(share(found.parts[part]) for part in parts),
+                worded(found.over),
+                _difference(found.truth),
+                _difference(found.truth_left),
+            ]
+            if found.shown
+            else [scope, *["–"] * (len(parts) + 3)]
+            for scope, found in _by_task(gains).items()
+        ],
+    )
+
+
+def _difference(found: WithInterval | None) -> str:
+    return "–" if found is None else f"{signed(found.value)} ({interval(found.low, found.high)})"
+
+
+def _by_task(gains: Mapping[str, GainShares]) -> dict[str, GainShares]:
+    """Return the tasks' gains by their names, and last the one overall."""
+    tasks = {task: found for task, found in gains.items() if task != OVERALL}
+    return {**tasks, worded(OVERALL): gains[OVERALL]}
+
+
+@dataclass(frozen=True)
+class ShopLine:
+    """A task's answers in words."""
+
+    text: str
+    floor: str
+    """The rates at their floor; empty where all are above."""
+
+
+def shop_lines(background: Background) -> list[ShopLine]:
+    """Return a line for each task with known ground truth, in the order of the tasks."""
+    found = []
+    for task, (saying, metrics) in SAYINGS.items():
+        answers, rates = background.known_answers.get(task, 0), background.ground_truth.get(task, {})
+        if answers and all({"base", "tuned"} <= rates.get(metric, {}).keys() for metric in metrics):
+            right = {metric: _counts(rates[metric], answers) for metric in metrics}
+            found.append(_line(saying, answers, right))
+    return found
+
+
+def _counts(rates: Mapping[str, float], answers: int) -> dict[str, int]:
+    return {model: round(rate * answers) for model, rate in rates.items()}
+
+
+def _line(saying: str, answers: int, right: Mapping[str, Mapping[str, int]]) -> ShopLine:
+    """Put a task's answers into words.
+
+    Args:
+        saying: Its sentence.
+        answers: Answers of a model.
+        right: Those among them that are right, by metric and model.
+    """
+    tuned = {metric: decimal(by_model["tuned"], 0) for metric, by_model in right.items()}
+    base = ", ".join(decimal(by_model["base"], 0) for by_model in right.values())
+    text = f"{worded(saying, n=decimal(answers, 0), **tuned)} {worded('(base: {counts})', counts=base)}"
+    floors = [_floor(metric, by_model) for metric, by_model in right.items()]
+    return ShopLine(text, "; ".join(filter(None, floors)))
+
+
+def _floor(metric: str, right: Mapping[str, int]) -> str:
+    """State why a rate is at its floor; empty where it is above."""
+    name = worded(metric.replace("_", " "))
+    if not right["tuned"]:
+        return worded("{metric} is at its floor, 0", metric=name)
+    constant = max((right[baseline] for baseline in WITHOUT_READING if baseline in right), default=0)
+    if right["tuned"] > constant:
+        return ""
+    return worded(
+        "{metric} is at its floor: one text for all has {constant}", metric=name, constant=decimal(constant, 0)
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from schemas.config.config import Config
-from schemas.config.evaluate import DRAWS, DRAWS_OF, INSTRUCTIONS
+from schemas.config.evaluate import INSTRUCTIONS
 from schemas.config.train import Backend, TrainConfig
 from schemas.tasks import TaskName
 from tasks.train.grpo.curriculum import completion_limit
@@ -238,8 +238,7 @@ def _general(config: Config, shape: DecoderShape) -> list[StageTime]:
 def _rungs(config: Config, prompts: int, tests: int, shape: DecoderShape) -> list[StageTime]:
     """Estimate what the rungs take: answers to each test prompt, and a fine-tuning."""
     rungs = config.evaluate.rungs
-    asked = DRAWS * tests if any(DRAWS_OF[rung] > 1 for rung in rungs) else 0
-    asked += tests * len({"base-guided", "tuned-guided"} & set(rungs))
+    asked = tests if "base-guided" in rungs else 0
     shown = 0
     if "sft" in rungs:
         tuning = config.evaluate.sft

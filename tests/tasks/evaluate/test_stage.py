@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from schemas.config.config import AUDIT_FOLDER
-from schemas.config.evaluate import DRAWS, DRAWS_OF, RUNGS, EvaluateConfig, OverRungs, RivalConfig
+from schemas.config.evaluate import RUNGS, EvaluateConfig, OverRungs, RivalConfig
 from schemas.documents import Rollout, ScoredRollout
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName
@@ -74,49 +74,45 @@ def run(
     judge: stage.Judge | None = None,
     config: EvaluateConfig = UNLIMITED,
     training: Sequence[PromptRow] = (),
-    draws: int | None = None,
+    rung: int | None = None,
     over_rungs: OverRungs = "report",
     left_out: Mapping[str, str] = MappingProxyType({}),
 ) -> Comparison:
     output = folder / "evaluation"
     output.mkdir()
+    rivals_of = {
+        name: stage.ShownModel(
+            name,
+            write(folder / name, right, samples, max_tokens=4096),
+            "large at an endpoint",
+            RIVAL.model_copy(update={"name": name}),
+        )
+        for name, right in rivals.items()
+    }
     return stage.run(
-        config,
-        "grounded",
-        99,
-        store=AUDIT_FOLDER / "store",
-        training=training,
-        base=write(folder / "base", base, samples),
-        tuned={seed: write(folder / f"tuned-{seed}", right, samples) for seed, right in tuned.items()},
-        champion=write(folder / "champion", champion, samples) if champion is not None else None,
-        others=[
-            stage.ShownModel(
-                name,
-                write(folder / name, right, samples, max_tokens=4096),
-                "large at an endpoint",
-                RIVAL.model_copy(update={"name": name}),
-            )
-            for name, right in rivals.items()
-        ],
-        rungs={}
-        if draws is None
-        else {
-            name: write(folder / name, draws, DRAWS * samples if drawn > 1 else samples)
-            for name, drawn in DRAWS_OF.items()
-        },
-        over_rungs=over_rungs,
-        chosen_seed=chosen,
-        known=Background(
-            learning_curves=dict.fromkeys(tuned, LearningCurve(((0, 0.25), (10, 0.75)), 10)),
-            identities={"dataset": "d" * 64},
-            looks=Looks(1, "2026-01-01T00:00:00+00:00", "2026-01-01T00:01:00+00:00", None),
-            left_out=left_out,
-        ),
-        prices={},
-        trainings=[],
-        scrub=scrub_column,
-        judge=judge,
-        output=output,
+        stage.Evaluation(
+            config,
+            "grounded",
+            99,
+            store=AUDIT_FOLDER / "store",
+            training=training,
+            base=write(folder / "base", base, samples),
+            tuned={seed: write(folder / f"tuned-{seed}", right, samples) for seed, right in tuned.items()},
+            champion=write(folder / "champion", champion, samples) if champion is not None else None,
+            others=list(rivals_of.values()),
+            rungs={} if rung is None else {name: write(folder / name, rung, samples) for name in RUNGS},
+            over_rungs=over_rungs,
+            chosen_seed=chosen,
+            known=Background(
+                learning_curves=dict.fromkeys(tuned, LearningCurve(((0, 0.25), (10, 0.75)), 10)),
+                identities={"dataset": "d" * 64},
+                looks=Looks(1, "2026-01-01T00:00:00+00:00", "2026-01-01T00:01:00+00:00", None),
+                left_out=left_out,
+            ),
+            scrub=scrub_column,
+            judge=judge,
+            output=output,
+        )
     )
 
 

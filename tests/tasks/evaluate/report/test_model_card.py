@@ -8,7 +8,7 @@ import pytest
 
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.model_card import CardFacts, model_card
-from tasks.evaluate.report.text import markdown
+from tasks.evaluate.report.page import markdown
 from tasks.policy.merge import MergeCheck
 from tests.summaries import DATASET_SUMMARY
 from tests.tasks.evaluate.small_comparison import comparison, laddered

@@ -1,4 +1,4 @@
-"""Forgetting: how many general instructions base and tuned follow, and whether what is missing is a loss.
+"""Retention: how many general instructions base and tuned follow, and whether what the training forgot is a loss.
 
 The unit is the instruction, followed or not, and the test is the one of the scores: on differences of -1, 0 and 1
 flipping signs is McNemar's test.
@@ -83,6 +83,12 @@ class GeneralOutcome:
             )
         return f"{self._followed}: {self._undecided}"
 
+    def decide(self, gate: PromotionGate) -> PromotionGate:
+        """Hold, whatever was decided, a model that no longer follows general instructions."""
+        if self.objection is not None:
+            return gate.held(self.objection)
+        return gate if gate.verdict == "hold" else gate.with_reasons(self.finding)
+
     def report(self) -> dict[str, Any]:
         """Return its part of `report.json`."""
         return {**asdict(self), "measurable": self.measurable, "finding": self.finding}
@@ -137,16 +143,9 @@ def measure_general(
     return GeneralOutcome(stats, margin, config.general == "require", kinds)
 
 
-def hold_where_general_is_lost(gate: PromotionGate, outcome: GeneralOutcome | None) -> PromotionGate:
-    """Hold, whatever was decided, a model that no longer follows general instructions.
-
-    Args:
-        gate: The verdict so far.
-        outcome: What both models made of the instructions; None where they were not asked.
-    """
-    if outcome is None:
-        return gate
-    if outcome.objection is not None:
-        kept = gate.reasons if gate.verdict == "hold" else ()
-        return PromotionGate("hold", (*kept, outcome.objection))
-    return gate if gate.verdict == "hold" else PromotionGate("promote", (*gate.reasons, outcome.finding))
+def read_general(known: Mapping[str, Any] | None) -> GeneralOutcome | None:
+    """Read an outcome back from `report.json`; None where there is none."""
+    if known is None:
+        return None
+    kinds = {kind: FollowedOfKind(**followed) for kind, followed in known["kinds"].items()}
+    return GeneralOutcome(PairedStats(**known["stats"]), known["margin"], known["required"], kinds)
