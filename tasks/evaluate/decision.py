@@ -334,7 +334,9 @@ def read_conditions(
             alone=matched(base, chosen, compare) if len(chosen) < len(tuned) else None,
             champion=None if champion is None else matched(champion, chosen, compare),
             ladder=[
-                RungStanding(name, rung["description"], rung_match(read_scores(folder / scores_file(name)), tuned, compare))
+                RungStanding(
+                    name, rung["description"], rung_match(read_scores(folder / scores_file(name)), tuned, compare)
+                )
                 for name, rung in report["ladder"].items()
                 # Earlier versions had rungs that cost more to serve, over which no gate decides.
                 if name in RUNGS

@@ -16,7 +16,6 @@ from schemas.tasks import SpecName, TaskName
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.answers.baselines import baselines
 from tasks.evaluate.answers.cost import serving
 from tasks.evaluate.answers.files import GENERAL_FOLDER, read_answers
@@ -39,6 +38,7 @@ from tasks.evaluate.decision import (
 from tasks.evaluate.gain import shares_of_gain
 from tasks.evaluate.ground_truth import metrics_apart, metrics_of, truth_of
 from tasks.evaluate.judge.insights import JudgeReport
+from tasks.evaluate.judge.question import AnsweredPrompt
 from tasks.evaluate.report.background import Background, OtherModel, reward_identity, unknown_to_engine
 from tasks.evaluate.report.figures import draw
 from tasks.evaluate.report.page import write_report_files
@@ -297,8 +297,7 @@ def _write(comparison: Comparison, background: Background, conditions: GateCondi
         "champion": background.champion.report() if background.champion else None,
         "gain": {scope: asdict(found) for scope, found in background.gains.items()},
         "ladder": {
-            rung.name: {"description": rung.what, "draws": 1, **rung.match.found.report()}
-            for rung in background.ladder
+            rung.name: {"description": rung.what, "draws": 1, **rung.match.found.report()} for rung in background.ladder
         },
         "chosen_seed": conditions.chosen_seed,
         "untold": dict(conditions.missing_references),

@@ -13,6 +13,7 @@ from itertools import count
 from typing import Final
 
 from schemas.tables.prompts import canonical_json
+from schemas.tasks import TaskName
 from tasks.commerce.text.parser import Reading, parse_object
 from tasks.policy.endpoint import EndpointQuestion
 
@@ -49,6 +50,22 @@ class Preference(StrEnum):
     """The answer that it read second."""
     TIE = "tie"
     """Neither."""
+
+
+@dataclass(frozen=True)
+class AnsweredPrompt:
+    """Test prompt with each model's answer; with several samples, the first."""
+
+    task: TaskName
+    """The prompt's task."""
+    prompt_id: str
+    """Identity of the prompt, as in the scores."""
+    prompt: str
+    """The question, without the system prompt."""
+    base_completion: str
+    """The base model's answer."""
+    tuned_completion: str
+    """The tuned model's answer."""
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from tasks.evaluate.decision import RungStanding
     from tasks.evaluate.gain import GainShares
     from tasks.evaluate.judge.insights import JudgeReport
-    from tasks.evaluate.retention import GeneralOutcome
     from tasks.evaluate.report.side_by_side import SideBySide
+    from tasks.evaluate.retention import GeneralOutcome
 
 ROLLOUTS: Final = "rollouts"
 

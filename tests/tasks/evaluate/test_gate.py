@@ -4,7 +4,7 @@ import pytest
 
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim
-from tasks.evaluate.gate import PromotionGate, decide, hold_where_nothing_is_learned, hold_where_worse
+from tasks.evaluate.gate import PromotionGate, decide, hold_where_worse
 from tasks.evaluate.stats.statistics import Blocks, PairedStats
 
 BETTER = PairedStats(
@@ -150,9 +150,6 @@ def test_what_is_not_learned_counts_neither_for_nor_against() -> None:
     gate = decide(BETTER_PUSH, {1: 0.1}, 0.05, None, {"push": TaskClaim(), "sql_qa": useless})
     assert gate.verdict == "promote"
     assert gate.reasons[-1].startswith("sql_qa is not learned")
-    nothing = hold_where_nothing_is_learned({"sql_qa": useless})
-    assert nothing.verdict == "hold"
-    assert "no task is learned" in nothing.reasons[0]
 
 
 def test_a_margin_of_more_than_half_of_the_bases_score_is_no_reason() -> None:

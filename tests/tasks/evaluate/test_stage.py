@@ -1,7 +1,6 @@
 """The evaluation of several training seeds, a champion and rivals: who is compared with whom, and what is written."""
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,17 +11,13 @@ import pytest
 
 from schemas.config.config import AUDIT_FOLDER
 from schemas.config.evaluate import RUNGS, EvaluateConfig, OverRungs, RivalConfig
-from schemas.documents import Rollout, ScoredRollout
 from schemas.tables.prompts import PromptRow
-from schemas.tasks import SpecName
-from tasks.commerce import registry
-from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate import stage
-from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.answers.files import GENERAL_FOLDER, Answer, Batch, write_answers
 from tasks.evaluate.compare import Comparison, scores_file
 from tasks.evaluate.general.instructions import as_rows, instructions
 from tasks.evaluate.judge.insights import JudgeReport
+from tasks.evaluate.judge.question import AnsweredPrompt
 from tasks.evaluate.report.background import Background, LearningCurve, Looks
 from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.personal_data.scrub import scrub_column
@@ -248,42 +243,20 @@ def test_rivals_are_shown_with_a_budget_of_their_own_and_decide_nothing(tmp_path
 
 
 def test_what_needs_no_training_stands_on_a_ladder_with_its_cost(tmp_path: Path) -> None:
-    """All draws of a prompt are alike here, so that each rung scores what the base's draws do."""
-    found = run(tmp_path, {7: 10}, chosen=7, base=4, samples=2, draws=6)
+    left_out = {"base-guided": "the memory is full"}
+    found = run(tmp_path, {7: 10}, chosen=7, base=4, rung=6, left_out=left_out)
     document = report(tmp_path)
-
     assert list(document["ladder"]) == list(RUNGS)
     for rung in document["ladder"].values():
         assert rung["overall"]["mean_base"] == pytest.approx(found.overall.mean_base * 6 / 4)
         assert rung["overall"]["mean_tuned"] == found.overall.mean_tuned
-    tokens = {served["model"]: served["mean_tokens"] for served in document["serving"]}
-    assert [tokens[name] / tokens["base"] for name in RUNGS] == list(DRAWS_OF.values())
-    text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
-    assert "What is to be had for less" in text
-    assert "base-majority" in (tmp_path / "evaluation" / "report.html").read_text(encoding="utf-8")
-
-
-def test_a_draw_is_scored_once_for_all_rungs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scored: Counter[tuple[str, str]] = Counter()
-    score = registry.score_rollout
-
-    def counted(rollout: Rollout, databases: Databases, spec: SpecName) -> ScoredRollout:
-        scored[rollout.prompt_id, rollout.completion] += 1
-        return score(rollout, databases, spec)
-
-    monkeypatch.setattr(registry, "score_rollout", counted)
-    run(tmp_path, {7: 10}, chosen=7, base=4, draws=0)
-    # Base, tuned model and the rungs of one answer may repeat a text of the draws; eight draws of three rungs do not.
-    assert max(scored.values()) < DRAWS
-
-
-@pytest.mark.parametrize("draws", [None, 6])
-def test_a_rung_that_failed_stands_in_the_report_with_its_reason(draws: int | None, tmp_path: Path) -> None:
-    run(tmp_path, {7: 10}, chosen=7, base=4, draws=draws, left_out={"base-guided": "the memory is full"})
-    assert report(tmp_path)["left_out"] == {"base-guided": "the memory is full"}
-    text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
-    assert "Left out, since it failed: base-guided: the memory is full." in text
-    assert "base-guided: the memory is full" in (tmp_path / "evaluation" / "report.html").read_text(encoding="utf-8")
+        assert rung["draws"] == 1
+    assert {served["model"] for served in document["serving"]} == {"base", "tuned", *RUNGS}
+    assert document["left_out"] == left_out
+    for name in ("report.md", "report.html"):
+        text = (tmp_path / "evaluation" / name).read_text(encoding="utf-8")
+        assert "What is to be had for less" in text
+        assert "Left out, since it failed: base-guided: the memory is full." in text
 
 
 @pytest.mark.parametrize(("every", "verdict"), [(2, "promote"), (6, "hold")])

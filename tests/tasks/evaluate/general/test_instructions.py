@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.config.evaluate import INSTRUCTIONS
-from tasks.evaluate.forgetting import LEAST_FOLLOWED
 from tasks.evaluate.general.checks import CHECKS
 from tasks.evaluate.general.instructions import GeneralInstruction, instructions
+from tasks.evaluate.retention import LEAST_FOLLOWED
 
 ALL = instructions()
 by_id = pytest.mark.parametrize("instruction", ALL, ids=[each.id for each in ALL])
