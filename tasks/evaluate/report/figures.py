@@ -48,12 +48,9 @@ def draw(comparison: Comparison, background: Background) -> dict[str, str]:
     """Draw every figure with data, by name.
 
     Returns:
-        `forest`, `seeds` with two seeds or more, `learning_curves` if known, `ladder` with rungs, and for each task
-        `differences_TASK`.
+        `forest`, `learning_curves` if known, `ladder` with rungs, and for each task `differences_TASK`.
     """
     drawn = {"forest": forest(comparison.overall, comparison.tasks, comparison.margin)}
-    if len(comparison.seed_differences) > 1:
-        drawn["seeds"] = seeds(comparison)
     if any(curve.points for curve in background.learning_curves.values()):
         drawn["learning_curves"] = learning_curves(background.learning_curves, background.chosen_seed)
     if background.ladder:
@@ -95,38 +92,6 @@ def forest(overall: PairedStats, tasks: Mapping[TaskName, PairedStats], margin: 
         name_below(figure, worded("mean difference in score, tuned minus base, with its 95 % interval"))
         found = "; ".join(f"{name} {_said(block)}, {worded(block.verdict)}" for name, block in rows)
         return svg(figure, worded("Mean differences with their 95 % intervals: {differences}.", differences=found))
-
-
-def seeds(comparison: Comparison) -> str:
-    """Draw the mean difference of each training seed, by task and overall."""
-    rows = [*comparison.task_seed_differences.items(), (worded("overall"), comparison.seed_differences)]
-    with canvas(WIDTH, 1.25 + 0.34 * len(rows)) as figure:
-        axes = _axes(figure, left=0.85, right=1.55, bottom=0.5, top=0.35)
-        _rows(axes, [name for name, _ in rows])
-        for place, seed in enumerate(comparison.seed_differences):
-            # Seeds are drawn slightly below one another, so that none hides another.
-            shift = 0.5 * ((place + 0.5) / len(comparison.seed_differences) - 0.5)
-            of_seed = [by_seed[seed] for _, by_seed in rows]
-            colour, mark = _SEED_COLOURS[place % len(_SEED_COLOURS)], _SEED_MARKS[place % len(_SEED_MARKS)]
-            axes.plot(
-                of_seed,
-                [row + shift for row in range(len(rows))],
-                mark,
-                color=colour,
-                markersize=6.5,
-                markeredgecolor="white",
-                label=_of_seed(seed),
-            )
-        for row, (_, by_seed) in enumerate(rows):
-            gained = sum(difference > 0 for difference in by_seed.values())
-            words = worded("{gained} of {seeds} gained", gained=gained, seeds=len(by_seed))
-            _beside(axes, row, words, GAIN if gained == len(by_seed) else LOSS)
-        axes.set_ylim(len(rows) - 0.4, -0.6)
-        name_below(figure, worded("mean difference in score, tuned minus base"))
-        axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=4, frameon=False, fontsize=8, borderpad=0)
-        found = [f"{_of_seed(seed)} {signed(difference)}" for seed, difference in comparison.seed_differences.items()]
-        label = "Mean difference of each training seed, overall and by task; overall: {differences}."
-        return svg(figure, worded(label, differences="; ".join(found)))
 
 
 def differences(task: TaskName, prompts: Sequence[PromptScores], block: PairedStats) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Any, Final
 
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
@@ -11,7 +11,7 @@ from tasks.evaluate.gain import OVERALL, GainShares, WithInterval
 from tasks.evaluate.report.background import Background, Looks, unknown_to_engine
 from tasks.evaluate.report.side_by_side import SideBySide
 from tasks.evaluate.stats.sample_size import ALPHA
-from tasks.report.number_format import decimal, interval, moment, percent, shortest, signed
+from tasks.report.number_format import decimal, moment, percent, shortest
 from tasks.report.wording import worded
 
 SAYINGS: Final[Mapping[TaskName, tuple[str, tuple[str, ...]]]] = {
@@ -187,64 +187,14 @@ def why_chosen(each: SideBySide) -> str:
     return worded("nearest to the median difference")
 
 
-class GainTable(NamedTuple):
-    """Table of texts, whose first column names the task."""
-
-    header: list[str]
-    rows: list[list[str]]
-
-
-def left_table(gains: Mapping[str, GainShares]) -> GainTable | None:
-    """Return the share of the gain that is left over each rung; None where no gain is shown."""
-    rungs = next((list(found.left) for found in gains.values() if found.left), [])
-    if not rungs:
-        return None
-    header = [worded("task"), worded("gain"), *(worded("left over {rung}", rung=rung) for rung in rungs)]
-    return GainTable(
-        header,
-        [
-            [scope, signed(found.gain), *(share(found.left[rung]) if found.shown else "–" for rung in rungs)]
-            for scope, found in _by_task(gains).items()
-        ],
-    )
-
-
-def split_table(gains: Mapping[str, GainShares]) -> GainTable | None:
-    """Return the parts of the gain and, beside them, what of it is in ground truth; None where nothing is split."""
-    parts = next((list(found.parts) for found in gains.values() if found.parts), [])
-    if not parts:
-        return None
-    return GainTable(
-        [
-            worded("task"),
-            *(worded(part) for part in parts),
-            worded("content is over"),
-            worded("gain in ground truth"),
-            worded("of it content"),
-        ],
-        [
-            [
-                scope,
-                *(share(found.parts[part]) for part in parts),
-                worded(found.over),
-                _difference(found.truth),
-                _difference(found.truth_left),
-            ]
-            if found.shown
-            else [scope, *["–"] * (len(parts) + 3)]
-            for scope, found in _by_task(gains).items()
-        ],
-    )
-
-
-def _difference(found: WithInterval | None) -> str:
-    return "–" if found is None else f"{signed(found.value)} ({interval(found.low, found.high)})"
-
-
-def _by_task(gains: Mapping[str, GainShares]) -> dict[str, GainShares]:
-    """Return the tasks' gains by their names, and last the one overall."""
+def gain_scopes(gains: Mapping[str, GainShares]) -> dict[str, Any]:
+    """Return the gains by their names, the one overall last, with the rungs and the parts that any of them has."""
     tasks = {task: found for task, found in gains.items() if task != OVERALL}
-    return {**tasks, worded(OVERALL): gains[OVERALL]}
+    return {
+        "by_task": {**tasks, worded(OVERALL): gains[OVERALL]} if gains else {},
+        "rungs": next((list(found.left) for found in gains.values() if found.left), []),
+        "parts": next((list(found.parts) for found in gains.values() if found.parts), []),
+    }
 
 
 @dataclass(frozen=True)

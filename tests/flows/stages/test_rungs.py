@@ -126,9 +126,7 @@ def climb(
         with open_recorder(config).pipeline("climbs", {}) as run:
             given = (config, run, world.dataset, world.base)
             made = do_all(pool, rung_makers(*given, pool, fresh=fresh))
-            return answer_rungs(
-                config, run, world.dataset, world.plan, world.base, made, pool, fresh=fresh
-            )
+            return answer_rungs(config, run, world.dataset, world.plan, world.base, made, pool, fresh=fresh)
 
     return climbs()
 

@@ -196,12 +196,6 @@ def test_the_champion_is_compared_with_the_policy_that_may_be_promoted(tmp_path:
     assert report(tmp_path)["champion"]["overall"]["p_win"] == pytest.approx(5 / 12)
 
 
-def test_a_damaged_challenger_is_held_for_its_harm(tmp_path: Path) -> None:
-    gate = run(tmp_path, {1: 0}, chosen=1, base=11).gate
-    assert gate.verdict == "hold"
-    assert any("worse" in reason for reason in gate.reasons)
-
-
 def test_a_model_that_says_what_a_constant_says_is_held_and_the_constant_named(tmp_path: Path) -> None:
     # Every prompt has the same reference: one text is as good as a model can be.
     training = [prompt_row("sentiment", f"Avaliação antiga {number}") for number in range(20)]
@@ -287,12 +281,6 @@ def test_prompts_without_a_reference_are_in_no_score_and_the_gate_names_them(
     assert report(tmp_path)["tasks"]["sentiment"]["n_prompts"] == len(ROWS) - 3
     assert len(scores(tmp_path, "tuned")) == len(ROWS) - 3
     assert gate.reasons[-1] == "3 of 12 test prompts of sentiment have no reference and count for nothing"
-
-
-def test_without_general_instructions_nothing_is_said_of_them(tmp_path: Path) -> None:
-    run(tmp_path, {1: 12}, chosen=1)
-    assert report(tmp_path)["general"] is None
-    assert "Portuguese" not in (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
 
 
 def test_the_judge_reads_each_prompts_first_answers_side_by_side(tmp_path: Path) -> None:

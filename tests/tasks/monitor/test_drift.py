@@ -10,11 +10,9 @@ from scipy.stats import binom
 
 from schemas.config.monitor import MonitorConfig
 from schemas.tasks import TASK_NAMES
-from tasks.monitor.baseline import Baseline
+from tasks.monitor.detector import Promise, evidence_against
 from tasks.monitor.drift import ALL, MEASURES_BESIDE, Compared, Drift, DriftSeries, below_floor, find_drift
-from tasks.monitor.evidence import evidence_against
-from tasks.monitor.reference import Promise
-from tasks.monitor.reward_counts import RewardCounts, count_rewards
+from tasks.monitor.series import Baseline, RewardCounts, count_rewards
 from tests.tasks.monitor.reward_days import baseline, counts, day, scored
 
 CONFIG = MonitorConfig()
@@ -108,7 +106,7 @@ def test_fewer_false_alarms_take_more_evidence() -> None:
 
 @pytest.mark.parametrize("tasks", range(1, 7))
 def test_the_false_alarms_of_all_series_add_up_to_the_stated_rate(tasks: int) -> None:
-    """A series that takes N coins to an alarm has one in N / 2 days, by `tasks.monitor.evidence`."""
+    """A series that takes N coins to an alarm has one in N / 2 days, by `tasks.monitor.detector`."""
     names, days, exactly = TASK_NAMES[:tasks], CONFIG.days_between_false_alarms, 1e-12
     rewards = counts({task: [0.55] for task in names}, answers=12)
     baselines: Mapping[str, Baseline] = {task: baseline(task, error=exactly) for task in names}

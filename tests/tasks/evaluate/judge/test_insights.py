@@ -297,11 +297,6 @@ def test_every_prompt_gives_a_pair_before_any_gives_a_second(tmp_path: Path) -> 
     assert max(Counter(pair.prompt_id for pair in read_scored_pairs(AUDIT, 22, seed=3).pairs).values()) == 2
 
 
-def test_the_seed_decides_the_draw() -> None:
-    assert read_scored_pairs(AUDIT, 11, seed=1) == read_scored_pairs(AUDIT, 11, seed=1)
-    assert read_scored_pairs(AUDIT, 11, seed=1) != read_scored_pairs(AUDIT, 11, seed=2)
-
-
 @pytest.mark.parametrize(
     "content",
     [b"\xff\xfe", b'audit_id,task\n"torn', b"audit_id,task\na,push\n", b"audit_id,task\na,push,b,c\n"],
@@ -309,9 +304,4 @@ def test_the_seed_decides_the_draw() -> None:
 def test_a_sheet_that_cannot_be_read_is_one_sentence(tmp_path: Path, content: bytes) -> None:
     (tmp_path / SHEET_FILE).write_bytes(content)
     with pytest.raises(InputError, match=r"sheet\.csv"):
-        read_scored_pairs(tmp_path, 10, seed=0)
-
-
-def test_a_sheet_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read"):
         read_scored_pairs(tmp_path, 10, seed=0)

@@ -23,7 +23,6 @@ def test_every_figure_is_written_as_a_file_that_stands_alone(tmp_path: Path) -> 
     paths = list((tmp_path / "figures").iterdir())
     assert {path.relative_to(tmp_path).as_posix() for path in paths} == {
         "figures/forest.svg",
-        "figures/seeds.svg",
         "figures/learning_curves.svg",
         "figures/differences_push.svg",
         "figures/differences_churn.svg",
@@ -37,17 +36,6 @@ def test_every_figure_is_written_as_a_file_that_stands_alone(tmp_path: Path) -> 
 def test_only_what_tells_something_is_drawn() -> None:
     assert set(draw(comparison(0), Background())) == {"forest", "differences_push"}
     assert set(draw(comparison(prompts=1), Background())) == {"forest", "differences_push"}
-
-
-def test_words_of_a_figure_tell_its_numbers() -> None:
-    drawn = draw(comparison(), Background())
-    assert "push +0.192" in drawn["forest"]
-    assert "0 lost, 0 tied, 12 gained" in drawn["differences_push"]
-
-
-def test_seeds_that_gained_are_counted() -> None:
-    for gain, counted in ((0.2, "2 of 2 gained"), (-0.006, "1 of 2 gained"), (-0.2, "0 of 2 gained")):
-        assert counted in draw(comparison(gain, seeds=(7, 8)), Background())["seeds"]
 
 
 def test_many_prompts_do_not_make_a_large_figure() -> None:
