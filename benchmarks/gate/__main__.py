@@ -149,9 +149,9 @@ def evaluate(job: tuple[Planted, int]) -> Outcome:
         mended = _evaluated([row.answered(answers["form"](row), sample=0) for row in asked], seed).pairs
         rung = RungStanding("base-guided", "", matched(mended, tuned.pairs, against))
         conditions = replace(conditions, ladder=[rung], over_rungs="require")
-    found = conditions.decide(matched(before.pairs, tuned.pairs, against), config.margin, against)
-    better = tuple(task for task, block in found.tasks.items() if block.verdict == "better")
-    return Outcome(found.gate.verdict == "promote", better, found.gate.reasons)
+    decided = conditions.decide(matched(before.pairs, tuned.pairs, against), config.margin, against)
+    better = tuple(task for task, block in decided.tasks.items() if block.verdict == "better")
+    return Outcome(decided.gate.verdict == "promote", better, decided.gate.reasons)
 
 
 @cache

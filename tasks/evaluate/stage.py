@@ -202,7 +202,7 @@ def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
         general=conditions.general,
         serving=[
             serving(name, folder, config.cost, rivals.get(name), prices=evaluation.prices)
-            for name, folder in (folders | evaluation.rungs).items()
+            for name, folder in (*folders.items(), *evaluation.rungs.items())
         ],
         judge=evaluation.judge(_both_answers(base.rollouts, chosen.rollouts)) if evaluation.judge else None,
     )
