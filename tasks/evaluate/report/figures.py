@@ -5,10 +5,7 @@ Many lines of one colour are drawn as one broken line, which keeps the page smal
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Final
 
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison, PromptScores
@@ -34,12 +31,6 @@ VERDICT_COLOURS: Final[Mapping[Verdict, str]] = {
 }
 _SEED_COLOURS: Final = (BLUE, "#b45309", "#7c3aed", GAIN, "#be185d", SOFT)
 _SEED_MARKS: Final = "osD^vP"
-LADDER_COLOURS: Final = (SOFT, "#b45309", LOSS)
-"""Of base and rungs, in turn; the tuned model's is that of a gain."""
-LADDER_MARKS: Final = "osD"
-_LADDER_COLUMNS: Final = 2
-_NAMES_A_LINE: Final = 3
-"""Steps that a line of the legend names."""
 _NARROWEST: Final = 0.1
 """Smallest range of a difference axis, so that a tiny difference does not look large."""
 
@@ -48,13 +39,11 @@ def draw(comparison: Comparison, background: Background) -> dict[str, str]:
     """Draw every figure with data, by name.
 
     Returns:
-        `forest`, `learning_curves` if known, `ladder` with rungs, and for each task `differences_TASK`.
+        `forest`, `learning_curves` if known, and for each task `differences_TASK`.
     """
     drawn = {"forest": forest(comparison.overall, comparison.tasks, comparison.margin)}
     if any(curve.points for curve in background.learning_curves.values()):
         drawn["learning_curves"] = learning_curves(background.learning_curves, background.chosen_seed)
-    if background.ladder:
-        drawn["ladder"] = draw_ladder(ladder_steps(comparison, background))
     for task, block in comparison.tasks.items():
         prompts = [prompt for prompt in comparison.prompts if prompt.task == task]
         drawn[f"differences_{task}"] = differences(task, prompts, block)
@@ -165,92 +154,6 @@ def learning_curves(curves: Mapping[int, LearningCurve], chosen_seed: int | None
         axes.locator_params(axis="x", integer=True)
         axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), frameon=False, fontsize=8, handlelength=1.6)
         return svg(figure, worded("Validation reward by training step; chosen: {steps}.", steps="; ".join(said)))
-
-
-class MeanScore(NamedTuple):
-    """Mean score of a task with its 95 % interval, by Student's t; the interval is a point for one prompt."""
-
-    mean: float
-    low: float
-    high: float
-
-
-class LadderStep(NamedTuple):
-    """One step of the ladder: base, rung or tuned model."""
-
-    name: str
-    scores: Mapping[TaskName, MeanScore]
-    overall: float
-    left: PairedStats | None
-    """The tuned model's scores beside these, which take the base's place; None for the tuned model itself."""
-    cost: float | None
-    """US dollars an answer; None where unknown."""
-
-
-def ladder_steps(comparison: Comparison, background: Background) -> list[LadderStep]:
-    """Return the steps from the base by the rungs, in the order of their scores, to the tuned model."""
-    costs = {served.model: served.cost_per_analysis for served in background.serving}
-    below = [("base", comparison), *((rung.name, rung.match.found) for rung in background.ladder)]
-    found = [
-        LadderStep(name, _task_means(each.prompts, "base"), each.overall.mean_base, each.overall, costs.get(name))
-        for name, each in below
-    ]
-    tuned = _task_means(comparison.prompts, "tuned")
-    found.sort(key=lambda step: step.overall)
-    return [*found, LadderStep("tuned", tuned, comparison.overall.mean_tuned, None, costs.get("tuned"))]
-
-
-def _task_means(prompts: Sequence[PromptScores], model: Literal["base", "tuned"]) -> dict[TaskName, MeanScore]:
-    from scipy import stats
-
-    scores: dict[TaskName, list[float]] = {}
-    for prompt in prompts:
-        scores.setdefault(prompt.task, []).append(prompt.base if model == "base" else prompt.tuned)
-    found = {}
-    for task, values in scores.items():
-        mean, n = float(np.mean(values)), len(values)
-        half = float(stats.sem(values) * stats.t.ppf(0.975, n - 1)) if n > 1 else 0.0
-        found[task] = MeanScore(mean, mean - half, mean + half)
-    return found
-
-
-def draw_ladder(ladder: Sequence[LadderStep]) -> str:
-    """Draw each step's score with its interval against the price of its answers, a panel for each task."""
-    tasks = list(ladder[0].scores)
-    has_prices = all(step.cost is not None for step in ladder) and any(step.cost for step in ladder)
-    rows = -(-len(tasks) // _LADDER_COLUMNS)
-    legend = 0.3 + 0.2 * -(-len(ladder) // _NAMES_A_LINE)
-    height = 0.4 + legend + 1.9 * rows
-    with canvas(WIDTH, height) as figure:
-        panels = figure.subplots(rows, _LADDER_COLUMNS, squeeze=False, sharey=True).flat
-        for panel, task in zip_longest(panels, tasks):
-            if task is None:
-                panel.set_axis_off()
-                continue
-            for place, step in enumerate(ladder):
-                score, is_tuned = step.scores[task], step.left is None
-                panel.errorbar(
-                    1_000 * (step.cost or 0.0) if has_prices else place,
-                    score.mean,
-                    yerr=[[score.mean - score.low], [score.high - score.mean]],
-                    fmt="*" if is_tuned else LADDER_MARKS[place % len(LADDER_MARKS)],
-                    color=GAIN if is_tuned else LADDER_COLOURS[place % len(LADDER_COLOURS)],
-                    markersize=9 if is_tuned else 5,
-                    elinewidth=1,
-                    label=worded(step.name),
-                )
-            if not has_prices:
-                panel.set_xticks([])
-            panel.set_title(task, fontsize=8.5, color=INK, loc="left")
-        if has_prices:
-            figure.supxlabel(worded("US dollars for 1,000 answers"), fontsize=8.5, color=SOFT)
-        figure.supylabel(worded("mean score, 95 % interval"), fontsize=8.5, color=SOFT)
-        handles, labels = figure.axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="upper center", ncols=_NAMES_A_LINE, frameon=False, fontsize=8)
-        figure.subplots_adjust(left=0.12, right=0.99, bottom=0.45 / height, top=1 - legend / height, hspace=0.45)
-        said = "; ".join(f"{worded(step.name)} {decimal(step.overall)}" for step in ladder)
-        label = "Mean score of each step against the price of its answers, by task; overall: {scores}."
-        return svg(figure, worded(label, scores=said))
 
 
 def _rows(axes: "Axes", names: Sequence[str]) -> None:

@@ -8,13 +8,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from schemas.config.evaluate import BASELINES
+from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.background import Background
-from tasks.evaluate.report.figures import ladder_steps
 from tasks.evaluate.report.markdown import markdown_template
 from tasks.evaluate.report.sentences import (
     drawn_by_transformers,
@@ -65,6 +65,19 @@ class Undecided:
     """Prompts that show a difference of the margin, by training seeds; None if no number of prompts does."""
 
 
+class LadderStep(NamedTuple):
+    """One step of the ladder: base, rung or tuned model."""
+
+    name: str
+    scores: Mapping[TaskName, float]
+    """Mean score, by task."""
+    overall: float
+    left: PairedStats | None
+    """The tuned model's scores beside these, which take the base's place; None for the tuned model itself."""
+    cost: float | None
+    """US dollars an answer; None where unknown."""
+
+
 def write_report_files(comparison: Comparison, background: Background, folder: Path, drawn: Mapping[str, str]) -> None:
     """Write `report.html` and `report.md` into a folder, with figures of the same comparison and background."""
     (folder / REPORT_PAGE).write_text(render(comparison, background, drawn), encoding="utf-8")
@@ -113,7 +126,7 @@ def _values(comparison: Comparison, background: Background) -> dict[str, Any]:
         "shop_lines": shop_lines(background),
         "models": models_in([list(each) for by in background.ground_truth.values() for each in by.values()]),
         "baselines": BASELINES,
-        "ladder": ladder_steps(comparison, background) if background.ladder else [],
+        "ladder": _ladder_steps(comparison, background),
         "gain_note": gain_note(background.gains),
         "split_rule": split_rule(background.gains),
         "gains": gain_scopes(background.gains),
@@ -140,3 +153,24 @@ def _undecided(comparison: Comparison) -> Iterator[Undecided]:
         for answers in samples:
             prompts = {need.seeds: need.prompts for need in needs if need.samples == answers}
             yield Undecided(scope, block, answers, prompts)
+
+
+def _ladder_steps(comparison: Comparison, background: Background) -> list[LadderStep]:
+    """Return the steps from the base by the rungs, in the order of their scores, to the tuned model."""
+    if not background.ladder:
+        return []
+    costs = {served.model: served.cost_per_analysis for served in background.serving}
+    below = [("base", comparison), *((rung.name, rung.match.found) for rung in background.ladder)]
+    found = [
+        LadderStep(
+            name,
+            {task: block.mean_base for task, block in each.tasks.items()},
+            each.overall.mean_base,
+            each.overall,
+            costs.get(name),
+        )
+        for name, each in below
+    ]
+    found.sort(key=lambda step: step.overall)
+    tuned = {task: block.mean_tuned for task, block in comparison.tasks.items()}
+    return [*found, LadderStep("tuned", tuned, comparison.overall.mean_tuned, None, costs.get("tuned"))]

@@ -1,20 +1,14 @@
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from schemas.config.evaluate import RUNGS
-from tasks.evaluate.report import figures
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.figures import draw
 from tasks.report.canvas import write_figures
-from tests.tasks.evaluate.small_comparison import background, comparison, laddered
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from tests.tasks.evaluate.small_comparison import background, comparison
 
 
 def test_every_figure_is_written_as_a_file_that_stands_alone(tmp_path: Path) -> None:
@@ -59,19 +53,3 @@ def test_figures_are_the_same_in_another_process() -> None:
         for hash_seed in ("1", "2")
     }
     assert len(digests) == 1
-
-
-def test_the_legend_of_all_rungs_stands_in_the_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    ends: list[float] = []
-
-    def svg(figure: "Figure", label: str) -> str:
-        figure.draw_without_rendering()
-        legend = figure.legends[0].get_window_extent()
-        ends.extend((0, legend.x0, legend.x1, figure.bbox.x1))
-        return label
-
-    assert len({*figures.LADDER_COLOURS}) == len({*figures.LADDER_MARKS}) == 1 + len(RUNGS)
-    monkeypatch.setattr(figures, "svg", svg)
-    figures.draw_ladder(figures.ladder_steps(*laddered()))
-    assert ends
-    assert ends == sorted(ends)
