@@ -19,7 +19,7 @@ from tasks.evaluate.stats.statistics import PairedStats, measure
 from tasks.report.number_format import decimal, p_value, percent, signed
 from tasks.report.wording import worded
 
-LEAST_FOLLOWED: Final = 0.2
+MIN_FOLLOWED_SHARE: Final = 0.2
 """Share of the instructions below which a base has nothing to lose: a constant text follows 14 % of them."""
 
 
@@ -48,7 +48,7 @@ class GeneralOutcome:
     @property
     def measurable(self) -> bool:
         """Return whether the base follows enough to lose any."""
-        return self.stats.mean_base >= LEAST_FOLLOWED
+        return self.stats.mean_base >= MIN_FOLLOWED_SHARE
 
     @property
     def objection(self) -> str | None:
@@ -73,7 +73,7 @@ class GeneralOutcome:
             return worded(
                 "{followed}: not measurable, for a base that follows less than {least} has nothing to lose",
                 followed=self._followed,
-                least=percent(LEAST_FOLLOWED),
+                least=percent(MIN_FOLLOWED_SHARE),
             )
         if self._excluded:
             return worded(

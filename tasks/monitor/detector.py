@@ -47,7 +47,7 @@ _MEANS: Final = np.arange(1001) / 1000
 _LEVELS: Final = 32
 """Number of the reference's p-values searched for the smallest fortune; between two, the smaller value of both is
 used."""
-_MOST_FREEDOM: Final = 1000
+_MAX_FREEDOM: Final = 1000
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def evidence_against(promise: Promise, rewards: RewardCounts, tolerance: float, 
 
 def _distances(p: Numbers, freedom: Numbers) -> Numbers:
     """Return the number of standard errors exceeded with each probability, shape of the freedom and then of p."""
-    whole = np.clip(np.floor(freedom), 1, _MOST_FREEDOM)
+    whole = np.clip(np.floor(freedom), 1, _MAX_FREEDOM)
     values, which = np.unique(whole, return_inverse=True)
     return np.asarray(student.isf(p, values[:, None])[which.reshape(whole.shape)])
 

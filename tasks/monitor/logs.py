@@ -23,7 +23,7 @@ from tasks.personal_data.scrub import LEAST_PERSONAL
 
 CLOCK_SKEW: Final = timedelta(minutes=5)
 """Tolerated lead of another machine's clock; later times are an error."""
-MOST_NAMES: Final = 20
+MAX_NAMES: Final = 20
 """Model names in the logs that are counted separately."""
 
 TWICE: Final = "delivered twice"
@@ -137,9 +137,9 @@ def read_logs(
         kept.drop("request_id", "role", "shadow_of").sort("time", maintain_order=True),
         len(parts),
         rows,
-        dict(models.head(MOST_NAMES).rows()),
+        dict(models.head(MAX_NAMES).rows()),
         table.select(pl.col("time").max()).item(),
-        int(models["count"].slice(MOST_NAMES).sum()),
+        int(models["count"].slice(MAX_NAMES).sum()),
         {why: count for why, count in left_out.items() if count},
         trials,
         joined,

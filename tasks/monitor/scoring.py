@@ -225,7 +225,7 @@ def baselines_of(tested: pl.DataFrame, measured: str = "reward") -> dict[str, Ba
 DATA_FILES: Final = ("data/lexicons/declining.txt", "data/lexicons/non_answers.txt")
 DECLINING: Final = Phrases("declining")
 NON_ANSWERS: Final = frozenset(" ".join(folded_words(fold(text))) for text in read_lexicon("non_answers"))
-FEWEST_ECHOED: Final = 6
+MIN_ECHOED_WORDS: Final = 6
 """Words of a prompt from which on their repetition is an echo, and no name of a product."""
 _VALUE: Final = "none"
 """A value that fields have too: that of no complaint."""
@@ -282,7 +282,7 @@ def _holds_a_value(value: dict[str, Any]) -> bool:
 
 def _echoes(folded: str, prompt: str) -> bool:
     said, asked = (" ".join(folded_words(text)) for text in (folded, prompt))
-    return said.count(" ") + 1 >= FEWEST_ECHOED and said in asked
+    return said.count(" ") + 1 >= MIN_ECHOED_WORDS and said in asked
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ COLUMNS: Final[Mapping[str, type[pl.DataType]]] = {
 }
 """Columns of the stored answers; times are in UTC."""
 _SHARES: Final[tuple[Measure, ...]] = ("answered", "valid")
-_LONGEST_NAME: Final = 80
+_MAX_NAME_CHARACTERS: Final = 80
 """Characters of a model's name in the report."""
 
 
@@ -290,7 +290,7 @@ def _of_logs(
     names = pl.Series([name or "not logged" for name in logs.models], dtype=pl.String)
     models: Counter[str] = Counter()
     for name, count in zip(scrub(names), logs.models.values(), strict=True):
-        models[name[:_LONGEST_NAME]] += count
+        models[name[:_MAX_NAME_CHARACTERS]] += count
     return {
         "files": logs.files,
         "empty_files": files.empty,

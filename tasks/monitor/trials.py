@@ -276,9 +276,9 @@ def _in_turn(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
 
 _STEPS: Final = 14
 """Halvings of the range in which a bound is searched: it is found to 1/8000, on the safe side."""
-_FEWEST: Final = 30
+_MIN_VALUES: Final = 30
 """Fewest values by which the number of further ones is estimated."""
-_MOST_NEEDED: Final = 1_000_000
+_MAX_NEEDED: Final = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -347,8 +347,8 @@ def values_needed(daily: DailyValues, mean: float, chance: float) -> int | None:
     """
     count = len(daily.values)
     growth = daily.log_growth(mean, above=bool(daily.values.mean() > mean)).mean(axis=1).max()
-    if count < _FEWEST or growth <= 0:
+    if count < _MIN_VALUES or growth <= 0:
         return None
     # The best stake has its part of the coin alone.
     needed = math.ceil((math.log(len(STAKES)) - math.log(chance)) / growth) - count
-    return max(1, needed) if needed <= _MOST_NEEDED else None
+    return max(1, needed) if needed <= _MAX_NEEDED else None

@@ -48,7 +48,7 @@ _FILTERS: Final[Mapping[str, Callable[..., str]]] = {
     "percent": percent,
     "money": money,
 }
-_LONGEST_SHOWN: Final = 1200
+_MAX_SHOWN: Final = 1200
 _CROWDED: Final = 0.5
 """Share of answers at one end of the scale from which the scores hardly separate models."""
 
@@ -91,7 +91,7 @@ def render(comparison: Comparison, background: Background, drawn: Mapping[str, s
         drawn=drawn,
         undecided=list(_undecided(comparison)),
         crowded=_CROWDED,
-        longest=_LONGEST_SHOWN,
+        longest=_MAX_SHOWN,
         completions=PAGE_FILE,
     )
 

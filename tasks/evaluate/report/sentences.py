@@ -14,7 +14,7 @@ from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.report.number_format import decimal, moment, percent, shortest
 from tasks.report.wording import worded
 
-SAYINGS: Final[Mapping[TaskName, tuple[str, tuple[str, ...]]]] = {
+PHRASES: Final[Mapping[TaskName, tuple[str, tuple[str, ...]]]] = {
     "extraction": ("Of {n} reviews, {exact} were read without any error", ("exact",)),
     "sql_qa": ("Of {n} questions, {execution_accuracy} were answered with the right result", ("execution_accuracy",)),
     "insights": (
@@ -209,7 +209,7 @@ class ShopLine:
 def shop_lines(background: Background) -> list[ShopLine]:
     """Return a line for each task with known ground truth, in the order of the tasks."""
     found = []
-    for task, (saying, metrics) in SAYINGS.items():
+    for task, (saying, metrics) in PHRASES.items():
         answers, rates = background.known_answers.get(task, 0), background.ground_truth.get(task, {})
         if answers and all({"base", "tuned"} <= rates.get(metric, {}).keys() for metric in metrics):
             right = {metric: _counts(rates[metric], answers) for metric in metrics}

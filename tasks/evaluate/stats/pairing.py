@@ -23,7 +23,7 @@ from schemas.shown_text import as_shown
 from schemas.tasks import TaskName
 from tasks.evaluate.stats.variance import Numbers
 
-_LONGEST_SHOWN = 64
+_MAX_SHOWN = 64
 
 
 class AnswerKey(NamedTuple):
@@ -171,7 +171,7 @@ def _said(decoding: str | None) -> str:
 
 def _shown(text: str) -> str:
     """Return a file's own words made safe: no terminal commands, limited length."""
-    return as_shown(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "...").replace("\n", " ")
+    return as_shown(text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "...").replace("\n", " ")
 
 
 @dataclass(frozen=True)

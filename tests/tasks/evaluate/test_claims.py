@@ -33,7 +33,7 @@ def test_a_gain_counts_that_beats_every_baseline_above_the_floor_with_varied_ans
     assert GOOD.objection("churn", BETTER) is None
 
 
-def test_what_a_constant_text_has_too_is_no_gain_and_the_text_is_named() -> None:
+def test_a_gain_that_a_constant_text_has_too_names_the_text() -> None:
     claim = replace(GOOD, baselines={"echo": BEATEN, "constant": STANDING})
     assert claim.verdict(BETTER) == "no better"
     objection = claim.objection("sentiment", BETTER)
@@ -97,7 +97,7 @@ def test_overall_is_not_better_where_no_task_is() -> None:
     ("tuned", "verdict", "found"),
     [(0.5, "not learned", "auc"), (0.5, "below floor", "auc"), (0.7, "worse", ""), (0.7, "no better", "")],
 )
-def test_what_is_below_its_floor_or_was_not_asked_is_not_learned(tuned: float, verdict: str, found: str) -> None:
+def test_a_task_below_its_floor_or_not_asked_is_not_learned(tuned: float, verdict: str, found: str) -> None:
     claim = TaskClaim(floors=(Floor("auc", 0.6, 0.5, tuned), Floor("accuracy", 0.1, 0.5, 0.5)))
     report = {"tasks": {"churn": {"verdict": verdict}}, "claims": {"churn": asdict(claim)}}
     unlearned = unlearned_tasks(report)

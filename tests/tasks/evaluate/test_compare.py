@@ -193,7 +193,7 @@ def test_answers_at_the_ends_of_the_scale_are_counted() -> None:
     assert edges["overall"].tuned_ceiling == pytest.approx(4 / 6)
 
 
-def test_what_the_samples_vary_is_distinguished_from_what_the_prompts_vary() -> None:
+def test_variance_of_samples_is_apart_from_that_of_prompts() -> None:
     source = random.Random(0)
     shifts = [source.gauss(0.1, 0.02) for _ in range(200)]
     base = [row for sample in range(4) for row in scores("push", [0.4] * 200, sample=sample)]

@@ -44,7 +44,7 @@ def drawn(mean: float, seed: int, spread: float = 0.1) -> list[float]:
 BASE, TUNED = scored(drawn(0.2, 1), truth=0.25), scored(drawn(0.6, 2), truth=0.75)
 
 
-def test_what_is_left_over_a_rung_is_the_ratio_of_the_two_mean_differences() -> None:
+def test_share_left_over_a_rung_is_the_ratio_of_two_mean_differences() -> None:
     found = shares(BASE, TUNED, base_guided=scored(drawn(0.4, 3)))
     for scope, each in found.items():
         of_scope = [task for task in ("push", "churn") if scope in {OVERALL, task}]

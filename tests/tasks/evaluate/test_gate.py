@@ -130,14 +130,14 @@ def test_a_task_that_is_no_better_than_a_constant_text_is_held_and_the_text_name
     assert "no task's gain counts; of push" in gate.reasons[1]
 
 
-def test_what_is_above_a_baseline_is_said_with_the_best_of_them() -> None:
+def test_a_task_above_its_baselines_names_the_best_of_them() -> None:
     beaten = AgainstBaseline("Aproveite!", BETTER, 0.5)
     gate = decide(BETTER_PUSH, {1: 0.1}, 0.05, None, {"push": TaskClaim(baselines={"constant": beaten})})
     assert gate.verdict == "promote"
     assert any(reason.endswith("push (`constant` 0.500)") for reason in gate.reasons)
 
 
-def test_what_is_not_learned_counts_neither_for_nor_against() -> None:
+def test_an_unlearned_task_counts_neither_for_nor_against() -> None:
     useless = TaskClaim(floors=(Floor("execution_accuracy", 0.25, 0.0, 0.0),))
     gate = decide(BETTER_PUSH, {1: 0.1}, 0.05, None, {"push": TaskClaim(), "sql_qa": useless})
     assert gate.verdict == "promote"
@@ -161,7 +161,7 @@ def test_seeds_that_differ_too_much_are_reported_instead_of_a_number_of_prompts(
     assert gate.reasons[0].endswith("add seeds")
 
 
-def test_what_is_undecided_overall_is_held_with_what_the_test_could_find() -> None:
+def test_an_undecided_overall_is_held_with_the_detectable_effect() -> None:
     overall = replace(UNDECIDED, ci_low=-0.01, noninferiority_low=0.0, mde=0.123)
     gate = decide(
         Blocks(overall, {"push": replace(UNDECIDED, noninferiority_low=0.0, p_holm=0.07)}), {1: 0.1}, 0.05, None
@@ -204,7 +204,7 @@ def test_a_challenger_that_may_be_worse_than_the_champion_is_held(
     assert held.reasons == ("undecided", *gate.reasons)
 
 
-def test_what_is_held_stays_held_however_it_stands_to_the_champion() -> None:
+def test_a_held_model_stays_held_if_better_than_the_champion() -> None:
     assert hold_where_worse(HELD, CHAMPION, BETTER_PUSH, None, 0.05) == HELD
 
 

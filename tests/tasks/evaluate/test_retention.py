@@ -65,7 +65,7 @@ def test_a_model_that_kept_them_is_promoted_and_the_reasons_say_so(mode: General
     assert "is excluded" in gate.reasons[-1]
 
 
-def test_what_is_not_excluded_holds_only_where_that_is_required() -> None:
+def test_a_loss_not_excluded_holds_only_where_that_is_required() -> None:
     """Half of the base's instructions are others than the tuned model's: too many to exclude a loss of a tenth."""
 
     def other(number: int, _: GeneralInstruction) -> bool:

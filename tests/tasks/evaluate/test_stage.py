@@ -236,7 +236,7 @@ def test_rivals_are_shown_with_a_budget_of_their_own_and_decide_nothing(tmp_path
     assert "## Against rival-8b (decides nothing)" in text
 
 
-def test_what_needs_no_training_stands_on_a_ladder_with_its_cost(tmp_path: Path) -> None:
+def test_rungs_stand_on_a_ladder_with_their_cost(tmp_path: Path) -> None:
     left_out = {"base-guided": "the memory is full"}
     found = run(tmp_path, {7: 10}, chosen=7, base=4, rung=6, left_out=left_out)
     document = report(tmp_path)

@@ -40,7 +40,7 @@ def test_the_evidence_grows_with_the_fall_and_shrinks_with_the_tolerance_and_wit
     assert at_the_end(0.5, error=0.01) > at_the_end(0.5) > at_the_end(0.5, error=0.05)
 
 
-def test_what_a_day_showed_is_not_changed_by_later_days() -> None:
+def test_later_days_do_not_change_a_days_evidence() -> None:
     means = [0.6, 0.55, 0.5, 0.5, 0.6, 0.45]
     whole = evidence_against(promise(0.6), counts({"push": means}), 0.02, ENOUGH)
     for days in range(1, len(means)):

@@ -64,7 +64,7 @@ def test_a_loss_within_the_tolerance_is_no_drift() -> None:
     assert not found({task: [0.585] * 30 for task in TASKS}).found
 
 
-def test_what_a_small_evaluation_may_have_been_lucky_by_is_no_drift() -> None:
+def test_luck_of_a_small_evaluation_is_no_drift() -> None:
     # A standard error of .07, as of 17 prompts; of 240 prompts the same days are drift.
     short = {task: [0.5] * 30 for task in TASKS}
     assert not found(short, error=0.07, prompts=17).found

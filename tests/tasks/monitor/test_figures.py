@@ -68,7 +68,7 @@ def test_a_single_day_is_drawn_by_hour() -> None:
         ]
 
 
-def test_where_nothing_fell_no_alarm_is_drawn() -> None:
+def test_no_alarm_is_drawn_without_a_fall() -> None:
     assert "alarm on" not in "".join(drawn(12).values())
 
 

@@ -21,7 +21,7 @@ from schemas.tables.log_table import read_production_logs
 from tasks.monitor.logs import (
     EARLIER,
     HALF_WRITTEN,
-    MOST_NAMES,
+    MAX_NAMES,
     OF_OTHERS,
     TOO_OLD,
     TWICE,
@@ -66,7 +66,7 @@ def test_a_folder_is_all_its_logs(tmp_path: Path) -> None:
     ("name", "words"),
     [("absent.jsonl", "do not exist"), (".", "holds no .jsonl"), ("empty.jsonl", "empty.jsonl is empty")],
 )
-def test_where_there_are_no_logs_that_is_said(tmp_path: Path, name: str, words: str) -> None:
+def test_missing_logs_are_reported(tmp_path: Path, name: str, words: str) -> None:
     if name == "empty.jsonl":
         (tmp_path / name).touch()
     with pytest.raises(InputError, match=words):
@@ -93,7 +93,7 @@ def test_a_time_that_is_yet_to_come_is_refused_with_its_row(tmp_path: Path) -> N
     assert "2 such rows" in said
 
 
-def test_what_was_delivered_twice_counts_once(tmp_path: Path) -> None:
+def test_a_request_delivered_twice_counts_once(tmp_path: Path) -> None:
     lines = [answer(request_id="a"), answer(request_id="b")]
     files = write_log(tmp_path / "1.jsonl", [*lines, answer()]), write_log(tmp_path / "2.jsonl", [*lines, answer()])
     logs = read(*files)
@@ -117,7 +117,7 @@ def test_only_the_last_days_are_looked_at(tmp_path: Path) -> None:
     assert logs.left_out == {TOO_OLD: 3}
 
 
-def test_where_the_champion_is_named_only_its_answers_count(tmp_path: Path) -> None:
+def test_only_the_named_champions_answers_count(tmp_path: Path) -> None:
     lines = [answer(model_version=name) for name in ("tucano2-commerce/3", "tucano2-commerce/2")] + [answer()]
     assert read(write_log(tmp_path / "log.jsonl", lines)).left_out == {OF_OTHERS: 2}
     unnamed = read(write_log(tmp_path / "log.jsonl", lines[1:]))
@@ -140,7 +140,7 @@ def test_answers_from_before_the_promotion_are_not_the_champions(tmp_path: Path)
 def test_the_commonest_models_are_named_and_the_rest_counted(tmp_path: Path) -> None:
     lines = [answer(model_version=f"m{number:02}") for number in range(30)] + [answer(model_version="m29"), answer()]
     logs = read(write_log(tmp_path / "log.jsonl", lines))
-    assert len(logs.models) == MOST_NAMES
+    assert len(logs.models) == MAX_NAMES
     assert next(iter(logs.models.items())) == ("m29", 2)
     assert sum(logs.models.values()) + logs.models_beside == 32
 
@@ -179,7 +179,7 @@ def test_a_folder_of_empty_files_is_refused(tmp_path: Path) -> None:
         require_rows(log_files(tmp_path))
 
 
-def test_what_is_appended_while_it_is_read_does_not_count_and_what_is_changed_is_refused(tmp_path: Path) -> None:
+def test_rows_appended_meanwhile_do_not_count_and_changed_ones_are_refused(tmp_path: Path) -> None:
     path = write_log(tmp_path / "log.jsonl", [answer(), answer()])
     found = log_files(tmp_path)
     digests, before = found.digests(), path.read_bytes()
@@ -224,7 +224,7 @@ def cleaned(document: object) -> object:
         (CPF, "CPF"),
     ],
 )
-def test_what_an_escape_would_hide_is_found_in_values_and_keys(written: str, kind: str) -> None:
+def test_escaped_personal_data_is_found_in_values_and_keys(written: str, kind: str) -> None:
     found = cleaned({"note": [f"de {written}"], f"chave {written}": {"a": None}})
     assert found == {"note": [f"de [{kind}]"], f"chave [{kind}]": {"a": None}}
 

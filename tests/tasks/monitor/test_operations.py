@@ -141,7 +141,7 @@ def test_another_champion_or_evaluation_has_alarms_of_its_own(tmp_path: Path) ->
     assert sent_by(tmp_path).new(["churn"]) == ["churn"]
 
 
-def test_what_was_not_looked_for_is_not_over(tmp_path: Path) -> None:
+def test_an_alarm_not_looked_for_is_not_over(tmp_path: Path) -> None:
     service = SentAlarms(tmp_path / "alarms", "m")
     service.keep(["latency", "silence"])
     # Without any answer only silence is seen.

@@ -210,7 +210,7 @@ def test_a_text_that_says_something_is_an_answer_however_short(text: str) -> Non
         "O cliente escreveu «não recebi o produto, não vou comprar mais» e deu nota 1.",
     ],
 )
-def test_what_shops_and_shoppers_say_is_an_answer(text: str) -> None:
+def test_words_of_shops_and_shoppers_are_an_answer(text: str) -> None:
     assert is_answer("push", PROMPT, text)
     assert is_answer("churn", "", json.dumps({"churn": True, "reasoning": text}))
 
@@ -281,7 +281,7 @@ def table(*rows: tuple[str, Any]) -> pl.DataFrame:
         ("push", None, set()),
     ],
 )
-def test_what_is_null_or_empty_or_not_asked_for_is_not_known(task: Any, reference: Any, known: set[str]) -> None:
+def test_null_empty_and_unasked_parts_are_not_known(task: Any, reference: Any, known: set[str]) -> None:
     assert known_parts(table((task, reference))) == {task: KnownParts(frozenset(known), frozenset(known))}
 
 
@@ -303,7 +303,7 @@ def test_each_knows_what_all_know_and_some_what_any_does() -> None:
     }
 
 
-def test_what_not_all_know_is_taken_out_and_nothing_else_is_touched() -> None:
+def test_parts_that_not_all_know_are_removed_and_nothing_else() -> None:
     fields = {"sentiment": "positive", "delivery_issue": True}
     answers = table(
         ("extraction", {"rating": 5, "fields": fields, "note": {"rating": 1}}),

@@ -319,7 +319,7 @@ def test_a_challenger_has_the_champions_answers_of_its_days_and_tasks_beside_it(
     assert trial.select("task", "challenger").rows() == [("push", None), ("push", "shop/4")]
 
 
-def test_what_is_no_trial_is_in_none(tmp_path: Path) -> None:
+def test_answers_of_no_trial_are_in_none(tmp_path: Path) -> None:
     others = [
         challengers("a", version="shop/4+own-decoding"),
         challengers("b", version="another/4"),
@@ -363,7 +363,7 @@ def drawn(mean: float, count: int, each: int = 50, seed: int = 1) -> DailyValues
 @pytest.mark.parametrize("mean", [-0.9, -0.02, 0.5])
 @pytest.mark.parametrize("above", [True, False])
 @pytest.mark.parametrize("each", [1, 2])
-def test_where_the_mean_is_that_one_no_coin_grows_on_average(mean: float, above: bool, each: int) -> None:
+def test_no_coin_grows_on_average_at_the_true_mean(mean: float, above: bool, each: int) -> None:
     # All courses of four values, -1 or 1.
     chances = {1.0: (1 + mean) / 2, -1.0: (1 - mean) / 2}
     coins = 0.0
@@ -384,7 +384,7 @@ def test_the_bounds_hold_the_mean_and_close_in_on_it() -> None:
     assert widths[0] > 2 * widths[1] > 4 * widths[2]
 
 
-def test_what_was_shown_once_stays_shown() -> None:
+def test_a_bound_shown_once_stays_shown() -> None:
     values = drawn(0.1, 2_000).values
     bounds = [
         mean_bounds(DailyValues(values[:count], np.arange(0, count, 50)), CHANCE) for count in range(50, 2_001, 150)

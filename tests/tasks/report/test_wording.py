@@ -25,7 +25,7 @@ from tasks.evaluate.completions.page import WORDS
 from tasks.evaluate.gain import CONTENT, FORM
 from tasks.evaluate.general.instructions import instructions
 from tasks.evaluate.report.background import ROLLOUTS
-from tasks.evaluate.report.sentences import SAYINGS
+from tasks.evaluate.report.sentences import PHRASES
 from tasks.evaluate.stage import PUBLISHED, TUNED_NF4
 from tasks.evaluate.stats.statistics import Verdict
 from tasks.monitor.drift import ALL, FALLEN
@@ -75,7 +75,7 @@ def data() -> set[str]:
         *(each.kind for each in instructions()),
         *get_args(RaterKind),
         *WORDS,
-        *(saying for saying, _ in SAYINGS.values()),
+        *(saying for saying, _ in PHRASES.values()),
         *get_args(AuditVerdict),
         "failed",
         *(words for words, *_ in STRATA.values()),

@@ -85,7 +85,7 @@ def test_an_endpoint_is_paid_by_its_tokens(tmp_path: Path) -> None:
     assert cost.break_even is None
 
 
-def test_what_an_endpoint_does_not_count_is_unknown_and_not_free(tmp_path: Path) -> None:
+def test_uncounted_tokens_make_the_cost_unknown_and_not_zero(tmp_path: Path) -> None:
     cost = endpoint(tmp_path, (100, 10), (None, None), (300, 30), (400, 40))
     assert (cost.mean_tokens, cost.cost_per_analysis) == (None, None)
 

@@ -72,7 +72,7 @@ def judge(
     return report, server
 
 
-def test_what_is_preferred_in_both_orders_wins(tmp_path: Path) -> None:
+def test_an_answer_preferred_in_both_orders_wins(tmp_path: Path) -> None:
     record = Recorded()
     report, server = judge(prefer_longer, tmp_path, record)
     assert (report.prompts, report.tuned_wins, report.base_wins, report.ties) == (6, 2, 2, 2)
@@ -260,7 +260,7 @@ def test_scores_of_one_answer_are_averaged(tmp_path: Path) -> None:
     assert read_scored_pairs(write_sheet(tmp_path, scores), 10, seed=0).pairs == ()
 
 
-def test_where_people_scored_only_their_scores_count(tmp_path: Path) -> None:
+def test_only_peoples_scores_count_if_there_are_any(tmp_path: Path) -> None:
     scores: list[Score] = [
         ("p", "x", 1, "human"), ("p", "y", 2, "human"), ("p", "x", 5, "model"), ("p", "z", 5, "model"),
     ]  # fmt: skip

@@ -142,7 +142,7 @@ def test_the_evaluations_own_words_are_taken_one_heading_lower() -> None:
     assert text.count("\n# ") == 1
 
 
-def test_what_is_not_decided_and_what_got_worse_is_named() -> None:
+def test_undecided_and_worse_tasks_are_named() -> None:
     tasks = {"push": block("worse", -0.1), "churn": block("inconclusive", 0.01), "sql_qa": block("non-inferior")}
     text = section(model_card(replace(FACTS, report={"overall": block(), "tasks": tasks, "gate": {}})), "Limits")
     assert "worse than its base in: push." in text

@@ -146,7 +146,7 @@ def test_page_is_the_same_for_the_same_numbers(page: str) -> None:
     assert page_of(comparison(seeds=(7, 8), with_truth=True), background()) == page
 
 
-def test_what_is_unknown_is_left_out() -> None:
+def test_unknown_sections_are_left_out_of_the_page() -> None:
     plain = page_of(comparison(), Background())
     for absent in (
         "Ground truth",
@@ -230,7 +230,7 @@ def test_full_floor_and_ceiling_are_marked() -> None:
     assert shares == [(' class="crowded"', "100"), ("", "0"), ("", "0"), (' class="crowded"', "100")] * 2
 
 
-def test_what_takes_no_model_stands_beside_the_model_and_its_text_is_no_markup() -> None:
+def test_baselines_stand_beside_the_model_and_are_no_markup() -> None:
     found = claimed()
     page = render(found, Background(), draw(found, Background()))
     assert "What takes no model, and what is of use" in page
@@ -307,7 +307,7 @@ def test_markdown_tells_ground_truth_champion_looks_and_identities(text: str) ->
         assert reported in text
 
 
-def test_what_is_unknown_is_left_out_and_unknown_looks_are_said() -> None:
+def test_unknown_sections_are_left_out_of_the_text_but_for_looks() -> None:
     plain = markdown(undecided(), Background())
     for absent in ("Ground truth, apart", "champion", "What exactly", "By training seed", "Warning"):
         assert absent not in plain
@@ -315,7 +315,7 @@ def test_what_is_unknown_is_left_out_and_unknown_looks_are_said() -> None:
     assert "**hold**" in plain
 
 
-def test_what_transformers_drew_is_named_once_for_each_thing_that_the_engine_does_not_know() -> None:
+def test_answers_drawn_by_transformers_are_named_once_a_cause() -> None:
     serving = [
         Serving(name, 12, 180.4, 0.0, 1.4, 3.8, None, None, unknown_to_engine=unknown)
         for name, unknown in (("base", "rope_type: odd"), ("tuned", "rope_type: odd"), ("rival", None))
