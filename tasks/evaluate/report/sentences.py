@@ -209,31 +209,16 @@ class ShopLine:
 def shop_lines(background: Background) -> list[ShopLine]:
     """Return a line for each task with known ground truth, in the order of the tasks."""
     found = []
-    for task, (saying, metrics) in PHRASES.items():
+    for task, (phrase, metrics) in PHRASES.items():
         answers, rates = background.known_answers.get(task, 0), background.ground_truth.get(task, {})
-        if answers and all({"base", "tuned"} <= rates.get(metric, {}).keys() for metric in metrics):
-            right = {metric: _counts(rates[metric], answers) for metric in metrics}
-            found.append(_line(saying, answers, right))
+        if not answers or not all({"base", "tuned"} <= rates.get(metric, {}).keys() for metric in metrics):
+            continue
+        right = {metric: {model: round(rate * answers) for model, rate in rates[metric].items()} for metric in metrics}
+        tuned = {metric: decimal(by_model["tuned"], 0) for metric, by_model in right.items()}
+        base = worded("(base: {counts})", counts=", ".join(decimal(each["base"], 0) for each in right.values()))
+        text = f"{worded(phrase, n=decimal(answers, 0), **tuned)} {base}"
+        found.append(ShopLine(text, "; ".join(filter(None, map(_floor, right, right.values())))))
     return found
-
-
-def _counts(rates: Mapping[str, float], answers: int) -> dict[str, int]:
-    return {model: round(rate * answers) for model, rate in rates.items()}
-
-
-def _line(saying: str, answers: int, right: Mapping[str, Mapping[str, int]]) -> ShopLine:
-    """Put a task's answers into words.
-
-    Args:
-        saying: Its sentence.
-        answers: Answers of a model.
-        right: Those among them that are right, by metric and model.
-    """
-    tuned = {metric: decimal(by_model["tuned"], 0) for metric, by_model in right.items()}
-    base = ", ".join(decimal(by_model["base"], 0) for by_model in right.values())
-    text = f"{worded(saying, n=decimal(answers, 0), **tuned)} {worded('(base: {counts})', counts=base)}"
-    floors = [_floor(metric, by_model) for metric, by_model in right.items()]
-    return ShopLine(text, "; ".join(filter(None, floors)))
 
 
 def _floor(metric: str, right: Mapping[str, int]) -> str:
