@@ -59,7 +59,7 @@ class Logs:
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Number of excluded rows, by reason."""
     trials: pl.DataFrame = field(default_factory=pl.DataFrame)
-    """Answers of the challengers and the champion's beside them (`tasks.monitor.logs`), of all days since its
+    """Answers of the challengers and the champion's beside them (`trial_answers`), of all days since its
     promotion; no row without a challenger."""
     feedback: FeedbackCounts = field(default_factory=FeedbackCounts)
     """What became known later."""

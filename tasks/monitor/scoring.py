@@ -81,7 +81,7 @@ class Verdict(NamedTuple):
     valid: bool | None
     """Whether its form is right: JSON and nothing else, or a query that runs; None if the task requires no form."""
     answered: bool
-    """Whether it is an answer of any kind (`tasks.monitor.scoring`)."""
+    """Whether it is an answer of any kind (`is_answer`)."""
 
 
 def scored(answers: pl.DataFrame, rewards: Rewards, map_chunks: MapChunks, progress: Progress = silent) -> pl.DataFrame:

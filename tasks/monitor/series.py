@@ -60,7 +60,7 @@ class Baseline:
     mean: float
     """In [0, 1], each prompt counting equally."""
     standard_error: float
-    """Of that mean, over other prompts of the same kind (`tasks.monitor.series`): answers to one prompt count as
+    """Of that mean, over other prompts of the same kind (`standard_error`): answers to one prompt count as
     one."""
     prompts: int
     """Number of prompts behind it."""

@@ -145,7 +145,7 @@ def find_trials(scored: pl.DataFrame, tolerance: float) -> tuple[ChallengerTrial
     """Compare each challenger with the champion.
 
     Args:
-        scored: Answers of the trials (`tasks.monitor.logs`) with their `reward`.
+        scored: Answers of the trials (`trial_answers`) with their `reward`.
         tolerance: The loss of mean reward that is none.
     """
     names = scored["challenger"].drop_nulls().unique().to_list()
@@ -234,7 +234,7 @@ def differences(scored: pl.DataFrame, challenger: str) -> pl.DataFrame:
     """Return the differences between a challenger and the champion, by time.
 
     Args:
-        scored: Answers of the trials (`tasks.monitor.logs`) with their `reward`.
+        scored: Answers of the trials (`trial_answers`) with their `reward`.
         challenger: Its NAME/VERSION.
 
     Returns:
