@@ -18,8 +18,7 @@ from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.tables.log_file import log_files
 from tasks.commerce.push.own_phrases import use_own
-from tasks.monitor.operations import OPERATIONS
-from tasks.monitor.sent_alarms import SentAlarms, alarms_of
+from tasks.monitor.operations import OPERATIONS, SentAlarms, alarms_of
 
 SECONDS_TO_REST: Final = 60.0
 """How long an interrupted run rests."""

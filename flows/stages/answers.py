@@ -4,7 +4,7 @@ A rung is what may be had of the base at less cost, by its name in `evaluate.run
 """
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,7 +20,7 @@ from flows.stages.stage_child import batches_folder, run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.config import Config
 from schemas.config.endpoint import HOW_IT_IS_REACHED
-from schemas.config.evaluate import DRAWS, DRAWS_OF, RivalConfig, Rung
+from schemas.config.evaluate import RivalConfig, Rung
 from schemas.errors import Interrupted, TucanoError
 from schemas.progress import Progress
 from schemas.source import source_digest
@@ -39,11 +39,8 @@ RIVAL_STAGE: Final = "answer-rival"
 RIVAL_SOURCES: Final = ("tasks.evaluate.answers.rival",)
 RIVAL_NOT_IN_KEY: Final = HOW_IT_IS_REACHED | {"name", "price_input", "price_output"}
 """Settings of a rival that are in no key: these, its name and its prices."""
-DRAWN: Final = "base-draws"
-"""The base's answers from which several rungs choose."""
 GUIDED: Final[Rung] = "base-guided"
 SFT: Final[Rung] = "sft"
-TUNED_GUIDED: Final[Rung] = "tuned-guided"
 MODEL_STAGE: Final = f"model-{SFT}"
 
 Result = TypeVar("Result")
@@ -64,8 +61,6 @@ class Answering:
     """The policy trained on the base; None where the base itself answers."""
     merged: ArtifactRecord | None = None
     """Both merged into one model, which answers instead; None where the adapter is loaded next to the base."""
-    draws: int = 1
-    """Answers to each prompt for each sample; several are drawn at the rollouts' temperature, so that they differ."""
     guided: Guided = SERVED
     """Tasks whose grammar guides their answers."""
     general: bool = False
@@ -94,13 +89,11 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
     config = session.config
     inputs, grammars = who.weights, grammars_of(who.guided)
     of_prompts = _grammars_of_prompts(dataset, who.guided)
-    samples = who.draws * config.evaluate.samples
-    temperature = config.evaluate.temperature if who.draws == 1 else config.train.temperature
     digest = config_digest(
         dataset.record.files[TEST_FILE],
         config.seed,
-        temperature,
-        samples,
+        config.evaluate.temperature,
+        config.evaluate.samples,
         config.evaluate.batch_size,
         config.train.max_completion_tokens,
         who.load_in_4bit,
@@ -116,11 +109,11 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
             policy=store.path(who.policy.sha256) if who.policy and not who.merged else None,
             load_in_4bit=who.load_in_4bit,
             dataset=dataset.path,
-            temperature=temperature,
+            temperature=config.evaluate.temperature,
             max_tokens=config.train.max_completion_tokens,
             grammars=grammars,
             grammars_of_prompts=of_prompts,
-            samples=samples,
+            samples=config.evaluate.samples,
             batch_size=config.evaluate.batch_size,
             seed=config.seed,
             work=folder,
@@ -256,7 +249,7 @@ class RungAnswers(NamedTuple):
     name: str
     """Who answered, by its stage."""
     result: StageResult
-    """The answers artifact, or the draws from which the rung chooses."""
+    """The answers artifact."""
     made: Mapping[str, StageResult] = {}
     """The model that was made for it, by its stage; empty where the base or the policy answers."""
 
@@ -282,7 +275,6 @@ def answer_rungs(
     dataset: StageResult,
     plan: StageResult,
     base: StageResult,
-    tuned: Answering,
     made: Mapping[str, Made],
 ) -> Rungs:
     """Let each rung answer; one that fails is said, and left out of the ladder.
@@ -292,7 +284,6 @@ def answer_rungs(
         dataset: The splits.
         plan: The plan of the evaluation.
         base: The base.
-        tuned: The policy that may be promoted, as it is served.
         made: What came of `rung_makers`.
 
     Raises:
@@ -309,26 +300,19 @@ def answer_rungs(
         return answers(Answering(SFT, model.record, None), {MODEL_STAGE: model})
 
     asked, rungs = session.config.evaluate.rungs, Rungs()
-    ways: Sequence[tuple[Sequence[Rung], Callable[[], RungAnswers]]] = (
-        (
-            [rung for rung in asked if DRAWS_OF[rung] > 1],
-            lambda: answers(Answering(DRAWN, base.record, None, draws=DRAWS)),
-        ),
-        ([GUIDED], lambda: answers(Answering(GUIDED, base.record, None, guided="all"))),
-        ([SFT], on_references),
-        ([TUNED_GUIDED], lambda: answers(replace(tuned, name=TUNED_GUIDED, guided="all", general=False))),
-    )
-    wanted = {", ".join(names): ([rung for rung in names if rung in asked], make) for names, make in ways}
-    works = {name: partial(_try, make) for name, (names, make) in wanted.items() if names}
-    for name, outcome in do_all(session.pool, works).items():
-        names, _ = wanted[name]
+    ways: Mapping[Rung, Callable[[], RungAnswers]] = {
+        GUIDED: lambda: answers(Answering(GUIDED, base.record, None, guided="all")),
+        SFT: on_references,
+    }
+    outcomes = do_all(session.pool, {str(rung): partial(_try, make) for rung, make in ways.items() if rung in asked})
+    for rung in ways:
+        outcome = outcomes.get(rung)
         if isinstance(outcome, RungAnswers):
-            rungs.answered |= dict.fromkeys(names, outcome)
-            continue
-        warn(f"{outcome}; the evaluation continues without {', '.join(names)}", "evaluate")
-        # No path of this machine stands in an artifact.
-        reason = str(outcome).replace(str(session.config.state.root.resolve()), "the state folder")
-        rungs.left_out.update(dict.fromkeys(names, reason))
+            rungs.answered[rung] = outcome
+        elif outcome is not None:
+            warn(f"{outcome}; the evaluation continues without {rung}", "evaluate")
+            # No path of this machine stands in an artifact.
+            rungs.left_out[rung] = str(outcome).replace(str(session.config.state.root.resolve()), "the state folder")
     rungs.answered = {rung: rungs.answered[rung] for rung in asked if rung in rungs.answered}
     return rungs
 

@@ -24,17 +24,16 @@ from schemas.progress import Progress
 from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts import KNOWN_TO_BASE, TEST_FILE, TRAIN_FILE, read_prompts
 from tasks.commerce.registry import joint_version
-from tasks.evaluate import stage as evaluate_stage
-from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.compare import BASE, CHAMPION, REPORT_FILE, TUNED, read_report
 from tasks.evaluate.completions.page import PAGE_FILE, unpacked
 from tasks.evaluate.judge.insights import JudgeReport, judge_insights
+from tasks.evaluate.judge.question import AnsweredPrompt
 from tasks.evaluate.preregistration import EvaluationPlan, count_looks, write_plan
 from tasks.evaluate.report.background import Background, LearningCurve
 from tasks.evaluate.report.metrics import metrics_of_report
-from tasks.evaluate.report.page import REPORT_PAGE
-from tasks.evaluate.report.text import REPORT_TEXT
-from tasks.evaluate.stage import PUBLISHED, TUNED_NF4, ShownModel
+from tasks.evaluate.report.page import REPORT_PAGE, REPORT_TEXT
+from tasks.evaluate.stage import PUBLISHED, TUNED_NF4, Evaluation, ShownModel
+from tasks.evaluate.stage import run as run_evaluation
 from tasks.evaluate.stats.statistics import is_wide
 from tasks.lineage.mlflow.judging import Judgement, record_judgements
 from tasks.lineage.mlflow.recorder import StageRun
@@ -104,8 +103,7 @@ def evaluate(
         answering.append(Answering(PUBLISHED, before.record, None))
     answers = do_all(session.pool, {who.name: partial(answer, session, dataset, plan, who) for who in answering})
     answers |= _answers_of_rivals(session, dataset, plan)
-    challenger = next(who for who in answering if who.name == names[chosen])
-    rungs = answer_rungs(session, dataset, plan, base, challenger, for_rungs)
+    rungs = answer_rungs(session, dataset, plan, base, for_rungs)
     answers |= {each.name: each.result for each in rungs.answered.values()}
     made = {name: result for each in rungs.answered.values() for name, result in each.made.items()}
     rivals = [rival for rival in config.evaluate.rivals if f"rival-{rival.name}" in answers]
@@ -124,7 +122,7 @@ def evaluate(
         looks = count_looks(store, plan.record)
         if looks.number > 1:
             say(f"evaluate: look {looks.number} of this challenger at this test split; the report says so")
-        evaluate_stage.run(
+        evaluation = Evaluation(
             config.evaluate,
             config.rewards.spec,
             config.seed,
@@ -151,9 +149,9 @@ def evaluate(
             trainings=[logged_training(seed, policy) for seed, policy in policies.items()],
             scrub=scrub_column,
             judge=partial(_judge, session, judge, audit, mlflow_run, progress) if judge else None,
-            progress=progress,
             output=output,
         )
+        run_evaluation(evaluation, progress)
         _show_in_mlflow(config, mlflow_run, output)
 
     stage = Stage(

@@ -31,7 +31,7 @@ from schemas.tables.log_file import FEEDBACK_FOLDER
 from schemas.tables.prompts import TEST_FILE, read_prompts
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
 from tasks.lineage.store.artifacts import ArtifactDamaged
-from tasks.monitor.scrubbing import scrubbed_references
+from tasks.monitor.logs import scrubbed_references
 from tasks.personal_data.scrub import scrub
 from tasks.policy.endpoint import authorization
 from tasks.serve.champion_watcher import Deploy, follow

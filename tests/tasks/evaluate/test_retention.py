@@ -7,9 +7,9 @@ import pytest
 
 from schemas.config.evaluate import EvaluateConfig, General
 from schemas.documents import Rollout
-from tasks.evaluate.forgetting import GeneralOutcome, hold_where_general_is_lost, measure_general
 from tasks.evaluate.gate import PromotionGate
 from tasks.evaluate.general.instructions import GeneralInstruction, as_rows, instructions
+from tasks.evaluate.retention import GeneralOutcome, measure_general
 
 ALL = instructions()
 ROWS = as_rows(["push", "churn"])
@@ -49,34 +49,34 @@ def test_a_model_that_lost_them_is_held_in_either_mode() -> None:
     modes: Sequence[General] = ("report", "require")
     for mode in modes:
         lost = outcome(half, lambda number, _: number % 8 == 0, mode)
-        gate = hold_where_general_is_lost(PROMOTED, lost)
+        gate = lost.decide(PROMOTED)
         assert gate.verdict == "hold"
         assert len(gate.reasons) == 1
         assert gate.reasons[0].startswith("general instructions: tuned follows 23 of 180 where base follows 90")
         assert "for harm" in gate.reasons[0]
-        assert hold_where_general_is_lost(HELD, lost).reasons == (*HELD.reasons, *gate.reasons)
+        assert lost.decide(HELD).reasons == (*HELD.reasons, *gate.reasons)
 
 
 @pytest.mark.parametrize("mode", ["report", "require"])
 def test_a_model_that_kept_them_is_promoted_and_the_reasons_say_so(mode: General) -> None:
-    gate = hold_where_general_is_lost(PROMOTED, outcome(half, lambda number, _: number % 2 == 0 or number == 1, mode))
+    gate = outcome(half, lambda number, _: number % 2 == 0 or number == 1, mode).decide(PROMOTED)
     assert gate.verdict == "promote"
     assert "tuned follows 91 of 180 where base follows 90" in gate.reasons[-1]
     assert "is excluded" in gate.reasons[-1]
 
 
-def test_what_is_not_excluded_holds_only_where_that_is_required() -> None:
+def test_a_loss_not_excluded_holds_only_where_that_is_required() -> None:
     """Half of the base's instructions are others than the tuned model's: too many to exclude a loss of a tenth."""
 
     def other(number: int, _: GeneralInstruction) -> bool:
         return number % 4 == 0 or (number % 4 == 1 and number > 40)
 
     found = outcome(half, other, "require")
-    gate = hold_where_general_is_lost(PROMOTED, found)
+    gate = found.decide(PROMOTED)
     assert found.stats.p_harm > 0.05
     assert gate.verdict == "hold"
     assert "cannot be excluded, the margin is 0.100" in gate.reasons[0]
-    said = hold_where_general_is_lost(PROMOTED, outcome(half, other, "report"))
+    said = outcome(half, other, "report").decide(PROMOTED)
     assert said.verdict == "promote"
     assert "cannot be excluded" in said.reasons[-1]
 
@@ -90,7 +90,7 @@ def test_a_shown_loss_within_the_margin_is_no_objection() -> None:
 def test_a_base_that_follows_next_to_none_is_not_measurable_and_no_objection() -> None:
     found = outcome(lambda number, _: number % 10 == 0, lambda *_: False)
     assert not found.measurable
-    gate = hold_where_general_is_lost(PROMOTED, found)
+    gate = found.decide(PROMOTED)
     assert gate.verdict == "promote"
     assert "not measurable" in gate.reasons[-1]
 

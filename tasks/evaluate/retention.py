@@ -1,4 +1,4 @@
-"""Forgetting: how many general instructions base and tuned follow, and whether what is missing is a loss.
+"""Retention: how many general instructions base and tuned follow, and whether what the training forgot is a loss.
 
 The unit is the instruction, followed or not, and the test is the one of the scores: on differences of -1, 0 and 1
 flipping signs is McNemar's test.
@@ -19,7 +19,7 @@ from tasks.evaluate.stats.statistics import PairedStats, measure
 from tasks.report.number_format import decimal, p_value, percent, signed
 from tasks.report.wording import worded
 
-LEAST_FOLLOWED: Final = 0.2
+MIN_FOLLOWED_SHARE: Final = 0.2
 """Share of the instructions below which a base has nothing to lose: a constant text follows 14 % of them."""
 
 
@@ -48,7 +48,7 @@ class GeneralOutcome:
     @property
     def measurable(self) -> bool:
         """Return whether the base follows enough to lose any."""
-        return self.stats.mean_base >= LEAST_FOLLOWED
+        return self.stats.mean_base >= MIN_FOLLOWED_SHARE
 
     @property
     def objection(self) -> str | None:
@@ -73,7 +73,7 @@ class GeneralOutcome:
             return worded(
                 "{followed}: not measurable, for a base that follows less than {least} has nothing to lose",
                 followed=self._followed,
-                least=percent(LEAST_FOLLOWED),
+                least=percent(MIN_FOLLOWED_SHARE),
             )
         if self._excluded:
             return worded(
@@ -82,6 +82,12 @@ class GeneralOutcome:
                 margin=decimal(self.margin),
             )
         return f"{self._followed}: {self._undecided}"
+
+    def decide(self, gate: PromotionGate) -> PromotionGate:
+        """Hold, whatever was decided, a model that no longer follows general instructions."""
+        if self.objection is not None:
+            return gate.held(self.objection)
+        return gate if gate.verdict == "hold" else gate.with_reasons(self.finding)
 
     def report(self) -> dict[str, Any]:
         """Return its part of `report.json`."""
@@ -137,16 +143,9 @@ def measure_general(
     return GeneralOutcome(stats, margin, config.general == "require", kinds)
 
 
-def hold_where_general_is_lost(gate: PromotionGate, outcome: GeneralOutcome | None) -> PromotionGate:
-    """Hold, whatever was decided, a model that no longer follows general instructions.
-
-    Args:
-        gate: The verdict so far.
-        outcome: What both models made of the instructions; None where they were not asked.
-    """
-    if outcome is None:
-        return gate
-    if outcome.objection is not None:
-        kept = gate.reasons if gate.verdict == "hold" else ()
-        return PromotionGate("hold", (*kept, outcome.objection))
-    return gate if gate.verdict == "hold" else PromotionGate("promote", (*gate.reasons, outcome.finding))
+def read_general(known: Mapping[str, Any] | None) -> GeneralOutcome | None:
+    """Read an outcome back from `report.json`; None where there is none."""
+    if known is None:
+        return None
+    kinds = {kind: FollowedOfKind(**followed) for kind, followed in known["kinds"].items()}
+    return GeneralOutcome(PairedStats(**known["stats"]), known["margin"], known["required"], kinds)
