@@ -18,7 +18,7 @@ from flows.stages.monitor import STAGE, Monitored, monitor_logs
 from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.tables.log_file import log_files
-from tasks.commerce.push.own_phrases import use_own
+from tasks.commerce.push.phrases import use_own
 from tasks.monitor.operations import OPERATIONS
 from tasks.monitor.sent_alarms import SentAlarms, alarms_of
 

@@ -9,7 +9,7 @@ from prefect.runtime import deployment, flow_run
 from flows.runtime.reschedule import reschedule_on_interrupt
 from flows.runtime.session import BYTES_NEEDED, state_folder
 from schemas.config.config import Config
-from tasks.commerce.push.own_phrases import use_own
+from tasks.commerce.push.phrases import use_own
 from tasks.policy.child import SECONDS_TO_END
 
 NOTICES_TO_REST: Final = 2

@@ -17,8 +17,12 @@ class PhraseData(BaseModel):
 
 
 @contextmanager
-def read_whole(path: Path) -> Iterator[None]:
+def read_whole(path: Path, remedy: str = "correct the file") -> Iterator[None]:
     """Refuse a file, or a folder of files, that the block cannot read.
+
+    Args:
+        path: The file or folder.
+        remedy: The end of the sentence on one that cannot be read.
 
     Raises:
         InputError: It is no TOML, lacks something, or the block found a fault in it (`ValueError`).
@@ -28,4 +32,5 @@ def read_whole(path: Path) -> Iterator[None]:
     except ValidationError as error:
         raise InputError(f"the phrases of {path} are broken: {first_fault(error)}; correct the file") from None
     except (OSError, ValueError) as error:
-        raise InputError(f"the phrases of {path} cannot be read: {error}; correct the file") from None
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"the phrases of {path} cannot be read ({reason}); {remedy}") from None

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from schemas.tasks import TaskName
-from tasks.commerce.text.categories import readable_category
-from tasks.commerce.text.portuguese_numbers import numbers_in
+from tasks.commerce.text.portuguese import numbers_in, readable_category
 from tasks.commerce.text.text_form import FUNCTION_WORDS, chatters, content_words, fold, refuses, stem, words
 
 DATA_FILES: Final = ("data/paraphrase",)

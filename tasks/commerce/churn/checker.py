@@ -10,8 +10,7 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from tasks.commerce.churn.phrases import Direction
-from tasks.commerce.churn.profile import MOST, CustomerProfile, themes
+from tasks.commerce.churn.profile import MOST, CustomerProfile, Direction, themes
 
 MAX_CHARACTERS: Final = 2_000
 """Of an answer; three reasons have some 250."""

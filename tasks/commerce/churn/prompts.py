@@ -1,22 +1,73 @@
-"""Prompts of churn: the store's profile of each shopper whose outcome it knows."""
+"""Prompts of churn: what a shop knows of one shopper, and the store's profile of each whose outcome it knows."""
 
 import random
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+
+from pydantic import BeforeValidator, Field
 
 from schemas.store.store import Store
-from tasks.commerce.churn.inputs import ChurnInputs
 from tasks.commerce.churn.profile import read_profile
-from tasks.commerce.example import Example
-from tasks.commerce.prompt_rounds import distinct_prompts
-from tasks.commerce.text.categories import readable_category
-from tasks.commerce.text.wordings import read_wording
+from tasks.commerce.example import Example, distinct_prompts
+from tasks.commerce.inputs import Name, TaskInputs
+from tasks.commerce.text.json_fields import read_number
+from tasks.commerce.text.lexicons import read_wording
+from tasks.commerce.text.portuguese import decimal, readable_category, reais
 
 if TYPE_CHECKING:
     from polars import DataFrame
 
 DATA_FILES: Final = ("data/wordings/churn.toml",)
 WORDING: Final = read_wording("churn")
+
+
+def _number(given: Any) -> Any:
+    """Return the number of a typed text, such as `R$ 1.234,50`; anything else as it is, for its field to refuse."""
+    found = read_number(given) if isinstance(given, str) and "%" not in given else None
+    return given if found is None else found
+
+
+Count = Annotated[int, Field(ge=0, le=100_000)]
+Reais = Annotated[float, Field(ge=0, le=1e9), BeforeValidator(_number)]
+Stars = Annotated[float, Field(ge=1, le=5), BeforeValidator(_number)]
+
+
+class ChurnInputs(TaskInputs):
+    """Inputs of one shopper's risk."""
+
+    state: Annotated[str, Field(pattern="^[A-Z]{2}$")] = Field(description="The shopper's state, such as SP")
+    orders: Annotated[int, Field(ge=1, le=100_000)] = Field(description="Number of orders")
+    category: Name | None = Field(default=None, description="Category of most of the items, such as `beleza e saúde`")
+    spent: Reais = Field(description="Money spent in all, in reais")
+    instalments: Annotated[int, Field(ge=1, le=100)] = Field(
+        default=1, description="Instalments of the payment with the most"
+    )
+    silent_days: Count = Field(description="Days since the last purchase")
+    last_rating: Stars | None = Field(default=None, description="Stars of the newest review")
+    mean_rating: Stars | None = Field(default=None, description="Mean of all stars")
+    late: Count = Field(default=0, description="Number of late deliveries")
+    undelivered: Count = Field(default=0, description="Number of orders that did not arrive")
+
+    def prompt(self, instruction: str) -> str:
+        """Return the prompt."""
+        lines = [
+            instruction,
+            f"Estado: {self.state}",
+            f"Pedidos: {self.orders}",
+            f"Categoria favorita: {self.category or 'desconhecida'}",
+            f"Total gasto: {reais(self.spent)}",
+            f"Máximo de parcelas: {self.instalments}",
+            f"Dias desde a última compra: {self.silent_days}",
+            f"Última nota: {_rating(self.last_rating, 0)}",
+            f"Nota média: {_rating(self.mean_rating, 1)}",
+            f"Entregas com atraso: {self.late}",
+            f"Pedidos não entregues: {self.undelivered}",
+        ]
+        return "\n".join(lines)
+
+
+def _rating(rating: float | None, places: int) -> str:
+    return "sem avaliação" if rating is None else decimal(rating, places)
 
 
 class Profile(NamedTuple):

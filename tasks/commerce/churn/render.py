@@ -1,16 +1,20 @@
 """Portuguese reasoning of an answer: how likely it is, the reasons for it that hold, and then those against it.
 
-Every word is of `data/evidence/churn.toml` or of the profile: no text of the answer is shown.
+Every word is of `data/evidence/churn.toml` or of the profile: no text of the answer is shown. The V4.2 report's
+reward is of what is shown.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tasks.commerce.churn.checker import ChurnAnswer, CitedReason, ReasonFault, check, read_answer
-from tasks.commerce.churn.phrases import PLURAL, read_phrases
-from tasks.commerce.churn.profile import MOST, CustomerProfile, read_profile
+from tasks.commerce.churn.profile import MOST, PLURAL, CustomerProfile, read_phrases, read_profile
+from tasks.commerce.reward import Reference, Reward, Score
 from tasks.commerce.served import Served, written
+from tasks.commerce.text.json_fields import REPORT_WEIGHTS, is_boolean, is_share, is_text, report_components
 
+if TYPE_CHECKING:
+    from tasks.commerce.sql_qa.sandbox import Databases
 NO_PROFILE: Final = (
     "o pedido não traz perfil com linhas conhecidas, e nada pôde ser conferido: escreva uma instrução e, abaixo dela, "
     "linhas como `Pedidos: 3`"
@@ -81,3 +85,22 @@ def said_with(phrase: str, value: str) -> str:
 def _listed(clauses: Sequence[str]) -> str:
     *others, last = clauses
     return f"{', '.join(others)} e {last}" if others else last
+
+
+CHECKS: Final = {"risk_score": is_share, "churn": is_boolean, "reasoning": is_text}
+
+
+def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+    """Score by the V4.2 report a readable object, its three fields and their types.
+
+    The reasoning is that of the reasons that hold, so that rewards compare.
+    """
+    answer = read_answer(completion)
+    if isinstance(answer, str):
+        return Score(report_components(0.0, {}, tuple(CHECKS), CHECKS))
+    text = render(completion, prompt).text
+    fields = {"risk_score": answer.risk, "churn": answer.churn} | ({"reasoning": text} if text else {})
+    return Score(report_components(1.0, fields, tuple(CHECKS), CHECKS), fields)
+
+
+V42_REWARD: Final = Reward(REPORT_WEIGHTS, score)

@@ -5,17 +5,13 @@ import random
 from typing import Any, Final
 
 from tasks.commerce.churn.checker import EVEN
-from tasks.commerce.churn.grammar import reasons_grammar
-from tasks.commerce.churn.inputs import ChurnInputs
-from tasks.commerce.churn.phrases import Direction
-from tasks.commerce.churn.profile import OTHER, CustomerProfile, profile_of, read_profile
-from tasks.commerce.churn.prompts import WORDING
-from tasks.commerce.churn.render import serve
+from tasks.commerce.churn.profile import MOST, OTHER, CustomerProfile, Direction, profile_of, read_profile
+from tasks.commerce.churn.prompts import WORDING, ChurnInputs
+from tasks.commerce.churn.render import V42_REWARD, serve
 from tasks.commerce.churn.scorer import REWARD
 from tasks.commerce.churn.truth import metric
-from tasks.commerce.churn.v42 import V42_REWARD
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.grammar import BOOLEAN, SHARE, object_schema, text
+from tasks.commerce.grammar import BOOLEAN, SHARE, literals, object_schema, text
 from tasks.commerce.reward import Reference
 
 SHARE_WRONG_ANSWER: Final = 0.35
@@ -86,3 +82,20 @@ TASK: Final = CommerceTask(
     schema=object_schema({"risk_score": SHARE, "churn": BOOLEAN, "reasoning": text(LONGEST_REASONING, empty=True)}),
     prompt_grammar=grammar,
 )
+
+_FORM: Final = rf"""
+start: "{{\"risk_score\":0." (stays | leaves) ",\"reasons\":[" reason ("," reason){{0,{MOST - 1}}} "]}}"
+stays: /[1-4]/ ",\"churn\":false"
+leaves: /[6-9]/ ",\"churn\":true"
+reason: "{{\"campo\":" cited "}}"
+"""
+
+
+def reasons_grammar(profile: CustomerProfile) -> str:
+    """Return the grammar of an answer on a profile; where no value points any way, it keeps the form alone."""
+    pointing = {name: [band.aponta] for name, band in profile.bands.items() if band.aponta}
+    cited = (
+        f'{literals([name])} ",\\"valor\\":" {literals([profile.texts[name]])} ",\\"aponta\\":" ({literals(ways)})'
+        for name, ways in (pointing or {name: [*OTHER] for name in profile.texts}).items()
+    )
+    return f"{_FORM.strip()}\ncited: {' | '.join(cited)}"

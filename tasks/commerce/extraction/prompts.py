@@ -5,15 +5,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from schemas.store.store import Store
-from tasks.commerce.example import Example
-from tasks.commerce.extraction.fields import COMPLAINT
-from tasks.commerce.extraction.quotation import MOST_WORDS, fault_of
+from tasks.commerce.example import Example, distinct_prompts
+from tasks.commerce.extraction.quotation import COMPLAINT, MOST_WORDS, fault_of
 from tasks.commerce.extraction.real_reviews import known_of_review, words_that_complain
 from tasks.commerce.inputs import review_prompt
-from tasks.commerce.prompt_rounds import distinct_prompts
 from tasks.commerce.review_cases import ReviewCase, review_cases
 from tasks.commerce.text.json_fields import CAUSE_FIELDS
-from tasks.commerce.text.wordings import read_wording
+from tasks.commerce.text.lexicons import read_wording
 
 DATA_FILES: Final = ("data/wordings/extraction.toml",)
 WORDING: Final = read_wording("extraction")

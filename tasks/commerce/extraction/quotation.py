@@ -8,6 +8,7 @@ from typing import Final
 
 from tasks.commerce.text.text_form import KEPT_PROMPTS
 
+COMPLAINT: Final = "main_complaint"
 MOST_WORDS: Final = 12
 """Words of a complaint."""
 LONGEST: Final = 300

@@ -23,8 +23,7 @@ from tasks.commerce.extraction.complaint_signs import (
     read_complaints,
     spoken_words,
 )
-from tasks.commerce.extraction.fields import COMPLAINT
-from tasks.commerce.extraction.quotation import MOST_WORDS, fault_of
+from tasks.commerce.extraction.quotation import COMPLAINT, MOST_WORDS, fault_of
 from tasks.commerce.text.json_fields import sentiment_of
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import KEPT_PROMPTS, fold

@@ -5,12 +5,18 @@ import random
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.extraction.fields import CATEGORIES, COMPLAINT, READABLE
 from tasks.commerce.extraction.prompts import WORDING
-from tasks.commerce.extraction.quotation import LONGEST, MAX_READ, MOST_WORDS, QuotationFault, fault_of, review_of
-from tasks.commerce.extraction.scorer import REWARD
+from tasks.commerce.extraction.quotation import (
+    COMPLAINT,
+    LONGEST,
+    MAX_READ,
+    MOST_WORDS,
+    QuotationFault,
+    fault_of,
+    review_of,
+)
+from tasks.commerce.extraction.scorer import CATEGORIES, READABLE, REWARD, V42_REWARD
 from tasks.commerce.extraction.truth import metric
-from tasks.commerce.extraction.v42 import V42_REWARD
 from tasks.commerce.faults import spoil_json
 from tasks.commerce.grammar import BOOLEAN, SHARE, STARS, Field, object_schema, one_of
 from tasks.commerce.inputs import ReviewInputs

@@ -18,8 +18,19 @@ earn 1. No reference is read: the table of the prompt decides.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from tasks.commerce.insights.best import ENOUGH, Best, best_of, earned_by_action, worth
-from tasks.commerce.insights.checker import FALSE, FEWEST, CitedFinding, Fault, check, read_answer
+from tasks.commerce.insights.checker import (
+    ENOUGH,
+    FALSE,
+    FEWEST,
+    Best,
+    CitedFinding,
+    Fault,
+    best_of,
+    check,
+    earned_by_action,
+    read_answer,
+    worth,
+)
 from tasks.commerce.insights.table import FigureTable, read_table
 from tasks.commerce.reward import Reference, Reward, Score
 

@@ -12,10 +12,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.store.store import Store
-from tasks.commerce.insights.inputs import figures_text
-from tasks.commerce.text.categories import readable_category
-from tasks.commerce.text.months import MONTHS
-from tasks.commerce.text.portuguese_numbers import decimal, percent, reais
+from tasks.commerce.inputs import one_line
+from tasks.commerce.text.portuguese import MONTHS, decimal, percent, readable_category, reais
 from tasks.commerce.text.text_form import content_words
 
 if TYPE_CHECKING:
@@ -180,6 +178,11 @@ def _table(title: str, rows: Mapping[str, Sums], measures: Sequence[Measure], pe
     header = " | ".join([title, *(measure.title for measure in measures)])
     written = tuple(f"{title} | {name} | {measure.title} | {text}" for (name, measure), text in texts.items())
     return FactTable(figures_text(period, "\n".join([header, *lines])), written)
+
+
+def figures_text(period: str, table: str) -> str:
+    """Return a period and a table as a prompt shows them."""
+    return f"Período: {one_line(period)}\n{table}"
 
 
 def _month(day: date) -> str:

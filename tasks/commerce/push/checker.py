@@ -5,8 +5,14 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from tasks.commerce.push.phrases import KEPT_CAMPAIGNS, CampaignPhrases, content_words, read_phrases, suiting
-from tasks.commerce.push.regulated import law_against
+from tasks.commerce.push.phrases import (
+    KEPT_CAMPAIGNS,
+    CampaignPhrases,
+    content_words,
+    law_against,
+    read_phrases,
+    suiting,
+)
 
 LONGEST: Final = 120
 """Graphemes that a phone shows."""

@@ -1,27 +1,51 @@
-"""Phrases of `data/evidence/push.toml`, and those of them that suit a product and an offer."""
+"""Phrases of pushes, those of them that suit a product and an offer, and the products that get no push.
 
+The phrases are data (`data/evidence/push.toml`), and so are a shop's own openers beside them, whose file an environment
+variable names to all processes: the ground truth reads both by its own code. `regulated.toml` names what gets no push,
+by a law, or since it tells of the reader.
+"""
+
+import hashlib
+import os
 import re
 import tomllib
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import Field
 
 from schemas.errors import InputError
 from tasks.commerce.phrase_files import PhraseData, read_whole
-from tasks.commerce.push.campaigns import things_of
-from tasks.commerce.push.own_phrases import with_own
+from tasks.commerce.text.portuguese import readable_category
 
-DATA_FILES: Final = ("data/evidence/push.toml", "$TUCANO_PHRASES")
-FILE: Final = Path(__file__).resolve().parents[3] / DATA_FILES[0]
+DATA_FILES: Final = (
+    "data/evidence/push.toml",
+    "data/evidence/regulated.toml",
+    "data/campaigns/things.toml",
+    "$TUCANO_PHRASES",
+)
+FILE, REGULATED, THINGS = (Path(__file__).resolve().parents[3] / name for name in DATA_FILES[:3])
+VARIABLE: Final = "TUCANO_PHRASES"
+USUAL_PRICE: Final = 100.0
+"""Price, in reais, of what `data/campaigns/things.toml` does not have."""
 LEAST_PERCENT, MOST_PERCENT = 1, 90
 """Percentages that a discount or cashback can have."""
 GENERAL: Final = "geral"
 KEPT_CAMPAIGNS: Final = 4096
+LONGEST_OPENER: Final = 32
+"""Characters of a shop's own opener: the product and the offer need the others."""
+_CAPITAL: Final = "A-ZÀ-ÃÇÉÊÍÓ-ÕÚÜ"
+LETTER: Final = f"[{_CAPITAL}{_CAPITAL.lower()}]"
+"""A letter of Portuguese."""
+FORM: Final = rf"^[{_CAPITAL}]{LETTER}*(?:[ -]{LETTER}+)*[.!?]$"
+"""Words of Portuguese letters from a capital to the end of a sentence."""
 _AMOUNT: Final = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD: Final = re.compile(r"(?<![\w{])[\w-]{3,}")
+_BETWEEN: Final = r"\w*(?: \w{1,4})? "
+"""Between two beginnings of one product: the end of its first word, and `de`, `para` and the like."""
 
 
 class Core(PhraseData):
@@ -73,6 +97,33 @@ class CampaignPhrases(NamedTuple):
     closers: tuple[str, ...]
 
 
+class OwnOpener(PhraseData):
+    """One opener, its group of products, and who approved it."""
+
+    grupo: str
+    texto: str = Field(pattern=FORM, max_length=LONGEST_OPENER)
+    por: str = Field(min_length=1)
+
+
+class OwnPhrases(PhraseData):
+    """All of a shop's file."""
+
+    aberturas: tuple[OwnOpener, ...]
+
+
+class Law(PhraseData):
+    """What a law says, and the beginnings of the words of the products that it is about."""
+
+    frase: str
+    radicais: tuple[str, ...] = Field(min_length=1)
+
+
+class Laws(PhraseData):
+    """All of the file."""
+
+    leis: tuple[Law, ...]
+
+
 @cache
 def read_phrases(file: Path = FILE) -> PushPhrases:
     """Read and check the file of phrases, and the shop's own beside it.
@@ -85,6 +136,64 @@ def read_phrases(file: Path = FILE) -> PushPhrases:
     if GENERAL not in phrases.grupos:
         raise InputError(f"the phrases of {file} lack the group {GENERAL!r}, which suits every product; add it")
     return phrases
+
+
+def use_own(file: Path | None) -> None:
+    """Take a shop's phrases into account in this process, and in each that it starts from now on; None for none.
+
+    Raises:
+        InputError: The file cannot be read, or an opener of it cannot be used.
+    """
+    os.environ.pop(VARIABLE, None)
+    if file is not None:
+        os.environ[VARIABLE] = str(file.absolute())
+        with_own(tomllib.loads(FILE.read_text(encoding="utf-8")))
+
+
+def with_own(shipped: dict[str, Any]) -> dict[str, Any]:
+    """Return the shipped phrases with the shop's own behind the openers of their groups.
+
+    Raises:
+        InputError: The shop's file cannot be read, or an opener of it cannot be used.
+    """
+    file = Path(os.environ.get(VARIABLE, ""))
+    with read_whole(file, "correct rewards.phrases"):
+        text = _content(file).decode() if VARIABLE in os.environ else "aberturas = []"
+        openers = OwnPhrases.model_validate(tomllib.loads(text)).aberturas
+    for each in openers:
+        if each.grupo not in shipped["grupos"]:
+            known = ", ".join(shipped["grupos"])
+            raise InputError(f"{file} has an opener of the group {each.grupo!r}; there are: {known}")
+        shipped["grupos"][each.grupo]["aberturas"].append(each.texto)
+    return shipped
+
+
+@cache
+def _content(file: Path) -> bytes:
+    return file.read_bytes()
+
+
+def require_own(sources: Mapping[str, str], what: str) -> None:
+    """Refuse to answer with what was made with phrases that are gone; the file may have grown at its end since.
+
+    Args:
+        sources: Digests of the code and the data that it was made with (`schemas.source.source_files`).
+        what: Its name in the sentence.
+
+    Raises:
+        InputError: Its phrases are not the beginning of those in use.
+    """
+    wanted = sources.get(f"${VARIABLE}")
+    seen, digest = set(), hashlib.sha256()
+    for line in _content(Path(os.environ[VARIABLE])).split(b"\n") if VARIABLE in os.environ else ():
+        for part in (line, b"\n"):
+            digest.update(part)
+            seen.add(digest.hexdigest())
+    if wanted is not None and wanted not in seen:
+        raise InputError(
+            f"{what} was made with own phrases (sha256 {wanted[:12]}) with which the file of rewards.phrases does not "
+            "begin; set it to theirs, which may have grown at its end, or retrain"
+        )
 
 
 @lru_cache(maxsize=KEPT_CAMPAIGNS)
@@ -133,3 +242,30 @@ def _groups() -> Mapping[str, list[str]]:
         for product in sorted({product.lower() for listed in group.de for product in things_of(listed)}):
             found.setdefault(product, []).append(name)
     return found
+
+
+def things_of(category: str) -> Mapping[str, float]:
+    """Return the things of a category with their prices in reais; the category itself where none are known."""
+    return _things().get(category) or {readable_category(category): USUAL_PRICE}
+
+
+@cache
+def _things() -> Mapping[str, Mapping[str, float]]:
+    things: dict[str, dict[str, float]] = tomllib.loads(THINGS.read_text(encoding="utf-8"))
+    return things
+
+
+def law_against(text: str) -> str | None:
+    """Return why a text of a campaign gets no push, by the word and its law, in Portuguese; None where it may."""
+    plain = "".join(each for each in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(each))
+    for pattern, law in _patterns():
+        if found := pattern.search(plain):
+            return f"sem push por causa de {found[0]!r}. {law}"
+    return None
+
+
+@cache
+def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
+    with read_whole(REGULATED):
+        laws = Laws.model_validate(tomllib.loads(REGULATED.read_text(encoding="utf-8"))).leis
+    return tuple((re.compile(rf"\b(?:{'|'.join(law.radicais)})".replace(" ", _BETWEEN)), law.frase) for law in laws)

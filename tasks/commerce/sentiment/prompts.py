@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from schemas.store.store import Store
-from tasks.commerce.example import Example
+from tasks.commerce.example import Example, distinct_prompts
 from tasks.commerce.inputs import review_prompt
-from tasks.commerce.prompt_rounds import distinct_prompts
 from tasks.commerce.review_cases import ReviewCase, review_cases
-from tasks.commerce.text.wordings import read_wording
+from tasks.commerce.text.lexicons import read_wording
 
 DATA_FILES: Final = ("data/wordings/sentiment.toml",)
 WORDING: Final = read_wording("sentiment")

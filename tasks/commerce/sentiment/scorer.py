@@ -36,9 +36,9 @@ from tasks.commerce.text.json_fields import (
     report_components,
     sentiment_contradicts,
 )
+from tasks.commerce.text.lexicons import read_wording
 from tasks.commerce.text.parser import parse_object
 from tasks.commerce.text.text_form import ramp
-from tasks.commerce.text.wordings import read_wording
 
 if TYPE_CHECKING:
     from schemas.tasks import SpecName

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from schemas.store.store import Store
-from tasks.commerce.text.months import MONTHS
-from tasks.commerce.text.states import StateCode
+from tasks.commerce.text.portuguese import MONTHS, StateCode
 
 DATA_FILES: Final = ("data/questions",)
 FOLDER: Final = Path(__file__).resolve().parents[3] / "data" / "questions"

@@ -53,9 +53,8 @@ from tasks.commerce.sql_qa.query_text import (
 )
 from tasks.commerce.sql_qa.results import COPIES_WITH_AN_ANSWER, WRONG_ORDER, agreement, f1, has_answer, shape
 from tasks.commerce.sql_qa.sandbox import MAX_SECONDS, Databases, Execution, Refusal
-from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.lexicons import read_lexicon, read_wording
 from tasks.commerce.text.text_form import fold, ramp, words
-from tasks.commerce.text.wordings import read_wording
 
 if TYPE_CHECKING:
     from schemas.tasks import SpecName

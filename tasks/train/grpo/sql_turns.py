@@ -13,8 +13,8 @@ import torch
 
 from schemas.errors import InputError
 from schemas.tables.prompts import PromptRow
-from tasks.commerce.sql_qa.feedback import feedback
 from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.commerce.sql_qa.task import feedback
 from tasks.policy.control_tokens import without_control_tokens
 
 REPAIRED: Final = 0.9

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.commerce.churn.checker import ReasonFault, check, read_answer
-from tasks.commerce.churn.phrases import read_phrases
-from tasks.commerce.churn.profile import CustomerProfile, profile_of, read_profile
+from tasks.commerce.churn.profile import CustomerProfile, profile_of, read_phrases, read_profile
 from tasks.commerce.churn.truth import is_true
 from tests.tasks.commerce.churn.profiles import (
     all_reasons,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import InputError
-from tasks.commerce.churn.phrases import FILE, read_phrases
+from tasks.commerce.churn.profile import FILE, read_phrases
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,10 @@ from tasks.commerce.insights.checker import (
     is_opposed,
     read_answer,
 )
-from tasks.commerce.insights.grammar import findings_grammar
 from tasks.commerce.insights.render import render
 from tasks.commerce.insights.scorer import score
 from tasks.commerce.insights.table import FigureTable, read_table
-from tasks.commerce.insights.task import answer
+from tasks.commerce.insights.task import answer, findings_grammar
 from tasks.commerce.insights.truth import Known, is_true, metric, read_cells
 from tests.tasks.commerce.insights.tables import (
     FACTS,

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.insights.best import STRONGEST, best_of
-from tasks.commerce.insights.checker import CitedFinding, actions, actions_on, check, fits
+from tasks.commerce.insights.checker import STRONGEST, CitedFinding, actions, actions_on, best_of, check, fits
 from tasks.commerce.insights.scorer import REWARD, score
 from tasks.commerce.insights.store_facts import fact_tables
 from tasks.commerce.insights.table import FigureTable, read_table

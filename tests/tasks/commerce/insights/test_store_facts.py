@@ -3,7 +3,7 @@ from itertools import islice
 
 from schemas.store.store import Store
 from tasks.commerce.insights.store_facts import FactTable, fact_tables
-from tasks.commerce.text.portuguese_numbers import numbers_in
+from tasks.commerce.text.portuguese import numbers_in
 
 SHORT_MONTHS = ("jan", "fev", "mar", "abr", "mai", "jun", "jul", "ago", "set", "out", "nov", "dez")
 

@@ -21,7 +21,7 @@ from tasks.commerce.registry import (
     grammar_of,
     score_rollout,
 )
-from tasks.commerce.text.months import MONTHS
+from tasks.commerce.text.portuguese import MONTHS
 from tasks.policy.guidance import Grammars
 from tasks.policy.stand_in import FOLDER
 from tasks.synthesize.simulated import simulate_store

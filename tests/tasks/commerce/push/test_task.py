@@ -23,8 +23,7 @@ from tasks.commerce.push.checker import (
     read_campaign,
     repeats,
 )
-from tasks.commerce.push.phrases import FILE, read_phrases
-from tasks.commerce.push.regulated import law_against
+from tasks.commerce.push.phrases import FILE, law_against, read_phrases
 from tasks.commerce.push.render import render
 from tasks.commerce.push.scorer import OF_GENERAL_OPENER
 from tasks.commerce.registry import TASKS, grammar_of, score_rollout

@@ -2,8 +2,8 @@ import random
 
 import pytest
 
-from tasks.commerce.sql_qa.feedback import MAX_ERROR, feedback
 from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.commerce.sql_qa.task import MAX_ERROR, feedback
 from tasks.synthesize.simulated import simulate_store
 
 

@@ -1,4 +1,4 @@
-from tasks.commerce.text.categories import readable_category
+from tasks.commerce.text.portuguese import readable_category
 
 
 def test_categories_read_as_portuguese() -> None:

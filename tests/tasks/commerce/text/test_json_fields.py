@@ -16,7 +16,7 @@ from tasks.commerce.text.json_fields import (
     report_components,
     sentiment_contradicts,
 )
-from tasks.commerce.text.portuguese_numbers import decimal
+from tasks.commerce.text.portuguese import decimal
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),

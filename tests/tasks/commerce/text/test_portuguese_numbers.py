@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.text.portuguese_numbers import decimal, numbers_in, percent, reais
+from tasks.commerce.text.portuguese import decimal, numbers_in, percent, reais
 
 
 @pytest.mark.parametrize(

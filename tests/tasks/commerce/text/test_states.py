@@ -1,7 +1,7 @@
 import pytest
 
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.states import StateCode
+from tasks.commerce.text.portuguese import StateCode
 from tasks.synthesize.market import STATES
 
 
