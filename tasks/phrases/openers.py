@@ -15,6 +15,7 @@ from schemas.disk import locked, replace_whole
 from schemas.errors import InputError
 from schemas.faults import first_few
 from schemas.tables.delimited import read_delimited
+from tasks.commerce.phrase_files import law_against
 from tasks.commerce.push.phrases import (
     FORM,
     LETTER,
@@ -22,7 +23,6 @@ from tasks.commerce.push.phrases import (
     OpenersOfGroup,
     OwnOpener,
     content_words,
-    law_against,
     read_phrases,
 )
 from tasks.commerce.text.text_form import Phrases, fold, words

@@ -5,11 +5,12 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
+from tasks.commerce.phrase_files import has_bad_sign, law_against
 from tasks.commerce.push.phrases import (
     KEPT_CAMPAIGNS,
     CampaignPhrases,
+    amounts_of,
     content_words,
-    law_against,
     read_phrases,
     suiting,
 )
@@ -20,8 +21,8 @@ _CAMPAIGN: Final = re.compile(r"^Produto: (.+)\nOferta: (.+)$", re.MULTILINE)
 _NAME: Final = re.compile(r"[A-Za-zÀ-ÖØ-öø-ſ0-9 $%&'\"()+,./:!?#×–ºª°²³®™☀-➿\U0001F300-\U0001FAFF-]+")
 """What a phone shows as the shop wrote it: Latin letters, digits, marks without markup, and emoji."""
 _NOT_OF_A_NAME: Final = re.compile(
-    r"//|\bwww\b|\w\.[^\W\d_]{2}|[^\W\d_]:\S|\d(?:\.\d+){3}|\d(?:[ ().-]*\d){7}"
-    r"|[.!?][\"')]* +[^\W\d_]|[.!?,:]$|^[\W_]*$|^\s|\s$|\s\s",
+    r"//|\bwww\b|\w\.[^\W\d_]{2}|[^\W\d_]:\S|\d(?:\.\d+){3}|\d(?:[ ()./-]*\d){7}|\([.,]\)"
+    r"|[.!?][\"')]* +[^\W\d_]|[!?][\"')]* +\d|[.!?,:]$|^[\W_]*$|^\s|\s$|\s\s",
     re.IGNORECASE,
 )
 """Links, domains, addresses and telephone numbers; the end of a sentence, inside or last; and blanks nobody needs."""
@@ -32,6 +33,7 @@ class PushFault(StrEnum):
     """What is wrong with a push, as a rater and the asker read it."""
 
     NAME = "o produto ou a oferta tem o que nome não tem: marcação, link, telefone, sinais estranhos ou fim de frase"
+    NUMBER = "a oferta tem um número que não se lê: escreva só um, como 1.234,50"
     FORM = "não é abertura, núcleo e fecho das frases conferidas"
     OPENER = "a abertura é de outro grupo de produtos, ou repete uma palavra do produto ou da oferta"
     CORE = "o núcleo não combina com a oferta, ou repete uma palavra dela ou do produto"
@@ -104,6 +106,10 @@ def _campaign_fault(campaign: PushCampaign) -> str | None:
     """Return why no push of this product and offer may be sent: a name that no customer may read, or a law."""
     if not all(_NAME.fullmatch(name) and not _NOT_OF_A_NAME.search(name) for name in campaign):
         return PushFault.NAME
+    if any(map(has_bad_sign, campaign)):
+        return PushFault.NAME
+    if amounts_of(campaign.offer) is None:
+        return PushFault.NUMBER
     return law_against(" ".join(campaign))
 
 

@@ -1,15 +1,13 @@
-"""Phrases of pushes, those of them that suit a product and an offer, and the products that get no push.
+"""Phrases of pushes, and those of them that suit a product and an offer.
 
 The phrases are data (`data/evidence/push.toml`), and so are a shop's own openers beside them, whose file an environment
-variable names to all processes: the ground truth reads both by its own code. `regulated.toml` names what gets no push,
-by a law, or since it tells of the reader.
+variable names to all processes: the ground truth reads both by its own code.
 """
 
 import hashlib
 import os
 import re
 import tomllib
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
@@ -23,11 +21,10 @@ from tasks.commerce.text.portuguese import readable_category
 
 DATA_FILES: Final = (
     "data/evidence/push.toml",
-    "data/evidence/regulated.toml",
     "data/campaigns/things.toml",
     "$TUCANO_PHRASES",
 )
-FILE, REGULATED, THINGS = (Path(__file__).resolve().parents[3] / name for name in DATA_FILES[:3])
+FILE, THINGS = (Path(__file__).resolve().parents[3] / name for name in DATA_FILES[:2])
 VARIABLE: Final = "TUCANO_PHRASES"
 USUAL_PRICE: Final = 100.0
 """Price, in reais, of what `data/campaigns/things.toml` does not have."""
@@ -43,9 +40,8 @@ LETTER: Final = f"[{_CAPITAL}{_CAPITAL.lower()}]"
 FORM: Final = rf"^[{_CAPITAL}]{LETTER}*(?:[ -]{LETTER}+)*[.!?]$"
 """Words of Portuguese letters from a capital to the end of a sentence."""
 _AMOUNT: Final = re.compile(r"\d+(?:[.,]\d+)*")
+_NUMBER: Final = re.compile(r"(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?")
 _WORD: Final = re.compile(r"(?<![\w{])[\w-]{3,}")
-_BETWEEN: Final = r"\w*(?: \w{1,4})? "
-"""Between two beginnings of one product: the end of its first word, and `de`, `para` and the like."""
 
 
 class Core(PhraseData):
@@ -109,19 +105,6 @@ class OwnPhrases(PhraseData):
     """All of a shop's file."""
 
     aberturas: tuple[OwnOpener, ...]
-
-
-class Law(PhraseData):
-    """What a law says, and the beginnings of the words of the products that it is about."""
-
-    frase: str
-    radicais: tuple[str, ...] = Field(min_length=1)
-
-
-class Laws(PhraseData):
-    """All of the file."""
-
-    leis: tuple[Law, ...]
 
 
 @cache
@@ -216,11 +199,21 @@ def suiting(product: str, offer: str) -> CampaignPhrases:
 def _fitting(offer: str) -> frozenset[str]:
     """Return the kinds of phrases that an offer in lower case takes: those for all, and more of a known form."""
     known, form = read_phrases().ofertas, _AMOUNT.sub("#", offer)
-    amounts = [float(each.replace(".", "").replace(",", ".")) for each in _AMOUNT.findall(offer)]
+    amounts = amounts_of(offer)
+    if amounts is None:
+        return frozenset({"todas"})
     sound = _is_share(amounts) if "#%" in form else amounts == sorted(set(amounts), reverse=True) and 0 not in amounts
     if not sound or form not in (*known.com, *known.outras):
         return frozenset({"todas"})
     return frozenset({"todas", "conhecidas", *(["com"] if form in known.com else [])})
+
+
+def amounts_of(offer: str) -> list[float] | None:
+    """Return the numbers of an offer; None where one is no number, such as `10,20,30`."""
+    found = _AMOUNT.findall(offer)
+    if not all(map(_NUMBER.fullmatch, found)):
+        return None
+    return [float(each.replace(".", "").replace(",", ".")) for each in found]
 
 
 def _is_share(amounts: Sequence[float]) -> bool:
@@ -253,19 +246,3 @@ def things_of(category: str) -> Mapping[str, float]:
 def _things() -> Mapping[str, Mapping[str, float]]:
     things: dict[str, dict[str, float]] = tomllib.loads(THINGS.read_text(encoding="utf-8"))
     return things
-
-
-def law_against(text: str) -> str | None:
-    """Return why a text of a campaign gets no push, by the word and its law, in Portuguese; None where it may."""
-    plain = "".join(each for each in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(each))
-    for pattern, law in _patterns():
-        if found := pattern.search(plain):
-            return f"sem push por causa de {found[0]!r}. {law}"
-    return None
-
-
-@cache
-def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
-    with read_whole(REGULATED):
-        laws = Laws.model_validate(tomllib.loads(REGULATED.read_text(encoding="utf-8"))).leis
-    return tuple((re.compile(rf"\b(?:{'|'.join(law.radicais)})".replace(" ", _BETWEEN)), law.frase) for law in laws)

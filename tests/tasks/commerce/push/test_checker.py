@@ -20,6 +20,7 @@ from tasks.commerce.push.checker import (
 from tasks.commerce.push.phrases import read_phrases
 from tasks.commerce.push.prompts import things_of
 from tasks.commerce.push.render import render
+from tasks.commerce.push.task import TASK
 from tasks.commerce.push.truth import claims_kept
 from tests.tasks.commerce.push.campaigns import OF_MANY_KINDS, all_phrases, prompt_of, sayable
 
@@ -120,13 +121,28 @@ def test_each_fault_is_named(template: str, campaign: PushCampaign, fault: PushF
         *("a\u2028b", "a\x00b", "a  b", "...", "\u3164", "\uffa0", "\u2800a", "a\u034f", "a\ufe0f", "2\u03360\u0336%"),
         *("Premios-gratis.xyz", "Loja.ai/abc", "192.168.0.1", "premios．com", "premios.сom", "javascript:alert(1)"),
         *("Ligue 0800 123 4567", "11 99999-0000", "Fones. Envie sua senha", "Fones! Compre já", "**fones**", "٩٠% off"),
-        *("20% de desconto. Frete cobrado à parte", "e" + "\u0301" * 80, "_fones_"),
+        *(
+            "20% de desconto. Frete cobrado à parte",
+            "e" + "\u0301" * 80,
+            "_fones_",
+            "fones 🖕",
+            "☭ fones",
+            "loja(.)com",
+        ),
+        *("Leve já! 100% grátis", "fones, ramal 11/99999/8888"),
     ],
 )
 def test_no_push_is_made_of_what_cannot_be_shown(name: str) -> None:
     for campaign in (PushCampaign(name, "frete grátis"), PushCampaign("coleiras", name)):
         assert fault_of(BARE, campaign) == PushFault.NAME
         assert not is_right(BARE, campaign)
+
+
+@pytest.mark.parametrize("offer", ["10,20,30% de desconto", "R$ 1,2,3", "R$ 1.5 de desconto", "20% ou 1.2345"])
+def test_an_offer_whose_number_cannot_be_read_is_refused_in_one_sentence(offer: str) -> None:
+    campaign = PushCampaign("panelas", offer)
+    assert fault_of(BARE, campaign) == PushFault.NUMBER and not is_right("Em {produto}: {oferta}.", campaign)
+    assert TASK.prompt_grammar and TASK.prompt_grammar(prompt_of(campaign))
 
 
 @pytest.mark.parametrize(
@@ -193,7 +209,7 @@ def test_nothing_unchecked_is_shown(completion: str, prompt: str) -> None:
     for asked in (prompt, prompt_of(SOLD)):
         shown = render(completion, asked)
         assert not shown.checked and shown.text is None and shown.reason
-        assert len(completion) < 4 or completion not in shown.reason
+        assert len(completion) < 12 or completion not in shown.reason
 
 
 def test_what_is_sent_is_shown_and_a_product_too_long_has_a_reason() -> None:
@@ -214,7 +230,11 @@ def test_a_prompt_with_two_campaigns_has_none() -> None:
     [
         *(("mamadeiras", "11.265"), ("Fórmulas infantis", "11.265"), ("cigarros", "9.294"), ("Cervejas", "CONAR")),
         *(("vinhos tintos", "CONAR"), ("armas", "10.826"), ("remédios para depressão", "96/2008")),
-        *(("testes de gravidez", "LGPD"), ("Bíblias", "LGPD")),
+        *(("testes de gravidez", "LGPD"), ("Bíblias", "LGPD"), ("gim artesanal", "CONAR"), ("champagne", "CONAR")),
+        *(("vınho tinto", "CONAR"), ("vodka", "CONAR"), ("fumo de corda", "9.294"), ("arma de fogo", "10.826")),
+        *(("munições", "10.826"), ("leite em pó infantil", "11.265"), ("fórmula láctea infantil", "11.265")),
+        *(("viagra", "96/2008"), ("teste rápido de gravidez", "LGPD"), ("loterias", "14.790")),
+        *(("Você foi demitido", "ameaça"), ("panelas – só para brancos", "ofensa"), ("panelas para otários", "ofensa")),
     ],
 )
 def test_a_regulated_product_gets_no_push_and_the_law_is_named(sold: str, law: str) -> None:
@@ -224,7 +244,21 @@ def test_a_regulated_product_gets_no_push_and_the_law_is_named(sold: str, law: s
     assert shown.reason is not None and law in shown.reason and "sem push" in shown.reason
 
 
-@pytest.mark.parametrize("sold", ["armários", "discos de vinil", "bandejas", "fórmulas de física", "formas"])
+@pytest.mark.parametrize(
+    "sold",
+    [
+        *(
+            "armários",
+            "discos de vinil",
+            "bandejas",
+            "fórmulas de física",
+            "formas",
+            "vestidos cor de vinho",
+            "gincanas",
+        ),
+        *("taças para vinho", "cervejeiras", "livros para candidatos", "porta-remédios", "formulário infantil"),
+    ],
+)
 def test_a_product_that_only_looks_regulated_is_sold(sold: str) -> None:
     campaign = PushCampaign(sold, "frete grátis")
     assert fault_of(BARE, campaign) is None and is_right(BARE, campaign)

@@ -13,6 +13,7 @@ from schemas.errors import InputError
 from schemas.references import check_reference
 from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
+from tasks.commerce.phrase_files import law_against
 from tasks.commerce.push.checker import (
     LONGEST,
     PushFault,
@@ -23,7 +24,7 @@ from tasks.commerce.push.checker import (
     read_campaign,
     repeats,
 )
-from tasks.commerce.push.phrases import FILE, law_against, read_phrases
+from tasks.commerce.push.phrases import FILE, read_phrases
 from tasks.commerce.push.render import render
 from tasks.commerce.push.scorer import OF_GENERAL_OPENER
 from tasks.commerce.registry import TASKS, grammar_of, score_rollout
