@@ -22,9 +22,9 @@ from tasks.commerce.push.phrases import (
     OpenersOfGroup,
     OwnOpener,
     content_words,
-    law_against,
     read_phrases,
 )
+from tasks.commerce.push.products import law_against
 from tasks.commerce.text.text_form import Phrases, fold, words
 
 DATA_FILES: Final = (

@@ -9,10 +9,10 @@ from tasks.commerce.push.phrases import (
     KEPT_CAMPAIGNS,
     CampaignPhrases,
     content_words,
-    law_against,
     read_phrases,
     suiting,
 )
+from tasks.commerce.push.products import law_against
 
 LONGEST: Final = 120
 """Graphemes that a phone shows."""

@@ -1,36 +1,27 @@
-"""Phrases of pushes, those of them that suit a product and an offer, and the products that get no push.
+"""Phrases of pushes, and those of them that suit a product and an offer.
 
 The phrases are data (`data/evidence/push.toml`), and so are a shop's own openers beside them, whose file an environment
-variable names to all processes: the ground truth reads both by its own code. `regulated.toml` names what gets no push,
-by a law, or since it tells of the reader.
+variable names to all processes: the ground truth reads both by its own code.
 """
 
 import hashlib
 import os
 import re
 import tomllib
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from schemas.errors import InputError
-from tasks.commerce.phrase_files import PhraseData, read_whole
-from tasks.commerce.text.portuguese import readable_category
+from schemas.faults import first_fault
+from tasks.commerce.push.products import things_of
+from tasks.commerce.text.lexicons import PhraseData, read_data
 
-DATA_FILES: Final = (
-    "data/evidence/push.toml",
-    "data/evidence/regulated.toml",
-    "data/campaigns/things.toml",
-    "$TUCANO_PHRASES",
-)
-FILE, REGULATED, THINGS = (Path(__file__).resolve().parents[3] / name for name in DATA_FILES[:3])
+DATA_FILES: Final = ("data/evidence/push.toml", "$TUCANO_PHRASES")
 VARIABLE: Final = "TUCANO_PHRASES"
-USUAL_PRICE: Final = 100.0
-"""Price, in reais, of what `data/campaigns/things.toml` does not have."""
 LEAST_PERCENT, MOST_PERCENT = 1, 90
 """Percentages that a discount or cashback can have."""
 GENERAL: Final = "geral"
@@ -44,8 +35,6 @@ FORM: Final = rf"^[{_CAPITAL}]{LETTER}*(?:[ -]{LETTER}+)*[.!?]$"
 """Words of Portuguese letters from a capital to the end of a sentence."""
 _AMOUNT: Final = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD: Final = re.compile(r"(?<![\w{])[\w-]{3,}")
-_BETWEEN: Final = r"\w*(?: \w{1,4})? "
-"""Between two beginnings of one product: the end of its first word, and `de`, `para` and the like."""
 
 
 class Core(PhraseData):
@@ -111,31 +100,17 @@ class OwnPhrases(PhraseData):
     aberturas: tuple[OwnOpener, ...]
 
 
-class Law(PhraseData):
-    """What a law says, and the beginnings of the words of the products that it is about."""
-
-    frase: str
-    radicais: tuple[str, ...] = Field(min_length=1)
-
-
-class Laws(PhraseData):
-    """All of the file."""
-
-    leis: tuple[Law, ...]
-
-
 @cache
-def read_phrases(file: Path = FILE) -> PushPhrases:
-    """Read and check the file of phrases, and the shop's own beside it.
+def read_phrases() -> PushPhrases:
+    """Read the phrases, and the shop's own behind them.
 
     Raises:
-        InputError: It is no TOML, lacks something, or has no general openers.
+        InputError: The shop's file cannot be read, or an opener of it cannot be used.
     """
-    with read_whole(file):
-        phrases = PushPhrases.model_validate(with_own(tomllib.loads(file.read_text(encoding="utf-8"))))
-    if GENERAL not in phrases.grupos:
-        raise InputError(f"the phrases of {file} lack the group {GENERAL!r}, which suits every product; add it")
-    return phrases
+    phrases = read_data("evidence/push.toml")
+    for each in own_openers(phrases["grupos"]):
+        phrases["grupos"][each.grupo]["aberturas"].append(each.texto)
+    return PushPhrases.model_validate(phrases)
 
 
 def use_own(file: Path | None) -> None:
@@ -147,25 +122,28 @@ def use_own(file: Path | None) -> None:
     os.environ.pop(VARIABLE, None)
     if file is not None:
         os.environ[VARIABLE] = str(file.absolute())
-        with_own(tomllib.loads(FILE.read_text(encoding="utf-8")))
+        own_openers(read_data("evidence/push.toml")["grupos"])
 
 
-def with_own(shipped: dict[str, Any]) -> dict[str, Any]:
-    """Return the shipped phrases with the shop's own behind the openers of their groups.
+def own_openers(groups: Collection[str]) -> tuple[OwnOpener, ...]:
+    """Return the openers of the shop's file, each of one of the groups.
 
     Raises:
         InputError: The shop's file cannot be read, or an opener of it cannot be used.
     """
     file = Path(os.environ.get(VARIABLE, ""))
-    with read_whole(file, "correct rewards.phrases"):
+    try:
         text = _content(file).decode() if VARIABLE in os.environ else "aberturas = []"
         openers = OwnPhrases.model_validate(tomllib.loads(text)).aberturas
+    except ValidationError as error:
+        raise InputError(f"the phrases of {file} are broken: {first_fault(error)}; correct the file") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"the phrases of {file} cannot be read ({reason}); correct rewards.phrases") from None
     for each in openers:
-        if each.grupo not in shipped["grupos"]:
-            known = ", ".join(shipped["grupos"])
-            raise InputError(f"{file} has an opener of the group {each.grupo!r}; there are: {known}")
-        shipped["grupos"][each.grupo]["aberturas"].append(each.texto)
-    return shipped
+        if each.grupo not in groups:
+            raise InputError(f"{file} has an opener of the group {each.grupo!r}; there are: {', '.join(groups)}")
+    return openers
 
 
 @cache
@@ -242,30 +220,3 @@ def _groups() -> Mapping[str, list[str]]:
         for product in sorted({product.lower() for listed in group.de for product in things_of(listed)}):
             found.setdefault(product, []).append(name)
     return found
-
-
-def things_of(category: str) -> Mapping[str, float]:
-    """Return the things of a category with their prices in reais; the category itself where none are known."""
-    return _things().get(category) or {readable_category(category): USUAL_PRICE}
-
-
-@cache
-def _things() -> Mapping[str, Mapping[str, float]]:
-    things: dict[str, dict[str, float]] = tomllib.loads(THINGS.read_text(encoding="utf-8"))
-    return things
-
-
-def law_against(text: str) -> str | None:
-    """Return why a text of a campaign gets no push, by the word and its law, in Portuguese; None where it may."""
-    plain = "".join(each for each in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(each))
-    for pattern, law in _patterns():
-        if found := pattern.search(plain):
-            return f"sem push por causa de {found[0]!r}. {law}"
-    return None
-
-
-@cache
-def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
-    with read_whole(REGULATED):
-        laws = Laws.model_validate(tomllib.loads(REGULATED.read_text(encoding="utf-8"))).leis
-    return tuple((re.compile(rf"\b(?:{'|'.join(law.radicais)})".replace(" ", _BETWEEN)), law.frase) for law in laws)

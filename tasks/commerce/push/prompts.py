@@ -9,7 +9,7 @@ from pydantic import Field
 from schemas.store.store import Store
 from tasks.commerce.example import Example
 from tasks.commerce.inputs import Name, TaskInputs
-from tasks.commerce.push.phrases import law_against, things_of
+from tasks.commerce.push.products import law_against, things_of
 from tasks.commerce.text.lexicons import read_wording
 from tasks.commerce.text.portuguese import StateCode
 
