@@ -15,7 +15,8 @@ from schemas.documents import Rollout
 from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
 from schemas.tasks import TaskName
 from tasks.commerce import registry
-from tasks.commerce.sql_qa.sandbox import Databases, open_databases
+from tasks.commerce.sql_qa.open_databases import open_databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
 
 STOCK: Final = "stock"

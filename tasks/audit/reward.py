@@ -7,7 +7,7 @@ from pathlib import Path
 from schemas.documents import Rollout, ScoredRollout
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce.registry import score_rollout
-from tasks.commerce.sql_qa.sandbox import open_databases
+from tasks.commerce.sql_qa.open_databases import open_databases
 
 RewardFunction = Callable[[Rollout], ScoredRollout]
 

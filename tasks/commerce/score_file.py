@@ -19,7 +19,8 @@ from schemas.progress import Progress
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.commerce_task import CommerceTask
 from tasks.commerce.registry import TASKS, joint_version, reward_versions, score_rollout
-from tasks.commerce.sql_qa.sandbox import Databases, open_databases
+from tasks.commerce.sql_qa.open_databases import open_databases
+from tasks.commerce.sql_qa.sandbox import Databases
 
 
 @dataclass

@@ -14,7 +14,8 @@ from schemas.progress import Progress, silent
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce import registry
-from tasks.commerce.sql_qa.sandbox import Databases, open_databases
+from tasks.commerce.sql_qa.open_databases import open_databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.answers.baselines import baselines
 from tasks.evaluate.answers.cost import serving

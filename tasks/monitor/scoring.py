@@ -20,7 +20,8 @@ from schemas.documents import Rollout
 from schemas.progress import Progress, silent
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce.registry import TASKS, score_rollout
-from tasks.commerce.sql_qa.sandbox import Databases, open_databases
+from tasks.commerce.sql_qa.open_databases import open_databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.text.parser import parse_object
 from tasks.monitor.answered import is_answer
 from tasks.monitor.baseline import Baseline

@@ -15,7 +15,6 @@ from schemas.disk import locked, replace_whole
 from schemas.errors import InputError
 from schemas.faults import first_few
 from schemas.tables.delimited import read_delimited
-from tasks.commerce.phrase_files import law_against
 from tasks.commerce.push.phrases import (
     FORM,
     LETTER,
@@ -25,6 +24,7 @@ from tasks.commerce.push.phrases import (
     content_words,
     read_phrases,
 )
+from tasks.commerce.regulated import law_against
 from tasks.commerce.text.text_form import Phrases, fold, words
 
 DATA_FILES: Final = (

@@ -14,7 +14,7 @@ from schemas.references import knows_anything
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
 from tasks.commerce.registry import SERVED, TASKS, grammar_of, score_rollout
-from tasks.commerce.sql_qa.sandbox import open_databases
+from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.policy.adapters import adapter_for
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
 from tasks.policy.load import load_policy, load_tokenizer

@@ -9,7 +9,8 @@ from pathlib import Path
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import TASKS
 from tasks.commerce.served import Served
-from tasks.commerce.sql_qa.sandbox import Databases, open_databases
+from tasks.commerce.sql_qa.open_databases import open_databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.serve.engines.client import EngineClient
 from tasks.serve.engines.process import EngineProcess
 from tasks.serve.served_model import ServedModel

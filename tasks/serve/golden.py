@@ -13,7 +13,7 @@ from schemas.documents import Rollout
 from schemas.errors import GateRefused
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import SERVED, grammar_of, score_rollout
-from tasks.commerce.sql_qa.sandbox import open_databases
+from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.policy.generate import as_messages
 from tasks.serve.deployed_version import DeployedVersion
 from tasks.serve.engines.client import EngineQuestion, EngineRefused, EngineUnavailable

@@ -15,7 +15,8 @@ from schemas.errors import InputError
 from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
 from schemas.tables.vacancies import Vacancy, of_tasks, read_vacancies
 from schemas.tasks import TASK_NAMES
-from tasks.commerce.sql_qa.sandbox import Databases, open_databases
+from tasks.commerce.sql_qa.open_databases import open_databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import Channel, rank
 from tasks.policy.device import machine_device

@@ -21,7 +21,8 @@ from tasks.audit.gate import Probe
 from tasks.audit.reward import RewardFunction
 from tasks.commerce.registry import TASKS, reward_of
 from tasks.commerce.reward import Reference
-from tasks.commerce.sql_qa.sandbox import Database, Databases, open_databases
+from tasks.commerce.sql_qa.open_databases import open_databases
+from tasks.commerce.sql_qa.sandbox import Database, Databases
 
 ALTERATIONS: Final[Mapping[TaskName, tuple[Alteration, ...]]] = MappingProxyType(
     {

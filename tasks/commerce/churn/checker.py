@@ -5,7 +5,7 @@ else is read, and no word of an answer is ever shown.
 """
 
 from collections.abc import Sequence
-from enum import Enum
+from enum import StrEnum
 from typing import Final, NamedTuple
 
 import orjson
@@ -22,18 +22,18 @@ _KEYS: Final = frozenset(KEYS)
 _REASON_KEYS: Final = frozenset(REASON_KEYS)
 
 
-class ReasonFault(Enum):
-    """Fault of a reason, the first that was found."""
+class ReasonFault(StrEnum):
+    """Fault of a reason, the first that was found, as the asker reads it."""
 
-    FORM = "form"
+    FORM = "não tem a forma de um motivo"
     """It is no object of these keys with texts."""
-    FIELD = "field"
+    FIELD = "o perfil não tem esse campo"
     """The profile has no such line, or it says nothing of any customer."""
-    VALUE = "value"
+    VALUE = "o valor não é o do perfil"
     """It is not the one that the profile prints."""
-    DIRECTION = "direction"
+    DIRECTION = "o valor não aponta para esse lado"
     """The value does not point that way; one that lies between points nowhere."""
-    REPEATED = "repeated field"
+    REPEATED = "repete um campo"
     """An earlier reason names the field, or another that says the same."""
 
 

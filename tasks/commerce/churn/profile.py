@@ -1,24 +1,20 @@
 """Profile of a prompt: the lines that a reason may name, and what each says for leaving or for staying.
 
-Directions of values and the clauses that say them are data (`data/evidence/churn.toml`), refused if broken.
+Directions of values and the clauses that say them are data (`data/evidence/churn.toml`).
 """
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from math import inf
-from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from pydantic import Field
 
-from schemas.errors import InputError
-from tasks.commerce.phrase_files import PhraseData, read_whole
+from tasks.commerce.text.lexicons import PhraseData, read_data
 
 DATA_FILES: Final = ("data/evidence/churn.toml",)
-FILE: Final = Path(__file__).resolve().parents[3] / DATA_FILES[0]
 PLURAL: Final = re.compile(r"\{([^{}|]+)\|([^{}|]+)\}")
 """The word for 1 and the one for other numbers."""
 
@@ -71,35 +67,9 @@ class ChurnPhrases(PhraseData):
 
 
 @cache
-def read_phrases(file: Path = FILE) -> ChurnPhrases:
-    """Read and check the file.
-
-    Raises:
-        InputError: It is no TOML or lacks something, a field's bands do not rise to one without an end, a band that
-            points has no phrase or weight, or a text has a slot that nothing fills.
-    """
-    try:
-        with read_whole(file):
-            phrases = ChurnPhrases.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
-            for field in phrases.campos:
-                _check_bands(field)
-            for text in phrases.texto.model_dump().values():
-                text.format(conclusao="", motivos="")
-    except KeyError as error:
-        raise InputError(f"the phrases of {file} have the slot {error}, which nothing fills; correct it") from None
-    return phrases
-
-
-def _check_bands(field: ProfileField) -> None:
-    *ends, last = [band.ate for band in field.faixas]
-    known = [end for end in ends if end is not None]
-    if last is not None or len(known) < len(ends) or known != sorted(set(known)):
-        raise ValueError(f"the bands of {field.nome!r} do not rise to a last one without `ate`")
-    for band in field.faixas:
-        if len({band.aponta is None, band.peso == 0, not band.frases}) > 1:
-            raise ValueError(f"a band of {field.nome!r} has not all of `aponta`, `peso` and `frases`, nor none")
-        for phrase in band.frases:
-            PLURAL.sub("", phrase).format(valor="")
+def read_phrases() -> ChurnPhrases:
+    """Read the phrases."""
+    return ChurnPhrases.model_validate(read_data("evidence/churn.toml"))
 
 
 MOST: Final = 3

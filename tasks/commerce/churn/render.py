@@ -7,7 +7,7 @@ reward is of what is shown.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from tasks.commerce.churn.checker import ChurnAnswer, CitedReason, ReasonFault, check, read_answer
+from tasks.commerce.churn.checker import ChurnAnswer, CitedReason, check, read_answer
 from tasks.commerce.churn.profile import MOST, PLURAL, CustomerProfile, read_phrases, read_profile
 from tasks.commerce.reward import Reference, Reward, Score
 from tasks.commerce.served import Served, written
@@ -21,13 +21,6 @@ NO_PROFILE: Final = (
 )
 NO_REASONS: Final = f"a resposta não é só um objeto JSON de risco, decisão coerente e 1 a {MOST} motivos"
 UNSUPPORTED: Final = "nenhum motivo aponta para a decisão"
-WRONG: Final = {
-    ReasonFault.FORM: "não tem a forma de um motivo",
-    ReasonFault.FIELD: "o perfil não tem esse campo",
-    ReasonFault.VALUE: "o valor não é o do perfil",
-    ReasonFault.DIRECTION: "o valor não aponta para esse lado",
-    ReasonFault.REPEATED: "repete um campo",
-}
 
 
 def render(completion: str, prompt: str) -> Served:
@@ -38,7 +31,7 @@ def render(completion: str, prompt: str) -> Served:
     if isinstance(answer, str):
         return Served(None, False, NO_REASONS)
     checked = check(profile, answer.reasons)
-    left_out = [f"motivo {place}: {WRONG[fault]}" for place, (_, fault) in enumerate(checked, 1) if fault]
+    left_out = [f"motivo {place}: {fault}" for place, (_, fault) in enumerate(checked, 1) if fault]
     said = [reason for reason, fault in checked if reason and fault is None]
     if profile.pointing[answer.direction] and all(reason.aponta != answer.direction for reason in said):
         left_out.append(UNSUPPORTED)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from enum import Enum
+from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
@@ -30,14 +30,13 @@ _LONGEST_NEGATION: Final = 60
 """Characters before a quotation among which its negation is looked for."""
 
 
-class QuotationFault(Enum):
-    """Fault of a complaint that is no quotation."""
+class QuotationFault(StrEnum):
+    """Fault of a complaint that is no quotation, as the asker reads it."""
 
-    LONG = "it has more words than a complaint has"
-    """More than `MOST_WORDS`."""
-    FOREIGN = "it is not in the review"
+    LONG = f"tem mais de {MOST_WORDS} palavras"
+    FOREIGN = "não está na avaliação"
     """Its characters, in either case and whatever the blanks between them, are no run of the review's words."""
-    CUT = "the review denies it right before or behind"
+    CUT = "deixa de fora uma negação da avaliação"
     """A negation was cut off, so that it says the contrary."""
 
 

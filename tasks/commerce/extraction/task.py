@@ -33,7 +33,7 @@ _FIELDS: Final[dict[str, Field]] = dict.fromkeys(CAUSE_FIELDS, BOOLEAN) | {
     "churn_risk": SHARE,
     "complaint_category": one_of(sorted(CATEGORIES)),
 }
-NO_QUOTATION: Final = {
+_QUOTATION: Final = {
     QuotationFault.LONG: f"tem mais de {MOST_WORDS} palavras",
     QuotationFault.FOREIGN: "não está na avaliação",
     QuotationFault.CUT: "deixa de fora uma negação da avaliação",
@@ -117,7 +117,7 @@ def serve(completion: str, prompt: str) -> Served:
     if fault is None:
         return served
     left = served.parsed | {COMPLAINT: ""}
-    return Served(written(left), False, f"{COMPLAINT} omitido: {NO_QUOTATION[fault]}", left)
+    return Served(written(left), False, f"{COMPLAINT} omitido: {fault}", left)
 
 
 TASK: Final = CommerceTask(

@@ -6,7 +6,7 @@ The best findings on a table are what a reward is measured by, and what the stan
 """
 
 from collections.abc import Mapping, Sequence
-from enum import Enum
+from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
@@ -25,23 +25,23 @@ _KEYS: Final = frozenset(KEYS)
 _KEYS_OF_RATIO: Final = frozenset((*KEYS, "outra"))
 
 
-class Fault(Enum):
+class Fault(StrEnum):
     """Fault of a finding, the first that was found: of its claim, which is then not said, or else of its action."""
 
-    FORM = "form"
+    FORM = "não tem a forma de um achado"
     """It is no object of these keys with texts, or its action is none of the catalogue."""
-    COLUMN = "column"
-    ROW = "row"
-    VALUE = "value"
+    COLUMN = "a tabela não tem essa coluna"
+    ROW = "a tabela não tem essa linha"
+    VALUE = "o valor não é o da tabela"
     """It is not the one that the table prints in that cell."""
-    FACT = "fact"
+    FACT = "o fato não é verdadeiro"
     """It is not true of the cell."""
-    REPEATED = "repeated cell"
+    REPEATED = "repete uma célula"
     """An earlier finding is of the same cell: nothing is said twice."""
-    ACTION = "action"
+    ACTION = "a ação não combina com o achado"
     """It makes no sense beside the finding."""
-    REPEATED_ACTION = "repeated action"
-    OPPOSED = "opposed action"
+    REPEATED_ACTION = "repete uma ação"
+    OPPOSED = "a ação contradiz outra"
     """It contradicts an earlier one on the same row."""
 
 

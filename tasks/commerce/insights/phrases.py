@@ -1,30 +1,20 @@
-"""Frames, forms of names and actions of `data/evidence`, read once and refused whole where a file is broken."""
+"""Frames, forms of names and actions of `data/evidence`, read once."""
 
 import re
-import tomllib
-from collections.abc import Mapping
 from functools import cache, cached_property
-from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
-from tasks.commerce.phrase_files import PhraseData, read_whole
+from tasks.commerce.text.lexicons import PhraseData, read_data
 
 DATA_FILES: Final = ("data/evidence/actions.toml", "data/evidence/frames.toml")
-FOLDER: Final = Path(__file__).resolve().parents[3] / "data" / "evidence"
 
 Fact = Literal["valor", "maior", "menor", "melhor", "pior", "acima", "abaixo", "razao", "subiu", "caiu"]
 Side = Literal["alto", "baixo"]
 Words = dict[str, str]
 OTHER: Final = "outra"
 """The kind of rows that are none of those that are known."""
-SLOTS: Final = (
-    *("em", "de", "Em", "o_linha", "O_linha", "ser", "ficar", "o", "O", "pron", "max", "Max", "grau"),
-    *("com", "coluna", "valor"),
-    *("mediana", "vezes", "de_outra", "valor_outra", "antes"),
-)
-"""Slots of a sentence; those of the last line are of some facts alone."""
 _ARTICLES: Final = {"nenhum": ("em", "de", ""), "o": ("no", "do", "o"), "a": ("na", "da", "a")}
 _YEAR: Final = re.compile("(?:19|20)[0-9]{2}")
 _OF_UNKNOWN_STATE: Final = ("no estado", "do estado", "o estado")
@@ -127,45 +117,6 @@ class EvidencePhrases(PhraseData):
 
 
 @cache
-def read_phrases(folder: Path = FOLDER) -> EvidencePhrases:
-    """Read and check the files of a folder.
-
-    Raises:
-        InputError: One is no TOML or lacks something, an action names what there is not, or a sentence has a slot that
-            nothing fills.
-    """
-    read: dict[str, Any] = {}
-    with read_whole(folder):
-        for name in ("frames.toml", "actions.toml"):
-            read |= tomllib.loads((folder / name).read_text(encoding="utf-8"))
-        phrases = EvidencePhrases.model_validate(read)
-        _check_actions(phrases)
-        _check_frames(phrases)
-    return phrases
-
-
-def _check_actions(phrases: EvidencePhrases) -> None:
-    known = {action.id for action in phrases.acoes}
-    if len(known) < len(phrases.acoes):
-        raise ValueError("two actions have one id")
-    for action in phrases.acoes:
-        strangers = {*action.opostos, *action.colunas, *action.linhas}
-        strangers -= known | phrases.colunas.keys() | phrases.linhas.keys()
-        if strangers:
-            raise ValueError(f"action {action.id!r} names {sorted(strangers)}, which is neither column, row nor action")
-        for kind in action.linhas:
-            _fill(action.texto, {"nome": "x", **phrases.linhas[kind].model_dump(exclude_defaults=True)}, action.id)
-
-
-def _check_frames(phrases: EvidencePhrases) -> None:
-    for frame in phrases.frases:
-        _fill(frame.texto, dict.fromkeys(SLOTS, ""), frame.texto)
-        if strangers := {*frame.colunas} - phrases.colunas.keys():
-            raise ValueError(f"a sentence names the columns {sorted(strangers)}, which there are not")
-
-
-def _fill(text: str, words: Mapping[str, str], name: str) -> None:
-    try:
-        text.format(**words)
-    except (KeyError, IndexError) as error:
-        raise ValueError(f"{name!r} has the slot {error}, which nothing fills") from None
+def read_phrases() -> EvidencePhrases:
+    """Read the phrases."""
+    return EvidencePhrases.model_validate(read_data("evidence/frames.toml") | read_data("evidence/actions.toml"))

@@ -8,7 +8,7 @@ import re
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 
-from tasks.commerce.insights.checker import Checked, CitedFinding, Fault, actions, check, read_answer
+from tasks.commerce.insights.checker import Checked, CitedFinding, actions, check, read_answer
 from tasks.commerce.insights.phrases import Words, read_phrases
 from tasks.commerce.insights.table import FigureTable, read_table
 from tasks.commerce.reward import Reference, Reward, Score
@@ -23,17 +23,6 @@ DATA_FILES: Final = (
     "data/lexicons/domain_words.txt",
     "data/lexicons/report_action_words.txt",
 )
-WRONG: Final = {
-    Fault.FORM: "não tem a forma de um achado",
-    Fault.COLUMN: "a tabela não tem essa coluna",
-    Fault.ROW: "a tabela não tem essa linha",
-    Fault.VALUE: "o valor não é o da tabela",
-    Fault.FACT: "o fato não é verdadeiro",
-    Fault.REPEATED: "repete uma célula",
-    Fault.ACTION: "a ação não combina com o achado",
-    Fault.REPEATED_ACTION: "repete uma ação",
-    Fault.OPPOSED: "a ação contradiz outra",
-}
 
 
 def render(completion: str, prompt: str) -> Served:
@@ -46,7 +35,7 @@ def render(completion: str, prompt: str) -> Served:
         return Served(None, False, "a resposta não é só um objeto JSON de poucos achados")
     checked = check(table, found)
     lines = [line for place, each in enumerate(checked) if (line := _line(table, each, place))]
-    left_out = [f"achado {place}: {WRONG[each.fault]}" for place, each in enumerate(checked, 1) if each.fault]
+    left_out = [f"achado {place}: {each.fault}" for place, each in enumerate(checked, 1) if each.fault]
     if not lines:
         return Served(None, False, "; ".join(left_out))
     text = "\n".join([_heading(table), "", *(f"- {line}" for line in lines)])

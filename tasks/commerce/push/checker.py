@@ -5,7 +5,6 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from tasks.commerce.phrase_files import has_bad_sign, law_against
 from tasks.commerce.push.phrases import (
     KEPT_CAMPAIGNS,
     CampaignPhrases,
@@ -14,6 +13,7 @@ from tasks.commerce.push.phrases import (
     read_phrases,
     suiting,
 )
+from tasks.commerce.regulated import has_bad_sign, law_against
 
 LONGEST: Final = 120
 """Graphemes that a phone shows."""

@@ -8,26 +8,20 @@ import hashlib
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from schemas.errors import InputError
-from tasks.commerce.phrase_files import PhraseData, read_whole
-from tasks.commerce.text.portuguese import readable_category
+from schemas.faults import first_fault
+from tasks.commerce.push.products import things_of
+from tasks.commerce.text.lexicons import PhraseData, read_data
 
-DATA_FILES: Final = (
-    "data/evidence/push.toml",
-    "data/campaigns/things.toml",
-    "$TUCANO_PHRASES",
-)
-FILE, THINGS = (Path(__file__).resolve().parents[3] / name for name in DATA_FILES[:2])
+DATA_FILES: Final = ("data/evidence/push.toml", "$TUCANO_PHRASES")
 VARIABLE: Final = "TUCANO_PHRASES"
-USUAL_PRICE: Final = 100.0
-"""Price, in reais, of what `data/campaigns/things.toml` does not have."""
 LEAST_PERCENT, MOST_PERCENT = 1, 90
 """Percentages that a discount or cashback can have."""
 GENERAL: Final = "geral"
@@ -108,17 +102,16 @@ class OwnPhrases(PhraseData):
 
 
 @cache
-def read_phrases(file: Path = FILE) -> PushPhrases:
-    """Read and check the file of phrases, and the shop's own beside it.
+def read_phrases() -> PushPhrases:
+    """Read the phrases, and the shop's own behind them.
 
     Raises:
-        InputError: It is no TOML, lacks something, or has no general openers.
+        InputError: The shop's file cannot be read, or an opener of it cannot be used.
     """
-    with read_whole(file):
-        phrases = PushPhrases.model_validate(with_own(tomllib.loads(file.read_text(encoding="utf-8"))))
-    if GENERAL not in phrases.grupos:
-        raise InputError(f"the phrases of {file} lack the group {GENERAL!r}, which suits every product; add it")
-    return phrases
+    phrases = read_data("evidence/push.toml")
+    for each in own_openers(phrases["grupos"]):
+        phrases["grupos"][each.grupo]["aberturas"].append(each.texto)
+    return PushPhrases.model_validate(phrases)
 
 
 def use_own(file: Path | None) -> None:
@@ -130,25 +123,28 @@ def use_own(file: Path | None) -> None:
     os.environ.pop(VARIABLE, None)
     if file is not None:
         os.environ[VARIABLE] = str(file.absolute())
-        with_own(tomllib.loads(FILE.read_text(encoding="utf-8")))
+        own_openers(read_data("evidence/push.toml")["grupos"])
 
 
-def with_own(shipped: dict[str, Any]) -> dict[str, Any]:
-    """Return the shipped phrases with the shop's own behind the openers of their groups.
+def own_openers(groups: Collection[str]) -> tuple[OwnOpener, ...]:
+    """Return the openers of the shop's file, each of one of the groups.
 
     Raises:
         InputError: The shop's file cannot be read, or an opener of it cannot be used.
     """
     file = Path(os.environ.get(VARIABLE, ""))
-    with read_whole(file, "correct rewards.phrases"):
+    try:
         text = _content(file).decode() if VARIABLE in os.environ else "aberturas = []"
         openers = OwnPhrases.model_validate(tomllib.loads(text)).aberturas
+    except ValidationError as error:
+        raise InputError(f"the phrases of {file} are broken: {first_fault(error)}; correct the file") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"the phrases of {file} cannot be read ({reason}); correct rewards.phrases") from None
     for each in openers:
-        if each.grupo not in shipped["grupos"]:
-            known = ", ".join(shipped["grupos"])
-            raise InputError(f"{file} has an opener of the group {each.grupo!r}; there are: {known}")
-        shipped["grupos"][each.grupo]["aberturas"].append(each.texto)
-    return shipped
+        if each.grupo not in groups:
+            raise InputError(f"{file} has an opener of the group {each.grupo!r}; there are: {', '.join(groups)}")
+    return openers
 
 
 @cache
@@ -235,14 +231,3 @@ def _groups() -> Mapping[str, list[str]]:
         for product in sorted({product.lower() for listed in group.de for product in things_of(listed)}):
             found.setdefault(product, []).append(name)
     return found
-
-
-def things_of(category: str) -> Mapping[str, float]:
-    """Return the things of a category with their prices in reais; the category itself where none are known."""
-    return _things().get(category) or {readable_category(category): USUAL_PRICE}
-
-
-@cache
-def _things() -> Mapping[str, Mapping[str, float]]:
-    things: dict[str, dict[str, float]] = tomllib.loads(THINGS.read_text(encoding="utf-8"))
-    return things

@@ -20,7 +20,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from schemas.store.store import Store
@@ -382,16 +381,3 @@ def _lock(connection: sqlite3.Connection, watch: _Watch) -> None:
         connection.create_function(name, -1, watch.charged(function), deterministic=True)
     connection.set_authorizer(watch.authorize)
     connection.set_progress_handler(watch.progress, OPERATIONS_BETWEEN_CHECKS)
-
-
-def open_databases(folder: Path) -> Databases:
-    """Read a store and fill its copies; a store without orders, as of a shop that gave reviews alone, has none.
-
-    Raises:
-        InputError: The store cannot be read.
-    """
-    # Imports polars.
-    from schemas.store.files import read_store
-
-    store = read_store(folder)
-    return Databases((Database(store),)) if store.orders.is_empty() else Databases.from_store(store)

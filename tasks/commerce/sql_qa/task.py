@@ -2,9 +2,6 @@
 
 import random
 import re
-import tomllib
-from collections.abc import Mapping
-from functools import cache
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
@@ -16,7 +13,7 @@ from tasks.commerce.sql_qa.query_text import candidates, is_alone
 from tasks.commerce.sql_qa.sandbox import Databases, Refusal
 from tasks.commerce.sql_qa.scorer import REWARDS, WORDING, answer, run_completion
 from tasks.commerce.sql_qa.truth import metric
-from tasks.commerce.text.lexicons import DATA
+from tasks.commerce.text.lexicons import read_data
 
 DATA_FILES: Final = ("data/wordings/sql_turns.toml",)
 SHARE_CARELESS_SQL: Final = 0.5
@@ -80,17 +77,13 @@ def feedback(completion: str, databases: Databases) -> str | None:
         completion: A policy's answer.
         databases: The store's copies.
     """
+    texts = read_data("wordings/sql_turns.toml")
     sql, (found, *_) = run_completion(completion, databases)
     if found.refusal is Refusal.INVALID:
         error = " ".join(databases.copies[0].why_invalid(sql).split())[:MAX_ERROR]
-        return _texts()["error"].replace("{error}", error)
+        return texts["error"].replace("{error}", error)
     if found.refusal is not None:
-        return _texts()["refused"]
+        return texts["refused"]
     if all(cell is None for row in found.rows for cell in row):
-        return _texts()["empty"]
+        return texts["empty"]
     return None
-
-
-@cache
-def _texts() -> Mapping[str, str]:
-    return tomllib.loads((DATA / "wordings" / "sql_turns.toml").read_text(encoding="utf-8"))

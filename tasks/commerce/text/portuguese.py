@@ -1,12 +1,11 @@
 """Portuguese as data is written in it: months, states and categories by name, and numbers in Brazilian notation."""
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from tasks.commerce.text.lexicons import DATA, read_lexicon
+from tasks.commerce.text.lexicons import read_data, read_lexicon
 
 DATA_FILES: Final = (
     "data/states/articles.toml",
@@ -37,7 +36,7 @@ class StateCode(str):
 
 @cache
 def _articles() -> Mapping[str, str]:
-    articles: dict[str, str] = tomllib.loads((DATA / "states" / "articles.toml").read_text(encoding="utf-8"))
+    articles: dict[str, str] = read_data("states/articles.toml")
     return articles
 
 

@@ -11,7 +11,8 @@ from schemas.disk import write_whole
 from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.tables.prompts import TEST_FILE, PromptRow, read_prompts
-from tasks.commerce.sql_qa.sandbox import Databases, open_databases
+from tasks.commerce.sql_qa.open_databases import open_databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.child import Channel, as_child
 from tasks.policy.merge_child import CHECK_FILE
 from tasks.serve.export.adapter import BASE_FOLDER, name_base, write_adapter_folder, write_base

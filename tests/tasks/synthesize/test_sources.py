@@ -11,7 +11,7 @@ from schemas.progress import silent
 from schemas.store.files import read_store
 from schemas.tables.prompts import read_prompts
 from schemas.tables.prompts_summary import PromptsSummary
-from tasks.commerce.sql_qa.sandbox import open_databases
+from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.synthesize import stage
 from tasks.synthesize.own.opened import open_own_files
 from tests.tasks.synthesize.own.task_inputs import INPUTS

@@ -4,7 +4,8 @@ from itertools import pairwise
 import pytest
 
 from schemas.store.store import Store
-from tasks.commerce.push.prompts import OFFERS, campaigns_of, offers_for, segments_of, things_of
+from tasks.commerce.push.products import things_of
+from tasks.commerce.push.prompts import OFFERS, campaigns_of, offers_for, segments_of
 
 
 def test_campaigns_sell_things_and_no_departments(store: Store) -> None:

@@ -18,7 +18,7 @@ from tasks.commerce.push.checker import (
     read_campaign,
 )
 from tasks.commerce.push.phrases import read_phrases
-from tasks.commerce.push.prompts import things_of
+from tasks.commerce.push.products import things_of
 from tasks.commerce.push.render import render
 from tasks.commerce.push.task import TASK
 from tasks.commerce.push.truth import claims_kept

@@ -14,7 +14,7 @@ import pytest
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
 from tasks.commerce.push import phrases
-from tasks.commerce.push.phrases import VARIABLE, require_own, use_own, with_own
+from tasks.commerce.push.phrases import VARIABLE, own_openers, require_own, use_own
 
 OWN: Final = '\n[[aberturas]]\ngrupo = "cozinha"\ntexto = "Cheirinho de bolo."\npor = "Ana"\n'
 PUSH: Final = "Cheirinho de bolo. {produto} com {oferta}. Toque e veja."
@@ -99,7 +99,7 @@ def test_a_file_that_is_not_there_is_refused_and_none_is_no_phrases(tmp_path: Pa
     with pytest.raises(InputError, match=r"absent\.toml cannot be read"):
         use_own(tmp_path / "absent.toml")
     use_own(None)
-    assert with_own({"grupos": {}}) == {"grupos": {}}
+    assert own_openers(()) == ()
 
 
 def test_a_version_is_served_by_its_own_phrases_and_later_ones_alone(tmp_path: Path) -> None:

@@ -3,17 +3,14 @@
 import random
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 
 import pytest
 from transformers import AutoTokenizer
 
 from schemas.documents import Rollout
-from schemas.errors import InputError
 from schemas.references import check_reference
 from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
-from tasks.commerce.phrase_files import law_against
 from tasks.commerce.push.checker import (
     LONGEST,
     PushFault,
@@ -24,10 +21,11 @@ from tasks.commerce.push.checker import (
     read_campaign,
     repeats,
 )
-from tasks.commerce.push.phrases import FILE, read_phrases
+from tasks.commerce.push.phrases import read_phrases
 from tasks.commerce.push.render import render
 from tasks.commerce.push.scorer import OF_GENERAL_OPENER
 from tasks.commerce.registry import TASKS, grammar_of, score_rollout
+from tasks.commerce.regulated import law_against
 from tasks.commerce.variety import effective_number
 from tasks.policy.guidance import Grammars
 from tasks.policy.stand_in import FOLDER
@@ -144,13 +142,3 @@ def test_all_that_a_grammar_says_may_be_sent_but_for_what_is_too_long() -> None:
         for parts in generator.sample(pushes, 20):
             length = graphemes(fill(parts.template, campaign))
             assert fault_of(parts.template, campaign) == (PushFault.LONG if length > LONGEST else None)
-
-
-@pytest.mark.parametrize(
-    ("old", "new"), [("[[nucleos]]", "[nucleos]"), ("{oferta}", "{desconto}"), ("[grupos.geral]", "[grupos.todos]")]
-)
-def test_a_broken_file_is_refused_with_its_name(old: str, new: str, tmp_path: Path) -> None:
-    file = tmp_path / "push.toml"
-    file.write_text(FILE.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
-    with pytest.raises(InputError, match=r"push\.toml"):
-        read_phrases(file)

@@ -1,53 +1,19 @@
-"""Files of phrases: what their data is made of, one sentence for one that is broken, and the names that none may hold.
-
-`data/evidence/regulated.toml` has the names of what no push and no action may sell, and of what is no name.
-"""
+"""Names that nothing may hold, and what no push and no action may sell: by a law, or since it tells of the reader."""
 
 import re
-import tomllib
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from schemas.errors import InputError
-from schemas.faults import first_fault
+from tasks.commerce.text.lexicons import PhraseData, read_data
 
 DATA_FILES: Final = ("data/evidence/regulated.toml",)
-REGULATED: Final = Path(__file__).resolve().parents[2] / DATA_FILES[0]
 KEPT_NAMES: Final = 4096
 _BETWEEN: Final = r"\w*(?: \w{1,4})? "
 """Between two beginnings of one product: the end of its first word, and `de`, `para` and the like."""
-
-
-class PhraseData(BaseModel):
-    """Part of a file of phrases; a key that nothing reads is refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-@contextmanager
-def read_whole(path: Path, remedy: str = "correct the file") -> Iterator[None]:
-    """Refuse a file, or a folder of files, that the block cannot read.
-
-    Args:
-        path: The file or folder.
-        remedy: The end of the sentence on one that cannot be read.
-
-    Raises:
-        InputError: It is no TOML, lacks something, or the block found a fault in it (`ValueError`).
-    """
-    try:
-        yield
-    except ValidationError as error:
-        raise InputError(f"the phrases of {path} are broken: {first_fault(error)}; correct the file") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"the phrases of {path} cannot be read ({reason}); {remedy}") from None
 
 
 class Law(PhraseData):
@@ -91,8 +57,7 @@ def has_bad_sign(name: str) -> bool:
 
 @cache
 def _laws() -> tuple[Laws, re.Pattern[str], tuple[tuple[re.Pattern[str], Law], ...]]:
-    with read_whole(REGULATED):
-        laws = Laws.model_validate(tomllib.loads(REGULATED.read_text(encoding="utf-8")))
+    laws = Laws.model_validate(read_data("evidence/regulated.toml"))
     return laws, _any_of(laws.exceto), tuple((_any_of(law.radicais), law) for law in laws.leis)
 
 
