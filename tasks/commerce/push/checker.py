@@ -26,6 +26,7 @@ _NOT_OF_A_NAME: Final = re.compile(
     re.IGNORECASE,
 )
 """Links, domains, addresses and telephone numbers; the end of a sentence, inside or last; and blanks nobody needs."""
+_ARTICLE: Final = re.compile("[oa]s? ", re.IGNORECASE)
 _FIELD_FIRST: Final = re.compile(r"(^|[.!?] )\{(produto|oferta)\}")
 
 
@@ -64,7 +65,7 @@ class PushParts(NamedTuple):
 
 def read_campaign(prompt: str) -> PushCampaign | None:
     """Return the product and the offer of a prompt; None where it names none, or several."""
-    found = _CAMPAIGN.findall(prompt)
+    found = _CAMPAIGN.findall(prompt.replace("\r\n", "\n"))
     return PushCampaign(*found[0]) if len(found) == 1 else None
 
 
@@ -128,11 +129,20 @@ def repeats(parts: PushParts) -> bool:
 
 
 def fill(template: str, campaign: PushCampaign) -> str:
-    """Return what a customer reads: names in place of fields, and a capital letter where a sentence begins."""
+    """Return what a customer reads: names in place of fields, and a capital letter where a sentence begins.
+
+    `em o` is `no`, and an offer inside a sentence has a small first letter, but for a word of capitals.
+    """
+    offer, article = campaign.offer, _ARTICLE.match(campaign.product)
+    if offer[1:2].islower():
+        offer = offer[:1].lower() + offer[1:]
+    if article:
+        template = template.replace("Em {produto}", "N{rest}").replace("em {produto}", "n{rest}")
     values = {"produto": campaign.product, "oferta": campaign.offer}
     text = _FIELD_FIRST.sub(lambda field: f"{field[1]}{_begun(values[field[2]])}", template)
     # Names have no braces: neither fills the other's field.
-    return text.replace("{produto}", campaign.product).replace("{oferta}", campaign.offer)
+    text = text.replace("{rest}", campaign.product[:1].lower() + campaign.product[1:])
+    return text.replace("{produto}", campaign.product).replace("{oferta}", offer)
 
 
 def _begun(name: str) -> str:

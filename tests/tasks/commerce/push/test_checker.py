@@ -94,7 +94,7 @@ def test_no_other_text_is_a_push(text: str) -> None:
     ("template", "campaign", "fault"),
     [
         (BARE, SOLD, None),
-        (f"Pensando no pet? {BARE} Vem ver!", SOLD, None),
+        (f"Pensando no pet? {BARE} Venha ver!", SOLD, None),
         (f"Hora da leitura. {BARE}", SOLD, PushFault.OPENER),
         (f"{BARE} Aproveite!", PushCampaign("coleiras", "20% de desconto até domingo"), PushFault.CLOSER),
         (f"{BARE} Confira!", PushCampaign("coleiras", "20% de desconto até domingo"), None),
@@ -103,7 +103,7 @@ def test_no_other_text_is_a_push(text: str) -> None:
         ("{produto} com {oferta}.", PushCampaign("coleiras", "leve 3 e pague 2"), PushFault.CORE),
         ("{produto} com {oferta}.", PushCampaign("panelas com tampa", "20% de desconto"), PushFault.CORE),
         (f"Aviso da loja. {BARE} Veja no app.", PushCampaign("coleiras", "5% de desconto pelo app"), PushFault.CLOSER),
-        (f"Tem oferta no app. {BARE} Veja no app.", SOLD, PushFault.REPEATED),
+        ("Olhe só! Olhe: {oferta} em {produto}.", SOLD, PushFault.REPEATED),
         (BARE.replace("{oferta}", "20% de desconto"), SOLD, PushFault.FORM),
         (f"{BARE} ", SOLD, PushFault.FORM),
         (BARE, PushCampaign("x" * 90, "20% de desconto nas últimas 50 unidades"), PushFault.LONG),
@@ -161,7 +161,7 @@ def test_an_offer_of_no_known_form_is_only_told(offer: str) -> None:
         if not fault_of(parts.template, campaign)
     ]
     assert {parts.core for parts in passed} == {BARE}
-    assert not any(parts.closer.startswith(("Aproveite", "Vem", "Bora")) for parts in passed)
+    assert not any(parts.closer.startswith(("Aproveite", "Venha", "Bora")) for parts in passed)
     assert is_right(BARE, campaign) and not is_right("Agora, {produto} com {oferta}.", campaign)
     assert not is_right(f"{BARE} Aproveite!", campaign)
 
@@ -196,7 +196,13 @@ def test_a_sentence_begins_with_a_capital_and_names_are_as_the_shop_writes_them(
     campaign = PushCampaign("iPads", "leve 2 e pague 1")
     assert fill(f"Oi! {BARE}", campaign) == "Oi! iPads: leve 2 e pague 1."
     assert fill(BARE, PushCampaign("ß-carotenos", "frete grátis")) == "ß-carotenos: frete grátis."
-    assert fill("Olha: {oferta} em {produto}.", campaign) == "Olha: leve 2 e pague 1 em iPads."
+    assert fill("Olhe: {oferta} em {produto}.", campaign) == "Olhe: leve 2 e pague 1 em iPads."
+    new = PushCampaign("O novo celular", "Frete grátis")
+    assert fill("Em {produto}: {oferta}.", new) == "No novo celular: frete grátis."
+    assert (
+        fill("Tem {oferta} em {produto}.", PushCampaign("as panelas", "FRETE GRÁTIS"))
+        == "Tem FRETE GRÁTIS nas panelas."
+    )
 
 
 def test_a_phone_counts_what_it_shows() -> None:
