@@ -5,7 +5,7 @@ reward is of what is shown.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tasks.commerce.churn.checker import ChurnAnswer, CitedReason, check, read_answer
 from tasks.commerce.churn.profile import MOST, PLURAL, CustomerProfile, read_phrases, read_profile
@@ -13,8 +13,6 @@ from tasks.commerce.reward import Reference, Reward, Score
 from tasks.commerce.served import Served, written
 from tasks.commerce.text.json_fields import REPORT_WEIGHTS, is_boolean, is_share, is_text, report_components
 
-if TYPE_CHECKING:
-    from tasks.commerce.sql_qa.sandbox import Databases
 NO_PROFILE: Final = (
     "o pedido não traz perfil com linhas conhecidas, e nada pôde ser conferido: escreva uma instrução e, abaixo dela, "
     "linhas como `Pedidos: 3`"
@@ -83,7 +81,7 @@ def _listed(clauses: Sequence[str]) -> str:
 CHECKS: Final = {"risk_score": is_share, "churn": is_boolean, "reasoning": is_text}
 
 
-def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+def score(completion: str, prompt: str, _reference: Reference | None, _: object) -> Score:
     """Score by the V4.2 report a readable object, its three fields and their types.
 
     The reasoning is that of the reasons that hold, so that rewards compare.

@@ -1,7 +1,6 @@
 """What holds for every task alike: ceilings, floors, and what must change nothing."""
 
 import random
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from schemas.source import source_files
 from schemas.store.files import read_store
 from schemas.store.store import Store
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import (
     TASKS,
@@ -55,14 +53,6 @@ def test_prompts_are_short_and_worded_in_several_ways(name: TaskName, store: Sto
     longest = 900 if name in ("sql_qa", "insights") else 700
     assert all(len(example.system) + len(example.prompt) < longest for example in made)
     assert len({example.prompt.split()[0] for example in made}) >= 3
-
-
-@pytest.mark.parametrize("name", TASK_NAMES)
-def test_the_reference_answer_earns_nearly_all(
-    name: TaskName, examples: Mapping[TaskName, list[Example]], databases: Databases
-) -> None:
-    for example in examples[name]:
-        assert reward(example, TASKS[name].answer(example.reference), databases) > 0.9
 
 
 def test_a_scored_rollout_keeps_what_it_came_with_and_can_be_scored_again() -> None:

@@ -12,7 +12,6 @@ from tasks.commerce.sql_qa.prompts import near, proves_something, weaker
 from tasks.commerce.sql_qa.questions import LEVELS, Family, read_families, shuffled, values_of
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.sql_qa.scorer import WORDING
-from tasks.synthesize.simulated import simulate_store
 
 FAMILIES = read_families()
 PLACE = re.compile(r"\{(\w+)(?::\w+)?\}")
@@ -22,16 +21,6 @@ FIRST_FAMILIES = {
 }  # fmt: skip
 
 each_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
-
-
-@pytest.fixture(scope="module")
-def simulated() -> Store:
-    return simulate_store(1_500, random.Random(11))
-
-
-@pytest.fixture(scope="module")
-def copies(simulated: Store) -> Databases:
-    return Databases.from_store(simulated)
 
 
 def test_the_bank_has_forty_families_of_every_level_and_the_first_nine() -> None:
