@@ -26,7 +26,7 @@ def render(completion: str, prompt: str) -> Served:
     profile, answer = read_profile(prompt), read_answer(completion)
     if profile is None:
         return Served(None, False, NO_PROFILE)
-    if isinstance(answer, str):
+    if answer is None:
         return Served(None, False, NO_REASONS)
     checked = check(profile, answer.reasons)
     left_out = [f"motivo {place}: {fault}" for place, (_, fault) in enumerate(checked, 1) if fault]
@@ -41,7 +41,7 @@ def render(completion: str, prompt: str) -> Served:
 def serve(completion: str, prompt: str) -> Served:
     """Check an answer to a prompt, and return risk and outcome, which are its judgement, with what holds as words."""
     served, answer = render(completion, prompt), read_answer(completion)
-    if isinstance(answer, str) or not isinstance(served.parsed, dict):
+    if answer is None or not isinstance(served.parsed, dict):
         return served
     fields = {"risk_score": answer.risk, "churn": answer.churn, "reasoning": served.text or ""}
     return served._replace(text=written(fields), parsed=fields | served.parsed)
@@ -87,7 +87,7 @@ def score(completion: str, prompt: str, _reference: Reference | None, _: object)
     The reasoning is that of the reasons that hold, so that rewards compare.
     """
     answer = read_answer(completion)
-    if isinstance(answer, str):
+    if answer is None:
         return Score(report_components(0.0, {}, tuple(CHECKS), CHECKS))
     text = render(completion, prompt).text
     fields = {"risk_score": answer.risk, "churn": answer.churn} | ({"reasoning": text} if text else {})

@@ -32,7 +32,7 @@ MISLED: Final = 0.1
 def score(completion: str, prompt: str, reference: Reference | None, _: object) -> Score:
     """Score the decision and its reasons."""
     profile, answer = read_profile(prompt), read_answer(completion)
-    if profile is None or isinstance(answer, str):
+    if profile is None or answer is None:
         return NOTHING
     checked = check(profile, answer.reasons)
     false = len([fault for _, fault in checked if fault in FALSE])

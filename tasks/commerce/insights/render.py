@@ -28,7 +28,7 @@ def render(completion: str, prompt: str) -> Served:
     if table is None:
         return Served(None, False, "o pedido não traz tabela de colunas conhecidas, com ` | ` entre as células")
     found = read_answer(completion)
-    if isinstance(found, str):
+    if found is None:
         return Served(None, False, "a resposta não é só um objeto JSON de poucos achados")
     checked = check(table, found)
     lines = [line for place, each in enumerate(checked) if (line := _line(table, each, place))]

@@ -42,7 +42,7 @@ OF_BAD_CLAIM: Final = 0.5
 def score(completion: str, prompt: str, _reference: Reference | None, _: object) -> Score:
     """Score the claims, their actions and the form."""
     table, found = read_table(prompt), read_answer(completion)
-    if table is None or isinstance(found, str):
+    if table is None or found is None:
         return NOTHING
     checked = check(table, found)
     left = OF_BAD_CLAIM ** sum(fault in FALSE or fault is Fault.REPEATED for _, fault in checked)

@@ -5,7 +5,7 @@ import json
 from schemas.documents import Rollout
 from schemas.references import check_reference
 from tasks.commerce.churn.truth import metric
-from tasks.commerce.registry import TASKS, component_rewards, grammar_of, score_rollout
+from tasks.commerce.registry import TASKS, component_rewards
 from tests.tasks.commerce.churn.profiles import answer_of, examples, lines_of, prompt_of, reason
 from tests.tasks.commerce.scoring import rollouts, writes
 
@@ -16,15 +16,9 @@ def rollout(completion: str, reference: dict[str, object], prompt: str = "") -> 
     return Rollout(prompt_id="1", task="churn", prompt=prompt, completion=completion, reference=reference)
 
 
-def test_right_answers_keep_the_truth_and_can_be_used() -> None:
-    found = rollouts(examples())
-    metrics = TASK.metric(found, None)
-    assert {metrics[name] for name in TASK.answer_metrics} == {1.0}
+def test_right_answers_tell_who_leaves() -> None:
+    metrics = TASK.metric(rollouts(examples()), None)
     assert metrics["auc"] == metrics["balanced_accuracy"] == 1.0
-    assert all(TASK.serve(each.completion, each.prompt, None).checked for each in found)
-    scored = score_rollout(found[0], None)
-    assert scored.components.keys() == {"churn", "risk", "reasons", "telling"}
-    assert scored.parsed is not None
 
 
 def test_references_hold_the_lines_of_their_prompts() -> None:
@@ -100,8 +94,3 @@ def test_an_answer_follows_from_its_risk_in_the_grammar() -> None:
     assert writes("churn", answer_of(some, risk=0.4), prompt)
     assert not writes("churn", answer_of(some, risk=0.4, churn=True), prompt)
     assert not writes("churn", answer_of(some, risk=0.6, churn=False), prompt)
-
-
-def test_a_prompt_without_a_profile_has_no_grammar() -> None:
-    assert grammar_of("churn", "Sem perfil.", "forms") == ""
-    assert grammar_of("churn", prompt_of(), "none") == ""
