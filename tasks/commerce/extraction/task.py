@@ -11,7 +11,6 @@ from tasks.commerce.extraction.quotation import (
     LONGEST,
     MAX_READ,
     MOST_WORDS,
-    QuotationFault,
     fault_of,
     review_of,
 )
@@ -32,11 +31,6 @@ _FIELDS: Final[dict[str, Field]] = dict.fromkeys(CAUSE_FIELDS, BOOLEAN) | {
     "sentiment_score": STARS,
     "churn_risk": SHARE,
     "complaint_category": one_of(sorted(CATEGORIES)),
-}
-_QUOTATION: Final = {
-    QuotationFault.LONG: f"tem mais de {MOST_WORDS} palavras",
-    QuotationFault.FOREIGN: "não está na avaliação",
-    QuotationFault.CUT: "deixa de fora uma negação da avaliação",
 }
 _QUOTATION: Final[Field] = {"type": "string", "pattern": "^.*$", "maxLength": LONGEST}
 
