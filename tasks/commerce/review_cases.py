@@ -6,6 +6,7 @@ from typing import Any, Final, overload
 
 from schemas.store.store import Store
 from tasks.commerce.extraction.real_reviews import of_stars
+from tasks.commerce.inputs import review_prompt
 from tasks.commerce.text.json_fields import CAUSE_FIELDS
 
 SOMETHING: Final = r"[^\s\x1c-\x1f]"
@@ -28,6 +29,10 @@ class ReviewCase:
     """The fields of an extraction that the store knows."""
     complaint_words: str | None = None
     """Words of the message that make the main complaint, where the store knows them; empty without one."""
+
+    def prompt(self, instruction: str) -> str:
+        """Return the prompt of a task that reads the review; it omits the rating."""
+        return review_prompt(instruction, self.text)
 
 
 class ReviewCases(Sequence[ReviewCase]):

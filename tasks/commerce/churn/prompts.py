@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterator
 from math import floor
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field
 
@@ -72,40 +72,20 @@ def _rating(rating: float | None, places: int) -> str:
     return "sem avaliação" if rating is None else decimal(floor(rating * 10 + 1e-9) / 10 if places else rating, places)
 
 
-class Profile(NamedTuple):
-    """Observed history of one shopper, and the outcome."""
-
-    customer_id: str
-    churned: bool
-    state: str
-    orders: int
-    category: str | None
-    """Category of most of their items."""
-    spent: float
-    instalments: int | None
-    """Instalments of the payment with the most."""
-    silent_days: int
-    """Days from the last purchase to the store's last one."""
-    last_rating: float | None
-    """Rating of the newest order with a review."""
-    mean_rating: float | None
-    late: int
-    undelivered: int
-
-
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
     """Yield examples with their profiles' lines, of shoppers whose outcome the store knows; a real one knows none."""
     if store.customer_hazards is None:
         return
     rows: list[tuple[Any, ...]] = _profiles(store, store.customer_hazards).rows()
     for row, prompt in distinct_prompts(rows, WORDING.instructions, _prompt, generator, count):
-        shopper, profile = Profile(*row), read_profile(prompt)
-        reference = {"churn": shopper.churned, "profile": dict(profile.texts) if profile else {}}
-        yield Example("churn", WORDING.system, prompt, reference, shopper.customer_id)
+        customer_id, churned, *_ = row
+        profile = read_profile(prompt)
+        reference = {"churn": churned, "profile": dict(profile.texts) if profile else {}}
+        yield Example("churn", WORDING.system, prompt, reference, customer_id)
 
 
 def _profiles(store: Store, hazards: "DataFrame") -> "DataFrame":
-    """Return one row per shopper, with the columns of `Profile`."""
+    """Return one row per shopper: who it is, whether they churned, and the inputs of their prompt."""
     import polars as pl
 
     bought, delivered = pl.col("order_purchase_timestamp"), pl.col("order_delivered_customer_date")
@@ -149,16 +129,15 @@ def _profiles(store: Store, hazards: "DataFrame") -> "DataFrame":
         .rename({"customer_unique_id": "customer_id", "product_category_name": "category"})
         .drop_nulls("state")
         .sort("customer_id")
-        .select(Profile._fields)
+        .select("customer_id", "churned", *ChurnInputs.model_fields)
     )
 
 
 def _prompt(row: tuple[Any, ...], instruction: str) -> str:
-    known = Profile(*row)._asdict()
+    _, _, *values = row
+    known = dict(zip(ChurnInputs.model_fields, values, strict=True))
     category = known["category"]
-    shown = known | {
-        "category": None if category is None else readable_category(category),
-        "instalments": known["instalments"] or 1,
-    }
+    known["category"] = None if category is None else readable_category(category)
+    known["instalments"] = known["instalments"] or 1
     # The store's tables are checked: a million prompts are not checked one by one again.
-    return ChurnInputs.model_construct(None, **shown).prompt(instruction)
+    return ChurnInputs.model_construct(None, **known).prompt(instruction)

@@ -5,7 +5,7 @@ reward is of what is shown.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tasks.commerce.churn.checker import ChurnAnswer, CitedReason, check, read_answer
 from tasks.commerce.churn.profile import MOST, PLURAL, CustomerProfile, read_phrases, read_profile
@@ -13,8 +13,6 @@ from tasks.commerce.reward import Reference, Reward, Score
 from tasks.commerce.served import Served, written
 from tasks.commerce.text.json_fields import REPORT_WEIGHTS, is_boolean, is_share, is_text, report_components
 
-if TYPE_CHECKING:
-    from tasks.commerce.sql_qa.sandbox import Databases
 NO_PROFILE: Final = (
     "o pedido não traz perfil com linhas conhecidas, e nada pôde ser conferido: escreva uma instrução e, abaixo dela, "
     "linhas como `Pedidos: 3`"
@@ -28,7 +26,7 @@ def render(completion: str, prompt: str) -> Served:
     profile, answer = read_profile(prompt), read_answer(completion)
     if profile is None:
         return Served(None, False, NO_PROFILE)
-    if isinstance(answer, str):
+    if answer is None:
         return Served(None, False, NO_REASONS)
     checked = check(profile, answer.reasons)
     left_out = [f"motivo {place}: {fault}" for place, (_, fault) in enumerate(checked, 1) if fault]
@@ -43,7 +41,7 @@ def render(completion: str, prompt: str) -> Served:
 def serve(completion: str, prompt: str) -> Served:
     """Check an answer to a prompt, and return risk and outcome, which are its judgement, with what holds as words."""
     served, answer = render(completion, prompt), read_answer(completion)
-    if isinstance(answer, str) or not isinstance(served.parsed, dict):
+    if answer is None or not isinstance(served.parsed, dict):
         return served
     fields = {"risk_score": answer.risk, "churn": answer.churn, "reasoning": served.text or ""}
     return served._replace(text=written(fields), parsed=fields | served.parsed)
@@ -83,13 +81,13 @@ def _listed(clauses: Sequence[str]) -> str:
 CHECKS: Final = {"risk_score": is_share, "churn": is_boolean, "reasoning": is_text}
 
 
-def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+def score(completion: str, prompt: str, _reference: Reference | None, _: object) -> Score:
     """Score by the V4.2 report a readable object, its three fields and their types.
 
     The reasoning is that of the reasons that hold, so that rewards compare.
     """
     answer = read_answer(completion)
-    if isinstance(answer, str):
+    if answer is None:
         return Score(report_components(0.0, {}, tuple(CHECKS), CHECKS))
     text = render(completion, prompt).text
     fields = {"risk_score": answer.risk, "churn": answer.churn} | ({"reasoning": text} if text else {})

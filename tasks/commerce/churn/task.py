@@ -15,6 +15,7 @@ from tasks.commerce.churn.truth import metric
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.grammar import BOOLEAN, SHARE, literals, object_schema, text
 from tasks.commerce.reward import Reference
+from tasks.commerce.served import written
 
 SHARE_WRONG_ANSWER: Final = 0.35
 SHARE_LEFT_OUT: Final = 0.7
@@ -32,7 +33,7 @@ def answer(reference: Reference) -> str:
     weights = {way: sum(profile.bands[name].peso for name in names) for way, names in profile.pointing.items()}
     lead = weights[own] - weights[OTHER[own]]
     risk = next((risk for least, risk in _RISKS if lead >= least), _UNLIKELY)
-    return written(
+    return _written(
         risk if own == "sai" else round(1 - risk, 1),
         [_reason(profile, name) for name in profile.explanations[own].fields],
     )
@@ -42,10 +43,8 @@ def _reason(profile: CustomerProfile, name: str) -> dict[str, Any]:
     return {"campo": name, "valor": profile.texts[name], "aponta": profile.bands[name].aponta}
 
 
-def written(risk: float, reasons: list[dict[str, Any]]) -> str:
-    """Return an answer as compact JSON."""
-    fields = {"risk_score": risk, "churn": risk > EVEN, "reasons": reasons}
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+def _written(risk: float, reasons: list[dict[str, Any]]) -> str:
+    return written({"risk_score": risk, "churn": risk > EVEN, "reasons": reasons})
 
 
 def spoil(right: str, generator: random.Random) -> str:
@@ -56,7 +55,7 @@ def spoil(right: str, generator: random.Random) -> str:
         risk = round(1 - risk, 1)
     if len(reasons) > 1 and generator.random() < SHARE_LEFT_OUT:
         del reasons[generator.randrange(len(reasons))]
-    return written(risk, reasons)
+    return _written(risk, reasons)
 
 
 def grammar(prompt: str) -> str:

@@ -15,7 +15,6 @@ from statistics import fmean
 from typing import Any, Final
 
 from schemas.documents import Rollout
-from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.truth_text import NUMBER, read_object, share_of, value_of
 
 DATA_FILES: Final = ("data/evidence/churn.toml",)
@@ -26,7 +25,7 @@ COUNTS: Final = (1, 2, 3)
 """Reasons that are asked for."""
 
 
-def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
+def metric(rollouts: Sequence[Rollout], _: object) -> dict[str, float]:
     """Return what is right of answer, risk and reasons; absent where it is not defined.
 
     - `accuracy`: share of the answers `churn` that are the outcome. A constant earns the share of the commoner one.

@@ -21,7 +21,7 @@ The first three are paid in full only as far as the `values` are right, and a qu
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tasks.commerce.extraction.quotation import COMPLAINT, fault_of, review_of, shared
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
@@ -40,8 +40,6 @@ from tasks.commerce.text.json_fields import (
 from tasks.commerce.text.parser import parse_object
 from tasks.commerce.text.text_form import KEPT_PROMPTS, ramp
 
-if TYPE_CHECKING:
-    from tasks.commerce.sql_qa.sandbox import Databases
 WEIGHTS: Final = {"json": 0.12, "schema": 0.08, "types": 0.15, "values": 0.65}
 INVENTED: Final = 0.2
 """Share of the values that an answer keeps whose complaint is not the review's."""
@@ -180,7 +178,7 @@ def _contradictions(*values: Any) -> tuple[Clash, ...]:
     )
 
 
-def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+def score(completion: str, prompt: str, reference: Reference | None, _: object) -> Score:
     """Score the form of the object and its agreement with the known facts."""
     parsed = parse_object(completion)
     fields = parsed.value or {}
@@ -240,7 +238,7 @@ V42_WEIGHTS: Final = {**REPORT_WEIGHTS, "mismatch": -0.20}
 _RATING: Final = re.compile(r"^Nota: ([1-5])\b", re.MULTILINE | re.ASCII)
 
 
-def v42_score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+def v42_score(completion: str, prompt: str, reference: Reference | None, _: object) -> Score:
     """Score by the V4.2 report, which knows no right answer, continuous where a part can be.
 
     - `json`, .30: trust in the object. Gamed by any object.

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from schemas.documents import Rollout
 from schemas.references import ExtractionFields
-from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.truth_text import fold, number_of, read_object, share_of, words
 
 COMPLAINT: Final = "main_complaint"
@@ -29,7 +28,7 @@ _MARKS: Final = r"[.!?;:,]"
 _QUOTED: Final = re.compile(r"(?ms)^Avaliação: *(.*)")
 
 
-def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
+def metric(rollouts: Sequence[Rollout], _: object) -> dict[str, float]:
     """Return what is right of the fields that the reference knows.
 
     - `field_f1`: micro-F1 over (field, value) of the fields but the complaint, each of its JSON type, a risk by its

@@ -10,8 +10,7 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-import orjson
-
+from tasks.commerce.evidence import read_evidence
 from tasks.commerce.insights.phrases import Action, read_phrases
 from tasks.commerce.insights.table import KEPT_TABLES, Cell, FigureTable
 
@@ -74,23 +73,10 @@ class Checked(NamedTuple):
         return self.finding if self.fault is None or self.fault in OF_ACTION else None
 
 
-def read_answer(completion: str) -> list[object] | str:
-    """Return the findings of an answer, unchecked, or the reason why it cannot be used, whatever text it is."""
-    if len(completion) > MAX_CHARACTERS:
-        return f"it has {len(completion)} characters, and at most {MAX_CHARACTERS} are read"
-    try:
-        read = orjson.loads(completion)
-    except ValueError:
-        return "it is no JSON object alone"
-    if not isinstance(read, dict) or list(read) != ["achados"] or not isinstance(read["achados"], list):
-        return "it is no object with the one key achados and a list"
-    found: list[object] = read["achados"]
-    if not 1 <= len(found) <= MOST:
-        return f"it has {len(found)} findings, and {FEWEST} to {MOST} are asked for"
-    # No value of a table has a colon, so that each further one belongs to a key that the reader has passed over.
-    if completion.count(":") != 1 + sum(len(each) for each in found if isinstance(each, dict)):
-        return "it has a key twice, or a colon in a value"
-    return found
+def read_answer(completion: str) -> list[object] | None:
+    """Return the findings of an answer, unchecked; None where it cannot be used, whatever text it is."""
+    read = read_evidence(completion, {"achados"}, "achados", MAX_CHARACTERS)
+    return read["achados"] if read and 1 <= len(read["achados"]) <= MOST else None
 
 
 def check(table: FigureTable, findings: Sequence[object]) -> list[Checked]:

@@ -6,7 +6,7 @@ The V4.2 report's reward is of this text.
 
 import re
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tasks.commerce.insights.checker import Checked, CitedFinding, actions, check, read_answer
 from tasks.commerce.insights.phrases import Words, read_phrases
@@ -15,9 +15,6 @@ from tasks.commerce.reward import Reference, Reward, Score
 from tasks.commerce.served import Served
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import fold, ramp, words
-
-if TYPE_CHECKING:
-    from tasks.commerce.sql_qa.sandbox import Databases
 
 DATA_FILES: Final = (
     "data/lexicons/domain_words.txt",
@@ -31,7 +28,7 @@ def render(completion: str, prompt: str) -> Served:
     if table is None:
         return Served(None, False, "o pedido não traz tabela de colunas conhecidas, com ` | ` entre as células")
     found = read_answer(completion)
-    if isinstance(found, str):
+    if found is None:
         return Served(None, False, "a resposta não é só um objeto JSON de poucos achados")
     checked = check(table, found)
     lines = [line for place, each in enumerate(checked) if (line := _line(table, each, place))]
@@ -135,7 +132,7 @@ _ACTIONS, _DOMAIN = (
 """Beginnings of words."""
 
 
-def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+def score(completion: str, prompt: str, _reference: Reference | None, _: object) -> Score:
     """Score the rendered findings by the V4.2 report's appendix, continuous where a part can be.
 
     - `actions`, .40: different verbs of action, up to four. Gamed by a heap of actions.

@@ -3,7 +3,7 @@
 import json
 import random
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.grammar import literals
@@ -14,6 +14,7 @@ from tasks.commerce.insights.scorer import REWARD
 from tasks.commerce.insights.table import FigureTable, read_table
 from tasks.commerce.insights.truth import metric
 from tasks.commerce.reward import Reference
+from tasks.commerce.served import written
 
 CELL_PARTS: Final = 4
 """Of a reference's cell: kind of row, row, column, figure."""
@@ -25,19 +26,14 @@ def answer(reference: Reference) -> str:
     """Return the best findings on a reference's table; none if it knows none."""
     cells = [str(fact).split(" | ") for fact in reference.get("facts") or ()]
     if any(len(each) != CELL_PARTS for each in cells):
-        return written([])
+        return written({"achados": []})
     rows: dict[str, list[str]] = {}
     for _, row, _, figure in cells:
         rows.setdefault(row, []).append(figure)
     titles = list(dict.fromkeys(column for _, _, column, _ in cells))
     lines = [[cells[0][0], *titles], *([row, *figures] for row, figures in rows.items())] if cells else []
     table = read_table("\n".join(" | ".join(line) for line in lines))
-    return written([] if table is None else [_as_written(each) for each in best_of(table).findings])
-
-
-def written(findings: list[dict[str, Any]]) -> str:
-    """Return findings as the compact JSON of an answer."""
-    return json.dumps({"achados": findings}, ensure_ascii=False, separators=(",", ":"))
+    return written({"achados": [] if table is None else [_as_written(each) for each in best_of(table).findings]})
 
 
 def _as_written(finding: CitedFinding) -> dict[str, str]:
@@ -55,7 +51,7 @@ def spoil(right: str, generator: random.Random) -> str:
             finding.pop("outra", None)
         if generator.random() < SHARE_NO_ACTION:
             finding["acao"] = ""
-    return written(findings)
+    return written({"achados": findings})
 
 
 def grammar(prompt: str) -> str:

@@ -16,7 +16,6 @@ from statistics import median
 from typing import Any, Final
 
 from schemas.documents import Rollout
-from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.truth_text import fold, read_object, value_of
 
 DATA_FILES: Final = ("data/evidence/actions.toml", "data/evidence/frames.toml")
@@ -76,7 +75,7 @@ def _places(written: str) -> int:
     return len(written.partition(",")[2])
 
 
-def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
+def metric(rollouts: Sequence[Rollout], _: object) -> dict[str, float]:
     """Return the share of the answers that keep each claim, and all of them.
 
     - `in_form`: one JSON object with two to four findings of the keys that were asked for.

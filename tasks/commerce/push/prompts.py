@@ -11,13 +11,16 @@ from tasks.commerce.example import Example
 from tasks.commerce.inputs import Name, TaskInputs
 from tasks.commerce.push.products import things_of
 from tasks.commerce.regulated import law_against
-from tasks.commerce.text.lexicons import read_wording
+from tasks.commerce.text.lexicons import read_data, read_wording
 from tasks.commerce.text.portuguese import StateCode
 
 if TYPE_CHECKING:
     from polars import DataFrame
 
-DATA_FILES: Final = ("data/wordings/push.toml",)
+DATA_FILES: Final = (
+    "data/campaigns/offers.toml",
+    "data/wordings/push.toml",
+)
 
 
 class PushInputs(TaskInputs):
@@ -37,42 +40,9 @@ def push_prompt(instruction: str, product: str, offer: str, segment: str) -> str
     return f"{instruction}\nProduto: {product}\nOferta: {offer}\nPúblico: {segment}"
 
 
-PERCENTAGES: Final = (5, 10, 12, 15, 20, 25, 30, 35, 40, 50)
-DEADLINES: Final = ("só hoje", "até domingo", "até meia-noite", "neste fim de semana")
-MOST_SAVED, LEAST_SAVED = 0.4, 0.03
-"""Largest and smallest share of its price that an amount in reais takes off a thing."""
-LEAST_INSTALMENT: Final = 10.0
-MOST_FOR_SEVERAL: Final = 300.0
-"""Price, in reais, above which nobody is asked to take two or more."""
-ANY_PRICE: Final = (0.0, float("inf"))
-OFFERS: Final[Mapping[str, tuple[float, float]]] = {
-    **{f"{percent}% de desconto": ANY_PRICE for percent in PERCENTAGES},
-    **{f"{percent}% de desconto {deadline}": ANY_PRICE for percent in (15, 20, 30) for deadline in DEADLINES},
-    **{
-        f"{form}R$ {amount}{rest}": (amount / MOST_SAVED, amount / LEAST_SAVED)
-        for form, amounts, rest in (("", (10, 15, 25, 40, 60), " de desconto"), ("cupom de ", (20, 30, 50), ""))
-        for amount in amounts
-    },
-    **{f"cupom de {percent}% de desconto": ANY_PRICE for percent in (8, 18, 22)},
-    **{f"{percent}% de cashback": ANY_PRICE for percent in (3, 5, 8, 10, 18)},
-    "frete grátis": ANY_PRICE,
-    # Neither a limit that everything reaches, nor one for which it takes half a dozen.
-    **{f"frete grátis acima de R$ {amount}": (amount / 5, amount * 2.0) for amount in (79, 99, 149)},
-    **{f"leve {taken} e pague {taken - 1}": (0.0, MOST_FOR_SEVERAL / (taken - 1)) for taken in (2, 3, 4)},
-    **{f"até {parts}x sem juros": (parts * LEAST_INSTALMENT, float("inf")) for parts in (3, 6, 10, 12)},
-    **{f"{percent}% de desconto nas últimas {left} unidades": ANY_PRICE for percent in (20, 40) for left in (50, 80)},
-    "segunda unidade pela metade do preço": (0.0, MOST_FOR_SEVERAL),
-    "brinde nas compras acima de R$ 150": (30.0, 600.0),
-}
+CAMPAIGNS: Final = read_data("campaigns/offers.toml")
+OFFERS: Final[Mapping[str, tuple[float, float]]] = CAMPAIGNS["ofertas"]
 """Offers, and the prices, in reais, from and up to which they make sense."""
-SILENT_DAYS: Final = (30, 60, 90, 120, 180)
-FOLLOWED_EVERYWHERE: Final = (
-    "quem deixou itens no carrinho",
-    "aniversariantes do mês",
-    "quem tem itens na lista de desejos",
-    "quem ativou as notificações esta semana",
-)
-"""Segments that shops have but that Olist's tables do not show."""
 
 
 def campaigns_of(store: Store) -> list[tuple[str, str]]:
@@ -96,9 +66,9 @@ def segments_of(store: Store) -> list[str]:
     states = [StateCode(state) for state in sorted(purchases["state"].drop_nulls().unique())]
     shoppers = purchases.group_by("customer_unique_id").agg(orders=pl.n_unique("order_id"), silent=pl.min("days_ago"))
     longest = shoppers["silent"].max()
-    silent = [days for days in SILENT_DAYS if isinstance(longest, int) and days <= longest]
+    silent = [days for days in CAMPAIGNS["dias_sem_compra"] if isinstance(longest, int) and days <= longest]
     return [
-        *FOLLOWED_EVERYWHERE,
+        *CAMPAIGNS["de_toda_loja"],
         "novos clientes",
         *(["clientes frequentes"] if (shoppers["orders"] > 1).any() else []),
         *(f"clientes sem compra há {days} dias" for days in silent),

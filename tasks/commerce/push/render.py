@@ -1,6 +1,6 @@
 """Text of a push in phrases: what a customer reads, or why another is sent, and the V4.2 report's reward of it."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tasks.commerce.push.checker import LONGEST, fault_of, fill, graphemes, read_campaign
 from tasks.commerce.push.phrases import suiting
@@ -8,9 +8,6 @@ from tasks.commerce.reward import Reference, Reward, Score
 from tasks.commerce.served import Served
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import FUNCTION_WORDS, Phrases, fold, ramp, words
-
-if TYPE_CHECKING:
-    from tasks.commerce.sql_qa.sandbox import Databases
 
 DATA_FILES: Final = (
     "data/lexicons/formal_phrases.txt",
@@ -48,7 +45,7 @@ _PORTUGUESE: Final = frozenset(fold(word) for word in read_lexicon("portuguese_w
 _ACCENTS: Final = frozenset("áàâãéêíóôõúç")
 
 
-def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+def score(completion: str, prompt: str, _reference: Reference | None, _: object) -> Score:
     """Score what a push becomes filled in by the V4.2 report, continuous where a part can be; nothing if it is refused.
 
     - `length`, .50: 1 up to 120 graphemes, falling to 0 at 200. Gamed by any short push.

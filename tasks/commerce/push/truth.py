@@ -20,7 +20,6 @@ import regex
 
 from schemas.documents import Rollout
 from tasks.commerce.reward import Reference
-from tasks.commerce.sql_qa.sandbox import Databases
 
 DATA_FILES: Final = (
     "data/evidence/push.toml",
@@ -46,7 +45,7 @@ DIGITS_OF_A_TELEPHONE: Final = 8
 _FIELDS: Final = ("{produto}", "{oferta}")
 
 
-def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
+def metric(rollouts: Sequence[Rollout], _: object) -> dict[str, float]:
     """Return the share of the pushes that keep each claim, and all of them.
 
     - `may_be_sent`: product and offer are names and no sentence or address, and no law of the list is about them.

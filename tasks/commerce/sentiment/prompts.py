@@ -6,7 +6,6 @@ from typing import Final
 
 from schemas.store.store import Store
 from tasks.commerce.example import Example, distinct_prompts
-from tasks.commerce.inputs import review_prompt
 from tasks.commerce.review_cases import ReviewCase, review_cases
 from tasks.commerce.text.lexicons import read_wording
 
@@ -17,10 +16,6 @@ WORDING: Final = read_wording("sentiment")
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
     """Yield examples from the store's reviews, in random order; prompts omit the rating, which is the question."""
     cases = review_cases(store).only(lambda case: "sentiment" in case.known)
-    for case, prompt in distinct_prompts(cases, WORDING.instructions, _prompt, generator, count):
+    for case, prompt in distinct_prompts(cases, WORDING.instructions, ReviewCase.prompt, generator, count):
         reference = {"polarity": case.known["sentiment"], "score": case.known["sentiment_score"]}
         yield Example("sentiment", WORDING.system, prompt, reference, case.customer_id, case.order_id, case.review_id)
-
-
-def _prompt(case: ReviewCase, instruction: str) -> str:
-    return review_prompt(instruction, case.text)

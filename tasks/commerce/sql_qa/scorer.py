@@ -185,7 +185,7 @@ def _counted(executions: Sequence[Execution], wanted: Sequence[Execution]) -> li
     return pairs[:COPIES_WITH_AN_ANSWER] + [pair for pair in pairs[COPIES_WITH_AN_ANSWER:] if has_answer(pair[1].rows)]
 
 
-def v42_score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
+def v42_score(completion: str, _prompt: str, _reference: Reference | None, _: object) -> Score:
     """Grade the four tiers of the V4.2 report."""
     text = completion[:MAX_CHARACTERS]
     keywords = {" ".join(keyword.split()) for keyword in _KEYWORD.findall(text.upper())}

@@ -77,7 +77,7 @@ def feedback(completion: str, databases: Databases) -> str | None:
         completion: A policy's answer.
         databases: The store's copies.
     """
-    texts = read_data("wordings/sql_turns.toml")
+    texts: dict[str, str] = read_data("wordings/sql_turns.toml")
     sql, (found, *_) = run_completion(completion, databases)
     if found.refusal is Refusal.INVALID:
         error = " ".join(databases.copies[0].why_invalid(sql).split())[:MAX_ERROR]

@@ -11,7 +11,7 @@ from schemas.documents import Rollout, ScoredRollout
 from tasks.commerce.push.checker import PushCampaign
 from tasks.commerce.push.phrases import suiting
 from tasks.commerce.push.scorer import shares_that_begin_otherwise
-from tasks.commerce.registry import component_rewards, score_beside, score_rollout
+from tasks.commerce.registry import score_beside, score_rollout
 from tests.tasks.commerce.push.campaigns import OF_MANY_KINDS, prompt_of
 
 PET = PushCampaign("coleiras", "20% de desconto")
@@ -80,7 +80,3 @@ def test_a_step_leaves_other_tasks_and_their_order_alone() -> None:
     assert found[0].reward == found[2].reward < push.reward
     assert found[0].components.keys() == push.components.keys()
     assert score_beside([push]) == [push]
-
-
-def test_its_components_are_trained_on() -> None:
-    assert {part for task, part, _ in component_rewards() if task == "push"} == {"fit", "variety", "length"}
