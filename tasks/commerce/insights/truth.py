@@ -16,7 +16,7 @@ from statistics import median
 from typing import Any, Final
 
 from schemas.documents import Rollout
-from tasks.commerce.truth_text import fold, read_object, value_of
+from tasks.commerce.truth_text import fold, read_object, shares_kept, value_of
 
 DATA_FILES: Final = ("data/evidence/actions.toml", "data/evidence/frames.toml")
 _ROOT: Final = Path(__file__).resolve().parents[3]
@@ -85,15 +85,8 @@ def metric(rollouts: Sequence[Rollout], _: object) -> dict[str, float]:
     - `sensible_actions`: each action is one of the catalogue for the finding's column and kind of row.
     - `all_kept`: all of these. The strictest.
     """
-    kept: Counter[str] = Counter()
-    count = 0
-    for rollout in rollouts:
-        known = read_cells((rollout.reference or {}).get("facts"))
-        if known:
-            count += 1
-            claims = claims_kept(rollout.completion, known)
-            kept.update(claims | {"all_kept": all(claims.values())})
-    return {name: kept[name] / count for name in kept} if count else {}
+    found = [(each.completion, read_cells((each.reference or {}).get("facts"))) for each in rollouts]
+    return shares_kept([claims_kept(completion, known) for completion, known in found if known])
 
 
 def read_cells(facts: Any) -> Known | None:

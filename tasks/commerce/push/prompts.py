@@ -1,7 +1,7 @@
 """Prompts of push: things with offers that fit their price, and segments of the store, in any combination."""
 
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from pydantic import Field
@@ -67,27 +67,24 @@ def segments_of(store: Store) -> list[str]:
     shoppers = purchases.group_by("customer_unique_id").agg(orders=pl.n_unique("order_id"), silent=pl.min("days_ago"))
     longest = shoppers["silent"].max()
     silent = [days for days in CAMPAIGNS["dias_sem_compra"] if isinstance(longest, int) and days <= longest]
-    return [
+    segments = (
         *CAMPAIGNS["de_toda_loja"],
         "novos clientes",
         *(["clientes frequentes"] if (shoppers["orders"] > 1).any() else []),
         *(f"clientes sem compra há {days} dias" for days in silent),
         *(f"clientes {state:de}" for state in states),
         *(f"clientes {state:de} sem compra há {days} dias" for state in states for days in silent),
-        *_distinct(
+        *(
             f"quem já comprou {thing}"
             for category in sorted({each[1] for each in tastes})
             for thing in things_of(category)
         ),
-        *_distinct(
+        *(
             f"clientes {StateCode(state):de} que compraram {thing}"
             for state, category in tastes
             for thing in things_of(category)
         ),
-    ]
-
-
-def _distinct(segments: Iterable[str]) -> list[str]:
+    )
     return list(dict.fromkeys(segments))
 
 

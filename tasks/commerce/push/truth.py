@@ -8,7 +8,6 @@ import itertools
 import os
 import tomllib
 import unicodedata
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import cache
@@ -20,6 +19,7 @@ import regex
 
 from schemas.documents import Rollout
 from tasks.commerce.reward import Reference
+from tasks.commerce.truth_text import shares_kept
 
 DATA_FILES: Final = (
     "data/evidence/push.toml",
@@ -56,14 +56,7 @@ def metric(rollouts: Sequence[Rollout], _: object) -> dict[str, float]:
     - `within_length`: 1 to 120 graphemes, filled in.
     - `all_kept`: all of these. The strictest.
     """
-    kept: Counter[str] = Counter()
-    count = 0
-    for rollout in rollouts:
-        if rollout.reference:
-            count += 1
-            claims = claims_kept(rollout.completion, rollout.reference)
-            kept.update(claims | {"all_kept": all(claims.values())})
-    return {name: kept[name] / count for name in kept} if count else {}
+    return shares_kept([claims_kept(each.completion, each.reference) for each in rollouts if each.reference])
 
 
 def claims_kept(completion: str, reference: Reference) -> dict[str, bool]:
