@@ -8,9 +8,10 @@ from typing import Final
 
 from pydantic import Field
 
-from tasks.commerce.text.lexicons import PhraseData, read_data
+from tasks.commerce.text.lexicons import PhraseData, read_data, read_lexicon
 
-DATA_FILES: Final = ("data/evidence/regulated.toml",)
+OFFENCES: Final = ("offences", "discrimination")
+DATA_FILES: Final = ("data/evidence/regulated.toml", *(f"data/lexicons/{name}.txt" for name in OFFENCES))
 KEPT_NAMES: Final = 4096
 _BETWEEN: Final = r"\w*(?: \w{1,4})? "
 """Between two beginnings of one product: the end of its first word, and `de`, `para` and the like."""
@@ -37,11 +38,14 @@ class Laws(PhraseData):
 def law_on(text: str) -> tuple[str, Law] | None:
     """Return the word of a text that a law is about, and the law; of several, one that makes it no name."""
     laws, exceptions, patterns = _laws()
-    plain = unicodedata.normalize("NFKD", text.casefold().replace("-", " "))
-    plain = "".join(laws.iguais.get(each, each) for each in plain if not unicodedata.combining(each))
-    plain = exceptions.sub(" ", plain)
+    plain = exceptions.sub(" ", "".join(laws.iguais.get(each, each) for each in _plain(text)))
     found = [(match[0], law) for pattern, law in patterns if (match := pattern.search(plain))]
     return max(found, key=lambda each: each[1].recusa, default=None)
+
+
+def _plain(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text.casefold().replace("-", " "))
+    return "".join(each for each in decomposed if not unicodedata.combining(each))
 
 
 def law_against(text: str) -> str | None:
@@ -58,7 +62,11 @@ def has_bad_sign(name: str) -> bool:
 @cache
 def _laws() -> tuple[Laws, re.Pattern[str], tuple[tuple[re.Pattern[str], Law], ...]]:
     laws = Laws.model_validate(read_data("evidence/regulated.toml"))
-    return laws, _any_of(laws.exceto), tuple((_any_of(law.radicais), law) for law in laws.leis)
+    # An offence of three words or more is a sentence.
+    offences = [_plain(each).replace(" ", ". ") + "." for name in OFFENCES for each in read_lexicon(name)]
+    offences = [each for each in offences if each.count(" ") < 2]
+    stems = [(*law.radicais, *offences) if law.recusa else law.radicais for law in laws.leis]
+    return laws, _any_of(laws.exceto), tuple(zip(map(_any_of, stems), laws.leis, strict=True))
 
 
 def _any_of(stems: Iterable[str]) -> re.Pattern[str]:

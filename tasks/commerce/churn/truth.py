@@ -105,7 +105,7 @@ def is_true(reason: Mapping[str, str], profile: Mapping[str, str]) -> bool:
 
 def direction_of(line: str, profile: Mapping[str, str]) -> str | None:
     """Return the way that a line of a profile points, None where it points nowhere."""
-    figure, orders = _number(line, profile), _number("Pedidos", {"Pedidos": "1"} | profile)
+    figure, orders = _number(line, profile), _number("Pedidos", {"Pedidos": "1", **profile})
     if figure is None or orders == 0 or line not in _themes():
         return None
     missing, late = (_number(name, profile) or 0 for name in ("Pedidos não entregues", "Entregas com atraso"))

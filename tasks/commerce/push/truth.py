@@ -27,6 +27,8 @@ DATA_FILES: Final = (
     "data/lexicons/categories.txt",
     "data/evidence/regulated.toml",
     "$TUCANO_PHRASES",
+    "data/lexicons/offences.txt",
+    "data/lexicons/discrimination.txt",
 )
 _ROOT: Final = Path(__file__).resolve().parents[3]
 MOST_GRAPHEMES: Final = 120
@@ -114,7 +116,17 @@ def _is_regulated(text: str) -> bool:
     for stem in _laws()["exceto"]:
         while found := _find(stem.split(), words):
             words[found] = [""]
-    return any(_find(stem.split(), words) for law in _laws()["leis"] for stem in law["radicais"])
+    stems = [stem for law in _laws()["leis"] for stem in law["radicais"]]
+    return any(_find(stem.split(), words) for stem in (*stems, *_offences()))
+
+
+@cache
+def _offences() -> Sequence[str]:
+    """Return the offences of one or two words, each of which ends where its stem does."""
+    texts = [(_ROOT / file).read_text(encoding="utf-8") for file in DATA_FILES[5:]]
+    lines = [line for text in texts for line in text.splitlines() if line and not line.startswith("#")]
+    plain = [regex.sub(r"\p{M}", "", unicodedata.normalize("NFKD", line.casefold())).split() for line in lines]
+    return [" ".join(f"{word}." for word in each) for each in plain if len(each) < SHORTEST_WORD]
 
 
 def _find(stems: Sequence[str], words: Sequence[str]) -> slice | None:

@@ -241,6 +241,7 @@ def test_a_prompt_with_two_campaigns_has_none() -> None:
         *(("munições", "10.826"), ("leite em pó infantil", "11.265"), ("fórmula láctea infantil", "11.265")),
         *(("viagra", "96/2008"), ("teste rápido de gravidez", "LGPD"), ("loterias", "14.790")),
         *(("Você foi demitido", "ameaça"), ("panelas – só para brancos", "ofensa"), ("panelas para otários", "ofensa")),
+        *(("panelas do caralho", "ofensa"), ("panelas para babacas", "ofensa")),
     ],
 )
 def test_a_regulated_product_gets_no_push_and_the_law_is_named(sold: str, law: str) -> None:
