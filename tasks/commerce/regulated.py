@@ -11,7 +11,11 @@ from pydantic import Field
 from tasks.commerce.text.lexicons import PhraseData, read_data, read_lexicon
 
 OFFENCES: Final = ("offences", "discrimination")
-DATA_FILES: Final = ("data/evidence/regulated.toml", *(f"data/lexicons/{name}.txt" for name in OFFENCES))
+DATA_FILES: Final = (
+    "data/evidence/regulated.toml",
+    "data/lexicons/offences.txt",
+    "data/lexicons/discrimination.txt",
+)
 KEPT_NAMES: Final = 4096
 _BETWEEN: Final = r"\w*(?: \w{1,4})? "
 """Between two beginnings of one product: the end of its first word, and `de`, `para` and the like."""
