@@ -181,8 +181,8 @@ def read_table(prompt: str) -> FigureTable | None:
 
 
 def _is_name(row: str) -> bool:
-    law = law_on(row) if _NAME.fullmatch(row) else None
-    return bool(_NAME.fullmatch(row)) and not (law and law[1].recusa)
+    law = law_on(row)
+    return _NAME.fullmatch(row) is not None and not (law and law[1].recusa)
 
 
 def _worst(title: str, column: FigureColumn, rows: Sequence[str], figures: Mapping[Cell, float]) -> list[str]:
