@@ -215,7 +215,7 @@ class LocalEngine:
 
     def _begin(self, asked: _Asked) -> int:
         """Begin an answer, and return the tokens that were computed."""
-        from tasks.policy.choice import Sampled, keys_of
+        from tasks.policy.guidance import Sampled, keys_of
         from tasks.policy.continuous import DrawnRow
         from tasks.policy.guidance import GuidedLogits, grammars_of
 
