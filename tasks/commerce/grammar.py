@@ -1,8 +1,8 @@
 """Forms of answers: their grammars, and the faults of form that demonstrations of a stand-in have.
 
 A grammar is in the Lark notation of llguidance, which the laptop's engine, transformers and vLLM read alike. An object
-is compact JSON with its fields in one order; a text in it has a length, and no escape, line end or emoji. The faults are
-those of the source project's base model.
+is compact JSON with its fields in one order; a text in it has a length, and no escape, line end or emoji. The faults
+are those of the source project's base model.
 """
 
 import json
