@@ -7,14 +7,7 @@ import orjson
 
 
 def read_evidence(completion: str, keys: AbstractSet[str], listed: str, longest: int) -> dict[str, Any] | None:
-    """Return the object of just these keys that an answer is, whatever text it is; None where it is none.
-
-    Args:
-        completion: The answer.
-        keys: The keys of the object.
-        listed: The key of its list.
-        longest: Most characters of an answer.
-    """
+    """Return the object of just these keys, one of them a list, that any text of so many characters is; else None."""
     if len(completion) > longest:
         return None
     try:

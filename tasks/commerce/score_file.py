@@ -16,11 +16,9 @@ from schemas.documents import Rollout, ScoredRollout
 from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
 from schemas.progress import Progress
-from schemas.tasks import SpecName, TaskName
-from tasks.commerce.commerce_task import CommerceTask
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import TASKS, joint_version, reward_versions, score_rollout
 from tasks.commerce.sql_qa.open_databases import open_databases
-from tasks.commerce.sql_qa.sandbox import Databases
 
 
 @dataclass
@@ -86,9 +84,13 @@ def score_file(
         "reward_version": joint_version(spec),
         "reward_versions": reward_versions(by_task, spec),
         "tasks": {
-            name: _summary(task, by_task[name], databases, metrics=metrics)
-            for name, task in TASKS.items()
-            if name in by_task
+            name: {
+                "n": len(scores.rewards),
+                "reward": fmean(scores.rewards),
+                "components": {part: fmean(values) for part, values in scores.components.items()},
+                **({"metrics": TASKS[name].metric(scores.rollouts, databases)} if metrics else {}),
+            }
+            for name, scores in sorted(by_task.items(), key=lambda each: TASK_NAMES.index(each[0]))
         },
     }
 
@@ -144,14 +146,3 @@ def _as_line(scored: ScoredRollout) -> bytes:
     except TypeError:
         # Other keys of a rollout may hold an integer beyond 64 bits.
         return json.dumps(document, ensure_ascii=False).encode() + b"\n"
-
-
-def _summary(task: CommerceTask, scores: TaskScores, databases: Databases | None, *, metrics: bool) -> dict[str, Any]:
-    summary: dict[str, Any] = {
-        "n": len(scores.rewards),
-        "reward": fmean(scores.rewards),
-        "components": {name: fmean(values) for name, values in scores.components.items()},
-    }
-    if metrics:
-        summary["metrics"] = task.metric(scores.rollouts, databases)
-    return summary

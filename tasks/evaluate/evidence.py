@@ -7,7 +7,7 @@ from typing import NamedTuple
 from schemas.config.evaluate import EvaluateConfig
 from schemas.documents import PairedScore, ScoredRollout
 from schemas.tasks import TaskName
-from tasks.commerce.variety import variety_of
+from tasks.commerce.shortcuts import variety_of
 from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, learned_tasks
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.gate import PromotionGate, decide, hold_where_nothing_is_learned, hold_where_worse

@@ -16,7 +16,7 @@ from typing import Final
 import polars as pl
 
 from schemas.tasks import TASK_NAMES
-from tasks.commerce.variety import FORM
+from tasks.commerce.shortcuts import FORM
 from tasks.monitor.drift import Compared
 from tasks.monitor.reward_counts import count_rewards
 from tasks.monitor.scoring import baselines_of

@@ -11,7 +11,7 @@ from tasks.commerce.churn.checker import ChurnAnswer, CitedReason, check, read_a
 from tasks.commerce.churn.profile import MOST, PLURAL, CustomerProfile, read_phrases, read_profile
 from tasks.commerce.reward import Reference, Reward, Score
 from tasks.commerce.served import Served, written
-from tasks.commerce.text.json_fields import REPORT_WEIGHTS, is_boolean, is_share, is_text, report_components
+from tasks.commerce.text.json_fields import REPORT_WEIGHTS, is_boolean, is_share, report_components
 
 NO_PROFILE: Final = (
     "o pedido não traz perfil com linhas conhecidas, e nada pôde ser conferido: escreva uma instrução e, abaixo dela, "
@@ -78,7 +78,7 @@ def _listed(clauses: Sequence[str]) -> str:
     return f"{', '.join(others)} e {last}" if others else last
 
 
-CHECKS: Final = {"risk_score": is_share, "churn": is_boolean, "reasoning": is_text}
+CHECKS: Final = {"risk_score": is_share, "churn": is_boolean, "reasoning": bool}
 
 
 def score(completion: str, prompt: str, _reference: Reference | None, _: object) -> Score:

@@ -18,8 +18,7 @@ from tasks.commerce.extraction.quotation import (
 )
 from tasks.commerce.extraction.scorer import CATEGORIES, READABLE, REWARD, V42_REWARD
 from tasks.commerce.extraction.truth import metric
-from tasks.commerce.faults import spoil_json
-from tasks.commerce.grammar import BOOLEAN, SHARE, STARS, Field, object_schema, one_of
+from tasks.commerce.grammar import BOOLEAN, SHARE, STARS, Field, object_schema, one_of, spoil_json
 from tasks.commerce.inputs import ReviewInputs
 from tasks.commerce.reward import Reference
 from tasks.commerce.served import Served, serve_object, written

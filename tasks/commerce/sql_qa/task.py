@@ -5,7 +5,7 @@ import re
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.faults import chat
+from tasks.commerce.grammar import chat
 from tasks.commerce.served import Served
 from tasks.commerce.sql_qa.grammar import sql_grammar
 from tasks.commerce.sql_qa.prompts import QuestionInputs
@@ -13,9 +13,7 @@ from tasks.commerce.sql_qa.query_text import candidates, is_alone
 from tasks.commerce.sql_qa.sandbox import Databases, Refusal
 from tasks.commerce.sql_qa.scorer import REWARDS, WORDING, answer, run_completion
 from tasks.commerce.sql_qa.truth import metric
-from tasks.commerce.text.lexicons import read_data
 
-DATA_FILES: Final = ("data/wordings/sql_turns.toml",)
 SHARE_CARELESS_SQL: Final = 0.5
 REFUSED: Final = {
     Refusal.INVALID: "a consulta não roda nas tabelas da loja",
@@ -63,27 +61,3 @@ TASK: Final = CommerceTask(
     serve=lambda completion, _, databases: _serve(completion, databases),
     grammar=sql_grammar(WORDING.system),
 )
-
-MAX_ERROR: Final = 120
-"""Characters of an error that are shown: names in it are the query's own, of any length."""
-
-
-def feedback(completion: str, databases: Databases) -> str | None:
-    """Return what a policy is shown after a completion; None if its query has a result.
-
-    The completion is hostile: it is run in the sandbox, on the first copy of the store.
-
-    Args:
-        completion: A policy's answer.
-        databases: The store's copies.
-    """
-    texts: dict[str, str] = read_data("wordings/sql_turns.toml")
-    sql, (found, *_) = run_completion(completion, databases)
-    if found.refusal is Refusal.INVALID:
-        error = " ".join(databases.copies[0].why_invalid(sql).split())[:MAX_ERROR]
-        return texts["error"].replace("{error}", error)
-    if found.refusal is not None:
-        return texts["refused"]
-    if all(cell is None for row in found.rows for cell in row):
-        return texts["empty"]
-    return None

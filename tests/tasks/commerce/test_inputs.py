@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example import Example
 from tasks.commerce.insights.prompts import normalized_table
-from tasks.commerce.prompt_rule import lines_of
 from tasks.commerce.registry import TASKS
+from tasks.commerce.shortcuts import lines_of
 from tasks.commerce.text.lexicons import read_wording
 
 SALE = {"product": "fone", "offer": "20% de desconto", "segment": "clientes novos"}
