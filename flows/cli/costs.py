@@ -14,7 +14,7 @@ from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted
 from tasks.evaluate.stats.sample_size import detectable_effect, prompts_needed
 from tasks.evaluate.stats.variance import MeanVariance
-from tasks.train.sizing.estimate import Estimate, estimate_training, expected_prompts, training_prompts
+from tasks.train.sizing.estimate import DPO_UNKNOWN, Estimate, estimate_training, expected_prompts, training_prompts
 
 SPREAD: Final = 0.30
 """Assumed standard deviation of a prompt's gain in reward; `tucano compare --plan` has that of an evaluation."""
@@ -136,7 +136,7 @@ def _spent(costs: Costs) -> str:
 def _unknown(estimate: Estimate) -> str | None:
     if estimate.stages is None:
         return "nothing here says how large the model is until it was fetched once"
-    return next((stage.time.source for stage in estimate.stages if stage.time.seconds is None), None)
+    return DPO_UNKNOWN if estimate.seconds is None else None
 
 
 def _people_score(config: Config) -> bool:

@@ -2,23 +2,21 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 
 from flows.cli.chain import warm_up
 from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured, emit
-from flows.cli.tables.forget import print_begun, print_plan, print_report
 from flows.runtime.console import say, show
 from flows.runtime.session import BYTES_NEEDED, configure_prefect, recorded, session
 from flows.runtime.signals import interruptible
 from flows.runtime.stores import existing_store
 from schemas.config.config import Config
 from schemas.errors import GateRefused, InputError
-from tasks.lineage.privacy.forget import AskedKind
-from tasks.lineage.privacy.forgetting import Forgetting, Journal, unended
-from tasks.lineage.privacy.report import report_of
-from tasks.lineage.privacy.signature import KEY_FILE, Signer, fingerprint, read_signed
+from tasks.lineage.erase.find import AskedKind
+from tasks.lineage.erase.plan import Forgetting, Journal, unended
+from tasks.lineage.erase.report import fingerprint, is_own, read_signed
 
 
 def forget(
@@ -71,86 +69,96 @@ def _apply(config: Config, identifier: str, kind: AskedKind | None, *, remove_on
         from flows.forget import forget as forget_person  # noqa: PLC0415
 
         done = forget_person(config, identifier, kind, remove_only=remove_only)
-    if done.done_before:
-        document: dict[str, Any] = read_signed(done.report)
-        _say_done_before(done.report, document)
-    else:
-        document = done.document
-        print_report(document)
-        show(f"report: {done.report}")
-    emit({**document, "report": str(done.report)}, as_json=as_json)
-    if document["not_reached"]:
-        raise GateRefused(
-            f"{len(document['not_reached'])} places were not reached, which {done.report} names; see to them by hand"
-        )
+    _show_report(done.document)
+    show(f"report: {done.report}")
+    emit({**done.document, "report": str(done.report)}, as_json=as_json)
+    if missed := done.document["not_reached"]:
+        raise GateRefused(f"{len(missed)} places were not reached, which {done.report} names; see to them by hand")
 
 
-def _say_done_before(report: Path, document: Mapping[str, Any]) -> None:
-    if missed := document["not_reached"]:
-        show(f"this was done before, but for {len(missed)} places that {report} names; --apply tries what can be tried")
-    else:
-        show(f"this was done before, and nothing is left to do; the report is {report}")
+def _show_report(document: Mapping[str, Any]) -> None:
+    removed = document["removed"]
+    made_again = sum(each["replaced_by"] is not None for each in removed)
+    lines = sum(document["log_lines"].values())
+    show(
+        f"{len(removed)} artifacts removed, {made_again} of them replaced; {lines} log lines and "
+        f"{len(document['trainings_removed'])} trainings' checkpoints removed"
+    )
+    if document["lines_by_text"]:
+        show(f"{document['lines_by_text']} of these lines were found by their text alone, which had no id of theirs")
+    if document["versions_removed"]:
+        show(f"versions removed: {', '.join(document['versions_removed'])}")
+    if document["verdict"]:
+        show(f"the gate says {document['verdict']} of the new model")
+    _show_sentences(document)
+
+
+def _show_sentences(document: Mapping[str, Any]) -> None:
+    for name, heading in (("not_reached", "not reached"), ("to_do", "to do")):
+        for sentence in document.get(name, ()):
+            show(f"{heading}: {sentence}")
 
 
 def _plan(config: Config, identifier: str, kind: AskedKind | None, *, as_json: bool) -> None:
     root = config.state.root
-    signer = Signer(root) if (root / KEY_FILE).exists() else None
-    begun = _begun(root, signer, identifier.strip()) if signer else None
-    if begun is not None:
-        emit(_say_begun(config, *begun), as_json=as_json)
-        return
     # What is imported below reads them.
     configure_prefect(root)
+    begun = Journal(root, identifier.strip(), kind).begun
+    if begun is not None:
+        emit(_show_begun(config, begun), as_json=as_json)
+        return
     from flows.stages.forget import outlook  # noqa: PLC0415
 
-    try:
-        document = outlook(config, identifier, kind)
-    except InputError:
-        earlier = report_of(root, signer.subject(identifier.strip(), kind)) if signer else None
-        if earlier is None:
-            raise
-        _say_done_before(earlier, read_signed(earlier))
-        document = {"report": str(earlier)}
+    document = outlook(config, identifier, kind)
+    rows = ", ".join(f"{count} in {split}" for split, count in document["rows_by_split"].items())
+    show(f"the ID is a {' and a '.join(document['kinds'])}")
+    show(
+        f"{document['prompts']} prompts of theirs ({rows or 'none in the dataset of this profile'}); "
+        f"{document['artifacts']} artifacts hold their rows, and {document['learned']} learned from a row or from such "
+        "weights"
+    )
+    if not document["learned"]:
+        show("no model learned from them")
+    if document["made_again"]:
+        show("prompts and dataset are made again without them, and the models are trained again from the start")
     else:
-        print_plan(document)
-        if others := unended(root):
-            show(
-                f"another person's forgetting was interrupted ({others[0]}), and has to end before: give that ID again"
-            )
+        show("nothing of this profile's chain is made again: what holds them is removed, and what learned from them")
+    if document["versions"]:
+        show(f"versions that are removed: {', '.join(document['versions'])}")
+        if not document["made_again"]:
+            show("nothing is made in their place, so that --apply needs --remove-only too")
+    _show_sentences(document)
+    show("nothing was changed; run it with --apply to do this")
+    if others := unended(root):
+        show(f"another person's forgetting was interrupted ({others[0]}), and has to end before: give that ID again")
     emit(document, as_json=as_json)
 
 
-def _begun(root: Path, signer: Signer, identifier: str) -> tuple[Forgetting, AskedKind | None] | None:
-    """Return the forgetting of this ID that has not ended, and the kind that it was begun with."""
-    for kind in (None, *get_args(AskedKind)):
-        state = Journal(root, signer.subject(identifier, kind)).read()
-        if state is not None:
-            return state, kind
-    return None
-
-
-def _say_begun(config: Config, state: Forgetting, kind: AskedKind | None) -> dict[str, Any]:
-    configure_prefect(config.state.root)
+def _show_begun(config: Config, state: Forgetting) -> dict[str, Any]:
     # A second, which only this case needs.
     from flows.forget import STEPS  # noqa: PLC0415
 
-    document = {
+    document: dict[str, Any] = {
         "begun": True,
         "done": list(state.done),
         "left": [name for name in STEPS if name not in state.done],
         "not_reached": [sentence for sentences in state.missed.values() for sentence in sentences],
-        "kind": kind,
+        "kind": state.kind,
         "same_configuration": state.config_digest == config.digest(),
     }
-    print_begun(document)
+    show("a forgetting of this ID was begun, and has not come to its end")
+    show(f"done: {', '.join(state.done) or 'nothing'}; left: {', '.join(document['left'])}")
+    _show_sentences(document)
+    if not document["same_configuration"]:
+        show("it was begun with another configuration: give the same profile and values of --set again")
+    show("nothing was changed now; run it with --apply to resume")
     return document
 
 
 def _verify(config: Config, report: Path, *, as_json: bool) -> None:
     document = read_signed(report)
-    has_key = (config.state.root / KEY_FILE).exists()
-    own = has_key and Signer(config.state.root).is_own(document)
     root = config.state.root
+    own = is_own(root, document)
     whose = f"the key of {root}" if own else f"a key that is not that of {root}: compare its fingerprint"
     show(f"{report} is as it was signed, by {whose} ({fingerprint(document)})")
     emit({"whole": True, "own_key": own, "fingerprint": fingerprint(document)}, as_json=as_json)

@@ -16,9 +16,9 @@ from flows.runtime.signals import interruptible
 from schemas.config.config import Config
 from schemas.config.report import Language
 from schemas.errors import GateRefused, InputError
+from tasks.lineage.erase.find import reached
 from tasks.lineage.graph.difference import differences
 from tasks.lineage.graph.page import write_page
-from tasks.lineage.privacy.forget import reached
 from tasks.lineage.store.verify import verify
 from tasks.report.language import spoken
 from tasks.synthesize.own.identities import find_known

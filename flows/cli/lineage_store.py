@@ -17,7 +17,7 @@ from tasks.lineage.graph.models import local_aliases, read_versions
 from tasks.lineage.graph.references import Registered
 from tasks.lineage.graph.trainings import MirroredTraining, TrainingCheckpoint
 from tasks.lineage.graph.walk import Walker
-from tasks.lineage.mlflow.pipeline_runs import artifacts_of_run
+from tasks.lineage.mlflow.runs import artifacts_of_run
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import Inventory, read_inventory
 

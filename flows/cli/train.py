@@ -81,7 +81,7 @@ def _print_estimate(config: Config, *, long: bool, as_json: bool) -> None:
     estimate = estimate_training(config, prompts)
     costs = costs_of(config, estimate)
     print_answer(config, estimate, cost_lines(costs))
-    print_stages(estimate, sources=long)
+    print_stages(estimate)
     if long:
         print_details(config, estimate, source)
         print_recipe(config.train)

@@ -5,12 +5,8 @@ from typing import Any
 
 from flows.runtime.console import print_table, show, warn
 from schemas.config.config import Config
-from tasks.train.sizing.estimate import Estimate, PricedStage
-from tasks.train.sizing.fit import memory_limit
-from tasks.train.sizing.memory import GIGABYTE, Memory
-
-NAMES = {"transformers": "transformers", "unsloth": "Unsloth", "vllm": "vLLM"}
-"""Samplers' names, as their projects write them."""
+from tasks.train.sizing.estimate import Estimate
+from tasks.train.sizing.fit import GIGABYTE, memory_limit
 
 
 def print_answer(config: Config, estimate: Estimate, costs: Iterable[str]) -> None:
@@ -36,28 +32,21 @@ def print_answer(config: Config, estimate: Estimate, costs: Iterable[str]) -> No
         )
 
 
-def print_stages(estimate: Estimate, *, sources: bool) -> None:
-    """Print time and money of each stage, with what they are known from where that is asked for."""
+def print_stages(estimate: Estimate) -> None:
+    """Print time and money of each stage."""
     if estimate.stages is None:
         return
     rows = [
-        (stage.time.name, stage.time.machine.upper(), _duration(stage.time.seconds), _price(stage.on_demand),
-         _price(stage.spot), f"{stage.time.mark}: {stage.time.source}")
+        (stage.name, stage.machine.upper(), _duration(stage.seconds), _price(stage.cost_usd), _price(stage.spot_usd))
         for stage in estimate.stages
-    ]  # fmt: skip
-    whole = (_duration(estimate.seconds), _price(estimate.on_demand), _price(estimate.spot))
-    rows.append(("in all", "", *whole, "one after another"))
-    shown = slice(None if sources else -1)
-    print_table(
-        "The whole retraining, answers as long as allowed",
-        ("stage", "on", "time", "$", "$ Spot", "known from")[shown],
-        [row[shown] for row in rows],
-        ("stage", "on", "known from"),
-    )
+    ]
+    rows.append(("in all", "", _duration(estimate.seconds), _price(estimate.on_demand), _price(estimate.spot)))
+    title = "The whole retraining, answers as long as allowed"
+    print_table(title, ("stage", "on", "time", "$", "$ Spot"), rows, ("stage", "on"))
 
 
 def print_details(config: Config, estimate: Estimate, source: str) -> None:
-    """Print what the estimate is made of, and the same training by other samplers.
+    """Print what the estimate is made of.
 
     Args:
         config: The run's configuration.
@@ -65,21 +54,10 @@ def print_details(config: Config, estimate: Estimate, source: str) -> None:
         source: Source of the number of training prompts.
     """
     print_table("Estimate", ("what", "how much", "from"), list(_estimate_rows(config, estimate, source)), ("from",))
-    if estimate.by_sampler:
-        print_table(
-            "One training by who samples it, hours",
-            ("sampler", "answers as long as allowed", "of 100 tokens at most", "speed from"),
-            [
-                (NAMES[one.sampler], f"{one.longest / 3600:.1f}", f"{one.short / 3600:.1f}", one.source)
-                for one in estimate.by_sampler
-            ],
-            ("sampler", "speed from"),
-        )
 
 
 def estimate_document(config: Config, estimate: Estimate, source: str) -> dict[str, Any]:
     """Return an estimate as a JSON document: seconds, US dollars and bytes; unknown values are null."""
-    memory = estimate.memory
     return {
         "prompts": dict(estimate.prompts),
         "prompts_from": source,
@@ -93,28 +71,22 @@ def estimate_document(config: Config, estimate: Estimate, source: str) -> dict[s
         "completions": estimate.completions,
         "tokens": estimate.tokens,
         "parameters": None if estimate.shape is None else estimate.shape.parameters,
-        "stages": None if estimate.stages is None else [_stage_document(stage) for stage in estimate.stages],
-        "by_sampler": [vars(one) for one in estimate.by_sampler],
+        "stages": None if estimate.stages is None else [vars(stage) for stage in estimate.stages],
         "seconds": estimate.seconds,
         "cost_usd": estimate.on_demand,
         "spot_usd": estimate.spot,
-        "memory": None
-        if memory is None
-        else {**vars(memory), "moments": dict(memory.moments), "peak": memory.peak, "card": memory.card},
         "memory_by_stage": None if estimate.stage_memory is None else dict(estimate.stage_memory),
         "memory_limit": memory_limit(config) or None,
         "fits": estimate.fits,
     }
 
 
-def _stage_document(stage: PricedStage) -> dict[str, Any]:
-    return {**vars(stage.time), "cost_usd": stage.on_demand, "spot_usd": stage.spot}
-
-
 def _memory_answer(config: Config, estimate: Estimate) -> str:
-    if estimate.memory is None or estimate.stage_memory is None:
+    if estimate.stage_memory == {}:
+        return "not estimated, for the stand-in trains on a CPU"
+    if estimate.stage_memory is None:
         return f"unknown, for nothing here says how large {config.policy.name} is until it was fetched once"
-    largest = _size(max(estimate.memory.card, *estimate.stage_memory.values()))
+    largest = _size(max(estimate.stage_memory.values()))
     if config.train.device_memory_gb is None:
         return f"{largest} at most; train.device_memory_gb is not set, so that nothing says whether it fits"
     return f"{largest} at most, of {_size(memory_limit(config))} there are: {_fits(estimate)}"
@@ -137,16 +109,14 @@ def _estimate_rows(config: Config, estimate: Estimate, source: str) -> Iterator[
     yield "learning rate", f"{estimate.learning_rate:.2g}", f"by the number of prompts{of_smallest}"
     yield "completions", f"{estimate.completions:,}", when
     yield "completion tokens", f"{estimate.tokens:,}", "were every completion as long as is allowed"
-    if estimate.shape is None or estimate.memory is None or estimate.stage_memory is None:
+    if estimate.shape is None or estimate.stage_memory is None:
         unknown = f"nothing here says how large {config.policy.name} is; it is known once the model was fetched"
         yield "time", "unknown", unknown
         yield "memory", "unknown", unknown
         return
     yield "weights", f"{estimate.shape.parameters:,}", f"of {_model(config)}"
-    yield "memory of training", _size(estimate.memory.card), _memory_parts(config, estimate.memory)
     for stage, size in estimate.stage_memory.items():
-        if stage != "training":
-            yield f"memory of {stage}", _size(size), "weights, what is kept and cached, CUDA, 5 % fragmentation"
+        yield f"memory of {stage}", _size(size), "weights, what is kept and cached, CUDA, 5 % fragmentation"
     if config.train.device_memory_gb is not None:
         share = f"{config.train.preflight.max_memory_share:.0%} of train.device_memory_gb"
         where = f"{share} {config.train.device_memory_gb:g}: {_fits(estimate)}"
@@ -155,24 +125,6 @@ def _estimate_rows(config: Config, estimate: Estimate, source: str) -> Iterator[
 
 def _model(config: Config) -> str:
     return "the stand-in" if config.policy.stand_in else config.policy.name
-
-
-def _memory_parts(config: Config, memory: Memory) -> str:
-    parts = {
-        "weights": memory.weights,
-        "adapter and optimizer": memory.adapter,
-        "activations": memory.activations,
-        "logits": memory.logits,
-        "or sampling's cache": memory.cache,
-        "validation's": memory.validation_cache,
-        "preflight's two layers": memory.preflight_base,
-        "CUDA": memory.context,
-    }
-    listed = "  ".join(f"{name} {_size(size)}" for name, size in parts.items() if size)
-    while_sampling = " while it samples" if memory.vllm_sleeps else ""
-    share = f"; vLLM's share {memory.vllm_share:.0%}{while_sampling}" if memory.vllm_share else ""
-    sequence = f"{config.curate.max_prompt_tokens} + {config.train.max_completion_tokens} tokens"
-    return f"computed, sequences of {sequence}, most at {memory.moment}: {listed}{share}"
 
 
 def _duration(seconds: float | None) -> str:

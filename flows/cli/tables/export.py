@@ -12,14 +12,13 @@ def print_export(document: Mapping[str, Any], folder: Path) -> None:
     files = document["files"]
     print_table(
         f"Version {document['version']} of {document['model']}, read back by {files[0]['read_by']}",
-        ("file", "MB", "answers equal", "nats apart", "noise", "reward lost, 95 % interval"),
+        ("file", "MB", "answers equal", "nats apart", "reward lost, 95 % interval"),
         [
             (
                 _label(file["name"]),
                 f"{file['bytes'] / 1e6:.1f}",
                 f"{file['equal']} of {file['prompts']}" + (f" + {file['tied']} ties" if file["tied"] else ""),
                 f"{file['difference']:.1e}",
-                f"{file['noise']:.1e}",
                 _lost(file),
             )
             for file in files

@@ -7,10 +7,10 @@ from rich.text import Text
 from rich.tree import Tree
 
 from flows.runtime.console import console, print_table, show, warn
+from tasks.lineage.erase.find import Reached
 from tasks.lineage.graph.difference import ChangedValue, Differences
 from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.graph.walk import Lineage
-from tasks.lineage.privacy.forget import Reached
 from tasks.lineage.store.inventory import short
 from tasks.lineage.store.verify import ArtifactFault
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from flows.runtime.console import show, warn
+from tasks.lineage.erase.find import Place, Reached
 from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.graph.walk import Lineage
-from tasks.lineage.privacy.forget import Place, Reached
 
 TOLD: Final = {
     "promotion": ("decision",),

@@ -32,8 +32,7 @@ from tasks.evaluate.judge.question import (
     read_preference,
 )
 from tasks.lineage.mlflow.judging import PREFERENCE, Judgement
-from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply
-from tasks.policy.reply_cache import ReplyCache, open_cache
+from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply, ReplyCache, open_cache
 
 MAX_TOKENS: Final = 1_000
 """Token limit of the judge's reply: ten, and a thought before it from models that reason."""

@@ -50,7 +50,7 @@ def test_help_lists_the_commands() -> None:
     [
         (["--profile", "nowhere"], "there is no profile 'nowhere'"),
         (["--set", "train.steps=1"], "train.steps: unknown key"),
-        (["--set", "seed=one"], "seed: must be a whole number (it is 'one')"),
+        (["--set", "seed=one"], "seed: must be a valid integer, unable to parse string as an integer (it is 'one')"),
     ],
 )
 def test_a_wrong_configuration_is_named(arguments: list[str], sentence: str) -> None:

@@ -14,7 +14,6 @@ FILE: dict[str, Any] = {
     "prompts": 200,
     "tied": 0,
     "difference": 1.5364e-3,
-    "noise": 1.532e-3,
     "reward_lost": 0.00325,
     "lost_low": -0.00316,
     "lost_high": 0.01625,

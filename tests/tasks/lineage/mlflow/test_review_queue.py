@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 
 from schemas.errors import InputError
 from schemas.progress import silent
+from tasks.lineage.erase.traces import Traces
 from tasks.lineage.mlflow import review_queue
 from tasks.lineage.mlflow.removal import Removal
 from tasks.lineage.mlflow.review_queue import (
@@ -24,7 +25,6 @@ from tasks.lineage.mlflow.review_queue import (
     as_preview,
     review_store,
 )
-from tasks.lineage.privacy.traces import Traces
 
 QUESTION = RaterQuestion("Nota (push)", "Dê uma nota.", ("2 – serve", "1 – não serve"))
 HOSTILE = [
