@@ -39,7 +39,7 @@ SCENARIOS: Mapping[str, dict[str, Any]] = {
         "champion": 7,
         "config": STRICT,
         "training": TRAINING,
-        "draws": 6,
+        "rung": 6,
         "over_rungs": "require",
     },
 }
@@ -89,7 +89,7 @@ def test_an_evaluations_files_get_its_figures_verdicts_and_reasons(
 def test_one_line_says_what_was_examined(tmp_path: Path) -> None:
     ended, _ = compared(evaluated(tmp_path, **SCENARIOS["all that is examined"]))
     (line,) = (each for each in ended.stderr.splitlines() if each.startswith("examined"))
-    assert "1 floor; baselines constant, echo; variety; seed 123 alone; champion; rungs base-majority" in line
+    assert "1 floor; baselines constant, echo; variety; seed 123 alone; champion; rungs base-guided, sft" in line
     assert line.endswith("general instructions")
 
 
