@@ -1,6 +1,5 @@
 """Table of the commands, by which `tucano --help` imports none of them."""
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
@@ -11,7 +10,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from flows.cli.options import LOOKED, Quiet
 from flows.runtime.signals import interruptible
-from schemas.errors import InputError
 
 COMMANDS: Final[Mapping[str, str]] = {
     "retrain": "Retrain, end to end. Run again, it resumes: finished stages are skipped.",
@@ -50,11 +48,13 @@ COMMANDS: Final[Mapping[str, str]] = {
 
 
 ROOT: Final = "tucano"
-NO_CHOICE: Final = " is not one of "
-"""Typer's words for a value between the value and those that there are."""
-UNPARSED: Final = ", unable to parse "
-"""Pydantic's words between what a value must be and how it found that it is not."""
-QUOTED: Final = re.compile(r"'([^']*)'")
+MODULES: Final[Mapping[str, tuple[str, ...]]] = {
+    "champion": ("ask", "export", "promote", "monitor"),
+    "data": ("synthesize", "curate"),
+    "lineage": ("lineage", "show"),
+    "training": ("retrain", "train", "evaluate"),
+}
+"""Modules of more than one command; each other command is the module of its name."""
 HELP_OPTIONS: Final = ["-h", "--help"]
 EXAMPLES: Final[Mapping[str, str]] = {
     ROOT: "tucano retrain --profile local",
@@ -81,11 +81,7 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "audit check": "tucano audit check SHEET.csv --rollouts ROLLOUTS.jsonl --report REPORT",
     "audit label": "tucano audit label SHEET.csv --rater ana-1",
     "audit references": "tucano audit references --rater ana-1 --out references.jsonl",
-    "audit publish": "tucano audit publish SHEET.csv --state .tucano",
-    "audit collect": "tucano audit collect SHEET.csv --state .tucano",
-    "audit mutants": "tucano audit mutants",
     "audit attack": "tucano audit attack --task push",
-    "audit accept": "tucano audit accept FIND",
     "audit record": "tucano audit record --task push",
     "phrases": "tucano phrases propose cozinha --output SHEET.csv",
     "phrases propose": "tucano phrases propose cozinha --output SHEET.csv",
@@ -117,54 +113,22 @@ class LazyCommands(TyperGroup):
         super().__init__(**named)
         self.commands = {name: TyperCommand(name, help=line) for name, line in COMMANDS.items()}
 
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command; a value that an option does not take becomes a sentence like all others.
-
-        Raises:
-            InputError: Names the option, the value, and where one is near, the value that was meant.
-        """
-        try:
-            return super().invoke(ctx)
-        except typer.BadParameter as error:
-            if not error.message:
-                # A missing argument, of which Typer prints the usage too.
-                raise
-            raise InputError(_refused(error)) from None
-
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Return the command that is run, whole."""
         name, command, others = super().resolve_command(ctx, args)
         return name, load(name) if name is not None and name in COMMANDS else command, others
 
 
-def _refused(error: typer.BadParameter) -> str:
-    """Return what is wrong with a value in our words, not in pydantic's."""
-    from schemas.did_you_mean import did_you_mean  # noqa: PLC0415 - `tucano --help` needs no more than Typer
-
-    wrong, is_choice, choices = error.message.removeprefix("Value error, ").partition(NO_CHOICE)
-    if not is_choice or error.param is None:
-        said = error.format_message().replace("Input should be", "it must be").partition(UNPARSED)[0]
-        return f"{said}{_given(error)}"
-    known = QUOTED.findall(choices)
-    meant = did_you_mean(wrong.strip("'"), known)
-    return f"there is no {error.param.opts[0].lstrip('-')} {wrong}{meant}; use one of: {', '.join(known)}"
-
-
-def _given(error: typer.BadParameter) -> str:
-    """Return the value in brackets, which Typer's sentence leaves out but pydantic's failure has."""
-    failures = getattr(error.__cause__, "errors", None)
-    return f" (it is {failures()[0]['input']!r})" if failures else ""
-
-
 def load(name: str) -> Any:
     """Import a command: a module's `app`, or its function of the command's name."""
+    of = next((module for module, names in MODULES.items() if name in names), name)
     with interruptible(LOOKED):
-        module = import_module(f"flows.cli.{name}")
+        module = import_module(f"flows.cli.{of}")
     whole = typer.Typer()
     if hasattr(module, "app"):
         whole.add_typer(module.app)
     else:
-        whole.command(name)(getattr(module, name))
+        whole.command(name)(getattr(module, "show_answers" if name == "show" else name))
     return polish(typer.main.get_group(whole).commands[name], name)
 
 

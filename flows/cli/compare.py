@@ -9,10 +9,10 @@ from typing import Annotated, Any, Final, Literal
 
 import typer
 
-from flows.cli.compare_evaluation import Evaluation, decided, evaluation_of
-from flows.cli.options import UNDONE, Json, emit
-from flows.cli.tables.compare import print_plan, print_report
-from flows.runtime.console import show
+from flows.cli.evaluation import Evaluation, decided, evaluation_of, report_parts
+from flows.cli.options import UNDONE, Json
+from flows.cli.result import Table, plural, show
+from flows.runtime.console import say
 from flows.runtime.signals import interruptible
 from schemas.config.evaluate import TRUTH_LOSS
 from schemas.digests import file_sha256
@@ -98,12 +98,8 @@ def compare(
         with spoken(language or (evaluation.language if evaluation else "en")):
             comparison, examined = _compare(base, tuned, report, evaluation, settings)
     document = comparison.report()
-    show(f"{comparison.gate.verdict}: {headline(comparison)}")
-    print_report(document)
-    show(examined)
-    if report is not None:
-        show(f"report: {report / REPORT_PAGE}")
-    emit(document, as_json=as_json)
+    parts = [f"{comparison.gate.verdict}: {headline(comparison)}", *report_parts(document), examined]
+    show(document, [*parts, f"report: {report / REPORT_PAGE}"] if report is not None else parts, as_json=as_json)
     if comparison.gate.verdict != "promote":
         raise typer.Exit(3)
 
@@ -122,7 +118,7 @@ def _settings(evaluation: Evaluation | None, given: Mapping[str, Any]) -> _Setti
     if evaluation is None:
         return _Settings(**given)
     settings = _Settings(**{**evaluation.settings, **given})
-    show(
+    say(
         f"evaluation {short(evaluation.record.sha256)} of {evaluation.record.created_at:%Y-%m-%d %H:%M}, compared by "
         f"seed {settings.seed}, margin {settings.margin:g}, {settings.resamples} resamples"
         + (f" ({', '.join(given)} as given)" if given else "")
@@ -193,9 +189,25 @@ def _plan(report: Path, effect: float | None, *, as_json: bool) -> None:
     several = any(found.sample + found.base_sample > 0 for found in earlier.components.values())
     samples = PLANNED_SAMPLES if several else (1,)
     needs = {scope: plan(found, wanted, samples=samples) for scope, found in earlier.components.items()}
-    print_plan(needs, wanted, earlier.n_seeds)
-    if earlier.without_spread:
-        unknown = ", ".join(map(as_shown, earlier.without_spread))
-        show(f"no spread to plan by: {unknown}, whose prompts have one difference")
-    found = {scope: [asdict(need) for need in of_scope] for scope, of_scope in needs.items()}
-    emit({"effect": wanted, "needs": found}, as_json=as_json)
+    document = {"effect": wanted, "needs": {scope: [asdict(each) for each in of] for scope, of in needs.items()}}
+    show(document, _plan_parts(document, earlier.n_seeds, earlier.without_spread), as_json=as_json)
+
+
+def _plan_parts(document: Mapping[str, Any], n_seeds: int, without_spread: Sequence[str]) -> Iterator[str | Table]:
+    """Yield how many prompts each scope needs, by training seeds and by samples."""
+    rows: dict[tuple[str, int], dict[str, Any]] = {}
+    for scope, needs in document["needs"].items():
+        for need in needs:
+            row = rows.setdefault((scope, need["samples"]), {"scope": scope, "samples": need["samples"]})
+            row[plural(need["seeds"], "seed").replace(" ", "_")] = (
+                "never" if need["prompts"] is None else need["prompts"]
+            )
+    columns = " ".join(dict.fromkeys(name for row in rows.values() for name in row))
+    yield Table(f"Prompts that a true difference of {document['effect']:g} needs", list(rows.values()), columns)
+    yield "so many find it with power .80, by a one-sided test at .05, if the variance is what the report found"
+    if any("never" in row.values() for row in rows.values()):
+        yield "never: the training seeds differ so much that no number of prompts is enough; it takes more seeds"
+    if n_seeds == 1:
+        yield "the report is of one training seed: how much trainings differ is not known, and is not in these numbers"
+    if without_spread:
+        yield f"no spread to plan by: {', '.join(map(as_shown, without_spread))}, whose prompts have one difference"

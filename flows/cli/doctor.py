@@ -1,16 +1,16 @@
 """Command `tucano doctor`: what this machine can run, and what is missing."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured, emit
+from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured
+from flows.cli.result import Table, plural, show
 from flows.doctor.finding import Finding
 from flows.doctor.run import examine
-from flows.runtime.console import print_table, show
 from flows.runtime.signals import interruptible
 
 
@@ -30,36 +30,22 @@ def doctor(
         findings = examine(config, load_torch=torch)
     faulty = any(finding.verdict == "fault" for finding in findings)
     document = {"profile": profile, "ready": not faulty, "findings": [asdict(finding) for finding in findings]}
-    emit(document, as_json=as_json)
-    if not as_json:
-        _print_findings(f"What a run with profile {profile} needs", findings, everything=everything)
+    show(document, _parts(profile, findings, everything=everything), as_json=as_json)
     if faulty:
         raise typer.Exit(2)
 
 
-def _print_findings(title: str, findings: Sequence[Finding], *, everything: bool) -> None:
-    """Print the findings in the given order, then the number of bad ones; those of no use only with `everything`."""
+def _parts(profile: str, findings: Sequence[Finding], *, everything: bool) -> Iterator[str | Table]:
+    """Yield the findings in the given order, then the number of bad ones; those of no use only with `everything`."""
     shown = [finding for finding in findings if everything or not finding.unused]
-    print_table(
-        title,
-        ("check", "verdict", "found, and what to do"),
-        [(finding.check, finding.verdict, _text(finding)) for finding in shown],
-        texts=("verdict", "found, and what to do"),
-    )
+    rows = [{**vars(each), "text": f"{each.found}\n→ {each.remedy}" if each.remedy else each.found} for each in shown]
+    yield Table(f"What a run with profile {profile} needs", rows, "check verdict found,_and_what_to_do=text")
     if left := len(findings) - len(shown):
-        show(f"{_counted(left, 'check')} of what the profile has no use for left out; --all shows them")
+        yield f"{plural(left, 'check')} of what the profile has no use for left out; --all shows them"
     counts = Counter(finding.verdict for finding in findings)
     if counts["fault"]:
-        show(f"{_counted(counts['fault'], 'fault')}, {_counted(counts['warning'], 'warning')}: a run would fail")
+        yield f"{plural(counts['fault'], 'fault')}, {plural(counts['warning'], 'warning')}: a run would fail"
     elif counts["warning"]:
-        show(f"{_counted(counts['warning'], 'warning')}: a run can begin")
+        yield f"{plural(counts['warning'], 'warning')}: a run can begin"
     else:
-        show("all is well")
-
-
-def _text(finding: Finding) -> str:
-    return f"{finding.found}\n→ {finding.remedy}" if finding.remedy else finding.found
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+        yield "all is well"

@@ -1,15 +1,15 @@
 """Command `tucano forget`: take a person out of data and models, and prove it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Final, get_args
 
 import typer
 
-from flows.cli.chain import warm_up
-from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured, emit
-from flows.cli.tables.forget import print_begun, print_plan, print_report
-from flows.runtime.console import say, show
+from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured
+from flows.cli.result import Table, show
+from flows.cli.training import warm_up
+from flows.runtime.console import say
 from flows.runtime.session import BYTES_NEEDED, configure_prefect, recorded, session
 from flows.runtime.signals import interruptible
 from flows.runtime.stores import existing_store
@@ -19,6 +19,8 @@ from tasks.lineage.privacy.forget import AskedKind
 from tasks.lineage.privacy.forgetting import Forgetting, Journal, unended
 from tasks.lineage.privacy.report import report_of
 from tasks.lineage.privacy.signature import KEY_FILE, Signer, fingerprint, read_signed
+
+TRAININGS: Final = "training steps resumes_from=from_step why"
 
 
 def forget(
@@ -71,36 +73,59 @@ def _apply(config: Config, identifier: str, kind: AskedKind | None, *, remove_on
         from flows.forget import forget as forget_person  # noqa: PLC0415
 
         done = forget_person(config, identifier, kind, remove_only=remove_only)
+    document: dict[str, Any] = read_signed(done.report) if done.done_before else done.document
     if done.done_before:
-        document: dict[str, Any] = read_signed(done.report)
-        _say_done_before(done.report, document)
+        parts: list[str | Table] = [_done_before(done.report, document)]
     else:
-        document = done.document
-        print_report(document)
-        show(f"report: {done.report}")
-    emit({**document, "report": str(done.report)}, as_json=as_json)
+        parts = [*_report_parts(document), f"report: {done.report}"]
+    show({**document, "report": str(done.report)}, parts, as_json=as_json)
     if document["not_reached"]:
         raise GateRefused(
             f"{len(document['not_reached'])} places were not reached, which {done.report} names; see to them by hand"
         )
 
 
-def _say_done_before(report: Path, document: Mapping[str, Any]) -> None:
+def _done_before(report: Path, document: Mapping[str, Any]) -> str:
     if missed := document["not_reached"]:
-        show(f"this was done before, but for {len(missed)} places that {report} names; --apply tries what can be tried")
-    else:
-        show(f"this was done before, and nothing is left to do; the report is {report}")
+        return (
+            f"this was done before, but for {len(missed)} places that {report} names; --apply tries what can be tried"
+        )
+    return f"this was done before, and nothing is left to do; the report is {report}"
+
+
+def _report_parts(document: Mapping[str, Any]) -> Iterator[str | Table]:
+    """Yield what a report says was done."""
+    removed, lines = document["removed"], sum(document["log_lines"].values())
+    yield (
+        f"{len(removed)} artifacts removed, {sum(each['replaced_by'] is not None for each in removed)} of them "
+        f"replaced; {lines} log lines and {len(document['trainings_removed'])} trainings' checkpoints removed"
+    )
+    if document["lines_by_text"]:
+        yield f"{document['lines_by_text']} of these lines were found by their text alone, which had no id of theirs"
+    if document["versions_removed"]:
+        yield f"versions removed: {', '.join(document['versions_removed'])}"
+    if document["trained_again"]:
+        yield Table("Trained again", document["trained_again"], TRAININGS)
+    if document["verdict"]:
+        yield f"the gate says {document['verdict']} of the new model"
+    yield from _to_do(document)
+
+
+def _to_do(document: Mapping[str, Collection[str]]) -> Iterator[str]:
+    for name in ("not_reached", "to_do"):
+        yield from (f"{name.replace('_', ' ')}: {sentence}" for sentence in document[name])
 
 
 def _plan(config: Config, identifier: str, kind: AskedKind | None, *, as_json: bool) -> None:
     root = config.state.root
     signer = Signer(root) if (root / KEY_FILE).exists() else None
     begun = _begun(root, signer, identifier.strip()) if signer else None
-    if begun is not None:
-        emit(_say_begun(config, *begun), as_json=as_json)
-        return
     # What is imported below reads them.
     configure_prefect(root)
+    if begun is not None:
+        document = _begun_document(config, *begun)
+        show(document, _begun_parts(document), as_json=as_json)
+        return
     from flows.stages.forget import outlook  # noqa: PLC0415
 
     try:
@@ -109,15 +134,38 @@ def _plan(config: Config, identifier: str, kind: AskedKind | None, *, as_json: b
         earlier = report_of(root, signer.subject(identifier.strip(), kind)) if signer else None
         if earlier is None:
             raise
-        _say_done_before(earlier, read_signed(earlier))
-        document = {"report": str(earlier)}
+        show({"report": str(earlier)}, [_done_before(earlier, read_signed(earlier))], as_json=as_json)
+        return
+    parts = list(_plan_parts(document))
+    if others := unended(root):
+        parts.append(
+            f"another person's forgetting was interrupted ({others[0]}), and has to end before: give that ID again"
+        )
+    show(document, parts, as_json=as_json)
+
+
+def _plan_parts(document: Mapping[str, Any]) -> Iterator[str | Table]:
+    """Yield what a forgetting would do."""
+    in_splits = ", ".join(f"{count} in {split}" for split, count in document["rows_by_split"].items())
+    yield f"the ID is a {' and a '.join(document['kinds'])}"
+    yield (
+        f"{document['prompts']} prompts of theirs ({in_splits or 'none in the dataset of this profile'}); "
+        f"{document['artifacts']} artifacts hold their rows, and {document['learned']} learned from a row or from such "
+        "weights"
+    )
+    if not document["learned"]:
+        yield "no model learned from them"
+    if document["made_again"]:
+        yield "prompts and dataset are made again without them, and the models from there"
+        yield Table("Trained again at most", document["trainings"], TRAININGS)
     else:
-        print_plan(document)
-        if others := unended(root):
-            show(
-                f"another person's forgetting was interrupted ({others[0]}), and has to end before: give that ID again"
-            )
-    emit(document, as_json=as_json)
+        yield "nothing of this profile's chain is made again: what holds them is removed, and what learned from them"
+    if document["versions"]:
+        yield f"versions that are removed: {', '.join(document['versions'])}"
+        if not document["made_again"]:
+            yield "nothing is made in their place, so that --apply needs --remove-only too"
+    yield from _to_do(document)
+    yield "nothing was changed; run it with --apply to do this"
 
 
 def _begun(root: Path, signer: Signer, identifier: str) -> tuple[Forgetting, AskedKind | None] | None:
@@ -129,12 +177,11 @@ def _begun(root: Path, signer: Signer, identifier: str) -> tuple[Forgetting, Ask
     return None
 
 
-def _say_begun(config: Config, state: Forgetting, kind: AskedKind | None) -> dict[str, Any]:
-    configure_prefect(config.state.root)
+def _begun_document(config: Config, state: Forgetting, kind: AskedKind | None) -> dict[str, Any]:
     # A second, which only this case needs.
     from flows.forget import STEPS  # noqa: PLC0415
 
-    document = {
+    return {
         "begun": True,
         "done": list(state.done),
         "left": [name for name in STEPS if name not in state.done],
@@ -142,8 +189,17 @@ def _say_begun(config: Config, state: Forgetting, kind: AskedKind | None) -> dic
         "kind": kind,
         "same_configuration": state.config_digest == config.digest(),
     }
-    print_begun(document)
-    return document
+
+
+def _begun_parts(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how far a forgetting is that was begun and has not ended."""
+    yield "a forgetting of this ID was begun, and has not come to its end"
+    yield f"done: {', '.join(document['done']) or 'nothing'}; left: {', '.join(document['left'])}"
+    yield from (f"not reached: {sentence}" for sentence in document["not_reached"])
+    if not document["same_configuration"]:
+        yield "it was begun with another configuration: give the same profile and values of --set again"
+    kind = f" --kind {document['kind']}" if document["kind"] else ""
+    yield f"nothing was changed now; run again with --apply{kind} to resume"
 
 
 def _verify(config: Config, report: Path, *, as_json: bool) -> None:
@@ -152,5 +208,5 @@ def _verify(config: Config, report: Path, *, as_json: bool) -> None:
     own = has_key and Signer(config.state.root).is_own(document)
     root = config.state.root
     whose = f"the key of {root}" if own else f"a key that is not that of {root}: compare its fingerprint"
-    show(f"{report} is as it was signed, by {whose} ({fingerprint(document)})")
-    emit({"whole": True, "own_key": own, "fingerprint": fingerprint(document)}, as_json=as_json)
+    found = {"whole": True, "own_key": own, "fingerprint": fingerprint(document)}
+    show(found, [f"{report} is as it was signed, by {whose} ({found['fingerprint']})"], as_json=as_json)

@@ -1,13 +1,15 @@
 """Commands `tucano infra`: apply work pools, deployments and automations to a Prefect server, or compare them."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured, emit
+from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured
+from flows.cli.result import Table, show
 from flows.deploy.server import server_address
-from flows.runtime.console import show
+from flows.runtime.console import say, warn
 from flows.runtime.prefect_server import shown
 from flows.runtime.signals import interruptible
 from schemas.source import REPOSITORY
@@ -60,7 +62,6 @@ def _carry_out(profile: str, overrides: list[str], state: Path | None, *, write:
     address = server_address(config)
     with interruptible(APPLIED_IN_PART if write else LOOKED):
         # Prefect reads what `server_address` sets when it is imported, which takes seconds.
-        from flows.cli.tables.infra import DONE, FOUND, as_document, print_applied, print_checked  # noqa: PLC0415
         from flows.deploy import apply as infra  # noqa: PLC0415
         from flows.runtime.prefect_client import connected  # noqa: PLC0415
 
@@ -68,14 +69,36 @@ def _carry_out(profile: str, overrides: list[str], state: Path | None, *, write:
             planned = infra.plan(client, FOLDER, config, profile)
             if write:
                 infra.apply(client, planned, address, _say_written)
-    server = shown(address)
-    if write:
-        print_applied(planned, server)
-    else:
-        print_checked(planned, server)
-    emit(as_document(planned, server, DONE if write else FOUND), as_json=as_json)
+    words = {"missing": "made", "differs": "changed"} if write else {}
+    things = [
+        {
+            "kind": change.wanted.kind,
+            "name": change.wanted.name,
+            "status": words.get(change.status, change.status),
+            "differences": [vars(difference) for difference in change.differences],
+        }
+        for change in planned.changes
+    ]
+    document = {
+        "server": shown(address),
+        "things": things,
+        "besides": [{"kind": kind, "name": name} for kind, name in planned.besides],
+        "warnings": list(planned.warnings),
+    }
+    for warning in planned.warnings:
+        warn(warning)
+    show(document, _parts(document), as_json=as_json)
     return bool(planned.due)
 
 
+def _parts(document: Mapping[str, Any]) -> Iterator[str | Table]:
+    yield Table(f"{document['server']} and the files", document["things"], "kind name status")
+    differences = [{**thing, **each} for thing in document["things"] for each in thing["differences"]]
+    if differences:
+        yield Table("Differences", differences, "name field here there")
+    for thing in document["besides"]:
+        yield f"besides: the {thing['kind']} {thing['name']} is on the server and in no file; it is left alone"
+
+
 def _say_written(change: "PlannedChange") -> None:
-    show(f"written: {change.wanted.kind} {change.wanted.name}")
+    say(f"written: {change.wanted.kind} {change.wanted.name}")

@@ -1,20 +1,22 @@
 """Command `tucano init`: a profile and a column map for one's own files."""
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
-from flows.cli.options import UNDONE, Json, emit
-from flows.cli.tables.init import print_files, print_tasks
-from flows.runtime.console import show, stage_progress
+from flows.cli.options import UNDONE, Json
+from flows.cli.result import Table, show
+from flows.runtime.console import stage_progress
 from flows.runtime.own_files import refusal_of
 from flows.runtime.signals import interruptible
 from schemas.config.profiles import load_config
+from schemas.disk import replace_whole
 from schemas.errors import InputError
 from schemas.shown_text import as_shown
+from tasks.synthesize.columns.choices import ColumnChoice
 from tasks.synthesize.columns.document import column_map_text
 from tasks.synthesize.columns.look import find_files, look_at
 from tasks.synthesize.columns.profile import plan, profile_text
@@ -23,7 +25,6 @@ from tasks.synthesize.columns.undecided import undecided
 
 COLUMN_MAP: Final = "columns.toml"
 PROFILE: Final = "shop.toml"
-_NOTHING_YET: Final = "no task can be trained yet: confirm what is right in both, or give more files"
 
 
 def init(
@@ -36,7 +37,13 @@ def init(
     as_json: Json = False,
 ) -> None:
     """Look at your own files, and write the column map and the profile that train on them."""
-    _refuse_to_overwrite(out, force=force)
+    column_map, profile = out / COLUMN_MAP, out / PROFILE
+    there = [file for file in (column_map, profile) if file.exists()]
+    if there and not force:
+        raise InputError(
+            f"{' and '.join(map(str, there))} exists, and may have been corrected by hand; move it away, give another "
+            "folder by --out, or replace it by --force"
+        )
     with interruptible(UNDONE), stage_progress("init") as progress:
         found = find_files(files)
         looked = []
@@ -46,33 +53,59 @@ def init(
         recognized = recognize(looked)
         local = load_config("local")
         planned, confirmed = plan(recognized, local), plan(recognized.confirmed, local)
-        column_map, profile = out / COLUMN_MAP, out / PROFILE
         _write(column_map, column_map_text(recognized, out))
         _write(profile, profile_text(planned, confirmed, column_map))
         progress(len(found), len(found), "reading all rows as a run will")
         refusal = _refusal(recognized, out)
-    print_files(recognized)
-    print_tasks(planned)
-    show(f"column map: {column_map}; read it, and remove the `#` of what you confirm")
-    show(f"profile: {profile}")
-    waiting = " and ".join(_waiting(recognized))
-    if waiting:
-        show(f"a run refuses the files until you confirm {waiting} in {column_map}")
+    tasks = {each.task: {"rows": each.rows, "count": each.count, "missing": each.missing} for each in planned.tasks}
+    waiting, retrain = " and ".join(_waiting(recognized)), f"tucano retrain --profile {profile}"
+    parts = [
+        *_recognized_lines(recognized),
+        Table("Tasks that these files can train", tasks, "task=name rows prompts=count missing"),
+        f"column map: {column_map}; read it, and remove the `#` of what you confirm",
+        f"profile: {profile}",
+        *([f"a run refuses the files until you confirm {waiting} in {column_map}"] if waiting else []),
+    ]
+    document = {"column_map": str(column_map), "profile": str(profile), "tasks": tasks}
     if refusal is not None:
+        if not as_json:
+            show(document, parts, as_json=False)
         too = f", and {waiting} are confirmed" if waiting else ""
-        raise InputError(f"{refusal}; once it is corrected{too}: tucano retrain --profile {profile}")
-    then = f"once {waiting} are confirmed" if waiting else "then"
-    show(f"{then}: tucano retrain --profile {profile}" if planned.trained else _NOTHING_YET)
-    emit(
-        {
-            "column_map": str(column_map),
-            "profile": str(profile),
-            "tasks": {
-                each.task: {"rows": each.rows, "count": each.count, "missing": each.missing} for each in planned.tasks
-            },
-        },
-        as_json=as_json,
-    )
+        raise InputError(f"{refusal}; once it is corrected{too}: {retrain}")
+    if planned.trained:
+        parts.append(f"{f'once {waiting} are confirmed' if waiting else 'then'}: {retrain}")
+    else:
+        parts.append("no task can be trained yet: confirm what is right in both, or give more files")
+    show(document, parts, as_json=as_json)
+
+
+def _recognized_lines(recognized: Recognized) -> Iterator[str]:
+    """Yield for each file what was recognised, what is to be confirmed, and what is left out."""
+    for file in recognized.files:
+        sections = [section for section in recognized.sections if section.file is file]
+        yield f"{file.path}: {file.cells.height:,} rows, {file.cells.width} columns"
+        for section in sections:
+            kind = "table" if section.is_table else "prompts of"
+            by = f", as {section.shipped} exports it" if section.shipped else ""
+            sure = [as_shown(_pair(choice)) for choice in section.choices if choice.sure]
+            yield f"  {kind} {section.name}{by}: {', '.join(sure) or 'nothing is sure'}"
+            open_choices = ((_pair(choice), choice.why) for choice in section.choices if not choice.sure)
+            for line, why in (*open_choices, *undecided(section)):
+                yield as_shown(f"  - to confirm: {line}: {why}")
+        if not sections:
+            yield "  nothing was recognised"
+        for what, columns in (
+            ("not recognised", recognized.unused(file)),
+            ("not read, though they may tell of canceled sales, which count", recognized.unread_statuses(file)),
+            ("a person's own, and left out", recognized.personal(file)),
+            ("objects, and left out", file.nested),
+        ):
+            if columns:
+                yield as_shown(f"  {what}: {', '.join(columns)}")
+
+
+def _pair(choice: ColumnChoice) -> str:
+    return choice.ours if choice.ours == choice.theirs else f"{choice.ours} = {choice.theirs}"
 
 
 def _waiting(recognized: Recognized) -> list[str]:
@@ -106,23 +139,9 @@ def _refusal(recognized: Recognized, out: Path) -> str | None:
         assumed.unlink()
 
 
-def _refuse_to_overwrite(out: Path, *, force: bool) -> None:
-    there = [out / name for name in (COLUMN_MAP, PROFILE) if (out / name).exists()]
-    if there and not force:
-        raise InputError(
-            f"{' and '.join(map(str, there))} exists, and may have been corrected by hand; move it away, give another "
-            "folder by --out, or replace it by --force"
-        )
-
-
 def _write(path: Path, text: str) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
+        replace_whole(path, text.encode())
     except OSError as error:
-        # Where its folder could not be made there is no draft, and above a file even looking for it fails.
-        with suppress(OSError):
-            draft.unlink()
         raise InputError(f"{path} cannot be written ({error.strerror}); give a folder that you may write") from None

@@ -1,27 +1,67 @@
-"""Command `tucano lineage`: origins and descendants of an artifact, its integrity, and why two models differ."""
+"""Commands `tucano lineage` and `show`: where an artifact or a row came from and led to, and what the models said."""
 
+import shlex
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from statistics import fmean
+from typing import Annotated, Any, Final
 
 import typer
 
 from flows.cli.lineage_store import artifact_store, open_inventory, open_walker
-from flows.cli.options import LOOKED, Json, Overrides, Profile, ReportLanguage, StateFolder, configured, emit
-from flows.cli.tables.lineage import print_differences, print_findings, print_lineage, print_reached
-from flows.cli.tables.lineage_answer import print_answer, print_reached_answer
-from flows.runtime.console import show, stage_progress
+from flows.cli.options import LOOKED, Json, Overrides, Profile, ReportLanguage, StateFolder, configured
+from flows.cli.result import Table, cell, plural, show
+from flows.runtime.console import stage_progress, warn
 from flows.runtime.signals import interruptible
 from schemas.config.config import Config
 from schemas.config.report import Language
 from schemas.errors import GateRefused, InputError
+from schemas.shown_text import as_shown
+from schemas.tasks import TaskName
+from tasks.lineage.graph.completions import FEWEST_CHARACTERS, STEP_DIGITS, newest_run
 from tasks.lineage.graph.difference import differences
+from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.graph.page import write_page
-from tasks.lineage.privacy.forget import reached
-from tasks.lineage.store.verify import verify
+from tasks.lineage.graph.walk import Lineage
+from tasks.lineage.privacy.forget import Place, Reached, reached
+from tasks.lineage.store.verify import verify as verify_artifacts
 from tasks.report.language import spoken
 from tasks.synthesize.own.identities import find_known
+
+Result = tuple[dict[str, Any], Sequence[str | Table]]
+Rollout = dict[str, Any]
+
+SHOWN_FACTS: Final = {
+    "promotion": ("decision",),
+    "policy": ("training", "chosen step", "rollouts"),
+    "evaluation": ("verdict", "reward", "difference"),
+    "audit": ("verdict", "scored by"),
+    "dataset": ("train", "validation", "test"),
+    "base": ("model",),
+    "prompts": ("rows", "store"),
+}
+"""Facts of an artifact that the answer tells, by its kind; `--long` has them all."""
+ORIGINS: Final = ("customer", "order", "review")
+ROWS: Final = frozenset({"prompt", *ORIGINS})
+MOST_NAMED: Final = 4
+MAIN_MODELS: Final = tuple(f"{name} on these prompts" for name in ("base", "tuned", "champion"))
+SIDES: Final = {
+    "subject": "Asked about",
+    "before": "It came from",
+    "both": "It came from, and led to",
+    "after": "It led to",
+    "beside": "Beside it",
+}
+VALUES: Final = ("rewards", "configuration", "seeds")
+LISTED: Final = 3
+"""Best and worst rollouts that are printed; of the worst alone, three times as many."""
+LONGEST_TEXT: Final = 200
+SUMMARY: Final = "distinct trained_on mean_reward worst best"
+EXTREMES: Final = "reward times advantage"
 
 
 def lineage(
@@ -62,14 +102,15 @@ def lineage(
     config = configured(profile, overrides, state)
     with interruptible(LOOKED):
         if verify:
-            document = _verify(config, reference)
+            document, parts = _verify(config, reference)
         elif diff is not None:
-            document = _diff(config, reference, diff)
+            document, parts = _diff(config, reference, diff)
         elif forget:
-            document = _forget(config, reference, long=long)
+            found = find_known(config.state.root, reference, partial(reached, open_inventory(config)))
+            document, parts = found.document(), list(_reached_parts(found, long=long))
         else:
-            document = _walk(config, reference, html, language or config.language, long=long)
-    emit(document, as_json=as_json)
+            document, parts = _walk(config, reference, html, language or config.language, long=long)
+    show(document, parts, as_json=as_json)
     if verify and not document["whole"]:
         raise GateRefused(
             f"{len(document['findings'])} faults are in the {document['artifacts']} artifacts of {reference}; bring "
@@ -77,45 +118,307 @@ def lineage(
         )
 
 
-def _walk(config: Config, text: str, html: Path | None, language: Language, *, long: bool) -> dict[str, Any]:
+def _walk(config: Config, text: str, html: Path | None, language: Language, *, long: bool) -> Result:
     walker = open_walker(config)
     walked = walker.walk(find_known(config.state.root, text, walker.find))
-    if long or (walked.kind == "run" and len(walked.subjects) > 1):
-        print_lineage(walked)
-    else:
-        print_answer(walked)
+    document = walked.document()
+    parts = list(_tables(document) if long else _answer(walked))
+    for warning in walked.warnings:
+        warn(warning)
     if html is not None:
         with spoken(language):
             write_page(walked, html)
-        show(f"page: {html}")
-    return walked.document()
+        parts.append(f"page: {html}")
+    return document, parts
 
 
-def _verify(config: Config, text: str) -> dict[str, Any]:
+def _tables(document: Mapping[str, Any]) -> Iterator[str | Table]:
+    """Yield all nodes with their facts, by the side of the subject that they are on."""
+    for side, title in SIDES.items():
+        nodes = [node for node in document["nodes"] if node["side"] == side]
+        if nodes:
+            yield Table(title, nodes, "thing=name facts")
+    for split, ids in document["rows"].items():
+        yield f"{split}: {len(ids)} rows, whose prompt_ids --json lists"
+
+
+def _verify(config: Config, text: str) -> Result:
     walker = open_walker(config)
     artifacts = walker.artifacts(find_known(config.state.root, text, walker.find))
     with stage_progress("verify") as progress:
-        findings = verify(artifact_store(config), artifacts, progress)
-    print_findings(text, len(artifacts), findings)
+        findings = [asdict(each) for each in verify_artifacts(artifact_store(config), artifacts, progress)]
+    document = {"reference": text, "artifacts": len(artifacts), "whole": not findings, "findings": findings}
+    if not findings:
+        return document, [f"{text}: {len(artifacts)} artifacts are what their records say"]
+    return document, [Table(f"{text}: {len(artifacts)} artifacts hashed", findings, "artifact=kind sha256 file what")]
+
+
+def _diff(config: Config, one: str, other: str) -> Result:
+    walker = open_walker(config)
+    policies = [walker.policy(walker.find(text)) for text in (one, other)]
+    document = differences(artifact_store(config), *policies).document()
+    rows = [each for each in document["data"] if each["only_one"] or each["only_other"]]
+    found = {
+        "data": (rows, "split task only_in_the_one=only_one only_in_the_other=only_other in_both=same"),
+        **{
+            name: (document[name], "value=name the_one=one the_other=other")
+            for name in ("rewards", "configuration", "seeds")
+        },
+        "code": (document["code"], "file the_one=one the_other=other it_made=made"),
+    }
+    parts: list[str | Table] = [
+        Table(name.capitalize(), each, columns) for name, (each, columns) in found.items() if each
+    ]
+    if same := [name for name, (each, _) in found.items() if not each and (name != "data" or document["data"])]:
+        parts.append(f"the same: {', '.join(same)}")
+    return document, [*parts, *document["notes"]]
+
+
+def _reached_parts(found: Reached, *, long: bool) -> Iterator[str | Table]:
+    """Yield what holds a person's data, what learned from it and the commands that forget; all places, where asked."""
+    certain = [place for place in found.places if not place.possibly]
+    holding = {place.sha256 for place in certain if place.file is not None}
+    yield (
+        f"{' and '.join(found.kinds)} {found.identifier}: {plural(len(found.prompts), 'prompt')}, "
+        f"{plural(len({place.sha256 for place in certain}), 'artifact')}, {plural(len(found.models), 'model')}"
+    )
+    yield f"  {plural(len(found.orders), 'order')}, {plural(len(found.reviews), 'review')}"
+    yield f"  rows in {_kinds_of(place for place in certain if place.sha256 in holding) or 'no artifact'}"
+    learned = _kinds_of(place for place in certain if place.sha256 not in holding)
+    yield f"  without a row, but learned from one or from such weights: {learned or 'none'}"
+    yield f"  models: {_listed(found.models) or 'none'}"
+    if found.possible_models:
+        yield f"  models that it possibly reached: {_listed(found.possible_models)}"
+    if found.doubts:
+        yield f"  {plural(len(found.doubts), 'artifact')} cannot be searched, which --long names"
+    # An e-mail address or a number as its shop writes it may have signs of the shell.
+    asked = shlex.quote(found.identifier)
+    yield f"what forgetting would do: tucano forget {asked}"
+    yield f"to do it: tucano forget {asked} --apply"
+    if not long:
+        yield "each table with its rows, and copies that no artifact tells of: --long"
+        return
+    yield "forgetting does all this, or names what it does not reach; by hand it is:"
+    yield Table(
+        "Where it is", [vars(place) for place in found.places], "artifact=kind sha256 file rows what_to_do=action"
+    )
+    yield from found.notes
+
+
+def _answer(walked: Lineage) -> Iterator[str]:
+    """Yield what is asked about, what it came from and what became of it, in a few lines."""
+    graph = walked.graph
+    for key in walked.subjects:
+        if node := graph.nodes.get(key):
+            yield from _of_row(graph, node) if node.kind in ROWS else _of_artifact(graph, node)
+    yield f"all {len(graph.nodes)} things in it, with digests and reasons: --long; as a page: --html FILE"
+
+
+def _kinds_of(places: Iterable[Place]) -> str:
+    """Return the kinds of the artifacts of some places, with how many where there are several."""
+    counts = Counter(kind for _, kind in dict.fromkeys((place.sha256, place.kind) for place in places))
+    return ", ".join(f"{kind} ({count})" if count > 1 else kind for kind, count in counts.items())
+
+
+def _of_artifact(graph: Graph, node: Node) -> Iterator[str]:
+    """Yield a line of an artifact or a version, one of each thing that it was made of, and what it led to."""
+    yield _with_facts(node)
+    waiting, seen = [node], {node.key}
+    while waiting:
+        made = waiting.pop(0)
+        for edge in graph.before.get(made.key, ()):
+            source = graph.nodes.get(edge.source)
+            if source is None or source.key in seen or source.kind not in SHOWN_FACTS:
+                continue
+            if made.kind == "evaluation" and node.kind != "evaluation":
+                # Not all that it compared: what it found is what is asked.
+                continue
+            seen.add(source.key)
+            yield f"  from {_with_facts(source)}"
+            waiting.append(source)
+    reached = [graph.nodes[key] for key in graph.led_to(node.key) if key in graph.nodes]
+    if reached:
+        yield f"  led to {_named(reached)}"
+
+
+def _of_row(graph: Graph, node: Node) -> Iterator[str]:
+    """Yield what became of a prompt, or of the prompts of a person, an order or a review; and then whose it is."""
+    before, after = (
+        [graph.nodes[key] for key in keys if key in graph.nodes]
+        for keys in (graph.came_from(node.key), graph.led_to(node.key))
+    )
+    prompts = [node] if node.kind == "prompt" else [each for each in after if each.kind == "prompt"]
+    models = sorted(_version(each) for each in after if each.kind == "version")
+    edges = [edge for prompt in prompts for edge in graph.after.get(prompt.key, ())]
+    splits = dict.fromkeys(edge.role for edge in edges if _kind(graph, edge) == "dataset")
+    reached = f"model {_listed(models)}" if models else "no model"
+    yield f"{node.name}: {', '.join(splits) or 'in no dataset'}; {reached}"
+    yield from _places(graph, edges)
+    for each in after:
+        scores = [f"{name.split()[0]} {value}" for name, value in each.facts.items() if name.startswith(MAIN_MODELS)]
+        if scores:
+            yield f"  scores in {each.name}: {', '.join(scores)}"
+    own = [f"{name} {value}" for name, value in node.facts.items()]
+    parts = sorted(
+        (each for each in (*before, *after) if each.kind in ORIGINS),
+        key=lambda each: (ORIGINS.index(each.kind), each.name),
+    )
+    if node.kind != "prompt":
+        counts = Counter(each.kind for each in (*parts, *prompts))
+        own += [plural(count, kind) for kind, count in counts.items()]
+    else:
+        own += [each.name for each in parts]
+    if own:
+        yield f"  {', '.join(own)}"
+
+
+def _places(graph: Graph, edges: Sequence[Edge]) -> Iterator[str]:
+    """Yield where prompts are, and what was sampled of them, with how many where there are several."""
+    places: Counter[str] = Counter()
+    sampled: list[str] = []
+    for edge in edges:
+        target = graph.nodes.get(edge.target)
+        if target is None or target.kind == "prompts":
+            continue
+        if edge.role == "sampled":
+            steps = [f"{name}: {value}" for name, value in target.facts.items()]
+            sampled.append(f"{target.name} ({'; '.join(steps[:MOST_NAMED])})" if steps else target.name)
+        elif target.kind in {"dataset", "policy", "sheet", "audit"}:
+            places[f"{edge.role} of {target.name}" if target.kind == "dataset" else f"{target.name}: {edge.role}"] += 1
+    for place, count in places.items():
+        yield f"  {place}{f', {count} prompts' if count > 1 else ''}"
+    if sampled:
+        yield f"  sampled: {_listed(sampled)}"
+
+
+def _kind(graph: Graph, edge: Edge) -> str | None:
+    target = graph.nodes.get(edge.target)
+    return None if target is None else target.kind
+
+
+def _with_facts(node: Node) -> str:
+    names = SHOWN_FACTS.get(node.kind, tuple(node.facts)[:MOST_NAMED])
+    facts = [f"{name}: {node.facts[name]}" for name in names if name in node.facts]
+    held = f", which is `{node.facts['alias']}`" if node.kind == "version" and "alias" in node.facts else ""
+    if node.kind == "version":
+        return f"{node.name}{held}"
+    return f"{node.name}{': ' if facts else ''}{' · '.join(facts)}"
+
+
+def _version(node: Node) -> str:
+    return f"{node.name} ({node.facts['alias']})" if "alias" in node.facts else node.name
+
+
+def _named(nodes: Sequence[Node]) -> str:
+    versions = sorted(_version(node) for node in nodes if node.kind == "version")
+    counts = Counter(node.kind for node in nodes if node.kind != "version")
+    return ", ".join([*versions, *(f"{count} {kind}" for kind, count in sorted(counts.items()))])
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
+
+
+def show_answers(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="PROMPT|STEP",
+            help="A prompt's id or its first characters, or the number of a step of the newest training.",
+        ),
+    ],
+    task: Annotated[TaskName | None, typer.Option(help="Only rollouts of this task.")] = None,
+    worst: Annotated[bool, typer.Option("--worst", help="Only the rollouts of the lowest reward.")] = False,
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
+    as_json: Json = False,
+) -> None:
+    """Show a prompt's answers and rollouts, or a step's rollouts, of the newest training."""
+    is_step = what.isdecimal() and len(what) <= STEP_DIGITS
+    if not is_step and len(what) < FEWEST_CHARACTERS:
+        raise InputError(f"{what!r} is no step, and too short for a prompt's id; give {FEWEST_CHARACTERS} characters")
+    if not is_step and task is not None:
+        raise InputError("--task goes with a step; a prompt is of one task")
+    config = configured(profile, overrides, state)
+    with interruptible(LOOKED):
+        from tasks.personal_data.scrub import scrub  # noqa: PLC0415 - half a second, which a refusal need not wait for
+
+        run = newest_run(open_inventory(config), scrub)
+        if is_step:
+            rollouts = [vars(each) for each in run.step(int(what), task)]
+            show({"step": int(what), "rollouts": rollouts}, _step_parts(what, rollouts, worst=worst), as_json=as_json)
+        else:
+            document = run.prompt(what).document()
+            show(document, _prompt_parts(document, worst=worst), as_json=as_json)
+
+
+def _step_parts(step: str, rollouts: Sequence[Rollout], *, worst: bool) -> Iterator[str | Table]:
+    tasks = {
+        name: [each for each in rollouts if each["task"] == name] for name in {each["task"]: 0 for each in rollouts}
+    }
+    summary = {name: _summary(of_task) for name, of_task in tasks.items()}
+    yield Table(f"Step {step}: {len(rollouts)} rollouts", summary, f"task=name rollouts prompts {SUMMARY}")
+    yield from _extremes(rollouts, f"{EXTREMES} step task prompt_id text", worst=worst)
+    yield "next: `tucano show PROMPT` with an id of these, or open the completions of the evaluation's report"
+
+
+def _prompt_parts(history: Mapping[str, Any], *, worst: bool) -> Iterator[str | Table]:
+    """Yield a prompt, its reference, each model's answer, equal ones once, and its rollouts over time."""
+    yield f"{history['task']} prompt {history['prompt_id']}, of the {history['split']} split\n"
+    yield textwrap.indent(as_shown(history["prompt"]), "  ", lambda _: True)
+    if history["reference"] is not None:
+        yield f"reference: {as_shown(cell(history['reference']))}"
+    answers: dict[str, dict[str, Any]] = {}
+    for answer in () if worst else history["answers"]:
+        row = answers.setdefault(answer["completion"], {"models": Counter(), "reward": None, **answer})
+        row["models"][answer["model"]] += 1
+        if row["reward"] is None:
+            row |= {"reward": answer["reward"], "truth": answer["truth"]}
+    if answers:
+        yield Table("Answers", list(answers.values()), "models reward truth completion")
+    if rollouts := history["rollouts"]:
+        keys = sorted({(each["seed"], each["step"]) for each in rollouts})
+        groups = [[each for each in rollouts if (each["seed"], each["step"]) == key] for key in keys]
+        rows = [{**of_step[0], **_summary(of_step)} for of_step in groups]
+        yield Table("Rollouts over time", rows, f"step seed rollouts {SUMMARY} components")
+        yield from _extremes(rollouts, f"{EXTREMES} step text", worst=worst)
+    elif not history["answers"]:
+        yield "no model answered it, and no rollouts of it were sampled"
+
+
+def _summary(rollouts: Sequence[Rollout]) -> Rollout:
+    rewards = [each["reward"] for each in rollouts]
     return {
-        "reference": text,
-        "artifacts": len(artifacts),
-        "whole": not findings,
-        "findings": [asdict(finding) for finding in findings],
+        "rollouts": len(rollouts),
+        "prompts": len({each["prompt_id"] for each in rollouts}),
+        "distinct": len({each["completion"] for each in rollouts}),
+        "trained_on": sum(each["advantage"] is not None for each in rollouts),
+        "mean_reward": fmean(rewards),
+        "worst": min(rewards),
+        "best": max(rewards),
+        "components": {
+            name: fmean(each["components"].get(name, 0.0) for each in rollouts) for name in rollouts[0]["components"]
+        },
     }
 
 
-def _diff(config: Config, one: str, other: str) -> dict[str, Any]:
-    walker = open_walker(config)
-    policies = [walker.policy(walker.find(text)) for text in (one, other)]
-    found = differences(artifact_store(config), *policies)
-    print_differences(found)
-    return found.document()
-
-
-def _forget(config: Config, identifier: str, *, long: bool) -> dict[str, Any]:
-    found = find_known(config.state.root, identifier, partial(reached, open_inventory(config)))
-    print_reached_answer(found, long=long)
-    if long:
-        print_reached(found)
-    return found.document()
+def _extremes(rollouts: Sequence[Rollout], columns: str, *, worst: bool) -> Iterator[Table]:
+    """Yield the worst and the best of distinct rollouts, equal ones once."""
+    rows: dict[tuple[Any, ...], Rollout] = {}
+    for each in sorted(rollouts, key=lambda each: each["reward"]):
+        key = (each["prompt_id"], each["step"], each["completion"], each["reward"])
+        marks = [" (cut off at the token limit)"] * (each["stop_reason"] == "token_limit")
+        marks += [" (the reference's answer)"] * each["corrected"]
+        text = as_shown(" ".join(each["completion"].split()))[:LONGEST_TEXT] + "".join(marks)
+        row = rows.setdefault(key, {**each, "prompt_id": each["prompt_id"][:8], "times": 0, "text": text})
+        row["times"] += 1
+    distinct = list(rows.values())
+    if worst:
+        yield Table("Worst", distinct[: 3 * LISTED], columns)
+    elif len(distinct) <= 2 * LISTED:
+        yield Table("All, worst first", distinct, columns)
+    else:
+        yield Table("Worst", distinct[:LISTED], columns)
+        yield Table("Best", distinct[::-1][:LISTED], columns)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -81,9 +81,3 @@ def configured(profile: str, overrides: Sequence[str], state: Path | None, *, ma
     config = load_config(profile, [*overrides, *root], makes_prompts=makes_prompts)
     use_own(config.rewards.phrases)
     return config
-
-
-def emit(document: Any, *, as_json: bool) -> None:
-    """Print a command's result as one JSON document on stdout, where --json asks for it."""
-    if as_json:
-        typer.echo(json.dumps(document, ensure_ascii=False))

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from flows.cli.options import UNDONE, Json, Overrides, Profile, emit
-from flows.runtime.console import show, stage_progress
+from flows.cli.options import UNDONE, Json, Overrides, Profile
+from flows.cli.result import show
+from flows.runtime.console import stage_progress
 from flows.runtime.signals import interruptible
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
@@ -55,9 +56,11 @@ def propose(
         if not kept:
             raise InputError(f"no opener of {group} is proposed, {lost}; name a larger model in synthesize.paraphrase")
         sheet.write_sheet(output, group, kept)
-    show(f"{len(kept)} openers of {group} are proposed, {lost}")
-    show(f"sheet: {output}; write `sim` into `approved` and a name into `by`, then: tucano phrases add {output}")
-    emit({"group": group, "proposed": kept, "dropped": dropped, "sheet": str(output)}, as_json=as_json)
+    parts = [
+        f"{len(kept)} openers of {group} are proposed, {lost}",
+        f"sheet: {output}; write `sim` into `approved` and a name into `by`, then: tucano phrases add {output}",
+    ]
+    show({"group": group, "proposed": kept, "dropped": dropped, "sheet": str(output)}, parts, as_json=as_json)
 
 
 @app.command()
@@ -76,8 +79,8 @@ def add(
     with interruptible(UNDONE):
         found = sheet.approved(approved)
         sheet.append(found, file)
-    show(f"{len(found)} openers were added to {file}; rewards and keys are others now, so train again to use them")
-    emit({"added": [each.texto for each in found], "file": str(file)}, as_json=as_json)
+    added = f"{len(found)} openers were added to {file}; rewards and keys are others now, so train again to use them"
+    show({"added": [each.texto for each in found], "file": str(file)}, [added], as_json=as_json)
 
 
 def _configured(profile: str, overrides: list[str]) -> "Config":

@@ -97,7 +97,7 @@ def test_the_help_imports_no_command() -> None:
         "print({name for name in sys.modules if name.startswith(('flows', 'schemas'))}, file=sys.stderr)"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert set(eval(ended.stderr)) == {  # noqa: S307 - our own print
+    assert set(eval(ended.text)) == {  # noqa: S307 - our own print
         "flows", "flows.cli", "flows.cli.commands", "flows.cli.options", "flows.cli.tucano", "flows.runtime",
         "flows.runtime.signals", "schemas", "schemas.errors", "schemas.garbage", "schemas.safe_path",
     }  # fmt: skip
@@ -124,7 +124,7 @@ def test_a_value_that_an_option_does_not_take_is_one_sentence_of_ours(
 ) -> None:
     ended = in_this_process(*arguments)
     assert ended.returncode == 2
-    assert ended.stderr.startswith(f"tucano: {sentence}")
+    assert ended.text.startswith(f"tucano: {sentence}")
 
 
 @pytest.mark.parametrize("columns", [80, 100])
@@ -134,7 +134,7 @@ def test_help_and_refusals_fit_into_the_columns(columns: int, monkeypatch: pytes
     mistakes = [*asked, *([*words[:-1], "--no-such-option"] for words in asked), *REFUSED]
     for arguments in (["-h"], ["retrian"], *mistakes):
         ended = in_this_process(*arguments)
-        assert max(map(len, (ended.stdout + ended.stderr).splitlines())) <= columns, arguments
+        assert max(map(len, (ended.stdout + ended.text).splitlines())) <= columns, arguments
 
 
 def test_ctrl_c_while_a_commands_module_is_imported_is_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:

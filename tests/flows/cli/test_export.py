@@ -36,7 +36,7 @@ def _export(shop: Promotable, *arguments: str | Path) -> Ended:
 
 
 def _document(ended: Ended) -> dict[str, Any]:
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0, ended.text
     document: dict[str, Any] = json.loads(ended.stdout)
     return document
 
@@ -65,13 +65,13 @@ def test_a_version_is_exported_as_gguf_with_a_modelfile_for_each(shop: Promotabl
 
 def test_merged_weights_are_exported_with_the_evaluated_decoding(shop: Promotable, tmp_path: Path) -> None:
     ended = _export(shop, "1", "--format", "safetensors", "--out", tmp_path / "out")
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0, ended.text
     assert {"model.safetensors", "config.json", "tokenizer.json", "proof.json"} <= _names(tmp_path / "out")
     assert "merge.json" not in _names(tmp_path / "out")
     assert json.loads((tmp_path / "out" / "generation_config.json").read_text())["max_new_tokens"] == 16
-    assert "Version 1 of tucano2-commerce, read back by transformers" in ended.stderr
-    assert "1 of 1" in ended.stderr
-    assert max(map(len, ended.stderr.splitlines())) <= max(100, len(f"exported: {tmp_path / 'out'}") + 30)
+    assert "Version 1 of tucano2-commerce, read back by transformers" in ended.text
+    assert "1 of 1" in ended.text
+    assert max(map(len, ended.text.splitlines())) <= max(100, len(f"exported: {tmp_path / 'out'}") + 30)
 
 
 def test_an_adapter_is_found_by_peft_with_its_base(shop: Promotable, tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_an_interrupted_export_leaves_nothing(shop: Promotable, tmp_path: Path) 
 def test_an_adapter_without_prompts_of_its_task_is_refused(shop: Promotable, tmp_path: Path) -> None:
     ended = _export(shop, "2", "--format", "peft", "--out", tmp_path / "out")
     assert ended.returncode == 2
-    assert "has no test prompt of churn, so its adapter is unproven" in ended.stderr
+    assert "has no test prompt of churn, so its adapter is unproven" in ended.text
     assert list(tmp_path.iterdir()) == []
 
 
@@ -129,7 +129,7 @@ def test_what_differs_is_refused_with_exit_code_3_and_nothing_is_left(
 
     monkeypatch.setattr(export, "run_child", refuse)
     ended = _export(shop, "1", "--format", "gguf", "--out", tmp_path / "out")
-    assert (ended.returncode, ended.stderr.strip()) == (3, "tucano: the file is not the version; nothing is exported")
+    assert (ended.returncode, ended.text.strip()) == (3, "tucano: the file is not the version; nothing is exported")
     assert list(tmp_path.glob(".out-*")) == []
     assert not (tmp_path / "out").exists()
     assert list(shop.root.glob("work/export*")) == []
@@ -150,7 +150,7 @@ def test_what_cannot_be_exported_is_refused(
 ) -> None:
     ended = _export(shop, *arguments, "--out", tmp_path / "new" / "out")
     assert ended.returncode == 2
-    assert said in ended.stderr
+    assert said in ended.text
     assert list(tmp_path.iterdir()) == []
 
 
@@ -158,7 +158,7 @@ def test_a_folder_with_files_is_not_overwritten(shop: Promotable, tmp_path: Path
     (tmp_path / "mine").touch()
     ended = _export(shop, "1", "--format", "gguf", "--out", tmp_path)
     assert ended.returncode == 2
-    assert f"{tmp_path} exists and is no empty folder" in ended.stderr
+    assert f"{tmp_path} exists and is no empty folder" in ended.text
     assert [file.name for file in tmp_path.iterdir()] == ["mine"]
 
 
@@ -172,4 +172,4 @@ def test_a_damaged_version_is_not_exported(shop: Promotable, tmp_path: Path) -> 
     finally:
         weights.write_bytes(whole)
     assert ended.returncode == 2
-    assert "version 1 of tucano2-commerce is lost or damaged" in ended.stderr
+    assert "version 1 of tucano2-commerce is lost or damaged" in ended.text

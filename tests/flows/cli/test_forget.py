@@ -27,9 +27,9 @@ def tucano(root: Path, *arguments: str | Path) -> Ended:
 
 
 def refuses(ended: Ended, code: int, sentence: str) -> None:
-    assert ended.returncode == code, ended.stderr
-    assert sentence in ended.stderr
-    assert "Traceback" not in ended.stderr
+    assert ended.returncode == code, ended.text
+    assert sentence in ended.text
+    assert "Traceback" not in ended.text
 
 
 def reported(root: Path, identifier: str, *not_reached: str) -> Path:
@@ -46,13 +46,13 @@ def reported(root: Path, identifier: str, *not_reached: str) -> Path:
 def test_what_would_be_done_is_said_and_nothing_changes(world: World) -> None:
     before = sorted(world.root.rglob("*"))
     ended = tucano(world.root.parent, ANA, "--json")
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0, ended.text
     document = json.loads(ended.stdout)
     assert (document["prompts"], document["artifacts"], document["learned"]) == (2, 3, 4)
     assert document["versions"] == [f"{MODEL}/1"]
-    assert "the ID is a customer_unique_id" in ended.stderr
-    assert "--apply needs --remove-only" in ended.stderr
-    assert "nothing was changed" in ended.stderr
+    assert "the ID is a customer_unique_id" in ended.text
+    assert "--apply needs --remove-only" in ended.text
+    assert "nothing was changed" in ended.text
     assert sorted(world.root.rglob("*")) == before
     assert not (world.root.parent / "forget.key").exists()
 
@@ -77,20 +77,20 @@ def test_one_that_was_interrupted_is_told_with_what_is_done_and_left(world: Worl
     reset = tucano(root, ANA, "--set", "seed=99")
     assert sorted(root.rglob("*")) == before
     journal.end()
-    assert ended.returncode == 0, ended.stderr
-    assert "was begun, and has not come to its end" in ended.stderr
-    assert "done: logs, models; left: mark, remove, decide" in ended.stderr
-    assert f"run it with --apply{f' --kind {kind}' if kind else ''} to go on" in ended.stderr
+    assert ended.returncode == 0, ended.text
+    assert "was begun, and has not come to its end" in ended.text
+    assert "done: logs, models; left: mark, remove, decide" in ended.text
+    assert f"run it with --apply{f' --kind {kind}' if kind else ''} to go on" in ended.text
     assert json.loads(ended.stdout)["left"] == ["mark", "remove", "decide"]
-    assert "another configuration" not in ended.stderr
-    assert "another configuration" in reset.stderr
-    assert "another person's forgetting was interrupted" in other.stderr
+    assert "another configuration" not in ended.text
+    assert "another configuration" in reset.text
+    assert "another person's forgetting was interrupted" in other.text
 
 
 def test_who_was_only_tested_with_takes_no_model(world: World) -> None:
     ended = tucano(world.root.parent, BIA, "--json")
-    assert ended.returncode == 0, ended.stderr
-    assert "no model learned from them" in ended.stderr
+    assert ended.returncode == 0, ended.text
+    assert "no model learned from them" in ended.text
     assert (json.loads(ended.stdout)["learned"], json.loads(ended.stdout)["versions"]) == (0, [])
 
 
@@ -156,8 +156,8 @@ def test_a_second_time_there_is_nothing_to_do(world: World) -> None:
     root = world.root.parent
     report = reported(root, "forgotten before")
     ended = tucano(root, "forgotten before", "--json")
-    assert ended.returncode == 0, ended.stderr
-    assert "nothing is left to do" in ended.stderr
+    assert ended.returncode == 0, ended.text
+    assert "nothing is left to do" in ended.text
     assert json.loads(ended.stdout) == {"report": str(report)}
     refuses(tucano(root, "nobody"), 2, "no table of the")
 
@@ -166,16 +166,16 @@ def test_a_second_time_what_was_not_reached_is_no_nothing(world: World) -> None:
     root = world.root.parent
     reported(root, "forgotten in part", "the mirror")
     ended = tucano(root, "forgotten in part")
-    assert ended.returncode == 0, ended.stderr
-    assert "but for 1 places" in ended.stderr
-    assert "nothing is left" not in ended.stderr
+    assert ended.returncode == 0, ended.text
+    assert "but for 1 places" in ended.text
+    assert "nothing is left" not in ended.text
 
 
 def test_a_report_is_verified_and_an_altered_one_refused(world: World, tmp_path: Path) -> None:
     root = world.root.parent
     report = reported(root, "somebody")
     ended = tucano(root, "--verify", report, "--json")
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0, ended.text
     assert json.loads(ended.stdout)["own_key"] is True
     assert json.loads(tucano(tmp_path, "--verify", report, "--json").stdout)["own_key"] is False
     report.write_text(report.read_text(encoding="utf-8").replace("12:00", "13:00"), encoding="utf-8")

@@ -82,13 +82,13 @@ def show(state: Path, *arguments: str) -> Ended:
 
 def test_a_steps_rollouts_are_shown_by_task_and_from_worst_to_best(state: Path) -> None:
     ended = show(state, "2", "--json")
-    assert ended.returncode == 0, ended.stderr
-    assert "Step 2: 4 rollouts" in ended.stderr
-    assert "│ push  │        3 │       1 │        3 │          2 │       0.283 │ 0.000 │ 0.750 │" in ended.stderr
-    places = [ended.stderr.index(text) for text in ("All, worst first", "Passo 2: Tênis 0", "Passo 2: Tênis 3", "AAAA")]
+    assert ended.returncode == 0, ended.text
+    assert "Step 2: 4 rollouts" in ended.text
+    assert "│ push  │        3 │       1 │        3 │          2 │       0.283 │ 0.000 │ 0.750 │" in ended.text
+    places = [ended.text.index(text) for text in ("All, worst first", "Passo 2: Tênis 0", "Passo 2: Tênis 3", "AAAA")]
     assert places == sorted(places)
-    assert ended.stderr.count("Passo 2: Tênis 0") == 1
-    assert max(map(len, ended.stderr.splitlines())) <= 100
+    assert ended.text.count("Passo 2: Tênis 0") == 1
+    assert max(map(len, ended.text.splitlines())) <= 100
     rollouts = json.loads(ended.stdout)["rollouts"]
     assert [each["reward"] for each in rollouts] == [0.0, 0.75, 0.1, 1.0]
     assert rollouts[0]["components"] == {"style": 0.0}
@@ -99,44 +99,44 @@ def test_of_many_rollouts_the_worst_and_the_best_are_printed(tmp_path: Path) -> 
     dataset = commit(store, "dataset", {"data/train.parquet": prompt_table([TRAINED])})
     logged = pl.DataFrame([rollout(TRAINED, 1, f"Tênis {number}", number / 10) for number in range(10)])
     commit(store, "policy", {"rollouts/step-000001-000020.parquet": logged}, {"dataset": dataset})
-    worst, best = show(tmp_path, "1").stderr.split("Best")
+    worst, best = show(tmp_path, "1").text.split("Best")
     assert [number for number in range(10) if f"Tênis {number}" in worst] == [0, 1, 2]
     assert [number for number in range(10) if f"Tênis {number}" in best] == [7, 8, 9]
 
 
 def test_a_text_is_scrubbed_and_cannot_write_on_the_terminal(state: Path) -> None:
     ended = show(state, "2", "--json")
-    assert "91234" not in ended.stderr + ended.stdout
-    assert "\x1b" not in ended.stderr
-    assert "[TELEFONE] ␛[2J \\u202e" in ended.stderr
-    assert "[bold]já[/bold]" in ended.stderr
-    assert "(cut off at the token limit)" in " ".join(ended.stderr.replace("│", "").split())
+    assert "91234" not in ended.text + ended.stdout
+    assert "\x1b" not in ended.text
+    assert "[TELEFONE] ␛[2J \\u202e" in ended.text
+    assert "[bold]já[/bold]" in ended.text
+    assert "(cut off at the token limit)" in " ".join(ended.text.replace("│", "").split())
 
 
 def test_a_task_and_the_worst_alone_may_be_asked_for(state: Path) -> None:
     ended = show(state, "2", "--task", "push", "--worst")
-    assert "AAAA" not in ended.stderr
-    assert "Best" not in ended.stderr
-    assert "Passo 2: Tênis 0" in ended.stderr
+    assert "AAAA" not in ended.text
+    assert "Best" not in ended.text
+    assert "Passo 2: Tênis 0" in ended.text
 
 
 def test_a_trained_prompt_is_shown_over_time(state: Path) -> None:
     ended = show(state, TRAINED.prompt_id[:8], "--json")
-    assert f"push prompt {TRAINED.prompt_id}, of the train split" in ended.stderr
-    assert "  Tênis com 10% de desconto\n" in ended.stderr
-    assert "reference:\n  offer: 10%\n  product: Tênis com 10% de desconto\n" in ended.stderr
+    assert f"push prompt {TRAINED.prompt_id}, of the train split" in ended.text
+    assert "  Tênis com 10% de desconto\n" in ended.text
+    assert "reference:\n  offer: 10%\n  product: Tênis com 10% de desconto\n" in ended.text
     for row in (
         "│ 1    │    7 │        2 │        2 │       0.375 │ style 0.38",
         "│ 2    │    7 │        3 │        3 │",
     ):
-        assert row in ended.stderr
+        assert row in ended.text
     assert [each["step"] for each in json.loads(ended.stdout)["rollouts"]] == [1, 1, 2, 2, 2]
 
 
 def test_a_tested_prompt_is_shown_with_each_models_answer_and_equal_ones_once(state: Path) -> None:
     ended = show(state, TESTED.prompt_id, "--json")
-    assert "base: reward 0.250, ground truth 1.000\n  ruim\n" in ended.stderr
-    assert "tuned, sft: reward 0.750, ground truth 1.000\n  bom\n" in ended.stderr
+    assert "base: reward 0.250, ground truth 1.000\n  ruim\n" in ended.text
+    assert "tuned, sft: reward 0.750, ground truth 1.000\n  bom\n" in ended.text
     answers = json.loads(ended.stdout)["answers"]
     assert [(each["model"], each["reward"]) for each in answers] == [("base", 0.25), ("tuned", 0.75), ("sft", None)]
 
@@ -151,7 +151,7 @@ def test_equal_answers_are_counted_in_one_block_of_their_model(tmp_path: Path) -
         for name, rows in (("answers-base-draws", drawn), ("answers-tuned", wide))
     }
     commit(store, "evaluation", {"base.scores.jsonl": ""}, {"dataset": dataset, "policy-tuned": policy, **made})
-    said = show(tmp_path, TESTED.prompt_id).stderr
+    said = show(tmp_path, TESTED.prompt_id).text
     assert "base-draws: 3 answers, 2 distinct\n ×2\n  b\n ×1\n  a\n" in said
     assert said.count("base-draws") == 1
     assert max(map(len, said.splitlines())) <= 100
@@ -162,14 +162,14 @@ def test_equal_rollouts_are_one_row_with_their_number(tmp_path: Path) -> None:
     dataset = commit(store, "dataset", {"data/train.parquet": prompt_table([TRAINED])})
     logged = pl.DataFrame([rollout(TRAINED, 1, f"Tênis {number // 4}", number // 4) for number in range(5)])
     commit(store, "policy", {"rollouts/step-000001-000020.parquet": logged}, {"dataset": dataset})
-    said = show(tmp_path, "1").stderr
+    said = show(tmp_path, "1").text
     assert (said.count("Tênis 0"), said.count("×4"), said.count("×1")) == (1, 1, 1)
 
 
 def test_a_training_that_was_not_evaluated_is_shown_too(tmp_path: Path) -> None:
     make_policy(ArtifactStore(tmp_path / "artifacts"))
-    assert "Step 1: 2 rollouts" in show(tmp_path, "1").stderr
-    assert "no model answered it" in show(tmp_path, TESTED.prompt_id).stderr
+    assert "Step 1: 2 rollouts" in show(tmp_path, "1").text
+    assert "no model answered it" in show(tmp_path, TESTED.prompt_id).text
 
 
 @pytest.mark.parametrize(
@@ -186,8 +186,8 @@ def test_a_training_that_was_not_evaluated_is_shown_too(tmp_path: Path) -> None:
 def test_what_is_not_there_is_one_sentence(state: Path, arguments: tuple[str, ...], sentence: str) -> None:
     ended = show(state, *arguments)
     assert ended.returncode == 2
-    assert sentence in ended.stderr
-    assert ended.stderr.count("\n") == 1
+    assert sentence in ended.text
+    assert ended.text.count("\n") == 1
     assert ended.stdout == ""
 
 
@@ -199,15 +199,15 @@ def test_a_damaged_table_is_one_sentence(tmp_path: Path, kind: str, asked: str) 
         table.write_bytes(b"PAR1")
     ended = show(tmp_path, asked)
     assert ended.returncode == 2
-    assert "a table of the newest training is lost or damaged; `tucano lineage REF --verify` names" in ended.stderr
+    assert "a table of the newest training is lost or damaged; `tucano lineage REF --verify` names" in ended.text
 
 
 def test_a_lost_dataset_is_one_sentence(tmp_path: Path) -> None:
     make_policy(ArtifactStore(tmp_path / "artifacts"))
     shutil.rmtree(tmp_path / "artifacts" / "dataset")
-    assert "is not here; make it with `tucano retrain`\n" in show(tmp_path, "1").stderr
+    assert "is not here; make it with `tucano retrain`\n" in show(tmp_path, "1").text
 
 
 def test_a_state_without_a_training_says_what_to_run(tmp_path: Path) -> None:
     commit(ArtifactStore(tmp_path / "artifacts"), "plan", {"plan.json": json.dumps(asdict(TRAINED))})
-    assert "nothing was trained in this state folder yet; run `tucano retrain` first\n" in show(tmp_path, "1").stderr
+    assert "nothing was trained in this state folder yet; run `tucano retrain` first\n" in show(tmp_path, "1").text

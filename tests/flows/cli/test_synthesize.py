@@ -25,11 +25,11 @@ def refused(folder: Path, *arguments: str) -> str:
     """Run a command that must refuse, and return its one sentence."""
     before = sorted(folder.rglob("*"))
     ended = tucano("--out", str(folder / "out"), "--state", str(folder / "state"), *arguments)
-    assert ended.returncode == 2, ended.stderr
+    assert ended.returncode == 2, ended.text
     assert ended.stdout == ""
-    assert "Traceback" not in ended.stderr
+    assert "Traceback" not in ended.text
     assert sorted(folder.rglob("*")) == before
-    last = ended.stderr.strip().splitlines()[-1]
+    last = ended.text.strip().splitlines()[-1]
     assert last.startswith("tucano: ")
     return last
 
@@ -38,9 +38,9 @@ def refused(folder: Path, *arguments: str) -> str:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     ended = in_a_process("synthesize", *COUNT, "--out", folder / "out", "--json")
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0, ended.text
     (folder / "summary.json").write_text(ended.stdout)
-    (folder / "said").write_text(ended.stderr)
+    (folder / "said").write_text(ended.text)
     return folder
 
 
@@ -182,6 +182,6 @@ def test_a_file_in_the_state_folders_place_is_named(tmp_path: Path) -> None:
 def test_kaggles_folder_makes_prompts(tmp_path: Path) -> None:
     arguments = ("--source", "olist", "--olist-dir", str(SAMPLE), "--count", "60", "--mix", "extraction=2,sentiment=1")
     ended = tucano(*arguments, "--out", str(tmp_path / "out"), "--json")
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0, ended.text
     made = json.loads(ended.stdout)["made"]
     assert (made["extraction"], made["sentiment"]) == (40, 20)

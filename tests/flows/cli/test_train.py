@@ -11,9 +11,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from flows.cli.training import recipe_lines
 from rich.console import Console
 
-from flows.cli.tables.train import recipe_lines
 from flows.runtime import console
 from schemas.artifact import ArtifactKind, Worker
 from schemas.config.profiles import load_config
@@ -35,12 +35,12 @@ class Ended(command.Ended):
     @property
     def last(self) -> str:
         """The last line that was said."""
-        return self.stderr.strip().splitlines()[-1]
+        return self.text.strip().splitlines()[-1]
 
     @property
     def words(self) -> str:
         """All that was said, without the frames and line breaks of tables."""
-        return " ".join(word for word in self.stderr.split() if word != "│")
+        return " ".join(word for word in self.text.split() if word != "│")
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def dry_run(*settings: str, profile: str = "local") -> Ended:
 
 
 def estimate_of(ended: Ended) -> dict[str, Any]:
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0, ended.text
     estimate: dict[str, Any] = json.loads(ended.stdout)["estimate"]
     return estimate
 
@@ -98,8 +98,8 @@ def test_a_dry_run_prints_recipe_and_estimate_within_the_columns(monkeypatch: py
     )
     estimate_of(ended)
     assert ended.returncode == 0
-    assert "\nmax_steps = " in ended.stderr
-    assert "\n[train.lora]\nrank = 16\n" in ended.stderr
+    assert "\nmax_steps = " in ended.text
+    assert "\n[train.lora]\nrank = 16\n" in ended.text
     for reported in (
         "train, seed 1",
         "train, seed 2",
@@ -110,7 +110,7 @@ def test_a_dry_run_prints_recipe_and_estimate_within_the_columns(monkeypatch: py
         assert reported in ended.words
     assert "published: a published sweep of vLLM" in ended.words
     assert "all fit" in ended.words
-    assert max(map(len, ended.stderr.splitlines())) <= COLUMNS
+    assert max(map(len, ended.text.splitlines())) <= COLUMNS
 
 
 @pytest.mark.parametrize("profile", ["local", "l4", "l4-next"])
@@ -118,7 +118,7 @@ def test_a_dry_run_answers_on_one_screen_and_first_in_hours_and_money(
     profile: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(COLUMNS))
-    lines = tucano("train", "--profile", profile, "--dry-run").stderr.splitlines()
+    lines = tucano("train", "--profile", profile, "--dry-run").text.splitlines()
     assert lines[0].startswith("costs at most: ")
     assert len(lines) <= 40
     assert max(map(len, lines)) <= COLUMNS
@@ -188,7 +188,7 @@ def test_too_many_epochs_are_a_warning() -> None:
     """Half of 2,000 prompts, 4 a step: 500 steps an epoch."""
     few, many = dry_run("train.max_steps=600"), dry_run("train.max_steps=1000")
     assert not estimate_of(few)["too_many_epochs"]
-    assert "warning" not in few.stderr
+    assert "warning" not in few.text
     assert estimate_of(many)["too_many_epochs"]
     assert "epochs: on small data the V4.2 report's model was at its best after 1 to 1.5" in many.words
 
@@ -276,7 +276,7 @@ def test_a_recipe_that_contradicts_itself_is_one_sentence(
     options = [part for setting in settings for part in ("--set", f"train.{setting}")]
     ended = tucano(*command, "--set", f"state.root={tmp_path / 'state'}", *options)
     assert ended.returncode == 2
-    assert len(ended.stderr.strip().splitlines()) == 1
+    assert len(ended.text.strip().splitlines()) == 1
     assert ended.last.startswith("tucano: profile 'local': train")
     assert sentence in ended.last
     assert not (tmp_path / "state").exists()
@@ -366,13 +366,13 @@ def test_train_tells_each_seed_and_what_was_made_now_cost(ran: dict[str, Any], t
         123: policy_of(tmp_path / "b", 123, reused=True, stopped_early=True),
     }
     ended = tucano("train", "--set", "train.max_steps=20", "--set", "train.price_per_hour=0.8", "--fresh", "--json")
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0, ended.text
     assert ran["asked"] == (20, "train", True)
     first, second = json.loads(ended.stdout)["trainings"]
     assert first["tasks"]["push"] == {"chosen_step": 10, "before": 0.2, "chosen": 0.5}
     assert first["cost_usd"] == pytest.approx(0.4)
     assert (second["seconds"], second["cost_usd"], second["stopped_early"]) == (None, None, True)
-    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in ended.stderr.splitlines() if "│" in line]
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in ended.text.splitlines() if "│" in line]
     assert ["42", "20", "no", "30.0", "0.40", "abababababab"] in cells
     assert ["123", "20", "yes", "earlier", "earlier", "abababababab"] in cells
     assert ["42", "churn", "0.300", "0.700", "+0.400", "10"] in cells
@@ -386,7 +386,7 @@ def test_a_training_costs_what_an_hour_of_its_machine_costs(
     settings = ["train.price_per_hour=9", 'workers.prices={"NVIDIA L4" = {on_demand = 0.71, spot = 0.28}}']
     settings += [f"train.preemption.notice_url={notice}"] if notice else []
     ended = tucano("train", *(word for setting in settings for word in ("--set", setting)), "--json")
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0, ended.text
     (training,) = json.loads(ended.stdout)["trainings"]
     assert training["cost_usd"] == pytest.approx(cost)
     assert training["machine"] == {"machine": "l4-0", "device": "NVIDIA L4"}
@@ -406,13 +406,13 @@ def test_adapters_of_their_own_each_have_their_own_step(ran: dict[str, Any], tmp
 def test_evaluate_ends_by_its_verdict(ran: dict[str, Any], verdict: str, exit_code: int) -> None:
     ran["report"]["gate"]["verdict"] = verdict
     ended = tucano("evaluate", "--json")
-    assert ended.returncode == exit_code, ended.stderr
+    assert ended.returncode == exit_code, ended.text
     assert ran["asked"][1:] == ("evaluate", False)
     document = json.loads(ended.stdout)
     assert document["gate"]["verdict"] == verdict
     assert set(document) == {"seconds", "path", "overall", "tasks", "gate"}
-    assert f"the gate says {verdict}:\n- push got worse" in ended.stderr
-    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in ended.stderr.splitlines() if "│" in line]
+    assert f"the gate says {verdict}:\n- push got worse" in ended.text
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in ended.text.splitlines() if "│" in line]
     scored = ["push", "4", "0.500", "0.625", "+0.125", "+0.100 to +0.200", "0.020", "< 0.001", "better"]
     assert scored in cells
     assert [*scored[:3], "0.750", *scored[4:]] in cells

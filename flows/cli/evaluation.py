@@ -1,12 +1,14 @@
-"""Evaluation whose scores are compared, found by their record: its settings, and what it examined beside the scores."""
+"""Evaluation as a result, and as the background of two files of scores: its settings, and what else it examined."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from flows.cli.result import Table
 from flows.runtime.console import warn
 from schemas.artifact import ArtifactRecord
+from schemas.config.evaluate import BASELINES
 from schemas.config.report import Language, language_of
 from schemas.documents import PairedScore
 from schemas.errors import InputError
@@ -58,6 +60,39 @@ def evaluation_of(base: Path, tuned: Path) -> Evaluation | None:
     if record.kind != "evaluation" or not record.config:
         return None
     return Evaluation(record, folder, [base.name, tuned.name] == [scores_file(BASE), scores_file(TUNED)])
+
+
+def report_parts(report: Mapping[str, Any]) -> Iterator[str | Table]:
+    """Yield the content of a `report.json`: scores, ground truth where known, and the gate's reasons."""
+    title = "Scores of n test prompts, base against tuned; p gain is corrected for the number of tasks"
+    yield _scores(title, report)
+    if claims := report.get("claims"):
+        rows = {
+            task: {
+                **claim,
+                "tuned": report["tasks"][task]["mean_tuned"],
+                **{name: each["scores"]["mean_base"] for name, each in claim["baselines"].items()},
+            }
+            for task, claim in claims.items()
+        }
+        columns = f"name tuned {' '.join(BASELINES)} variety,_base=base_variety variety,_tuned=variety"
+        title = "Scores of answers that take no model, and the answers' variety beside the references'"
+        yield Table(title, rows, columns)
+    if report["ground_truth"]:
+        yield _scores("Ground truth of the same answers, which is no reward", report["ground_truth"])
+    if report.get("general"):
+        yield report["general"]["finding"]
+    yield f"the gate says {report['gate']['verdict']}:"
+    yield from (f"- {reason}" for reason in report["gate"]["reasons"])
+
+
+def _scores(title: str, blocks: Mapping[str, Any]) -> Table:
+    columns = "base=mean_base tuned=mean_tuned gain=mean_difference 95_%_interval=ci_low..ci_high"
+    return Table(
+        title,
+        {**blocks["tasks"], "overall": blocks["overall"]},
+        f"name n=n_prompts {columns} p_gain=p_holm p_harm verdict",
+    )
 
 
 def decided(

@@ -1,0 +1,120 @@
+"""Results of commands: one JSON document on stdout, or sentences and tables there within 100 columns."""
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import typer
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from flows.runtime.console import COLUMNS, console, wrapped
+from schemas.shown_text import as_shown
+
+MAX_CELL: Final = 1_200
+"""Characters of a text that one cell shows; `--json` has all of it."""
+
+_DIGEST: Final = re.compile("[0-9a-f]{64}")
+_MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)\S*")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A part of a document as a table.
+
+    Example:
+        `Table("Trainings", document["trainings"], "seed reward=best.reward 95_%=low..high")` has three columns: `seed`,
+        `reward` from the object `best`, and `95 %` from two numbers, as "0.1 to 0.3".
+    """
+
+    title: str
+    rows: Iterable[Mapping[str, Any]] | Mapping[str, Mapping[str, Any]]
+    """Objects, or objects by name; a name is the column `name`."""
+    columns: str
+    """Columns with blanks between them: a path in the object, or `heading=path`; `_` is a blank in headings."""
+
+
+def show(document: Any, parts: Iterable[str | Table], *, as_json: bool) -> None:
+    """Print a result: its sentences and tables, or with --json the document, and the others on stderr.
+
+    Args:
+        document: What --json prints, on stdout alone.
+        parts: Sentences and tables, in order.
+        as_json: Whether --json was given.
+    """
+    target = (
+        console if as_json else Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else COLUMNS)
+    )
+    for part in parts:
+        if isinstance(part, Table):
+            _print_table(part, target)
+        else:
+            target.print(wrapped(part), markup=False, soft_wrap=True)
+    if as_json:
+        typer.echo(json.dumps(document, ensure_ascii=False))
+
+
+def cell(value: Any) -> str:  # noqa: PLR0911 - one a kind of value
+    """Return a value of a JSON document as a table shows it."""
+    match value:
+        case None:
+            return "-"
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}" if abs(value) >= 10_000 else str(value)
+        case float():
+            return f"{value:.0e}" if 0 < abs(value) < 5e-4 else f"{value:,.{3 if abs(value) < 100 else 1}f}"
+        case str() if _DIGEST.fullmatch(value):
+            return value[:12]
+        case str() if moment := _MOMENT.fullmatch(value):
+            return f"{moment[1]} {moment[2]}"
+        case str():
+            text = as_shown(value)
+            return text if len(text) <= MAX_CELL else f"{text[:MAX_CELL]}…"
+        case Mapping():
+            return "  ".join(f"{name} {cell(each)}" for name, each in value.items())
+        case Iterable():
+            return ", ".join(map(cell, value))
+    return str(value)
+
+
+def plural(count: int, what: str) -> str:
+    """Return a number of things in words."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _print_table(table: Table, target: Console) -> None:
+    rows = (
+        [{"name": name, **row} for name, row in table.rows.items()] if isinstance(table.rows, Mapping) else table.rows
+    )
+    columns = [_column(each) for each in table.columns.split()]
+    values = [[_value(row, path) for _, path in columns] for row in rows]
+    texts = [list(map(cell, row)) for row in values]
+    long = any("\n" in text or len(text) > COLUMNS for row in texts for text in row)
+    drawn = RichTable(title=table.title, title_justify="left", show_lines=long)
+    for place, (heading, _) in enumerate(columns):
+        is_text = place == 0 or any(isinstance(row[place], str | Mapping | list | tuple) for row in values)
+        drawn.add_column(heading, justify="left" if is_text else "right", overflow="fold")
+    for row in texts:
+        drawn.add_row(*map(Text, row))
+    target.print(drawn, width=min(COLUMNS, target.width))
+
+
+def _column(written: str) -> tuple[str, str]:
+    heading, _, path = written.partition("=")
+    return ("" if heading == "name" else heading.replace("_", " ").replace(".", " ")), path or heading
+
+
+def _value(row: Mapping[str, Any], path: str) -> Any:
+    if ".." in path:
+        low, high = (_value(row, end) for end in path.split(".."))
+        return None if low is None else f"{cell(low)} to {cell(high)}"
+    found: Any = row
+    for key in path.split("."):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found
