@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from flows.cli.commands import group
 from flows.cli.options import UNDONE, Json, Overrides, Profile, ReportLanguage, StateFolder, configured
 from flows.cli.output_folder import new_folder
 from flows.cli.rating import serve_page
@@ -41,12 +42,7 @@ from tasks.lineage.store.inventory import read_inventory
 from tasks.report.language import spoken
 from tasks.synthesize.simulated import simulate_store
 
-app = typer.Typer(
-    name="audit",
-    help="Check, before training, that the rewards rank answers as human raters do.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
+app = group("audit")
 
 ANYTHING: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
 DISAGREEMENTS_SHOWN: Final = 5

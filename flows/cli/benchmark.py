@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 from pydantic import ValidationError
 
+from flows.cli.commands import group
 from flows.cli.options import UNDONE, Json
 from flows.cli.output_folder import new_folder
 from flows.cli.result import Table, show
@@ -25,12 +26,7 @@ from tasks.benchmark.scoreboard import as_entry, page, read_entries, write_entry
 from tasks.benchmark.scorers import Benchmark
 from tasks.benchmark.write import write_benchmark
 
-app = typer.Typer(
-    name="benchmark",
-    help="Write a test of the six tasks for any harness, run a model on it, score answers, and keep the scoreboard.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
+app = group("benchmark")
 KEPT = "interrupted, and every answer so far is kept; run the same command again"
 ENTRIES = REPOSITORY / "benchmarks" / "scoreboard"
 PAGE = REPOSITORY / "docs" / "scoreboard.md"

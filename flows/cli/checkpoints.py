@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, NoReturn
 import typer
 from rich.filesize import decimal
 
+from flows.cli.commands import group
 from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured
 from flows.cli.output_folder import new_folder
 from flows.cli.result import Table, cell, show
@@ -33,12 +34,7 @@ from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.object_store import GRACE_SECONDS
 from tasks.checkpoints.segments import describe, read_segments
 
-app = typer.Typer(
-    name="checkpoints",
-    help="List, verify, pull, push and prune the checkpoints of a mirror: a folder or gs://bucket/prefix.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
+app = group("checkpoints")
 
 SENT_IN_PART = "interrupted before the checkpoint was there as a whole; the same command resumes with what was sent"
 PRUNED_IN_PART = "interrupted, and every checkpoint that is left is whole; the same command resumes"

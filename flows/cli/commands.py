@@ -132,6 +132,11 @@ def load(name: str) -> Any:
     return polish(typer.main.get_group(whole).commands[name], name)
 
 
+def group(name: str) -> typer.Typer:
+    """Return an empty group of commands with the help of the table."""
+    return typer.Typer(name=name, help=COMMANDS[name], no_args_is_help=True, pretty_exceptions_enable=False)
+
+
 def polish(command: Any, path: str) -> Any:
     """Give a command and those in it --quiet and their example; its help leaves out that a flag is a truth value.
 

@@ -18,6 +18,7 @@ from tasks.train.sizing.estimate import Estimate, estimate_training, expected_pr
 
 SPREAD: Final = 0.30
 """Assumed standard deviation of a prompt's gain in reward; `tucano compare --plan` has that of an evaluation."""
+VARIANCE: Final = MeanVariance(per_prompt=SPREAD**2, shared=0.0)
 
 
 @dataclass(frozen=True)
@@ -41,25 +42,21 @@ class Costs:
     @property
     def gain_of_a_task(self) -> float:
         """Smallest true gain that the task with fewest test prompts shows four times in five."""
-        return detectable_effect(_variance(), min(self.test_prompts))
+        return detectable_effect(VARIANCE, min(self.test_prompts))
 
     @property
     def gain_overall(self) -> float:
         """Smallest true mean gain over all tasks that is shown four times in five."""
-        return detectable_effect(_variance(), sum(self.test_prompts))
+        return detectable_effect(VARIANCE, sum(self.test_prompts))
 
     @property
     def prompts_for_margin(self) -> int | None:
         """Test prompts with which a task decides a difference as large as the margin."""
-        return prompts_needed(_variance(), self.margin)
+        return prompts_needed(VARIANCE, self.margin)
 
     def reais(self, dollars: float) -> float | None:
         """Return an amount in reais; None without a rate."""
         return None if self.reais_per_dollar is None else dollars * self.reais_per_dollar
-
-
-def _variance() -> MeanVariance:
-    return MeanVariance(per_prompt=SPREAD**2, shared=0.0)
 
 
 def costs_of(config: Config, estimate: Estimate) -> Costs:
@@ -67,11 +64,15 @@ def costs_of(config: Config, estimate: Estimate) -> Costs:
     tasks = [task for task, count in config.synthesize.counts.items() if count]
     return Costs(
         hours=None if estimate.seconds is None else estimate.seconds / 3600,
-        unknown=_unknown(estimate),
+        unknown="nothing here says how large the model is until it was fetched once"
+        if estimate.stages is None
+        else next((stage.time.source for stage in estimate.stages if stage.time.seconds is None), None),
         dollars=estimate.on_demand,
         spot_dollars=estimate.spot,
         reais_per_dollar=config.workers.reais_per_dollar,
-        scores=len(tasks) * config.audit.scores_per_task if _people_score(config) else 0,
+        scores=len(tasks) * config.audit.scores_per_task
+        if config.audit.require_human and config.audit.sheet is None
+        else 0,
         test_prompts=tuple(config.curate.test_rows(task) for task in tasks),
         margin=config.evaluate.margin,
     )
@@ -131,16 +132,6 @@ def _spent(costs: Costs) -> str:
         f"costs at most: {costs.hours:.1f} h, {_money(costs, costs.dollars)} on demand, "
         f"{_money(costs, costs.spot_dollars)} on Spot machines{rate}; what is finished already is not paid again"
     )
-
-
-def _unknown(estimate: Estimate) -> str | None:
-    if estimate.stages is None:
-        return "nothing here says how large the model is until it was fetched once"
-    return next((stage.time.source for stage in estimate.stages if stage.time.seconds is None), None)
-
-
-def _people_score(config: Config) -> bool:
-    return config.audit.require_human and config.audit.sheet is None
 
 
 def _money(costs: Costs, dollars: float) -> str:

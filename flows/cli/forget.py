@@ -178,8 +178,7 @@ def _begun(root: Path, signer: Signer, identifier: str) -> tuple[Forgetting, Ask
 
 
 def _begun_document(config: Config, state: Forgetting, kind: AskedKind | None) -> dict[str, Any]:
-    # A second, which only this case needs.
-    from flows.forget import STEPS  # noqa: PLC0415
+    from flows.forget import STEPS  # noqa: PLC0415 - a second, which only this case needs
 
     return {
         "begun": True,

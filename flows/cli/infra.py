@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from flows.cli.commands import group
 from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured
 from flows.cli.result import Table, show
 from flows.deploy.server import server_address
@@ -17,12 +18,7 @@ from schemas.source import REPOSITORY
 if TYPE_CHECKING:
     from flows.deploy.plan import PlannedChange
 
-app = typer.Typer(
-    name="infra",
-    help="Put work pools, deployments and automations on the Prefect server of PREFECT_API_URL, or compare it.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
+app = group("infra")
 
 FOLDER = REPOSITORY
 """Folder of prefect.yaml and infra/."""

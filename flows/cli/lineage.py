@@ -376,6 +376,8 @@ def _prompt_parts(history: Mapping[str, Any], *, worst: bool) -> Iterator[str | 
         row["models"][answer["model"]] += 1
         if row["reward"] is None:
             row |= {"reward": answer["reward"], "truth": answer["truth"]}
+    for row in answers.values():
+        row["models"] = [f"{model} ×{count}" if count > 1 else model for model, count in row["models"].items()]
     if answers:
         yield Table("Answers", list(answers.values()), "models reward truth completion")
     if rollouts := history["rollouts"]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from flows.cli.commands import group
 from flows.cli.options import UNDONE, Json, Overrides, Profile
 from flows.cli.result import show
 from flows.runtime.console import stage_progress
@@ -20,12 +21,7 @@ if TYPE_CHECKING:
     from schemas.config.config import Config
     from tasks.policy.endpoint import Reply
 
-app = typer.Typer(
-    name="phrases",
-    help="Let a model propose openers of pushes, and add those that a person approves to the shop's own.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
+app = group("phrases")
 MAX_TOKENS: Final = 400
 TEMPERATURE: Final = 0.8
 

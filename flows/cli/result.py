@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import typer
 from rich.console import Console
+from rich.filesize import decimal
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -35,7 +36,10 @@ class Table:
     rows: Iterable[Mapping[str, Any]] | Mapping[str, Mapping[str, Any]]
     """Objects, or objects by name; a name is the column `name`."""
     columns: str
-    """Columns with blanks between them: a path in the object, or `heading=path`; `_` is a blank in headings."""
+    """Columns with blanks between them: a path in the object, or `heading=path`; `_` is a blank in headings.
+
+    A column without any value is left out, and `bytes` are shown as kB, MB and GB.
+    """
 
 
 def show(document: Any, parts: Iterable[str | Table], *, as_json: bool) -> None:
@@ -89,25 +93,24 @@ def plural(count: int, what: str) -> str:
 
 
 def _print_table(table: Table, target: Console) -> None:
-    rows = (
-        [{"name": name, **row} for name, row in table.rows.items()] if isinstance(table.rows, Mapping) else table.rows
-    )
-    columns = [_column(each) for each in table.columns.split()]
-    values = [[_value(row, path) for _, path in columns] for row in rows]
-    texts = [list(map(cell, row)) for row in values]
+    rows = table.rows
+    if isinstance(rows, Mapping):
+        rows = [{"name": name, **row} for name, row in rows.items()]
+    columns = {}
+    for column in table.columns.split():
+        heading, _, path = column.partition("=")
+        values = [_value(row, path or heading) for row in rows]
+        if any(value is not None for value in values) or not values:
+            columns["" if heading == "name" else re.sub("[_.]", " ", heading)] = values
+    texts = [[cell(value) for value in row] for row in zip(*columns.values(), strict=True)]
     long = any("\n" in text or len(text) > COLUMNS for row in texts for text in row)
     drawn = RichTable(title=table.title, title_justify="left", show_lines=long)
-    for place, (heading, _) in enumerate(columns):
-        is_text = place == 0 or any(isinstance(row[place], str | Mapping | list | tuple) for row in values)
+    for place, (heading, values) in enumerate(columns.items()):
+        is_text = place == 0 or any(isinstance(value, str | Mapping | list | tuple) for value in values)
         drawn.add_column(heading, justify="left" if is_text else "right", overflow="fold")
     for row in texts:
         drawn.add_row(*map(Text, row))
     target.print(drawn, width=min(COLUMNS, target.width))
-
-
-def _column(written: str) -> tuple[str, str]:
-    heading, _, path = written.partition("=")
-    return ("" if heading == "name" else heading.replace("_", " ").replace(".", " ")), path or heading
 
 
 def _value(row: Mapping[str, Any], path: str) -> Any:
@@ -117,4 +120,4 @@ def _value(row: Mapping[str, Any], path: str) -> Any:
     found: Any = row
     for key in path.split("."):
         found = found.get(key) if isinstance(found, Mapping) else None
-    return found
+    return decimal(found) if key == "bytes" and isinstance(found, int) else found

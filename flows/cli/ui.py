@@ -62,6 +62,8 @@ def serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     """
     if not root.is_dir():
         raise InputError(f"there is no state folder {root}; run `tucano retrain` first, or name another with --state")
+    if prefect_port == mlflow_port:
+        raise InputError(f"--prefect-port and --mlflow-port are both {mlflow_port}; choose two ports")
     prove_writable(root)
     with private_files(root), _alone(root), full_disk_told(root):
         _serve(root, prefect_port, mlflow_port)
@@ -88,8 +90,6 @@ def _alone(root: Path) -> Iterator[None]:
 def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     for option, port in (("--prefect-port", prefect_port), ("--mlflow-port", mlflow_port)):
         _check_port(option, port)
-    if prefect_port == mlflow_port:
-        raise InputError(f"--prefect-port and --mlflow-port are both {mlflow_port}; choose two ports")
     file = root / UI_FILE
     # One that a kill left behind would be taken for ours.
     file.unlink(missing_ok=True)

@@ -74,7 +74,7 @@ def people_scores(
         _publish(drawn, kept, folder)
     files = files_of(folder)
     if unscored := _unscored(files):
-        wait_for_scores(files.sheet, unscored, config.audit.days_to_score, config.state)
+        wait_for_scores(files.sheet, unscored, config.audit.days_to_score)
     return files
 
 

@@ -5,8 +5,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from flows.cli.score import store_of
 
+from flows.cli.score import store_of
 from tasks.lineage.store.artifacts import ArtifactStore
 from tests.flows.command import in_this_process
 from tests.tasks.lineage.small_world import TRAINED, World, commit, documents, fill_prompts, make_world

@@ -95,16 +95,14 @@ def test_one_line_says_what_was_examined(tmp_path: Path) -> None:
 
 def test_the_settings_that_are_said_are_those_that_were_used(tmp_path: Path) -> None:
     ended, found = compared(evaluated(tmp_path, **SCENARIOS["held for a constant"]), "--margin", "0.2")
-    assert "compared by seed 99, margin 0.2, 1000 resamples (margin as given)" in ended.text.splitlines()[0]
+    assert "compared by seed 99, margin 0.2, 1000 resamples (margin as given)" in ended.stderr.splitlines()[0]
     assert (found["margin"], found["tasks"]["sentiment"]["verdict"]) == (0.2, "no better")
 
 
 def test_what_is_not_examined_is_said_of_copies_and_of_other_files_of_an_evaluation(tmp_path: Path) -> None:
     folder = evaluated(tmp_path, **SCENARIOS["held for the champion"])
     other, _ = compared(folder, files=("base", "champion"))
-    assert (
-        "not examined, for the evaluation has them for base.scores.jsonl and tuned.scores.jsonl alone" in other.text
-    )
+    assert "not examined, for the evaluation has them for base.scores.jsonl and tuned.scores.jsonl alone" in other.text
     copies, found = compared(Path(shutil.copytree(folder, tmp_path / "copies")))
     assert "not examined, for the files are of no evaluation's artifact: floors, baselines" in copies.stderr
     assert found["claims"] == {}
