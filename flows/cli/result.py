@@ -13,7 +13,7 @@ from rich.filesize import decimal
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from flows.runtime.console import COLUMNS, console, wrapped
+from flows.runtime.console import COLUMNS, columns, console, wrapped
 from schemas.shown_text import as_shown
 
 MAX_CELL: Final = 1_200
@@ -96,21 +96,21 @@ def _print_table(table: Table, target: Console) -> None:
     rows = table.rows
     if isinstance(rows, Mapping):
         rows = [{"name": name, **row} for name, row in rows.items()]
-    columns = {}
+    shown = {}
     for column in table.columns.split():
         heading, _, path = column.partition("=")
         values = [_value(row, path or heading) for row in rows]
         if any(value is not None for value in values) or not values:
-            columns["" if heading == "name" else re.sub("[_.]", " ", heading)] = values
-    texts = [[cell(value) for value in row] for row in zip(*columns.values(), strict=True)]
+            shown["" if heading == "name" else re.sub("[_.]", " ", heading)] = values
+    texts = [[cell(value) for value in row] for row in zip(*shown.values(), strict=True)]
     long = any("\n" in text or len(text) > COLUMNS for row in texts for text in row)
     drawn = RichTable(title=table.title, title_justify="left", show_lines=long)
-    for place, (heading, values) in enumerate(columns.items()):
+    for place, (heading, values) in enumerate(shown.items()):
         is_text = place == 0 or any(isinstance(value, str | Mapping | list | tuple) for value in values)
         drawn.add_column(heading, justify="left" if is_text else "right", overflow="fold")
     for row in texts:
         drawn.add_row(*map(Text, row))
-    target.print(drawn, width=min(COLUMNS, target.width))
+    target.print(drawn, width=min(COLUMNS, columns()))
 
 
 def _value(row: Mapping[str, Any], path: str) -> Any:
