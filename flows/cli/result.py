@@ -19,6 +19,10 @@ from schemas.shown_text import as_shown
 MAX_CELL: Final = 1_200
 """Characters of a text that one cell shows; `--json` has all of it."""
 
+HOUR: Final = 3_600
+MINUTES: Final = 600
+"""Seconds from which times are shown in hours, and in minutes."""
+
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
 _MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)\S*")
 
@@ -38,7 +42,7 @@ class Table:
     columns: str
     """Columns with blanks between them: a path in the object, or `heading=path`; `_` is a blank in headings.
 
-    A column without any value is left out, and `bytes` are shown as kB, MB and GB.
+    A column without any value is left out; `bytes` are shown as kB, MB and GB, and `seconds` as s, min and h.
     """
 
 
@@ -54,10 +58,9 @@ def show(document: Any, parts: Iterable[str | Table], *, as_json: bool) -> None:
         console if as_json else Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else COLUMNS)
     )
     for part in parts:
+        target.print(wrapped(part.title if isinstance(part, Table) else part), markup=False, soft_wrap=True)
         if isinstance(part, Table):
             _print_table(part, target)
-        else:
-            target.print(wrapped(part), markup=False, soft_wrap=True)
     if as_json:
         typer.echo(json.dumps(document, ensure_ascii=False))
 
@@ -104,7 +107,7 @@ def _print_table(table: Table, target: Console) -> None:
             shown["" if heading == "name" else re.sub("[_.]", " ", heading)] = values
     texts = [[cell(value) for value in row] for row in zip(*shown.values(), strict=True)]
     long = any("\n" in text or len(text) > COLUMNS for row in texts for text in row)
-    drawn = RichTable(title=table.title, title_justify="left", show_lines=long)
+    drawn = RichTable(show_lines=long)
     for place, (heading, values) in enumerate(shown.items()):
         is_text = place == 0 or any(isinstance(value, str | Mapping | list | tuple) for value in values)
         drawn.add_column(heading, justify="left" if is_text else "right", overflow="fold")
@@ -120,4 +123,14 @@ def _value(row: Mapping[str, Any], path: str) -> Any:
     found: Any = row
     for key in path.split("."):
         found = found.get(key) if isinstance(found, Mapping) else None
-    return decimal(found) if key == "bytes" and isinstance(found, int) else found
+    if key == "bytes" and isinstance(found, int):
+        return decimal(found)
+    if key == "seconds" and isinstance(found, int | float):
+        return (
+            f"{found / 3600:.1f} h"
+            if found >= HOUR
+            else f"{found / 60:.1f} min"
+            if found >= MINUTES
+            else f"{found:.1f} s"
+        )
+    return found

@@ -70,7 +70,9 @@ def retrain(
 
 def retraining_parts(result: "Retraining", document: Mapping[str, Any]) -> Iterator[str | Table]:
     """Yield where the time went, what the evaluation found, and what was decided."""
-    yield Table(f"{result.seconds:.1f} seconds by stage", document["stages"], "name seconds artifact=sha256 reused")
+    yield Table(
+        f"{result.seconds:.1f} seconds by stage", document["stages"], "stage=name time=seconds artifact=sha256 reused"
+    )
     yield from report_parts(result.report)
     decision, number = result.decision, result.decision["version"]
     yield f"{decision['verdict']}: version {number} of {decision['model']}"
@@ -139,7 +141,7 @@ def train(
         for task, found in training["tasks"].items()
     ]
     tables = [
-        Table("Trainings", trainings, "seed steps stopped_early reused seconds US_dollars=cost_usd policy=sha256"),
+        Table("Trainings", trainings, "seed steps stopped_early reused time=seconds US_dollars=cost_usd policy=sha256"),
         Table(
             "Validation reward, before training and at the chosen step", rewards, "seed task before chosen chosen_step"
         ),
@@ -212,7 +214,7 @@ def _estimate_parts(
         f"{estimate.learning_rate:.2g}"
     )
     if figures["stages"] is not None:
-        columns = "stage=name on=machine seconds $=cost_usd $_Spot=spot_usd"
+        columns = "stage=name on=machine time=seconds $=cost_usd $_Spot=spot_usd"
         whole = {"name": "in all", **{name: figures[name] for name in ("seconds", "cost_usd", "spot_usd")}}
         title = "The whole retraining, answers as long as allowed"
         yield Table(title, [*figures["stages"], whole], f"{columns} mark known_from=source" if long else columns)
