@@ -9,11 +9,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from flows.cli.commands import group
-from flows.cli.options import UNDONE, Json, Overrides, Profile, ReportLanguage, StateFolder, configured
-from flows.cli.output_folder import new_folder
 from flows.cli.rating import serve_page
-from flows.cli.result import Table, show
+from flows.cli.result import Table, new_folder, show
+from flows.cli.tucano import UNDONE, Json, Overrides, Profile, ReportLanguage, StateFolder, configured, group
 from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.session import ARTIFACTS_FOLDER
 from flows.runtime.signals import interruptible

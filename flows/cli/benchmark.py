@@ -7,10 +7,8 @@ from typing import Annotated, Literal
 import typer
 from pydantic import ValidationError
 
-from flows.cli.commands import group
-from flows.cli.options import UNDONE, Json
-from flows.cli.output_folder import new_folder
-from flows.cli.result import Table, show
+from flows.cli.result import Table, new_folder, show
+from flows.cli.tucano import UNDONE, Json, group
 from flows.runtime.console import stage_progress
 from flows.runtime.signals import interruptible
 from schemas.config.endpoint import EndpointSection

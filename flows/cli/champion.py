@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured
-from flows.cli.output_folder import new_folder
-from flows.cli.result import Table, cell, plural, show
+from flows.cli.result import Table, cell, new_folder, plural, show
+from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, configured
 from flows.runtime.console import say, stage_progress
 from flows.runtime.console import show as notice
 from flows.runtime.logs_to_monitor import logs_to_monitor

@@ -11,10 +11,8 @@ from typing import Annotated, Any, Final, NoReturn
 import typer
 from rich.filesize import decimal
 
-from flows.cli.commands import group
-from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured
-from flows.cli.output_folder import new_folder
-from flows.cli.result import Table, cell, show
+from flows.cli.result import Table, cell, new_folder, show
+from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, configured, group
 from flows.runtime.console import stage_progress
 from flows.runtime.signals import interruptible
 from schemas.errors import GateRefused, InputError

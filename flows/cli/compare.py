@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final, Literal
 import typer
 
 from flows.cli.evaluation import Evaluation, decided, evaluation_of, report_parts
-from flows.cli.options import UNDONE, Json
 from flows.cli.result import Table, plural, show
+from flows.cli.tucano import UNDONE, Json
 from flows.runtime.console import say
 from flows.runtime.signals import interruptible
 from schemas.config.evaluate import TRUTH_LOSS

@@ -7,7 +7,7 @@ from typing import Final
 
 import typer
 
-from flows.cli.options import LOOKED
+from flows.cli.tucano import LOOKED
 from flows.runtime.console import show
 from flows.runtime.stores import open_store
 from schemas.config.config import Config

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Final, get_args
 
 import typer
 
-from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured
 from flows.cli.result import Table, show
 from flows.cli.training import warm_up
+from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, configured
 from flows.runtime.console import say
 from flows.runtime.session import BYTES_NEEDED, configure_prefect, recorded, session
 from flows.runtime.signals import interruptible

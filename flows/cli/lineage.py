@@ -1,39 +1,45 @@
 """Commands `tucano lineage` and `show`: where an artifact or a row came from and led to, and what the models said."""
 
 import shlex
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import Annotated, Any, Final
 
 import typer
 
-from flows.cli.lineage_store import artifact_store, open_inventory, open_walker
-from flows.cli.options import LOOKED, Json, Overrides, Profile, ReportLanguage, StateFolder, configured
-from flows.cli.result import Table, cell, plural, show
+from flows.cli.result import Table, plural, show
+from flows.cli.tucano import LOOKED, Json, Overrides, Profile, ReportLanguage, StateFolder, configured
 from flows.runtime.console import stage_progress, warn
+from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
 from flows.runtime.signals import interruptible
+from flows.runtime.stores import existing_store, read_registry
+from schemas.artifact import TrainingSegment
 from schemas.config.config import Config
 from schemas.config.report import Language
 from schemas.errors import GateRefused, InputError
-from schemas.shown_text import as_shown
-from schemas.tasks import TaskName
-from tasks.lineage.graph.completions import FEWEST_CHARACTERS, STEP_DIGITS, newest_run
+from tasks.checkpoints.address import open_mirror, trainings
+from tasks.checkpoints.manifest import REWARD, Manifest
+from tasks.checkpoints.segments import Segment, read_segments
 from tasks.lineage.graph.difference import differences
 from tasks.lineage.graph.graph import Edge, Graph, Node
+from tasks.lineage.graph.models import local_aliases, read_versions
 from tasks.lineage.graph.page import write_page
-from tasks.lineage.graph.walk import Lineage
+from tasks.lineage.graph.references import Registered
+from tasks.lineage.graph.trainings import MirroredTraining, TrainingCheckpoint
+from tasks.lineage.graph.walk import Lineage, Walker
+from tasks.lineage.mlflow.pipeline_runs import artifacts_of_run
 from tasks.lineage.privacy.forget import Place, Reached, reached
+from tasks.lineage.store.artifacts import ArtifactStore
+from tasks.lineage.store.inventory import Inventory, read_inventory
 from tasks.lineage.store.verify import verify as verify_artifacts
 from tasks.report.language import spoken
 from tasks.synthesize.own.identities import find_known
 
 Result = tuple[dict[str, Any], Sequence[str | Table]]
-Rollout = dict[str, Any]
 
 SHOWN_FACTS: Final = {
     "promotion": ("decision",),
@@ -57,11 +63,6 @@ SIDES: Final = {
     "beside": "Beside it",
 }
 VALUES: Final = ("rewards", "configuration", "seeds")
-LISTED: Final = 3
-"""Best and worst rollouts that are printed; of the worst alone, three times as many."""
-LONGEST_TEXT: Final = 200
-SUMMARY: Final = "distinct trained_on mean_reward worst best"
-EXTREMES: Final = "reward times advantage"
 
 
 def lineage(
@@ -320,107 +321,100 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + more
 
 
-def show_answers(
-    what: Annotated[
-        str,
-        typer.Argument(
-            metavar="PROMPT|STEP",
-            help="A prompt's id or its first characters, or the number of a step of the newest training.",
-        ),
-    ],
-    task: Annotated[TaskName | None, typer.Option(help="Only rollouts of this task.")] = None,
-    worst: Annotated[bool, typer.Option("--worst", help="Only the rollouts of the lowest reward.")] = False,
-    profile: Profile = "local",
-    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
-    state: StateFolder = None,
-    as_json: Json = False,
-) -> None:
-    """Show a prompt's answers and rollouts, or a step's rollouts, of the newest training."""
-    is_step = what.isdecimal() and len(what) <= STEP_DIGITS
-    if not is_step and len(what) < FEWEST_CHARACTERS:
-        raise InputError(f"{what!r} is no step, and too short for a prompt's id; give {FEWEST_CHARACTERS} characters")
-    if not is_step and task is not None:
-        raise InputError("--task goes with a step; a prompt is of one task")
-    config = configured(profile, overrides, state)
-    with interruptible(LOOKED):
-        from tasks.personal_data.scrub import scrub  # noqa: PLC0415 - half a second, which a refusal need not wait for
-
-        run = newest_run(open_inventory(config), scrub)
-        if is_step:
-            rollouts = [vars(each) for each in run.step(int(what), task)]
-            show({"step": int(what), "rollouts": rollouts}, _step_parts(what, rollouts, worst=worst), as_json=as_json)
-        else:
-            document = run.prompt(what).document()
-            show(document, _prompt_parts(document, worst=worst), as_json=as_json)
+AT_ONCE = 8
 
 
-def _step_parts(step: str, rollouts: Sequence[Rollout], *, worst: bool) -> Iterator[str | Table]:
-    tasks = {
-        name: [each for each in rollouts if each["task"] == name] for name in {each["task"]: 0 for each in rollouts}
-    }
-    summary = {name: _summary(of_task) for name, of_task in tasks.items()}
-    yield Table(f"Step {step}: {len(rollouts)} rollouts", summary, f"task=name rollouts prompts {SUMMARY}")
-    yield from _extremes(rollouts, f"{EXTREMES} step task prompt_id text", worst=worst)
-    yield "next: `tucano show PROMPT` with an id of these, or open the completions of the evaluation's report"
+def artifact_store(config: Config) -> ArtifactStore:
+    """Open the artifact store, read-only.
+
+    Raises:
+        InputError: The state folder has no artifacts.
+    """
+    return existing_store(config, "nothing came from anything there")
 
 
-def _prompt_parts(history: Mapping[str, Any], *, worst: bool) -> Iterator[str | Table]:
-    """Yield a prompt, its reference, each model's answer, equal ones once, and its rollouts over time."""
-    yield f"{history['task']} prompt {history['prompt_id']}, of the {history['split']} split\n"
-    yield textwrap.indent(as_shown(history["prompt"]), "  ", lambda _: True)
-    if history["reference"] is not None:
-        yield f"reference: {as_shown(cell(history['reference']))}"
-    answers: dict[str, dict[str, Any]] = {}
-    for answer in () if worst else history["answers"]:
-        row = answers.setdefault(answer["completion"], {"models": Counter(), "reward": None, **answer})
-        row["models"][answer["model"]] += 1
-        if row["reward"] is None:
-            row |= {"reward": answer["reward"], "truth": answer["truth"]}
-    for row in answers.values():
-        row["models"] = [f"{model} ×{count}" if count > 1 else model for model, count in row["models"].items()]
-    if answers:
-        yield Table("Answers", list(answers.values()), "models reward truth completion")
-    if rollouts := history["rollouts"]:
-        keys = sorted({(each["seed"], each["step"]) for each in rollouts})
-        groups = [[each for each in rollouts if (each["seed"], each["step"]) == key] for key in keys]
-        rows = [{**of_step[0], **_summary(of_step)} for of_step in groups]
-        yield Table("Rollouts over time", rows, f"step seed rollouts {SUMMARY} components")
-        yield from _extremes(rollouts, f"{EXTREMES} step text", worst=worst)
-    elif not history["answers"]:
-        yield "no model answered it, and no rollouts of it were sampled"
+def open_inventory(config: Config) -> Inventory:
+    """Read every record of the artifact store.
+
+    Raises:
+        InputError: The state folder has no artifacts.
+    """
+    artifact_store(config)
+    return read_inventory(artifacts_folder(config))
 
 
-def _summary(rollouts: Sequence[Rollout]) -> Rollout:
-    rewards = [each["reward"] for each in rollouts]
-    return {
-        "rollouts": len(rollouts),
-        "prompts": len({each["prompt_id"] for each in rollouts}),
-        "distinct": len({each["completion"] for each in rollouts}),
-        "trained_on": sum(each["advantage"] is not None for each in rollouts),
-        "mean_reward": fmean(rewards),
-        "worst": min(rewards),
-        "best": max(rewards),
-        "components": {
-            name: fmean(each["components"].get(name, 0.0) for each in rollouts) for name in rollouts[0]["components"]
-        },
-    }
+def open_walker(config: Config) -> Walker:
+    """Open a state folder's lineage for walks.
+
+    The mirror is read only where a walk shows its content, and MLflow imported only where nothing else knows a
+    reference.
+
+    Raises:
+        InputError: The state folder has no artifacts.
+    """
+    inventory = open_inventory(config)
+    uri, local = mlflow_store(config.state)
+    model = config.promote.model_name
+
+    def ask_alias(alias: str) -> str | None:
+        if local is not None:
+            return None  # All artifacts of a local store are known already.
+
+        holder = read_registry(config).holder(model, alias)
+        return holder.version if holder else None
+
+    def ask_run(run_id: str) -> Sequence[str]:
+        if local is not None and not local.parent.is_dir():
+            return ()  # Opening the store would create it.
+
+        return artifacts_of_run(uri, EXPERIMENT, run_id)
+
+    known = Registered(model, local_aliases(uri, model), ask_alias, ask_run)
+    return Walker(inventory, read_versions(inventory), partial(_trainings, config), known)
 
 
-def _extremes(rollouts: Sequence[Rollout], columns: str, *, worst: bool) -> Iterator[Table]:
-    """Yield the worst and the best of distinct rollouts, equal ones once."""
-    rows: dict[tuple[Any, ...], Rollout] = {}
-    for each in sorted(rollouts, key=lambda each: each["reward"]):
-        key = (each["prompt_id"], each["step"], each["completion"], each["reward"])
-        marks = [" (cut off at the token limit)"] * (each["stop_reason"] == "token_limit")
-        marks += [" (the reference's answer)"] * each["corrected"]
-        text = as_shown(" ".join(each["completion"].split()))[:LONGEST_TEXT] + "".join(marks)
-        row = rows.setdefault(key, {**each, "prompt_id": each["prompt_id"][:8], "times": 0, "text": text})
-        row["times"] += 1
-    distinct = list(rows.values())
-    if worst:
-        yield Table("Worst", distinct[: 3 * LISTED], columns)
-    elif len(distinct) <= 2 * LISTED:
-        yield Table("All, worst first", distinct, columns)
-    else:
-        yield Table("Worst", distinct[:LISTED], columns)
-        yield Table("Best", distinct[::-1][:LISTED], columns)
+def _trainings(config: Config) -> tuple[MirroredTraining, ...]:
+    """Read the mirror; an unreadable mirror does not keep the rest of the lineage from being shown."""
+    address = mirror_address(config)
+    if config.state.mirror is None and not (config.state.root / "mirror").is_dir():
+        return ()
+
+    try:
+        return read_trainings(address)
+    except InputError as error:
+        warn(f"{error}; the checkpoints and machines of trainings are not shown")
+        return ()
+
+
+def read_trainings(address: str) -> tuple[MirroredTraining, ...]:
+    """Read the segments and manifests of every training in a mirror; a damaged manifest is skipped.
+
+    Raises:
+        InputError: The mirror cannot be read.
+    """
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return tuple(pool.map(partial(_read_training, address), trainings(address)))
+
+
+def _read_training(address: str, training: str) -> MirroredTraining:
+    mirror = open_mirror(address, training)
+    return MirroredTraining(
+        training,
+        tuple(map(_segment, read_segments(mirror.store, mirror.root))),
+        tuple(map(_checkpoint, mirror.manifests())),
+    )
+
+
+def _segment(segment: Segment) -> TrainingSegment:
+    return TrainingSegment.model_validate(segment.model_dump())
+
+
+def _checkpoint(manifest: Manifest) -> TrainingCheckpoint:
+    return TrainingCheckpoint(
+        manifest.step,
+        manifest.fencing,
+        manifest.created_at,
+        manifest.base,
+        manifest.metrics.get(REWARD),
+        frozenset(file.sha256 for file in manifest.files.values()),
+    )

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from flows.cli.commands import group
-from flows.cli.options import UNDONE, Json, Overrides, Profile
 from flows.cli.result import show
+from flows.cli.tucano import UNDONE, Json, Overrides, Profile, group
 from flows.runtime.console import stage_progress
 from flows.runtime.signals import interruptible
 from schemas.config.profiles import load_config

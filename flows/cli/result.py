@@ -1,10 +1,17 @@
-"""Results of commands: one JSON document on stdout, or sentences and tables there within 100 columns."""
+"""Results of commands: a document, sentences and tables within 100 columns, and folders written as a whole."""
 
+import glob
 import json
+import os
 import re
+import shutil
 import sys
-from collections.abc import Iterable, Mapping
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import typer
@@ -14,6 +21,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from flows.runtime.console import COLUMNS, columns, console, wrapped
+from flows.runtime.signals import interruptible
+from schemas.errors import InputError
 from schemas.shown_text import as_shown
 
 MAX_CELL: Final = 1_200
@@ -37,7 +46,7 @@ class Table:
     """
 
     title: str
-    rows: Iterable[Mapping[str, Any]] | Mapping[str, Mapping[str, Any]]
+    rows: Iterable[Mapping[str, Any]] | Mapping[Any, Mapping[str, Any]]
     """Objects, or objects by name; a name is the column `name`."""
     columns: str
     """Columns with blanks between them: a path in the object, or `heading=path`; `_` is a blank in headings.
@@ -134,3 +143,69 @@ def _value(row: Mapping[str, Any], path: str) -> Any:
             else f"{found:.1f} s"
         )
     return found
+
+
+_DRAFT = re.compile(r"([1-9][0-9]{0,9})-[0-9a-f]{8}")
+"""Suffix of a draft's name: the process that writes it, and a random part."""
+
+
+@contextmanager
+def new_folder(path: Path, replaces: AbstractSet[str] = frozenset()) -> Iterator[Path]:
+    """Provide an empty folder to fill, renamed at once to the given path; a block that fails leaves nothing.
+
+    Args:
+        path: A folder that does not exist yet or is empty.
+        replaces: A folder with files of only these names may be there too: what can be made again at any time, such as
+            a report, is replaced.
+
+    Raises:
+        InputError: There is something else at the path, or it cannot be written.
+        Interrupted: Ctrl-C or SIGTERM ended the block.
+    """
+    goal = path.resolve()
+    draft = goal.parent / f".{goal.name}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    missing: list[Path] = []
+    try:
+        missing = [folder for folder in goal.parents if not folder.exists()]
+        _remove_abandoned(goal)
+        if goal.exists() and not (goal.is_dir() and all(file.name in replaces for file in goal.iterdir())):
+            raise InputError(f"{path} exists and is no empty folder; give a new one, or move it away")
+        draft.mkdir(parents=True)
+    except OSError as error:
+        _remove(draft, missing)
+        raise InputError(f"{path} cannot be written ({error.strerror}); give a folder that you may write") from None
+    try:
+        with interruptible(f"interrupted, and nothing is in {path}; run the same command again"):
+            yield draft
+            if goal.exists():
+                shutil.rmtree(goal)
+            draft.replace(goal)
+    except BaseException:
+        _remove(draft, missing)
+        raise
+
+
+def _remove_abandoned(goal: Path) -> None:
+    """Remove what killed commands left of the same folder: it may hold personal data that was never scrubbed."""
+    for draft in goal.parent.glob(f".{glob.escape(goal.name)}-*-*"):
+        ours = _DRAFT.fullmatch(draft.name.removeprefix(f".{goal.name}-"))
+        if ours and not _is_alive(int(ours[1])):
+            shutil.rmtree(draft, ignore_errors=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _remove(draft: Path, made_on_the_way: list[Path]) -> None:
+    shutil.rmtree(draft, ignore_errors=True)
+    for folder in made_on_the_way:
+        # Another process may have put something there in the meantime.
+        with suppress(OSError):
+            folder.rmdir()

@@ -6,8 +6,8 @@ from typing import Annotated, Final
 
 import typer
 
-from flows.cli.options import UNDONE, Json
 from flows.cli.result import Table, show
+from flows.cli.tucano import UNDONE, Json
 from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.session import ARTIFACTS_FOLDER
 from flows.runtime.signals import interruptible

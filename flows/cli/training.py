@@ -9,8 +9,8 @@ import typer
 
 from flows.cli.costs import confirm_costs, cost_lines, costs_of
 from flows.cli.evaluation import report_parts
-from flows.cli.options import LOOKED, Fresh, Json, Overrides, Profile, StateFolder, Yes, configured
 from flows.cli.result import Table, show
+from flows.cli.tucano import LOOKED, Fresh, Json, Overrides, Profile, StateFolder, Yes, configured
 from flows.doctor.ready import require_ready
 from flows.runtime.console import say, warn
 from flows.runtime.session import BYTES_NEEDED, has_server, prefect_folder, recorded, session

@@ -15,9 +15,8 @@ from typing import Any, Final
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli import commands
-from flows.cli.commands import COMMANDS, EXAMPLES, load
-from flows.cli.tucano import app
+from flows.cli import tucano
+from flows.cli.tucano import COMMANDS, EXAMPLES, app, load
 from schemas.errors import Interrupted
 from tests.flows.command import Ended, in_a_process, in_this_process
 
@@ -102,7 +101,7 @@ def test_the_help_imports_no_command_and_scoring_nothing_heavy() -> None:
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "retrain" in ended.stdout
     assert set(eval(ended.stderr)) == {  # noqa: S307 - our own print
-        "flows", "flows.cli", "flows.cli.commands", "flows.cli.options", "flows.cli.tucano", "flows.runtime",
+        "flows", "flows.cli", "flows.cli.tucano", "flows.runtime",
         "flows.runtime.signals", "schemas", "schemas.errors", "schemas.garbage", "schemas.safe_path",
     }  # fmt: skip
 
@@ -189,6 +188,6 @@ def test_ctrl_c_while_a_commands_module_is_imported_is_an_interruption(monkeypat
     def interrupt(_: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(commands, "import_module", interrupt)
+    monkeypatch.setattr(tucano, "import_module", interrupt)
     with pytest.raises(Interrupted, match="nothing was changed; run the same command again"):
         load("compare")

@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from flows.cli.doctor import doctor
+from flows.cli.infra import doctor
 from flows.doctor import machine
 from flows.doctor import run as examination
 from flows.doctor.finding import CheckOutcome, Verdict, single

@@ -237,7 +237,7 @@ def test_verify_and_diff_never_ask_the_mirror(world: World, monkeypatch: pytest.
         asked.append(address)
         raise InputError("the mirror cannot be read")
 
-    monkeypatch.setattr("flows.cli.lineage_store.read_trainings", unreachable)
+    monkeypatch.setattr("flows.cli.lineage.read_trainings", unreachable)
     for arguments in (
         ["1", "--verify"],
         ["rev1", "--verify"],
@@ -271,9 +271,8 @@ def test_nothing_is_written_by_looking(world: World) -> None:
 def test_a_query_loads_nothing_that_is_heavy(world: World) -> None:
     heavy = "{'google', 'torch', 'prefect', 'mlflow', 'pandera', 'scipy', 'matplotlib'}"
     code = (
-        "import sys; from schemas.config.profiles import load_config; from flows.cli.lineage_store import open_walker; "
+        "import sys; from schemas.config.profiles import load_config; from flows.cli.lineage import open_walker; "
         f"walker = open_walker(load_config('local', ['state.root={world.root.parent}'])); "
-        "import flows.cli.lineage; "
         f"[walker.walk(walker.find(each)) for each in ('1', 'rev1')]; print({heavy} & set(sys.modules))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
