@@ -15,7 +15,9 @@ from tests.house import free_port
 def test_a_second_one_of_the_same_folder_is_refused_with_the_address_of_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(servers, "running_server", lambda root: "http://127.0.0.1:4299/api" if root == tmp_path else None)
+    monkeypatch.setattr(
+        servers, "running_server", lambda root: "http://127.0.0.1:4299/api" if root == tmp_path else None
+    )
     with (
         FileLock(tmp_path / UI_LOCK),
         pytest.raises(InputError, match=r"another `tucano ui` serves .* at http://127\.0\.0\.1:4299; use that"),
