@@ -3,10 +3,9 @@
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, NoReturn
+from typing import Annotated, Any, Final, Literal, NoReturn
 
 import typer
 from rich.filesize import decimal
@@ -38,19 +37,12 @@ SENT_IN_PART = "interrupted before the checkpoint was there as a whole; the same
 PRUNED_IN_PART = "interrupted, and every checkpoint that is left is whole; the same command resumes"
 PUSH_LEASE_SECONDS = 60.0
 """Seconds for which the lease of a killed push keeps others waiting."""
-
-
 FENCING: Final = "Fencing: which writer made it; a machine that takes a training over has a higher number"
 EMPTY: Final = "is empty: it has no checkpoints, and no training writes to it"
 
 
-class Pin(StrEnum):
-    """Names under which a training keeps checkpoints whatever their age."""
-
-    best = "best"
-    final = "final"
-
-
+Pin = Literal["best", "final"]
+"""Names under which a training keeps checkpoints whatever their age."""
 Address = Annotated[str, typer.Argument(metavar="MIRROR", help="A folder, or gs://bucket/prefix.")]
 Known = Annotated[
     str | None,
@@ -266,7 +258,7 @@ def _refuse_to_wait(mirror: Mirror, _sentence: str, seconds: float) -> NoReturn:
 
 def _as_document(mirror: Mirror) -> dict[str, Any]:
     pins = mirror.pins()
-    segments = read_segments(mirror.store, mirror.root)
+    segments, held_by = read_segments(mirror.store, mirror.root), holder(mirror.store, mirror.root)
     return {
         "training": mirror.training,
         "checkpoints": [
@@ -276,19 +268,13 @@ def _as_document(mirror: Mirror) -> dict[str, Any]:
         # The key in the JSON document stays.
         "stretches": [segment.model_dump(mode="json") for segment in segments],
         "history": describe(segments),
-        "lease": _lease(mirror),
-    }
-
-
-def _lease(mirror: Mirror) -> dict[str, Any] | None:
-    held_by = holder(mirror.store, mirror.root)
-    if held_by is None:
-        return None
-    return {
-        "machine": held_by.owner.machine,
-        "process": held_by.owner.process,
-        "heard_at": held_by.heard_at.isoformat(),
-        "seconds": held_by.seconds,
+        "lease": held_by
+        and {
+            "machine": held_by.owner.machine,
+            "process": held_by.owner.process,
+            "heard_at": held_by.heard_at.isoformat(),
+            "seconds": held_by.seconds,
+        },
     }
 
 

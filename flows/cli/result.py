@@ -29,7 +29,7 @@ MAX_CELL: Final = 1_200
 """Characters of a text that one cell shows; `--json` has all of it."""
 
 HOUR: Final = 3_600
-MINUTES: Final = 600
+MINUTES: Final = 120
 """Seconds from which times are shown in hours, and in minutes."""
 
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
@@ -51,7 +51,7 @@ class Table:
     columns: str
     """Columns with blanks between them: a path in the object, or `heading=path`; `_` is a blank in headings.
 
-    A column without any value is left out; `bytes` are shown as kB, MB and GB, and `seconds` as s, min and h.
+    A column without any value is left out; sizes, times and prices are shown by the keys `bytes`, `seconds` and `*_usd`.
     """
 
 
@@ -132,21 +132,18 @@ def _value(row: Mapping[str, Any], path: str) -> Any:
     found: Any = row
     for key in path.split("."):
         found = found.get(key) if isinstance(found, Mapping) else None
-    if key == "bytes" and isinstance(found, int):
-        return decimal(found)
-    if key == "seconds" and isinstance(found, int | float):
-        return (
-            f"{found / 3600:.1f} h"
-            if found >= HOUR
-            else f"{found / 60:.1f} min"
-            if found >= MINUTES
-            else f"{found:.1f} s"
-        )
+    if not isinstance(found, int | float):
+        return found
+    match key:
+        case "bytes":
+            return decimal(int(found))
+        case "cost_usd" | "spot_usd":
+            return f"{found:,.2f}"
+        case "seconds" if found >= HOUR:
+            return f"{found / HOUR:.1f} h"
+        case "seconds":
+            return f"{found / 60:.1f} min" if found >= MINUTES else f"{found:.1f} s"
     return found
-
-
-_DRAFT = re.compile(r"([1-9][0-9]{0,9})-[0-9a-f]{8}")
-"""Suffix of a draft's name: the process that writes it, and a random part."""
 
 
 @contextmanager

@@ -54,17 +54,6 @@ def ui(
     mlflow_port: Annotated[int, typer.Option(min=1, max=65535)] = 5000,
 ) -> None:
     """Serve Prefect's and MLflow's pages on loopback, until Ctrl-C."""
-    serve_pages(root, prefect_port, mlflow_port)
-
-
-def serve_pages(root: Path, prefect_port: int, mlflow_port: int) -> None:
-    """Serve both pages until Ctrl-C.
-
-    Raises:
-        InputError: There is no state folder yet, it or a database cannot be written, or a port is taken.
-        InUse: Another process holds a database.
-        TucanoError: A server did not start.
-    """
     if not root.is_dir():
         raise InputError(f"there is no state folder {root}; run `tucano retrain` first, or name another with --state")
     if prefect_port == mlflow_port:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -177,12 +176,7 @@ def _show_estimate(config: Config, *, long: bool, as_json: bool) -> None:
     document = {
         "recipe": config.train.model_dump(mode="json"),
         "estimate": _estimate_document(config, estimate, source),
-        "costs": {
-            **asdict(costs),
-            "gain_of_a_task": costs.gain_of_a_task,
-            "gain_overall": costs.gain_overall,
-            "prompts_for_margin": costs.prompts_for_margin,
-        },
+        "costs": costs,
     }
     parts = [*cost_lines(costs), *_estimate_parts(config, estimate, document, long=long)]
     if estimate.too_many_epochs:

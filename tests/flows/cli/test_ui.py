@@ -22,7 +22,7 @@ def test_a_second_one_of_the_same_folder_is_refused_with_the_address_of_the_firs
         FileLock(tmp_path / UI_LOCK),
         pytest.raises(InputError, match=r"another `tucano ui` serves .* at http://127\.0\.0\.1:4299; use that"),
     ):
-        servers.serve_pages(tmp_path, free_port(), free_port())
+        servers.ui(tmp_path, free_port(), free_port())
 
 
 def test_a_port_that_is_taken_is_named_with_its_option_and_the_folder_is_free_again(tmp_path: Path) -> None:
@@ -30,11 +30,11 @@ def test_a_port_that_is_taken_is_named_with_its_option_and_the_folder_is_free_ag
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
         with pytest.raises(InputError, match=f"port {port} cannot be used .*--mlflow-port PORT"):
-            servers.serve_pages(tmp_path, free_port(), port)
+            servers.ui(tmp_path, free_port(), port)
     FileLock(tmp_path / UI_LOCK).acquire(timeout=0)
 
 
 def test_both_pages_cannot_have_one_port(tmp_path: Path) -> None:
     port = free_port()
     with pytest.raises(InputError, match=f"--prefect-port and --mlflow-port are both {port}"):
-        servers.serve_pages(tmp_path, port, port)
+        servers.ui(tmp_path, port, port)
