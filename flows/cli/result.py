@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class Table:
     columns: str
     """Columns with blanks between them: a path in the object, or `heading=path`; `_` is a blank in headings.
 
-    A column without any value is left out; sizes, times and prices are shown by the keys `bytes`, `seconds` and `*_usd`.
+    A column without any value is left out; sizes, times and prices are shown by their keys, as in `UNITS`.
     """
 
 
@@ -132,18 +132,24 @@ def _value(row: Mapping[str, Any], path: str) -> Any:
     found: Any = row
     for key in path.split("."):
         found = found.get(key) if isinstance(found, Mapping) else None
-    if not isinstance(found, int | float):
-        return found
-    match key:
-        case "bytes":
-            return decimal(int(found))
-        case "cost_usd" | "spot_usd":
-            return f"{found:,.2f}"
-        case "seconds" if found >= HOUR:
-            return f"{found / HOUR:.1f} h"
-        case "seconds":
-            return f"{found / 60:.1f} min" if found >= MINUTES else f"{found:.1f} s"
-    return found
+    return UNITS[key](found) if key in UNITS and isinstance(found, int | float) else found
+
+
+def _time(seconds: float) -> str:
+    if seconds < MINUTES:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.1f} min" if seconds < HOUR else f"{seconds / HOUR:.1f} h"
+
+
+UNITS: Final[Mapping[str, Callable[[Any], str]]] = {
+    "bytes": decimal,
+    "seconds": _time,
+    "cost_usd": "{:,.2f}".format,
+    "spot_usd": "{:,.2f}".format,
+}
+"""Texts of numbers by their key in the document."""
+_DRAFT: Final = re.compile(r"([1-9][0-9]{0,9})-[0-9a-f]{8}")
+"""Suffix of a draft's name: the process that writes it, and a random part."""
 
 
 @contextmanager
