@@ -92,7 +92,7 @@ def test_each_score_is_in_the_sheet_at_once_and_leaving_ends_the_command(sheet: 
         assert "id" not in last
         opened.send("leave")
         assert opened.process.wait(20) == 0
-        assert "3 of 3 answers are given" in opened.process.stdout.read()
+        assert "3 of 3 answers are given" in opened.process.communicate()[0]
     assert [score for score, _, _ in scored(sheet)] == ["1", "2", "3"]
     assert "3 of 3" in in_this_process("audit", "label", sheet, "--rater", "ana").stdout
 
@@ -110,7 +110,7 @@ def test_who_has_no_token_is_answered_nothing_and_a_signal_says_that_all_is_save
         assert "there is no sheet" in opened.send("answer", "3")["error"]
         opened.process.send_signal(signal.SIGINT)
         assert opened.process.wait(20) == 4
-        assert "every answer is saved, and the same command resumes" in opened.process.stderr.read()
+        assert "every answer is saved, and the same command resumes" in opened.process.communicate()[1]
 
 
 @pytest.mark.integration

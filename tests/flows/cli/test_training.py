@@ -358,7 +358,7 @@ def test_a_retraining_names_what_was_decided_and_what_one_does_next(tmp_path: Pa
         decision=decision,
         champion=None,
     )
-    document = {"stages": {}}
+    document: dict[str, Any] = {"stages": {}}
     held = [part for part in training.retraining_parts(result, document) if isinstance(part, str)]
     assert [f"- {reason}" for reason in compared.gate.reasons] == [part for part in held if part.startswith("- ")]
     assert {"hold: version 3 of tucano", "`champion` is no version yet"} < set(held)
