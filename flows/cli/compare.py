@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -37,14 +37,8 @@ OF_A_COMPARISON: Final = {"base": "BASE", "tuned": "TUNED"} | {
 OR_THE_EVALUATIONS: Final = "If not given, that of the evaluation that the files are in, else"
 
 
-@dataclass(frozen=True)
-class _Settings:
-    """How two files are compared where neither the command line nor an evaluation says otherwise."""
-
-    margin: float = 0.05
-    resamples: int = 10_000
-    seed: int = 0
-    truth_loss: float = TRUTH_LOSS
+DEFAULTS: Final = {"margin": 0.05, "resamples": 10_000, "seed": 0, "truth_loss": TRUTH_LOSS}
+"""How two files are compared where neither the command line nor an evaluation says otherwise."""
 
 
 def compare(
@@ -94,7 +88,14 @@ def compare(
         _refuse_one_file(base, tuned)
         evaluation = evaluation_of(base, tuned)
         options = {"margin": margin, "resamples": resamples, "seed": seed}
-        settings = _settings(evaluation, {name: value for name, value in options.items() if value is not None})
+        given = {name: value for name, value in options.items() if value is not None}
+        settings = {**DEFAULTS, **(evaluation.settings if evaluation else {}), **given}
+        if evaluation:
+            say(
+                f"evaluation {short(evaluation.record.sha256)} of {evaluation.record.created_at:%Y-%m-%d %H:%M}, "
+                f"compared by seed {settings['seed']}, margin {settings['margin']:g}, {settings['resamples']} resamples"
+                + (f" ({', '.join(given)} as given)" if given else "")
+            )
         with spoken(language or (evaluation.language if evaluation else "en")):
             comparison, examined = _compare(base, tuned, report, evaluation, settings)
     document = comparison.report()
@@ -113,27 +114,14 @@ def _refuse_one_file(base: Path, tuned: Path) -> None:
         raise InputError(f"{base} and {tuned} are the same file; give the scores of two models")
 
 
-def _settings(evaluation: Evaluation | None, given: Mapping[str, Any]) -> _Settings:
-    """Return how to compare: as asked, else as the evaluation did; and say so where there is one."""
-    if evaluation is None:
-        return _Settings(**given)
-    settings = _Settings(**{**evaluation.settings, **given})
-    say(
-        f"evaluation {short(evaluation.record.sha256)} of {evaluation.record.created_at:%Y-%m-%d %H:%M}, compared by "
-        f"seed {settings.seed}, margin {settings.margin:g}, {settings.resamples} resamples"
-        + (f" ({', '.join(given)} as given)" if given else "")
-    )
-    return settings
-
-
 def _compare(
-    base: Path, tuned: Path, report: Path | None, evaluation: Evaluation | None, settings: _Settings
+    base: Path, tuned: Path, report: Path | None, evaluation: Evaluation | None, settings: Mapping[str, Any]
 ) -> tuple[Comparison, str]:
     """Compare two files, and write the report; return with the comparison what was examined beside the scores."""
 
     def compared() -> tuple[Comparison, str]:
-        by_settings = partial(compare_scores, **asdict(settings))
-        return decided(evaluation, read_scores(base), read_scores(tuned), settings.margin, by_settings)
+        by_settings = partial(compare_scores, **settings)
+        return decided(evaluation, read_scores(base), read_scores(tuned), settings["margin"], by_settings)
 
     if report is None:
         return compared()
