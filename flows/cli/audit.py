@@ -44,6 +44,7 @@ app = group("audit")
 
 ANYTHING: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
 DISAGREEMENTS_SHOWN: Final = 5
+REASONS_SHOWN: Final = 20
 LONGEST_SHOWN: Final = 280
 ORDERS: Final = 4_000
 """Orders of the simulated store that prompts are about, where an attack is given no store."""
@@ -115,7 +116,9 @@ def _audited(audit: stage.Audit) -> Iterator[str | Table]:
     columns = "task=name scores=n rho 95_%_or_wider=rho_low..rho_high within=within_prompt_rho alpha probes verdict"
     yield Table("Rewards against scores", rows, columns)
     yield "passed: training may start" if audit.gate.passed else "refused: training must not start"
-    yield from (f"- {reason}" for reason in audit.gate.reasons)
+    yield from (f"- {reason}" for reason in audit.gate.reasons[:REASONS_SHOWN])
+    if (more := len(audit.gate.reasons) - REASONS_SHOWN) > 0:
+        yield f"and {more} more reasons, which the report names"
     if not audit.gate.passed:
         worst = [
             {
