@@ -139,7 +139,6 @@ def train(
         for training in trainings
         for task, found in training["tasks"].items()
     ]
-    title = "Validation reward, before training and at the chosen step"
     tables = [
         Table("Trainings", trainings, "seed steps stopped_early reused time=seconds US_dollars=cost_usd policy=sha256"),
         Table(
