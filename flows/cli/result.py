@@ -24,6 +24,7 @@ from flows.runtime.console import COLUMNS, columns, console, wrapped
 from flows.runtime.signals import interruptible
 from schemas.errors import InputError
 from schemas.shown_text import as_shown
+from tasks.report.number_format import signed
 
 MAX_CELL: Final = 1_200
 """Characters of a text that one cell shows; `--json` has all of it."""
@@ -84,7 +85,7 @@ def cell(value: Any) -> str:  # noqa: PLR0911 - one a kind of value
         case int():
             return f"{value:,}" if abs(value) >= 10_000 else str(value)
         case float():
-            return f"{value:.0e}" if 0 < abs(value) < 5e-4 else f"{value:,.{3 if abs(value) < 100 else 1}f}"
+            return "< 0.001" if 0 < value < 5e-4 else f"{value:,.{3 if abs(value) < 100 else 1}f}"
         case str() if _DIGEST.fullmatch(value):
             return value[:12]
         case str() if moment := _MOMENT.fullmatch(value):
@@ -146,6 +147,7 @@ UNITS: Final[Mapping[str, Callable[[Any], str]]] = {
     "seconds": _time,
     "cost_usd": "{:,.2f}".format,
     "spot_usd": "{:,.2f}".format,
+    **dict.fromkeys(("mean_difference", "ci_low", "ci_high"), signed),
 }
 """Texts of numbers by their key in the document."""
 _DRAFT: Final = re.compile(r"([1-9][0-9]{0,9})-[0-9a-f]{8}")

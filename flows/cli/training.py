@@ -215,7 +215,8 @@ def _estimate_parts(
     if not long:
         yield "the recipe, and where each figure is from: --long"
         return
-    rows = [{"figure": name, "value": value} for name, value in figures.items() if name not in {"stages", "by_sampler"}]
+    shown = {**figures, "learning_rate": f"{estimate.learning_rate:.2g}"}
+    rows = [{"figure": name, "value": value} for name, value in shown.items() if name not in {"stages", "by_sampler"}]
     yield Table("Estimate, in seconds, US dollars and bytes", rows, "figure value")
     yield Table("One training by who samples it, seconds", figures["by_sampler"], "sampler longest short source")
     yield "\n".join(recipe_lines("train", document["recipe"]))
