@@ -171,7 +171,8 @@ LABELLED: Final = (
         # The sign in words, brackets or another's place.
         rf"(?:(?<!\w)(?!{_NO_FIRST})[^\W_]{{1,15}} ){{0,2}}{_NAME},?(?:[ \t,.…]{{0,3}}"
         rf"(?:[(\[{{<*_|/\"'=~-]{{1,2}} ?(?:@|{_AT}|at|a(?=[)\]}}] ?{_PROVIDER})|arr) ?[)\]}}>*_|/\"'=~-]{{1,2}}|{_AT})"
-        rf"[ \t\n,.…]{{0,3}}| at |[#%&](?=\w{{3,9}}\.com))(?:d[oae] )?(?:{_AT_PROVIDER}|{_HOST})",
+        rf"[ \t\n,.…]{{0,3}}| at |[#%&](?=\w{{3,9}}\.com))(?:d[oae] )?(?:{_AT_PROVIDER}|{_HOST})"
+        rf"|(?<![\w.+-])[\w.+-]{{3,40}}?arroba(?:{_AT_PROVIDER}|{_HOST})",
     ),
     _search(
         "EMAIL",
@@ -333,7 +334,7 @@ _JOIN: Final = (
     r"(?:d[ií]g\w{0,6}|dv|tra[cç]\w{1,5}|h[ií]fen|barra|ponto|espa[cç]o|(?:ao )?contr[aá]\w{0,4}|(?:no )?final"
     r"|dupl[oa]|tripl[oa]|ddd|depois)"
 )
-_STEP: Final = rf"[ \t,.…;/\n-]{{1,5}}(?:(?:e|a[ií]|{_JOIN})[ ,.-]{{1,2}}){{0,3}}"
+_STEP: Final = rf"[ \t,.…;/\n()-]{{1,5}}(?:(?:e|a[ií]|{_JOIN})[ ,.-]{{1,2}}){{0,3}}"
 _TOKEN: Final = rf"(?:{_NUMERAL}|(?:mil(?:h[oõ]es)?|\d{{1,4}})(?!\w)|\[(?:c\w{{2,5}}|rg|pis|t\w{{5,7}}|numero)\])"
 SPELLED: Final = re.compile(rf"(?:(?<!\w)|(?=\[))(?:{_JOIN} )?{_TOKEN}(?:{_STEP}{_TOKEN})++(?P<unit>{_COUNTED})?")
 """Numbers in words, alone, among digits, or beside a number that was found."""
