@@ -10,13 +10,12 @@ from typing import Annotated, Any, Final
 import typer
 
 from flows.cli.rating import serve_page
-from flows.cli.result import Table, new_folder, show
+from flows.cli.result import Table, new_folder, show, write_file
 from flows.cli.tucano import UNDONE, Json, Overrides, Profile, ReportLanguage, StateFolder, configured, group
 from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.session import ARTIFACTS_FOLDER
 from flows.runtime.signals import interruptible
 from flows.stages.past_audits import past_audits
-from schemas.disk import replace_whole
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.given_references import AskedTask
@@ -267,12 +266,7 @@ def _is_over(evaluations: int | None, end: float | None, spent: int) -> bool:
 
 
 def _write_finds(file: Path, finds: Sequence[FoundExploit]) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        lines = "".join(f"{each.model_dump_json()}\n" for each in finds)
-        replace_whole(file, lines.encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        raise InputError(f"{file} cannot be written ({error.strerror}); give another --out") from None
+    write_file(file, "".join(f"{each.model_dump_json()}\n" for each in finds))
 
 
 def _dataset(given: str | None, state: Path) -> Path:

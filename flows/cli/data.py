@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from flows.cli.result import Table, new_folder, show
+from flows.cli.result import Table, new_folder, show, write_file
 from flows.cli.tucano import UNDONE, Json, Overrides, Profile, StateFolder, configured
 from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.own_files import own_files, refusal_of
@@ -18,7 +18,6 @@ from flows.runtime.session import BYTES_NEEDED, recorded, session
 from flows.runtime.signals import interruptible
 from schemas.config.config import Config, CurateConfig, SynthesizeConfig
 from schemas.config.profiles import load_config, synthesize_config
-from schemas.disk import replace_whole
 from schemas.errors import InputError
 from schemas.shown_text import as_shown
 from schemas.tables.dataset_summary import DatasetSummary
@@ -254,8 +253,8 @@ def init(
         recognized = recognize(looked)
         local = load_config("local")
         planned, confirmed = plan(recognized, local), plan(recognized.confirmed, local)
-        _write(column_map, column_map_text(recognized, out))
-        _write(profile, profile_text(planned, confirmed, column_map))
+        write_file(column_map, column_map_text(recognized, out))
+        write_file(profile, profile_text(planned, confirmed, column_map))
         progress(len(found), len(found), "reading all rows as a run will")
         refusal = _refusal(recognized, out)
     tasks = {each.task: {"rows": each.rows, "count": each.count, "missing": each.missing} for each in planned.tasks}
@@ -333,16 +332,8 @@ def _refusal(recognized: Recognized, out: Path) -> str | None:
     if _lack_orders(recognized) or not any(section.is_sure for section in recognized.sections):
         return None
     assumed = out / f".{os.getpid()}.{COLUMN_MAP}"
-    _write(assumed, column_map_text(recognized, out, confirmed=True))
+    write_file(assumed, column_map_text(recognized, out, confirmed=True))
     try:
         return refusal_of(assumed)
     finally:
         assumed.unlink()
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_whole(path, text.encode())
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}); give a folder that you may write") from None

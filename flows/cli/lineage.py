@@ -62,7 +62,6 @@ SIDES: Final = {
     "after": "It led to",
     "beside": "Beside it",
 }
-VALUES: Final = ("rewards", "configuration", "seeds")
 
 
 def lineage(
@@ -86,9 +85,7 @@ def lineage(
         bool, typer.Option("--forget", help="Say what holds a customer, order or review, and what learned from it.")
     ] = False,
     language: ReportLanguage = None,
-    long: Annotated[
-        bool, typer.Option("--long", help="Print the whole tree or list, with digests and reasons.")
-    ] = False,
+    long: Annotated[bool, typer.Option("--long", help="List all things in it, with digests and reasons.")] = False,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     state: StateFolder = None,

@@ -22,6 +22,7 @@ from rich.text import Text
 
 from flows.runtime.console import COLUMNS, columns, console, wrapped
 from flows.runtime.signals import interruptible
+from schemas.disk import replace_whole
 from schemas.errors import InputError
 from schemas.shown_text import as_shown
 from tasks.report.number_format import signed
@@ -152,6 +153,19 @@ UNITS: Final[Mapping[str, Callable[[Any], str]]] = {
 """Texts of numbers by their key in the document."""
 _DRAFT: Final = re.compile(r"([1-9][0-9]{0,9})-[0-9a-f]{8}")
 """Suffix of a draft's name: the process that writes it, and a random part."""
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file as a whole, in place of an earlier one.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_whole(path, text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror}); give a folder that you may write") from None
 
 
 @contextmanager

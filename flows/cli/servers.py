@@ -33,7 +33,6 @@ from flows.runtime.session import (
     running_server,
 )
 from flows.runtime.signals import continue_stopped, sigterm_as_ctrl_c
-from schemas.config.serve import ServeConfig
 from schemas.errors import InputError, Interrupted, TucanoError
 from schemas.safe_path import safe_environment
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows, prove_usable
@@ -83,7 +82,7 @@ def _alone(root: Path) -> Iterator[None]:
 
 def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     for option, port in (("--prefect-port", prefect_port), ("--mlflow-port", mlflow_port)):
-        _check_port(option, port)
+        _bind(HOST, port, option).close()
     file = root / UI_FILE
     # One that a kill left behind would be taken for ours.
     file.unlink(missing_ok=True)
@@ -119,17 +118,6 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
         file.unlink(missing_ok=True)
         for server in servers:
             end_group(server, SECONDS_TO_END)
-
-
-def _check_port(option: str, port: int) -> None:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError as error:
-            raise InputError(
-                f"port {port} cannot be used ({error.strerror}); end what uses it, or choose another with {option} PORT"
-            ) from None
 
 
 def _start(command: Sequence[str], log_file: Path) -> "subprocess.Popen[bytes]":
@@ -188,7 +176,10 @@ def serve(
     config = configured(profile, [*overrides, *chosen], state)
     # Before the one that watches begins: it would start the gateway again and again.
     local_rows(mlflow_store(config.state)[0], "SELECT 1")
-    with _listen(config.serve) as listening:
+    with _bind(config.serve.host, config.serve.port, "--port") as listening:
+        # It stays open while the gateway is started again.
+        listening.listen(BACKLOG)
+        listening.set_inheritable(True)
         if not _keep_running():
             # Torch, transformers and MLflow take seconds to import, and the process that watches needs none of them.
             from tasks.policy.fork_server import load_less  # noqa: PLC0415
@@ -199,22 +190,23 @@ def serve(
             run_gateway(config, version, listening)
 
 
-def _listen(config: ServeConfig) -> socket.socket:
-    """Take the address, which stays open while the gateway is started again."""
-    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
-    listening = socket.socket(family)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+def _bind(host: str, port: int, option: str) -> socket.socket:
+    """Take an address.
+
+    Raises:
+        InputError: It is taken, or none of this machine's.
+    """
+    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((config.host, config.port))
+        bound.bind((host, port))
     except OSError as error:
-        listening.close()
+        bound.close()
         raise InputError(
-            f"port {config.port} of {config.host} cannot be used ({error.strerror}); end what uses it, or choose "
-            "another with --port PORT"
+            f"port {port} of {host} cannot be used ({error.strerror}); end what uses it, or choose another with "
+            f"{option} PORT"
         ) from None
-    listening.listen(BACKLOG)
-    listening.set_inheritable(True)
-    return listening
+    return bound
 
 
 def _keep_running() -> bool:

@@ -139,7 +139,10 @@ def test_a_busy_port_is_named_with_its_option(tmp_path: Path) -> None:
         busy.bind(("127.0.0.1", 0))
         busy.listen()
         port = str(busy.getsockname()[1])
-        refuses(in_this_process("ui", "--root", tmp_path, "--prefect-port", port), f"port {port} cannot be used")
+        refuses(
+            in_this_process("ui", "--root", tmp_path, "--prefect-port", port),
+            f"port {port} of 127.0.0.1 cannot be used",
+        )
 
 
 def test_quiet_before_or_after_the_name_leaves_out_progress_alone(tmp_path: Path) -> None:

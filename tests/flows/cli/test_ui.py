@@ -29,7 +29,7 @@ def test_a_port_that_is_taken_is_named_with_its_option_and_the_folder_is_free_ag
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-        with pytest.raises(InputError, match=f"port {port} cannot be used .*--mlflow-port PORT"):
+        with pytest.raises(InputError, match=f"port {port} of 127.0.0.1 cannot be used .*--mlflow-port PORT"):
             servers.ui(tmp_path, free_port(), port)
     FileLock(tmp_path / UI_LOCK).acquire(timeout=0)
 
