@@ -115,8 +115,12 @@ def _audited(audit: stage.Audit) -> Iterator[str | Table]:
     columns = "task=name scores=n rho 95_%_or_wider=rho_low..rho_high within=within_prompt_rho alpha probes verdict"
     yield Table("Rewards against scores", rows, columns)
     yield "passed: training may start" if audit.gate.passed else "refused: training must not start"
-    yield from (f"- {reason}" for reason in audit.gate.reasons[:REASONS_SHOWN])
-    if (more := len(audit.gate.reasons) - REASONS_SHOWN) > 0:
+    reasons = list(audit.gate.reasons)
+    if not audit.gate.passed:
+        # A task may fail a hundred probes.
+        reasons = list(map(str, sorted(audit.gate.objections, key=lambda each: each.check.startswith("probe:"))))
+    yield from (f"- {reason}" for reason in reasons[:REASONS_SHOWN])
+    if (more := len(reasons) - REASONS_SHOWN) > 0:
         yield f"and {more} more reasons, which the report names"
     if not audit.gate.passed:
         worst = [

@@ -47,7 +47,6 @@ def test_the_shipped_sheet_passes_and_its_report_is_written(tmp_path: Path) -> N
     assert document["gate"]["passed"]
     assert document == json.loads((tmp_path / "report" / "report.json").read_text(encoding="utf-8"))
     assert {path.name for path in (tmp_path / "report").iterdir()} == FILES
-    assert max(map(len, ended.text.splitlines())) <= 130
 
 
 def test_a_refusal_shows_reasons_and_disagreements_and_ends_with_3(tmp_path: Path) -> None:
@@ -170,7 +169,7 @@ def test_what_is_recorded_is_said_to_be_as_it_was_and_is_left_alone() -> None:
     assert (FOLDER / "sentiment.jsonl").read_bytes() == before
 
 
-def test_references_are_asked_of_a_dataset_and_in_a_terminal_alone(tmp_path: Path) -> None:
+def test_references_are_asked_of_a_dataset_alone(tmp_path: Path) -> None:
     asked = ("references", "--rater", "ana-1", "--state", tmp_path, "--out", tmp_path / "references.jsonl")
     ended = tucano(*asked)
     assert ended.returncode == 2
@@ -178,5 +177,5 @@ def test_references_are_asked_of_a_dataset_and_in_a_terminal_alone(tmp_path: Pat
     assert "run `tucano curate`" in ended.text
     ended = tucano(*asked, str(tmp_path))
     assert ended.returncode == 2
-    assert "references needs a terminal" in ended.text
+    assert "is no dataset, for it has no data/test.parquet" in ended.text
     assert not (tmp_path / "references.jsonl").exists()
