@@ -110,19 +110,24 @@ def _print_table(table: Table, target: Console) -> None:
     rows = table.rows
     if isinstance(rows, Mapping):
         rows = [{"name": name, **row} for name, row in rows.items()]
-    shown = {}
+    shown: dict[str, list[Any]] = {}
+    texts = {0}
     for column in table.columns.split():
         heading, _, path = column.partition("=")
-        values = [_value(row, path or heading) for row in rows]
+        path = path or heading
+        values = [_value(row, path) for row in rows]
         if any(value is not None for value in values) or not values:
+            is_number = path.rpartition(".")[2] in UNITS or all(
+                isinstance(value, int | float | None) for value in values
+            )
+            texts |= set() if is_number else {len(shown)}
             shown["" if heading == "name" else re.sub("[_.]", " ", heading)] = values
-    texts = [[cell(value) for value in row] for row in zip(*shown.values(), strict=True)]
-    long = any("\n" in text or len(text) > COLUMNS for row in texts for text in row)
+    cells = [[cell(value) for value in row] for row in zip(*shown.values(), strict=True)]
+    long = any("\n" in text or len(text) > COLUMNS for row in cells for text in row)
     drawn = RichTable(show_lines=long)
-    for place, (heading, values) in enumerate(shown.items()):
-        is_text = place == 0 or any(isinstance(value, str | Mapping | list | tuple) for value in values)
-        drawn.add_column(heading, justify="left" if is_text else "right", overflow="fold")
-    for row in texts:
+    for place, heading in enumerate(shown):
+        drawn.add_column(heading, justify="left" if place in texts else "right", overflow="fold")
+    for row in cells:
         drawn.add_row(*map(Text, row))
     target.print(drawn, width=min(COLUMNS, columns()))
 
