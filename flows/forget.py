@@ -1,6 +1,5 @@
-"""Forgetting of a person: planned as a whole, then done step by step; interrupted, it goes on where it was."""
+"""Forgetting of a person: planned as a whole, then done step by step; interrupted, it resumes where it was."""
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,21 +9,25 @@ from typing import Any, Final
 from flows.retrain import retrain
 from flows.runtime.console import say
 from flows.runtime.session import mlflow_store
-from flows.stages.forget import look, old_data, plan, refuse_removal_alone, replace_data, replaced_by, to_do
-from flows.stages.forget_logs import clean_logs, require_logs
-from flows.stages.removal import made_again, mark_removed, prove_gone, remove
-from flows.stages.rewind import ended, rewind
+from flows.stages.forget import (
+    clean_logs,
+    look,
+    made_again,
+    made_anew,
+    mark_removed,
+    plan,
+    refuse_removal_alone,
+    remove,
+    replace_prompts,
+    require_logs,
+    to_do,
+)
 from schemas.config.config import Config
 from schemas.errors import InputError
-from tasks.audit.forget import remove_given
+from tasks.lineage.erase.find import AskedKind
+from tasks.lineage.erase.plan import Forgetting, Journal
+from tasks.lineage.erase.report import REPORTS_FOLDER, as_report, signed, write_report
 from tasks.lineage.mlflow.client import in_one_sentence
-from tasks.lineage.privacy.forget import AskedKind
-from tasks.lineage.privacy.forgetting import Forgetting, Journal
-from tasks.lineage.privacy.report import as_report, report_of, write_report
-from tasks.lineage.privacy.signature import Signer
-
-TRAINED_FROM: Final = {"prompts": "synthesize", "dataset": "curate", "base": "base"}
-"""Stages that a training starts from, by the role of their artifacts."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +37,7 @@ class Forgotten:
     report: Path
     """The signed report."""
     document: dict[str, Any]
-    """Its content, unsigned; empty where it was made by an earlier run."""
-    done_before: bool = False
-    """Whether nothing was left to do."""
+    """Its content, unsigned."""
 
 
 def forget(config: Config, identifier: str, kind: AskedKind | None = None, *, remove_only: bool = False) -> Forgotten:
@@ -53,20 +54,22 @@ def forget(config: Config, identifier: str, kind: AskedKind | None = None, *, re
             with another configuration.
     """
     root = config.state.root
-    signer = Signer(root)
-    subject = signer.subject(identifier.strip(), kind)
-    journal = Journal(root, subject)
-    state = journal.read()
+    # A key that cannot be used is refused before anything is done.
+    signed(root, {})
+    journal = Journal(root, identifier.strip(), kind)
+    state = journal.begun
     if state is None:
         journal.require_no_other()
         try:
             found = look(config, identifier, kind)
-        except InputError:
-            if (earlier := report_of(root, subject)) is not None:
-                return Forgotten(earlier, {}, done_before=True)
-            raise
+        except InputError as error:
+            if not (root / REPORTS_FOLDER).is_dir():
+                raise
+            raise InputError(
+                f"{error}; of whom was forgotten before, {root / REPORTS_FOLDER} has the reports"
+            ) from None
         require_logs(config)
-        state = plan(config, found, subject)
+        state = plan(config, found, identifier, kind)
         if not remove_only:
             refuse_removal_alone(config, state)
         journal.write(state)
@@ -79,7 +82,7 @@ def forget(config: Config, identifier: str, kind: AskedKind | None = None, *, re
         if name not in state.done:
             say(f"forget: {name}")
             with in_one_sentence(mlflow_store(config.state)[0]):
-                state = step(config, state, identifier, kind)
+                state = step(config, state, identifier)
             missed = state.missed.get(name, ())
             state = journal.write(state if missed else state.model_copy(update={"done": (*state.done, name)}))
             if missed and name == "logs":
@@ -88,63 +91,33 @@ def forget(config: Config, identifier: str, kind: AskedKind | None = None, *, re
                     f"{'; '.join(missed)}: nothing but logs was changed yet; see to it, and give the same command again"
                 )
     document = as_report(state, to_do(config, state.versions_removed), datetime.now(UTC))
-    file = write_report(root, document, signer)
+    file = write_report(root, document)
     if not any(state.missed.values()):
         journal.end()
     return Forgotten(file, document)
 
 
-def _logs(config: Config, state: Forgetting, identifier: str, kind: AskedKind | None) -> Forgetting:
-    found = look(config, identifier, kind)
-    cleaned = clean_logs(config, found.person, found.traces, bytes.fromhex(state.secret))
-    lines, unreached = dict(cleaned.lines), cleaned.unreached
-    if config.curate.references is not None:
-        # Before the dataset is made without them, whose key is of this file.
-        try:
-            lines["references"] = remove_given(config.curate.references, found.person.prompts)
-        except InputError as error:
-            unreached = (*unreached, str(error))
-    counted = Counter(state.log_lines)
-    counted.update(lines)
-    return state.model_copy(
-        update={
-            "log_lines": dict(counted),
-            "lines_by_text": state.lines_by_text + cleaned.by_text,
-            "lines_in_doubt": {**state.lines_in_doubt, **cleaned.doubtful},
-            "missed": {**state.missed, "logs": unreached},
-        }
-    )
+def _logs(config: Config, state: Forgetting, identifier: str) -> Forgetting:
+    return clean_logs(config, state, look(config, identifier, state.kind))
 
 
-def _models(config: Config, state: Forgetting, identifier: str, kind: AskedKind | None) -> Forgetting:
-    """Make the chain without them, up to the trained policies."""
-    old = old_data(config, state)
-    if not replace_data(config, state, look(config, identifier, kind).person):
+def _models(config: Config, state: Forgetting, identifier: str) -> Forgetting:
+    """Make the prompts without them, and with them the chain, up to policies that are trained from the start."""
+    if not state.data:
         return state
-    given = retrain(config, until="audit").stages
-    retraced = rewind(config, old, {role: given[name] for role, name in TRAINED_FROM.items()})
-    for each in retraced:
-        say(f"forget: {each.training} resumes from step {each.from_step} of {each.steps}: {each.why}")
-    stages = retrain(config, until="train").stages
-    return state.model_copy(
-        update={
-            "retraced": ended(config, retraced),
-            "replaced": replaced_by(config, old, stages),
-            "kept": tuple(sorted({result.record.sha256 for result in stages.values()})),
-        }
-    )
+    replace_prompts(config, state, look(config, identifier, state.kind).person)
+    return made_anew(config, state, retrain(config, until="train").stages)
 
 
-def _mark(config: Config, state: Forgetting, _: str, __: AskedKind | None) -> Forgetting:
+def _mark(config: Config, state: Forgetting, _: str) -> Forgetting:
     return mark_removed(config, state)
 
 
-def _remove(config: Config, state: Forgetting, _: str, __: AskedKind | None) -> Forgetting:
-    state = remove(config, state)
-    return state.model_copy(update={"left": prove_gone(config, state)})
+def _remove(config: Config, state: Forgetting, _: str) -> Forgetting:
+    return remove(config, state)
 
 
-def _decide(config: Config, state: Forgetting, _: str, __: AskedKind | None) -> Forgetting:
+def _decide(config: Config, state: Forgetting, _: str) -> Forgetting:
     """Evaluate and gate the new models, unless none was made."""
     if not state.replaced:
         return state
@@ -152,7 +125,7 @@ def _decide(config: Config, state: Forgetting, _: str, __: AskedKind | None) -> 
     return state.model_copy(update={"verdict": verdict, "removed": made_again(config, state.removed)})
 
 
-STEPS: Final[dict[str, Callable[[Config, Forgetting, str, AskedKind | None], Forgetting]]] = {
+STEPS: Final[dict[str, Callable[[Config, Forgetting, str], Forgetting]]] = {
     "logs": _logs,
     "models": _models,
     "mark": _mark,

@@ -1,6 +1,6 @@
 """The lines and rows that people and other programs exchange with the pipeline (docs/documents.md).
 
-What must hold from row to row is in `rollout_tables`, `sheet_table` and `log_table` of `schemas.tables`.
+What must hold from row to row is in `rollout_tables` and `log_table` of `schemas.tables`.
 """
 
 import json

@@ -39,7 +39,7 @@ NOT_IN_KEY: Final[Mapping[str, str]] = MappingProxyType(
         "schemas.progress": "the signature of a report to whoever waits",
         "schemas.source": "the digest itself, which decides no artifact",
         "tasks.lineage": "it keeps what a stage made, and records it; a module that decides something is an entry",
-        "tasks.train.sizing.estimate": "what a run is expected to take and to cost, which is shown and decides nothing",
+        "tasks.train.sizing": "what a run is expected to take and to cost, which is shown and decides nothing",
     }
 )
 """Modules and packages that no closure follows into, each with the reason why; named as an entry, a module counts."""

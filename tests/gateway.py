@@ -16,7 +16,7 @@ import uvicorn
 
 from schemas.config.serve import ServeConfig
 from tasks.personal_data.scrub import scrub
-from tasks.serve.deployed_version import DeployedVersion
+from tasks.serve.deployment import DeployedVersion
 from tasks.serve.engines.client import EngineClient
 from tasks.serve.gateway.answer_log import DailyFile
 from tasks.serve.gateway.answering import AnswerService

@@ -42,11 +42,6 @@ class Served:
         (gateway,) = psutil.Process(self.process.pid).children()
         return gateway
 
-    @property
-    def engine(self) -> psutil.Process:
-        """The process that draws: the youngest of the gateway's."""
-        return max(self.gateway.children(recursive=True), key=lambda process: process.create_time())
-
 
 @contextmanager
 def serving(

@@ -140,6 +140,7 @@ class StorageServer:
         self.faults, self.upload_rate, self.clock_ahead = Faults(), None, timedelta(0)
         self.refusal, self.refusal_text, self.bytes_received = None, "", 0
         self.storage.uploads.clear()
+        self.storage.earlier = None
         for key in self.keys():
             self.lose(key)
 
@@ -217,6 +218,8 @@ class _Storage(Storage):  # type: ignore[misc]  # the emulator has no types
         self._now = now
         self._generation = time.time_ns() // 1000
         self.uploads: dict[str, _Upload] = {}
+        self.earlier: dict[int, dict[str, Any]] | None = None
+        """Generations that are no longer current, by number; None in a bucket without versions."""
 
     def _write_config_to_file(self) -> None:
         """Nothing outlives the process."""
@@ -237,6 +240,11 @@ class _Storage(Storage):  # type: ignore[misc]  # the emulator has no types
     def generation_of(self, bucket_name: str, file_name: str | None) -> int:
         """Return the generation of an object; 0 where there is none."""
         return int(self.objects.get(bucket_name, {}).get(file_name, {}).get("generation", 0))
+
+    def delete_file(self, bucket_name: str, file_name: str) -> None:
+        if self.earlier is not None and (current := self.objects.get(bucket_name, {}).get(file_name)):
+            self.earlier[int(current["generation"])] = current
+        super().delete_file(bucket_name, file_name)
 
     def replace(self, bucket_name: str, file_name: str, content: bytes) -> None:
         self._store.write_bytes(self._object_path(bucket_name, file_name), content)
@@ -351,11 +359,20 @@ class _Handler(emulator.RequestHandler):  # type: ignore[misc]  # the emulator h
         current = self.storage.generation_of(request.params.get("bucket_name"), name)
         if not self._condition_holds(request, current):
             return _answer(response, HTTPStatus.PRECONDITION_FAILED)
-        if int(request.query.get("generation", [current])[0]) != current:
-            return _answer(response, HTTPStatus.NOT_FOUND)
+        wanted = int(request.query.get("generation", [current])[0])
+        earlier = {} if self.storage.earlier is None else self.storage.earlier
+        if wanted != current:
+            is_gone = request.method != "DELETE" or earlier.pop(wanted, None) is None
+            return _answer(response, HTTPStatus.NOT_FOUND) if is_gone else None
         if request.query.get("alt") == ["media"]:
             response["X-Goog-Generation"] = str(current)
         handlers[request.method](request, response, self.storage)
+        if "generation" in request.query and request.method == "DELETE":
+            earlier.pop(wanted, None)
+        if request.query.get("versions", [""])[0].lower() == "true":
+            document, prefix = json.loads(response._content), request.query.get("prefix", [""])[0]
+            document["items"] += [each for each in earlier.values() if each["name"].startswith(prefix)]
+            response.json(document)
         return None
 
     @staticmethod

@@ -15,7 +15,7 @@ from typing import Any, Final
 from benchmarks.gpu_check.row import Row, row_of
 from benchmarks.gpu_check.scale import POLICY, SEED, TINY, Scale
 from benchmarks.gpu_check.shape_models import build
-from tasks.train.sizing.decoder_shape import BFLOAT16_BYTES, KNOWN_SHAPES, DecoderShape
+from tasks.train.sizing.shape import BFLOAT16_BYTES, KNOWN_SHAPES, DecoderShape
 
 RANK, ALPHA = 16, 32
 LARGEST: Final = "Polygl0t/Tucano2-qwen-3.7B-Instruct"
@@ -174,15 +174,12 @@ def _quantize(model: Any) -> None:
 def _estimate(case: Case, *, in_4bit: bool) -> float | None:
     """Return the estimated bytes of the step without its head; None where the project's dependencies are missing."""
     try:
-        from tasks.train.sizing.activations import kept_bytes
-        from tasks.train.sizing.memory import adapter_bytes, weight_bytes
+        from tasks.train.sizing.fit import adapter_bytes, kept_bytes, weight_bytes
     except ImportError:
         return None
     tokens = case.prompt_tokens + case.completion_tokens
     return (
         weight_bytes(case.shape, BFLOAT16_BYTES, four_bit=in_4bit)
-        + adapter_bytes(case.shape.adapter_parameters(RANK), "adamw_torch", on_gpu=True)
-        + kept_bytes(
-            case.shape, RANK, case.sequences, tokens, BFLOAT16_BYTES, "torch" if case.checkpointing else "none"
-        )
+        + adapter_bytes(case.shape.adapter_parameters(RANK), "adamw_torch")
+        + kept_bytes(case.shape, RANK, case.sequences * tokens, tokens, "torch" if case.checkpointing else "none")
     )

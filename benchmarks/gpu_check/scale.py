@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Final, Literal
 
-from tasks.train.sizing.decoder_shape import KNOWN_SHAPES, DecoderShape
+from tasks.train.sizing.shape import KNOWN_SHAPES, DecoderShape
 
 POLICY: Final = "Polygl0t/Tucano2-qwen-0.5B-Instruct"
 TINY: Final = DecoderShape("qwen3", 2, 64, 4, 2, 32, 128, 1024, tied=True)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.gpu_check.scale import SEED
-from tasks.train.sizing.decoder_shape import DecoderShape
+from tasks.train.sizing.shape import DecoderShape
 
 if TYPE_CHECKING:
     import torch

@@ -20,7 +20,6 @@ from schemas.errors import InputError
 from schemas.source import REPOSITORY
 from tasks.policy.child import end_group
 from tasks.policy.stand_in import shipped
-from tasks.serve.local_engine.request import LocalEngineRequest
 
 LOCUST: Final = "locust==2.47.0"
 LOAD: Final = Path(__file__).with_name("load.py")
@@ -50,20 +49,6 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-@contextmanager
-def local_engine(folder: Path, *, rows: int, max_tokens: int) -> Iterator[str]:
-    """Run the laptop's own engine with the stand-in, and yield its base URL."""
-    port = free_port()
-    request = LocalEngineRequest(
-        weights=shipped(), adapters={}, socket=Path(str(port)), rows=rows, max_tokens=max_tokens, seed=1
-    )
-    file = folder / "engine.request.json"
-    file.write_text(request.model_dump_json(), encoding="utf-8")
-    command = [sys.executable, "-m", "benchmarks.serve.engine_child", str(file)]
-    with _running(command, folder / "engine.log", f"http://127.0.0.1:{port}/health"):
-        yield f"http://127.0.0.1:{port}/v1"
 
 
 @contextmanager

@@ -12,9 +12,9 @@ from benchmarks.training.watched import SEED, Inputs
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.policy.choice import Sampled, keys_of
 from tasks.policy.engine import Engine
 from tasks.policy.generate import as_messages
+from tasks.policy.guidance import Sampled, keys_of
 from tasks.train.backend.trainable import lora_config
 
 MOST: Final = 24

@@ -153,7 +153,7 @@ def run(job: Job) -> Outcome:
 
     from tasks.policy.load import load_policy, load_tokenizer
     from tasks.train.resume.adapter_files import adapter_config
-    from tasks.train.watch.validated import Validation
+    from tasks.train.watch.alarms import Validation
     from tasks.train.watch.validation import Selection, validate
 
     transformers.utils.logging.disable_progress_bar()
@@ -355,7 +355,7 @@ def _preference_trainer(
     from trl import DPOConfig
 
     from tasks.train.children.dpo import as_training_set, preferred
-    from tasks.train.dpo.recipe import dpo_arguments
+    from tasks.train.dpo.pairs import dpo_arguments
     from tasks.train.dpo.trainer import PreferenceTrainer
     from tasks.train.grpo.rewards import ComponentRewards
 

@@ -189,7 +189,7 @@ def exported_parts(document: Mapping[str, Any], folder: Path) -> Iterator[str | 
     yield Table(
         f"Version {document['version']} of {document['model']}, read back by {files[0]['read_by']}",
         [{**file, "file": "folder" if file["name"] == "." else file["name"]} for file in files],
-        "file bytes equal ties=tied prompts nats_apart=difference noise reward_lost 95_%=lost_low..lost_high",
+        "file bytes equal ties=tied prompts nats_apart=difference reward_lost 95_%=lost_low..lost_high",
     )
     yield f"exported: {folder}"
     last = files[-1]

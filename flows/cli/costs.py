@@ -13,7 +13,7 @@ from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted
 from tasks.evaluate.stats.sample_size import detectable_effect, prompts_needed
 from tasks.evaluate.stats.variance import MeanVariance
-from tasks.train.sizing.estimate import Estimate, estimate_training, expected_prompts, training_prompts
+from tasks.train.sizing.estimate import DPO_UNKNOWN, Estimate, estimate_training, expected_prompts, training_prompts
 
 SPREAD: Final = 0.30
 """Assumed standard deviation of a prompt's gain in reward; `tucano compare --plan` has that of an evaluation."""
@@ -32,7 +32,7 @@ def costs_of(config: Config, estimate: Estimate) -> dict[str, Any]:
     test_prompts = [config.curate.test_rows(task) for task in tasks]
     unknown: str | None = "nothing here says how large the model is until it was fetched once"
     if estimate.stages is not None:
-        unknown = next((stage.time.source for stage in estimate.stages if stage.time.seconds is None), None)
+        unknown = DPO_UNKNOWN if estimate.seconds is None else None
     people_score = config.audit.require_human and config.audit.sheet is None
     return {
         "hours": None if estimate.seconds is None else estimate.seconds / 3600,

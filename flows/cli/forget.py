@@ -1,12 +1,12 @@
 """Command `tucano forget`: take a person out of data and models, and prove it."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, get_args
+from typing import Annotated, Any
 
 import typer
 
-from flows.cli.result import Table, show
+from flows.cli.result import show
 from flows.cli.training import warm_up
 from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, configured
 from flows.runtime.console import say
@@ -15,12 +15,9 @@ from flows.runtime.signals import interruptible
 from flows.runtime.stores import existing_store
 from schemas.config.config import Config
 from schemas.errors import GateRefused, InputError
-from tasks.lineage.privacy.forget import AskedKind
-from tasks.lineage.privacy.forgetting import Forgetting, Journal, unended
-from tasks.lineage.privacy.report import report_of
-from tasks.lineage.privacy.signature import KEY_FILE, Signer, fingerprint, read_signed
-
-TRAININGS: Final = "training steps resumes_from=from_step why"
+from tasks.lineage.erase.find import AskedKind
+from tasks.lineage.erase.plan import Forgetting, Journal, unended
+from tasks.lineage.erase.report import fingerprint, is_own, read_signed
 
 
 def forget(
@@ -73,28 +70,13 @@ def _apply(config: Config, identifier: str, kind: AskedKind | None, *, remove_on
         from flows.forget import forget as forget_person  # noqa: PLC0415
 
         done = forget_person(config, identifier, kind, remove_only=remove_only)
-    document: dict[str, Any] = read_signed(done.report) if done.done_before else done.document
-    if done.done_before:
-        parts: list[str | Table] = [_done_before(done.report, document)]
-    else:
-        parts = [*_report_parts(document), f"report: {done.report}"]
-    show({**document, "report": str(done.report)}, parts, as_json=as_json)
-    if document["not_reached"]:
-        raise GateRefused(
-            f"{len(document['not_reached'])} places were not reached, which {done.report} names; see to them by hand"
-        )
+    document = {**done.document, "report": str(done.report)}
+    show(document, [*_report_lines(done.document), f"report: {done.report}"], as_json=as_json)
+    if missed := done.document["not_reached"]:
+        raise GateRefused(f"{len(missed)} places were not reached, which {done.report} names; see to them by hand")
 
 
-def _done_before(report: Path, document: Mapping[str, Any]) -> str:
-    if missed := document["not_reached"]:
-        return (
-            f"this was done before, but for {len(missed)} places that {report} names; --apply tries what can be tried"
-        )
-    return f"this was done before, and nothing is left to do; the report is {report}"
-
-
-def _report_parts(document: Mapping[str, Any]) -> Iterator[str | Table]:
-    """Yield what a report says was done."""
+def _report_lines(document: Mapping[str, Any]) -> Iterator[str]:
     removed, lines = document["removed"], sum(document["log_lines"].values())
     yield (
         f"{len(removed)} artifacts removed, {sum(each['replaced_by'] is not None for each in removed)} of them "
@@ -104,60 +86,48 @@ def _report_parts(document: Mapping[str, Any]) -> Iterator[str | Table]:
         yield f"{document['lines_by_text']} of these lines were found by their text alone, which had no id of theirs"
     if document["versions_removed"]:
         yield f"versions removed: {', '.join(document['versions_removed'])}"
-    if document["trained_again"]:
-        yield Table("Trained again", document["trained_again"], TRAININGS)
     if document["verdict"]:
         yield f"the gate says {document['verdict']} of the new model"
     yield from _to_do(document)
 
 
-def _to_do(document: Mapping[str, Collection[str]]) -> Iterator[str]:
+def _to_do(document: Mapping[str, Any]) -> Iterator[str]:
     for name in ("not_reached", "to_do"):
-        yield from (f"{name.replace('_', ' ')}: {sentence}" for sentence in document[name])
+        yield from (f"{name.replace('_', ' ')}: {sentence}" for sentence in document.get(name, ()))
 
 
 def _plan(config: Config, identifier: str, kind: AskedKind | None, *, as_json: bool) -> None:
     root = config.state.root
-    signer = Signer(root) if (root / KEY_FILE).exists() else None
-    begun = _begun(root, signer, identifier.strip()) if signer else None
     # What is imported below reads them.
     configure_prefect(root)
+    begun = Journal(root, identifier.strip(), kind).begun
     if begun is not None:
-        document = _begun_document(config, *begun)
-        show(document, _begun_parts(document), as_json=as_json)
+        document = _begun_document(config, begun)
+        show(document, _begun_lines(document), as_json=as_json)
         return
     from flows.stages.forget import outlook  # noqa: PLC0415
 
-    try:
-        document = outlook(config, identifier, kind)
-    except InputError:
-        earlier = report_of(root, signer.subject(identifier.strip(), kind)) if signer else None
-        if earlier is None:
-            raise
-        show({"report": str(earlier)}, [_done_before(earlier, read_signed(earlier))], as_json=as_json)
-        return
-    parts = list(_plan_parts(document))
+    document = outlook(config, identifier, kind)
+    lines = list(_plan_lines(document))
     if others := unended(root):
-        parts.append(
+        lines.append(
             f"another person's forgetting was interrupted ({others[0]}), and has to end before: give that ID again"
         )
-    show(document, parts, as_json=as_json)
+    show(document, lines, as_json=as_json)
 
 
-def _plan_parts(document: Mapping[str, Any]) -> Iterator[str | Table]:
-    """Yield what a forgetting would do."""
-    in_splits = ", ".join(f"{count} in {split}" for split, count in document["rows_by_split"].items())
+def _plan_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    rows = ", ".join(f"{count} in {split}" for split, count in document["rows_by_split"].items())
     yield f"the ID is a {' and a '.join(document['kinds'])}"
     yield (
-        f"{document['prompts']} prompts of theirs ({in_splits or 'none in the dataset of this profile'}); "
+        f"{document['prompts']} prompts of theirs ({rows or 'none in the dataset of this profile'}); "
         f"{document['artifacts']} artifacts hold their rows, and {document['learned']} learned from a row or from such "
         "weights"
     )
     if not document["learned"]:
         yield "no model learned from them"
     if document["made_again"]:
-        yield "prompts and dataset are made again without them, and the models from there"
-        yield Table("Trained again at most", document["trainings"], TRAININGS)
+        yield "prompts and dataset are made again without them, and the models are trained again from the start"
     else:
         yield "nothing of this profile's chain is made again: what holds them is removed, and what learned from them"
     if document["versions"]:
@@ -168,16 +138,7 @@ def _plan_parts(document: Mapping[str, Any]) -> Iterator[str | Table]:
     yield "nothing was changed; run it with --apply to do this"
 
 
-def _begun(root: Path, signer: Signer, identifier: str) -> tuple[Forgetting, AskedKind | None] | None:
-    """Return the forgetting of this ID that has not ended, and the kind that it was begun with."""
-    for kind in (None, *get_args(AskedKind)):
-        state = Journal(root, signer.subject(identifier, kind)).read()
-        if state is not None:
-            return state, kind
-    return None
-
-
-def _begun_document(config: Config, state: Forgetting, kind: AskedKind | None) -> dict[str, Any]:
+def _begun_document(config: Config, state: Forgetting) -> dict[str, Any]:
     from flows.forget import STEPS  # noqa: PLC0415 - a second, which only this case needs
 
     return {
@@ -185,27 +146,24 @@ def _begun_document(config: Config, state: Forgetting, kind: AskedKind | None) -
         "done": list(state.done),
         "left": [name for name in STEPS if name not in state.done],
         "not_reached": [sentence for sentences in state.missed.values() for sentence in sentences],
-        "kind": kind,
+        "kind": state.kind,
         "same_configuration": state.config_digest == config.digest(),
     }
 
 
-def _begun_parts(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield how far a forgetting is that was begun and has not ended."""
+def _begun_lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield "a forgetting of this ID was begun, and has not come to its end"
     yield f"done: {', '.join(document['done']) or 'nothing'}; left: {', '.join(document['left'])}"
-    yield from (f"not reached: {sentence}" for sentence in document["not_reached"])
+    yield from _to_do(document)
     if not document["same_configuration"]:
         yield "it was begun with another configuration: give the same profile and values of --set again"
-    kind = f" --kind {document['kind']}" if document["kind"] else ""
-    yield f"nothing was changed now; run again with --apply{kind} to resume"
+    yield "nothing was changed now; run it with --apply to resume"
 
 
 def _verify(config: Config, report: Path, *, as_json: bool) -> None:
     document = read_signed(report)
-    has_key = (config.state.root / KEY_FILE).exists()
-    own = has_key and Signer(config.state.root).is_own(document)
     root = config.state.root
+    own = is_own(root, document)
     whose = f"the key of {root}" if own else f"a key that is not that of {root}: compare its fingerprint"
     found = {"whole": True, "own_key": own, "fingerprint": fingerprint(document)}
     show(found, [f"{report} is as it was signed, by {whose} ({found['fingerprint']})"], as_json=as_json)

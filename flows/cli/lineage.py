@@ -24,6 +24,7 @@ from schemas.errors import GateRefused, InputError
 from tasks.checkpoints.address import open_mirror, trainings
 from tasks.checkpoints.manifest import REWARD, Manifest
 from tasks.checkpoints.segments import Segment, read_segments
+from tasks.lineage.erase.find import Place, Reached, reached
 from tasks.lineage.graph.difference import differences
 from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.graph.models import local_aliases, read_versions
@@ -31,8 +32,7 @@ from tasks.lineage.graph.page import write_page
 from tasks.lineage.graph.references import Registered
 from tasks.lineage.graph.trainings import MirroredTraining, TrainingCheckpoint
 from tasks.lineage.graph.walk import Lineage, Walker
-from tasks.lineage.mlflow.pipeline_runs import artifacts_of_run
-from tasks.lineage.privacy.forget import Place, Reached, reached
+from tasks.lineage.mlflow.runs import artifacts_of_run
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import Inventory, read_inventory
 from tasks.lineage.store.verify import verify as verify_artifacts

@@ -119,7 +119,7 @@ def train(
         typer.Option("--dry-run", help="Only print what it would take, and whether it fits; nothing is written."),
     ] = False,
     long: Annotated[
-        bool, typer.Option("--long", help="With --dry-run, print the whole recipe and where each figure is from, too.")
+        bool, typer.Option("--long", help="With --dry-run, print the whole recipe and all figures, too.")
     ] = False,
     yes: Yes = False,
     as_json: Json = False,
@@ -193,10 +193,12 @@ def _estimate_parts(
 ) -> Iterator[str | Table]:
     """Yield whether it fits, what one training does, and time and money of each stage; then all of it, where asked."""
     figures = document["estimate"]
-    if estimate.memory is None or estimate.stage_memory is None:
+    if estimate.stage_memory == {}:
+        yield "memory: not estimated, for the stand-in trains on a CPU"
+    elif estimate.stage_memory is None:
         yield f"memory: unknown, for nothing here says how large {config.policy.name} is until it was fetched once"
     else:
-        largest = f"memory: {max(estimate.memory.card, *estimate.stage_memory.values()) / 1e9:.1f} GB at most"
+        largest = f"memory: {max(estimate.stage_memory.values()) / 1e9:.1f} GB at most"
         if config.train.device_memory_gb is None:
             yield f"{largest}; train.device_memory_gb is not set, so that nothing says whether it fits"
         else:
@@ -211,14 +213,13 @@ def _estimate_parts(
         columns = "stage=name on=machine time=seconds $=cost_usd $_Spot=spot_usd"
         whole = {"name": "in all", **{name: figures[name] for name in ("seconds", "cost_usd", "spot_usd")}}
         title = "The whole retraining, answers as long as allowed"
-        yield Table(title, [*figures["stages"], whole], f"{columns} mark known_from=source" if long else columns)
+        yield Table(title, [*figures["stages"], whole], columns)
     if not long:
-        yield "the recipe, and where each figure is from: --long"
+        yield "the recipe and all figures: --long"
         return
     shown = {**figures, "learning_rate": f"{estimate.learning_rate:.2g}"}
-    rows = [{"figure": name, "value": value} for name, value in shown.items() if name not in {"stages", "by_sampler"}]
+    rows = [{"figure": name, "value": value} for name, value in shown.items() if name != "stages"]
     yield Table("Estimate, in seconds, US dollars and bytes", rows, "figure value")
-    yield Table("One training by who samples it, seconds", figures["by_sampler"], "sampler longest short source")
     yield "\n".join(recipe_lines("train", document["recipe"]))
 
 
@@ -244,7 +245,6 @@ def _toml(value: Any) -> str:
 
 def _estimate_document(config: Config, estimate: Estimate, source: str) -> dict[str, Any]:
     """Return an estimate as a JSON document: seconds, US dollars and bytes; unknown values are null."""
-    memory, stages = estimate.memory, estimate.stages
     return {
         "prompts": dict(estimate.prompts),
         "prompts_from": source,
@@ -258,14 +258,10 @@ def _estimate_document(config: Config, estimate: Estimate, source: str) -> dict[
         "completions": estimate.completions,
         "tokens": estimate.tokens,
         "parameters": None if estimate.shape is None else estimate.shape.parameters,
-        "stages": stages
-        and [{**vars(stage.time), "cost_usd": stage.on_demand, "spot_usd": stage.spot} for stage in stages],
-        "by_sampler": [vars(one) for one in estimate.by_sampler],
+        "stages": None if estimate.stages is None else [vars(stage) for stage in estimate.stages],
         "seconds": estimate.seconds,
         "cost_usd": estimate.on_demand,
         "spot_usd": estimate.spot,
-        "memory": memory
-        and {**vars(memory), "moments": dict(memory.moments), "peak": memory.peak, "card": memory.card},
         "memory_by_stage": None if estimate.stage_memory is None else dict(estimate.stage_memory),
         "memory_limit": memory_limit(config) or None,
         "fits": estimate.fits,

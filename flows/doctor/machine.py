@@ -12,9 +12,8 @@ from flows.doctor.libraries import needs_gpu
 from flows.runtime.session import BYTES_NEEDED, LOCK_FILE
 from schemas.config.config import Config
 from tasks.checkpoints.permissions import nearest_folder
-from tasks.lineage.privacy.forgetting import unended
-from tasks.train.sizing.decoder_shape import BFLOAT16_BYTES
-from tasks.train.sizing.model_shape import read_shape
+from tasks.lineage.erase.plan import unended
+from tasks.train.sizing.shape import BFLOAT16_BYTES, read_shape
 
 BYTES_FOR_A_MODEL = 10_000_000_000
 """Disk for a model of unknown size: half a billion parameters, merged copies, several adapters and some runs of

@@ -11,7 +11,7 @@ from flows.doctor.http import Unreachable, ask
 from schemas.config.config import Config
 from schemas.config.endpoint import EndpointSection
 from schemas.errors import InputError
-from schemas.store.file_names import require_tables
+from schemas.store.store import require_tables
 
 SECONDS_FOR_THE_METADATA = 3.0
 

@@ -4,8 +4,7 @@ from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
 from schemas.config.config import Config
 from schemas.errors import InputError
 from tasks.lineage.mlflow.recorder import Recorder
-from tasks.lineage.mlflow.registry import Registry
-from tasks.lineage.mlflow.registry_reader import LocalRegistry, RegistryReader
+from tasks.lineage.mlflow.registry import LocalRegistry, Registry, RegistryReader
 from tasks.lineage.store.artifacts import ArtifactStore
 
 

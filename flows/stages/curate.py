@@ -6,7 +6,7 @@ from typing import Any
 
 from flows.runtime.console import warn
 from flows.runtime.prefect_run import stage_flow
-from flows.stages.runner import Stage, StageResult, Work, config_digest, run_stage
+from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from flows.stages.shard_runners import map_shards
 from schemas.config.config import Config
 from schemas.config.policy import PolicyConfig
@@ -32,14 +32,8 @@ def curate(config: Config, pipeline_run: str, prompts: StageResult, *, fresh: bo
     return result
 
 
-def dataset_stage(config: Config, prompts: StageResult, otherwise: Work | None = None) -> Stage:
-    """Return the stage.
-
-    Args:
-        config: The run's configuration.
-        prompts: The prompts.
-        otherwise: Makes the dataset in another way under the same key; None: it is curated.
-    """
+def dataset_stage(config: Config, prompts: StageResult) -> Stage:
+    """Return the stage."""
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
         curate_stage.run(config.curate, config.policy, prompts.path, output, progress, map_shards(config.curate))
@@ -50,7 +44,7 @@ def dataset_stage(config: Config, prompts: StageResult, otherwise: Work | None =
         sources=("tasks.curate.stage",),
         config_digest=config_digest(_key_inputs(config)),
         inputs={"prompts": prompts.record},
-        work=otherwise or work,
+        work=work,
         summary=_figures,
         reports=("README.md", SUMMARY_FILE),
     )

@@ -21,8 +21,8 @@ from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
 from tasks.policy.child import run_child
 from tasks.policy.merge_child import MergeRequest
-from tasks.serve.export.adapter import BASE_FOLDER, PublishedBase, name_base, published_base
 from tasks.serve.export.child import ExportFormat, ExportRequest, Proofs
+from tasks.serve.export.folders import BASE_FOLDER, PublishedBase, name_base, published_base
 from tasks.serve.export.proof import ExportProof
 
 MERGED: Final = "merged"

@@ -1,49 +1,68 @@
-"""Forgetting of a person, step by step: logs, data, weights, and all that held or learned what is gone."""
+"""Steps of a forgetting: look, plan, clean logs, make the prompts without a person, remove what held or learned."""
 
 import shutil
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from filelock import FileLock, Timeout
 from prefect import flow
 
+from flows.runtime.logs_to_monitor import served_logs
 from flows.runtime.own_files import own_files
-from flows.runtime.session import artifacts_folder
+from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
 from flows.runtime.stores import open_recorder, open_store
 from flows.stages.curate import dataset_stage
-from flows.stages.removal import trainings_with
-from flows.stages.rewind import foreseen
+from flows.stages.prompts_from_logs import FOLDER as SERVED_PROMPTS_FOLDER
+from flows.stages.remote_run import open_shared
 from flows.stages.runner import FRESH_FOLDER, StageResult, run_stage
+from flows.stages.shard_runners import map_shards
 from flows.stages.synthesize import prompts_stage
-from schemas.artifact import ArtifactRecord
+from schemas.artifact import ArtifactKind
 from schemas.config.config import Config
-from schemas.errors import InputError
-from schemas.progress import Progress
+from schemas.errors import InputError, Interrupted, TucanoError
+from schemas.progress import Progress, silent
+from schemas.scratch import scratch_folder
 from schemas.store.column_map import read_column_map
+from schemas.store.files import finish_replacement, read_store, replace_store
+from schemas.tables.log_file import FEEDBACK_FOLDER
 from schemas.tables.person import Person
-from schemas.tables.prompts import SPLITS, read_prompts
+from schemas.tables.prompts import SPLITS, TRAIN_FILE, read_prompt_table
 from schemas.tables.prompts_summary import PromptsSummary
+from tasks.audit.forget import remove_given, remove_prompts
+from tasks.audit.stage import files_of
+from tasks.checkpoints.address import BUCKET_SCHEME, open_mirror, require_folder, trainings
+from tasks.checkpoints.manifest import Manifest
+from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
+from tasks.curate import stage as curate_stage
 from tasks.curate.files import split_file
-from tasks.curate.forget import is_theirs, refuse_too_few
-from tasks.curate.forget import without_person as dataset_without
+from tasks.lineage.erase.find import AskedKind, Reached, reached
+from tasks.lineage.erase.log_lines import RemovedLines, holds_them, remove_lines, unreadable
+from tasks.lineage.erase.plan import Forgetting, identities_left, planned, to_remove
+from tasks.lineage.erase.traces import Forms, Traces, traces_of
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.privacy.forget import AskedKind, Reached, reached
-from tasks.lineage.privacy.forgetting import Forgetting, Retraced
-from tasks.lineage.privacy.log_lines import holds_them
-from tasks.lineage.privacy.removal_plan import planned, to_remove
-from tasks.lineage.privacy.traces import Forms, Traces, traces_of
+from tasks.lineage.mlflow.removal import Removal
 from tasks.lineage.store.inventory import Inventory, read_inventory, short
 from tasks.personal_data.scrub import scrub
+from tasks.serve.gateway.answer_log import LOCK_FILE
+from tasks.synthesize.forget import anonymous
 from tasks.synthesize.forget import without_person as prompts_without
 from tasks.synthesize.own.identities import KEY_FILE, find_known, open_key, pseudonym
+from tasks.synthesize.stage import ANSWERS_FOLDER
+from tasks.train.resume.state_files import sampled_prompts
 
-DATA_STAGES: Final = {"prompts": "synthesize", "dataset": "curate"}
-"""Stages whose artifacts are made again without the person, by role: all others are made from these."""
-ANSWERS_FILE: Final = "answers.parquet"
+MONITORED_FILE: Final = "answers.parquet"
+SCORES_FOLDER: Final = "scores"
+NOBODYS: Final[frozenset[str]] = frozenset()
+"""No prompts."""
+ON_SERVER: Final = (
+    "the runs and logged models of what was removed are only marked as deleted on the MLflow server, which keeps their "
+    "parameters and files until its operator runs `mlflow gc`"
+)
 
 
 @dataclass(frozen=True)
@@ -69,61 +88,33 @@ def look(config: Config, identifier: str, kind: AskedKind | None) -> FoundPerson
     return FoundPerson(found, found.person, traces_of(inventory, found.person, identifier.strip(), forms))
 
 
-def plan(config: Config, found: FoundPerson, subject: str) -> Forgetting:
+def plan(config: Config, found: FoundPerson, identifier: str, kind: AskedKind | None) -> Forgetting:
     """Return what has to be done, before anything is.
 
     Raises:
         InputError: Too few rows would be left to make the models again.
     """
     inventory = read_inventory(artifacts_folder(config))
-    state = planned(inventory, found.reached, subject, config.digest())
-    chain = chain_data(config, state.holding)
+    state = planned(inventory, found.reached, config.digest(), identifier.strip(), kind)
+    chain = _chain_data(config, state.holding)
     splits: dict[str, int] = {}
     if chain:
-        folder = inventory.folder(chain["dataset"])
-        refuse_too_few(folder, found.person, config.train.preflight.min_prompts_per_task)
-        splits = {
-            split: sum(is_theirs(row, found.person) for row in read_prompts(split_file(folder, split)))
-            for split in SPLITS
-        }
-    named, unread = trainings_with(config, found.person)
+        _refuse_too_few(config, {role: inventory.folder(sha256) for role, sha256 in chain.items()}, found.person, state)
+        for split in SPLITS:
+            rows = read_prompt_table(split_file(inventory.folder(chain["dataset"]), split))
+            splits[split] = rows.filter(found.person.theirs(rows.columns)).height
+    named, unread = _trainings_where(config, partial(_drew, found.person))
     monitored, blind = _monitorings_with(inventory, found.traces)
+    unsearched = (*state.doubts, *unread, *blind, *found.traces.unsearched, *_of_logs(inventory), *_elsewhere(config))
     return state.model_copy(
         update={
             "data": chain,
             "splits": splits,
             "trainings": named,
             "holding": {**state.holding, **dict.fromkeys(monitored, "monitoring")},
-            "unreached": (
-                *state.doubts,
-                *unread,
-                *blind,
-                *found.traces.unsearched,
-                *_of_logs(inventory),
-                *_elsewhere(config),
-            ),
+            "unreached": unsearched,
         }
     )
-
-
-def refuse_removal_alone(config: Config, state: Forgetting) -> None:
-    """Refuse a forgetting that removes registered versions and makes none in their place.
-
-    Raises:
-        InputError: It would, as where the shop's files were changed before.
-    """
-    versions = versions_gone(to_remove(read_inventory(artifacts_folder(config)), state), state)
-    if versions and not state.data:
-        raise InputError(
-            f"{', '.join(versions)} learned from these rows and would be removed with nothing in their place: this "
-            "profile's chain does not hold the rows, or its files or settings changed since; give the profile and "
-            "files that the models were made with, or --remove-only to remove all the same"
-        )
-
-
-def versions_gone(gone: Collection[str], state: Forgetting) -> list[str]:
-    """Return the registered versions that go with some artifacts."""
-    return sorted({name for sha256, name in state.versions.items() if sha256 in gone})
 
 
 def outlook(config: Config, identifier: str, kind: AskedKind | None) -> dict[str, Any]:
@@ -132,45 +123,39 @@ def outlook(config: Config, identifier: str, kind: AskedKind | None) -> dict[str
     Raises:
         InputError: As of `look` and `plan`.
     """
-    found = look(config, identifier, kind)
-    state = plan(config, found, "")
-    inventory = read_inventory(artifacts_folder(config))
-    gone = to_remove(inventory, state)
-    before = old_data(config, state)
-    versions = versions_gone(gone, state)
-    retraced: tuple[Retraced, ...] = ()
-    if before:
-        with TemporaryDirectory() as work:
-            data = {role: Path(work) / role for role in before}
-            old = {role: inventory.folder(record.sha256) for role, record in before.items()}
-            for folder in data.values():
-                folder.mkdir()
-            # As `replace_data` makes them: a query may earn otherwise on the store without the person.
-            prompts_without(old["prompts"], found.person, bytes.fromhex(state.secret), data["prompts"])
-            dataset_without(old["dataset"], found.person, data["dataset"])
-            retraced = foreseen(config, before, data, found.person)
+    state = plan(config, look(config, identifier, kind), identifier, kind)
+    gone = to_remove(read_inventory(artifacts_folder(config)), state)
+    versions = state.versions_of(gone)
     return {
         "kinds": list(state.kinds),
         "prompts": state.prompts,
         "rows_by_split": state.splits,
         "artifacts": len(state.holding),
         "learned": len(gone.keys() - state.holding.keys()),
-        "made_again": bool(before),
-        "trainings": [each.model_dump() for each in retraced],
+        "made_again": bool(state.data),
         "versions": versions,
         "not_reached": list(state.unreached),
-        "to_do": list(to_do(config, versions)),
+        "to_do": to_do(config, versions),
     }
 
 
-def old_data(config: Config, state: Forgetting) -> dict[str, ArtifactRecord]:
-    """Return the records of the prompts and the dataset that are made again, by role; none where there are none."""
-    store = open_store(config)
-    return {role: store.record(sha256) for role, sha256 in state.data.items()}
+def refuse_removal_alone(config: Config, state: Forgetting) -> None:
+    """Refuse a forgetting that removes registered versions and makes none in their place.
+
+    Raises:
+        InputError: It would, as where the shop's files were changed before.
+    """
+    versions = state.versions_of(to_remove(read_inventory(artifacts_folder(config)), state))
+    if versions and not state.data:
+        raise InputError(
+            f"{', '.join(versions)} learned from these rows and would be removed with nothing in their place: this "
+            "profile's chain does not hold the rows, or its files or settings changed since; give the profile and "
+            "files that the models were made with, or --remove-only to remove all the same"
+        )
 
 
-def chain_data(config: Config, holding: Collection[str]) -> dict[str, str]:
-    """Return the prompts and the dataset that the chain starts from, by role, if they hold a person's rows.
+def _chain_data(config: Config, holding: Collection[str]) -> dict[str, str]:
+    """Return the prompts that the chain starts from, and their dataset, by role, if they hold a person's rows.
 
     Where they do not, or prompts of logs are among them, nothing can be made again in their place: they are removed,
     and the next retraining starts from what the shop's tables are then.
@@ -190,66 +175,319 @@ def chain_data(config: Config, holding: Collection[str]) -> dict[str, str]:
     return {}
 
 
-def replace_data(config: Config, state: Forgetting, person: Person) -> Mapping[str, StageResult]:
-    """Make the prompts and the dataset without a person, under the keys under which the chain looks for them.
+def _refuse_too_few(config: Config, before: Mapping[str, Path], person: Person, state: Forgetting) -> None:
+    """Make prompts and dataset without a person on trial, and refuse where no training can start from them."""
+    with scratch_folder() as work:
+        without, dataset = work / "prompts", work / "dataset"
+        without.mkdir()
+        dataset.mkdir()
+        try:
+            prompts_without(before["prompts"], person, state.key, without)
+            curate_stage.run(config.curate, config.policy, without, dataset, silent, map_shards(config.curate))
+        except InputError as error:
+            raise InputError(f"without these rows no dataset can be made: {error}") from None
+        had, left = (Counter(read_prompt_table(each / TRAIN_FILE)["task"]) for each in (before["dataset"], dataset))
+    fewest = config.train.preflight.min_prompts_per_task
+    if short_of := [f"{left[task]} {task}" for task in sorted(had) if left[task] < min(fewest, had[task])]:
+        raise InputError(
+            f"without these rows there are {' and '.join(short_of)} training prompts, and a task needs {fewest}; raise "
+            "synthesize.counts, retrain, and forget then"
+        )
 
-    Returns:
-        The new artifacts by role; empty where the chain holds nothing of them.
+
+def require_logs(config: Config) -> None:
+    """Refuse to begin while a gateway writes to the logs, or where one, a sheet or the references cannot be read.
+
+    Raises:
+        InputError: So it is.
     """
-    old = old_data(config, state)
-    if not old:
-        return {}
-    store = open_store(config)
-    before = {role: store.path(record.sha256) for role, record in old.items()}
-    secret = bytes.fromhex(state.secret)
+    if faults := _faults(config):
+        raise InputError(f"{'; '.join(faults)}; nothing was removed yet: see to it, and give the same command again")
+
+
+def clean_logs(config: Config, state: Forgetting, found: FoundPerson) -> Forgetting:
+    """Take a person's lines out of logs, sheets, references and traces; out of none unless all logs can be read."""
+    root = config.state.root
+    if faults := _faults(config):
+        return state.model_copy(update={"missed": {**state.missed, "logs": faults}})
+    lines = Counter(state.log_lines)
+    removed: list[RemovedLines] = []
+    unreached: list[str] = []
+
+    def reach(name: str, where: str, work: Callable[[], int | RemovedLines]) -> None:
+        try:
+            found = work()
+        except (OSError, InputError) as error:
+            unreached.append(f"{where} could not be cleaned ({error})")
+        else:
+            lines[name] += found if isinstance(found, int) else found.count
+            removed.extend([] if isinstance(found, int) else [found])
+
+    def alone(place: Path) -> RemovedLines:
+        with _alone(place):
+            return remove_lines(place, found.traces)
+
+    for place in _logs_of(config):
+        reach(place.relative_to(root.resolve()).as_posix(), f"the log {place}", partial(alone, place))
+    for folder in _sheets_of(config):
+        files = files_of(folder)
+        if files.sheet.is_file():
+            at = f"the sheet of {folder}"
+            reach(SCORES_FOLDER, at, partial(remove_prompts, files.sheet, found.person.prompts))
+            reach(SCORES_FOLDER, at, partial(remove_lines, files.rollouts.parent, found.traces))
+            reach(SCORES_FOLDER, at, partial(_anonymize, files.store, found.person, state.key))
+    reach("traces", "MLflow", lambda: Removal(*mlflow_store(config.state), EXPERIMENT).traces(found.traces.are_in_json))
+    if (references := config.curate.references) is not None:
+        # Before the dataset is made without them, whose key is of this file.
+        reach("references", f"the file {references}", lambda: remove_given(references, found.person.prompts))
+    # What a paraphrasing model answered is asked for again where it is wanted.
+    shutil.rmtree(root / ANSWERS_FOLDER, ignore_errors=True)
+    in_doubt = {file: count for each in removed for file, count in each.doubtful.items()}
+    unreached += [sentence for each in removed for sentence in each.unreached]
+    return state.model_copy(
+        update={
+            "log_lines": dict(lines),
+            "lines_by_text": state.lines_by_text + sum(each.by.get("text", 0) for each in removed),
+            "lines_in_doubt": {**state.lines_in_doubt, **in_doubt},
+            "missed": {**state.missed, "logs": tuple(unreached)},
+        }
+    )
+
+
+def _anonymize(store: Path, person: Person, secret: bytes) -> int:
+    """Make a person's rows of the store beside a sheet nobody's; no line leaves."""
+    finish_replacement(store)
+    if store.is_dir():
+        replace_store(anonymous(read_store(store), person, secret), store)
+    return 0
+
+
+def _faults(config: Config) -> tuple[str, ...]:
+    """Return a sentence on each log, sheet and file of references that cannot be read, or that a gateway writes."""
+    found: list[str] = []
+    for place in _logs_of(config):
+        try:
+            with _alone(place):
+                found += unreadable(place)
+        except InputError as error:
+            found.append(str(error))
+    # A removal of nothing reads all the same.
+    removals: list[Callable[[], object]] = []
+    for folder in _sheets_of(config):
+        found += unreadable(folder)
+        if files_of(folder).sheet.is_file():
+            removals.append(partial(remove_prompts, files_of(folder).sheet, NOBODYS))
+    if config.curate.references is not None:
+        removals.append(partial(remove_given, config.curate.references, NOBODYS))
+    for removal in removals:
+        try:
+            removal()
+        except InputError as error:
+            found.append(str(error))
+    return tuple(found)
+
+
+def _logs_of(config: Config) -> list[Path]:
+    """Return the folders and files of logs in the state folder, each once."""
+    root = config.state.root.resolve()
+    named = (served_logs(config), root / SERVED_PROMPTS_FOLDER, config.monitor.logs, config.synthesize.logs)
+    places = dict.fromkeys(place.resolve() for place in named if place is not None and place.exists())
+    return [place for place in places if place.is_relative_to(root) and place.parent not in places]
+
+
+def _sheets_of(config: Config) -> list[Path]:
+    return sorted((config.state.root / SCORES_FOLDER).glob("*/"))
+
+
+@contextmanager
+def _alone(place: Path) -> Iterator[None]:
+    """Hold some logs, to which a gateway would go on writing.
+
+    Raises:
+        InputError: A gateway writes to it.
+    """
+    with ExitStack() as stack:
+        folder = place if place.is_dir() else place.parent
+        for locked in (folder, folder / FEEDBACK_FOLDER):
+            if (locked / LOCK_FILE).exists():
+                try:
+                    stack.enter_context(FileLock(locked / LOCK_FILE, timeout=0))
+                except Timeout:
+                    raise InputError(f"a gateway writes to the logs {folder}: end it, and forget again") from None
+        yield
+
+
+def replace_prompts(config: Config, state: Forgetting, person: Person) -> None:
+    """Make the prompts without a person, under the key under which the chain looks for them: the rest follows."""
+    before, secret = open_store(config).path(state.data["prompts"]), state.key
 
     def prompts_anew(output: Path, _: Progress, __: StageRun) -> None:
-        prompts_without(before["prompts"], person, secret, output)
-
-    def dataset_anew(output: Path, _: Progress, __: StageRun) -> None:
-        dataset_without(before["dataset"], person, output, config.curate.references)
+        prompts_without(before, person, secret, output)
 
     # A closure, since Prefect keeps the parameters of a flow.
     @flow(name="forget", validate_parameters=False)
-    def forget() -> dict[str, StageResult]:
+    def forget() -> None:
         with open_recorder(config).pipeline("forget", {}) as run:
             # The key is the same, as are the settings: what is found under it must be another.
             own = own_files(config.synthesize, config.state.root)
-            prompts = run_stage(prompts_stage(config, None, own, prompts_anew), config, run, fresh=True)
-            dataset = run_stage(dataset_stage(config, prompts, dataset_anew), config, run, fresh=False)
-            return {"prompts": prompts, "dataset": dataset}
+            run_stage(prompts_stage(config, None, own, prompts_anew), config, run, fresh=True)
 
-    made: dict[str, StageResult] = forget()
+    forget()
     shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
-    return made
 
 
-def replaced_by(config: Config, old: Mapping[str, ArtifactRecord], stages: Mapping[str, StageResult]) -> dict[str, str]:
-    """Return the sha256 of each new artifact by that of the one in whose place it is."""
+def made_anew(config: Config, state: Forgetting, stages: Mapping[str, StageResult]) -> Forgetting:
+    """Note which artifacts of the chain stay, and which new ones are in the place of old ones."""
     store = open_store(config)
-    found = {old[role].sha256: stages[name].record.sha256 for role, name in DATA_STAGES.items()}
-    for kind in ("base", "policy"):
-        for record in store.records(kind):
-            if record.inputs.get("dataset") != old["dataset"].sha256:
-                continue
-            for result in stages.values():
-                new = result.record
-                if new.kind == kind and new.config_digest == record.config_digest and new.sha256 != record.sha256:
-                    found[record.sha256] = new.sha256
-    return found
+    prompts, dataset = state.data["prompts"], state.data["dataset"]
+    old = [store.record(prompts), store.record(dataset)]
+    old += [
+        each for kind in ("base", "policy") for each in store.records(kind) if each.inputs.get("dataset") == dataset
+    ]
+    replaced = {
+        record.sha256: new.record.sha256
+        for record in old
+        for new in stages.values()
+        if (new.record.kind, new.record.config_digest) == (record.kind, record.config_digest)
+        and new.record.sha256 != record.sha256
+    }
+    kept = tuple(sorted({result.record.sha256 for result in stages.values()}))
+    return state.model_copy(update={"replaced": replaced, "kept": kept})
 
 
-def _monitorings_with(inventory: Inventory, traces: Traces) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def mark_removed(config: Config, state: Forgetting) -> Forgetting:
+    """Fix what is removed, while the records that say so are still there."""
+    inventory = read_inventory(artifacts_folder(config))
+    gone = to_remove(inventory, state)
+    runs = {run for sha256 in gone if (run := inventory.records[sha256].mlflow_run_id) is not None}
+    kept_runs = {record.mlflow_run_id for sha256, record in inventory.records.items() if sha256 not in gone}
+    made = {training for sha256 in gone for training in inventory.records[sha256].stretches}
+    # A policy that was made again as it was keeps its checkpoints under its new name only.
+    kept = {
+        training for record in inventory.of_kind("policy") if record.sha256 not in gone for training in record.stretches
+    }
+    on_them, unread = _trainings_where(config, lambda _, manifest: manifest.base in gone)
+    return state.model_copy(
+        update={
+            "removed": gone,
+            "removed_runs": tuple(sorted(runs - kept_runs)),
+            "trainings": tuple(dict.fromkeys((*state.trainings, *sorted((made - kept) | set(on_them))))),
+            "unreached": (*state.unreached, *unread),
+        }
+    )
+
+
+def remove(config: Config, state: Forgetting) -> Forgetting:
+    """Remove what was marked, wherever it is, name what could not be reached, and read every table again.
+
+    Repeating it changes nothing more.
+    """
+    unreached: list[str] = []
+
+    def reach(what: str, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except Interrupted:
+            raise
+        except TucanoError as error:
+            unreached.append(f"{what} could not be reached ({error})")
+
+    versions = set(state.versions_removed)
+    reach("MLflow", partial(_remove_from_mlflow, config, state, versions))
+    if left := sorted(set(state.versions_of(state.removed)) - versions):
+        unreached.append(f"{', '.join(left)} may still be registered in MLflow; the same command tries again")
+    for training in state.trainings:
+        reach(f"the checkpoints of {training} in the mirror", partial(_remove_training, config, training))
+    if (shared := config.state.artifacts) is not None:
+        reach(f"the shared artifacts in {shared}", partial(require_folder, shared))
+        reach(f"the shared artifacts in {shared}", lambda: open_shared(config).remove(state.removed))
+    store = open_store(config)
+    for sha256 in state.removed:
+        store.remove(sha256)
+    store.clean_drafts()
+    for sha256 in read_inventory(artifacts_folder(config)).records:
+        store.relink(sha256, state.replaced)
+    _empty_work(config.state.root / "work")
+    on_server = mlflow_store(config.state)[1] is None
+    inventory = read_inventory(artifacts_folder(config))
+    return state.model_copy(
+        update={
+            "unreached": tuple(dict.fromkeys((*state.unreached, *([ON_SERVER] if on_server else [])))),
+            "missed": {**state.missed, "remove": tuple(unreached)},
+            "versions_removed": tuple(sorted(versions)),
+            "left": tuple(identities_left(inventory, state.identities, state.key)),
+        }
+    )
+
+
+def _remove_training(config: Config, training: str) -> None:
+    open_mirror(mirror_address(config), training).remove()
+
+
+def _empty_work(work: Path) -> None:
+    """Remove what children left; a served model's child has its folder in use."""
+    for folder in work.glob("*"):
+        if folder.is_dir() and not folder.name.startswith("serve-"):
+            shutil.rmtree(folder)
+
+
+def made_again(config: Config, removed: Mapping[str, ArtifactKind]) -> dict[str, ArtifactKind]:
+    """Return the removed artifacts without those that came out the same when they were made again."""
+    store = open_store(config)
+    return {sha256: kind for sha256, kind in removed.items() if not store.is_whole(sha256)}
+
+
+def _remove_from_mlflow(config: Config, state: Forgetting, versions: set[str]) -> None:
+    """Remove what MLflow has of it; add the versions to those that are known to be removed."""
+    removal = Removal(*mlflow_store(config.state), EXPERIMENT)
+    # What a promotion named and no search finds was removed before a kill, or by hand.
+    versions.update(removal.versions(state.removed), state.versions_of(state.removed))
+    removal.models(state.removed)
+    records = read_inventory(artifacts_folder(config)).records.values()
+    stay = {each.mlflow_run_id for each in records if each.mlflow_run_id and each.sha256 not in state.removed}
+    removal.runs(state.removed_runs, state.removed, stay)
+    removal.give_up_space()
+
+
+def _drew(person: Person, mirror: Mirror, manifest: Manifest) -> bool:
+    """Return whether a training drew one of a person's prompts, ended or not."""
+    return not person.prompts.isdisjoint(sampled_prompts(manifest.files, partial(mirror.read, manifest)))
+
+
+def _trainings_where(
+    config: Config, is_one: Callable[[Mirror, Manifest], bool]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the trainings in the mirror whose newest checkpoint is such a one, and what could not be read."""
+    address = mirror_address(config)
+    if config.state.mirror is None and not Path(address).is_dir():
+        return (), ()
+    found: list[str] = []
+    unread: list[str] = []
+    try:
+        require_folder(address)
+        for training in trainings(address):
+            mirror = open_mirror(address, training)
+            try:
+                if any(is_one(mirror, manifest) for manifest in mirror.manifests()[:1]):
+                    found.append(training)
+            except CheckpointDamaged as error:
+                unread.append(f"a checkpoint in the mirror cannot be read ({error})")
+    except InputError as error:
+        unread.append(f"the mirror {address} could not be read ({error}), so checkpoints there were not looked through")
+    return tuple(found), tuple(unread)
+
+
+def _monitorings_with(inventory: Inventory, traces: Traces) -> tuple[list[str], list[str]]:
     """Return the monitorings whose copies of production have a person's words, and what could not be read."""
     found: list[str] = []
     unread: list[str] = []
     for record in inventory.of_kind("monitoring"):
         try:
-            if ANSWERS_FILE in record.files and holds_them(inventory.folder(record.sha256) / ANSWERS_FILE, traces):
+            if MONITORED_FILE in record.files and holds_them(inventory.folder(record.sha256) / MONITORED_FILE, traces):
                 found.append(record.sha256)
         except InputError as error:
             unread.append(f"{error}, so nobody was looked for in it")
-    return tuple(found), tuple(unread)
+    return found, unread
 
 
 def _of_logs(inventory: Inventory) -> Iterator[str]:
@@ -266,25 +504,19 @@ def _of_logs(inventory: Inventory) -> Iterator[str]:
             )
 
 
-def _elsewhere(config: Config) -> tuple[str, ...]:
-    """Return a sentence for each place outside of the state folder that may have the person."""
-    root = config.state.root.resolve()
-    found: list[str] = []
+def _elsewhere(config: Config) -> Iterator[str]:
+    """Yield a sentence for each place outside of the state folder that may have the person."""
     if config.workers.training is not None:
-        found.append(
+        yield (
             f"the machine of the deployment {config.workers.training} has artifacts and checkpoints of its own: run "
             "the same command there with --set state.root=FOLDER/trainer"
         )
-    logs = {"monitor.logs": config.monitor.logs, "synthesize.logs": config.synthesize.logs}
-    found += [
-        f"{name} {path} is outside of the state folder, and was not looked through"
-        for name, path in logs.items()
-        if path is not None and not path.resolve().is_relative_to(root)
-    ]
-    return tuple(found)
+    for name, path in {"monitor.logs": config.monitor.logs, "synthesize.logs": config.synthesize.logs}.items():
+        if path is not None and not path.resolve().is_relative_to(config.state.root.resolve()):
+            yield f"{name} {path} is outside of the state folder, and was not looked through"
 
 
-def to_do(config: Config, versions: Collection[str]) -> tuple[str, ...]:
+def to_do(config: Config, versions: Collection[str]) -> list[str]:
     """Return a sentence for each thing that only people can do.
 
     Args:
@@ -301,4 +533,10 @@ def to_do(config: Config, versions: Collection[str]) -> tuple[str, ...]:
         found.append(f"take the rows out of {files} too, once this has ended: the next synthesis reads them")
     if versions:
         found.append(f"delete what was exported or downloaded of {', '.join(versions)}, which nothing here knows of")
-    return tuple(found)
+    for name, place in {"state.mirror": config.state.mirror, "state.artifacts": config.state.artifacts}.items():
+        if place is not None and str(place).startswith(BUCKET_SCHEME):
+            found.append(
+                f"see that the bucket of {name} keeps no soft-deleted objects, and no earlier generations of trainings "
+                "that were pruned"
+            )
+    return found

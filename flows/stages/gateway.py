@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import tempfile
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -35,24 +34,20 @@ from tasks.evaluate.answers.files import ROLLOUTS_FILE
 from tasks.lineage.store.artifacts import ArtifactDamaged
 from tasks.monitor.scrubbing import scrubbed_references
 from tasks.personal_data.scrub import scrub
-from tasks.policy.child import ChildProcess, run_child
 from tasks.policy.endpoint import authorization
-from tasks.serve.deployed_version import DeployedVersion
+from tasks.serve.champion_watcher import Deploy, follow
+from tasks.serve.deployment import DeployedVersion, GoldenPrompt, check_golden, chosen
 from tasks.serve.engines.client import EngineClient
-from tasks.serve.engines.process import EngineProcess, RunEngine
-from tasks.serve.engines.vllm import run_vllm, vllm_command
-from tasks.serve.following import Deploy, follow
+from tasks.serve.engines.local import LocalEngine
+from tasks.serve.engines.vllm import EngineProcess, run_vllm, vllm_command
 from tasks.serve.gateway.answer_log import DailyFile
 from tasks.serve.gateway.answering import AnswerService
 from tasks.serve.gateway.app import build_app
-from tasks.serve.gateway.connections import impatient
+from tasks.serve.gateway.disconnects import impatient
 from tasks.serve.gateway.limits import read_tokens
 from tasks.serve.gateway.metrics import Metrics
-from tasks.serve.golden import GoldenPrompt, check_golden, chosen
-from tasks.serve.local_engine.request import LocalEngineRequest
 from tasks.serve.served_model import ServedModel
 
-LOCAL_ENGINE: Final = "tasks.serve.local_engine.child"
 ON_THE_SOCKET: Final = "http://engine/v1"
 """Base URL of an engine on a Unix socket, of which the host says nothing."""
 MORE_CONNECTIONS: Final = 64
@@ -165,22 +160,27 @@ async def _deploy(config: Config, sockets: Path, number: str | None) -> Deployed
     Raises:
         TucanoError: There is no such version, or its engine does not answer, or otherwise than at the evaluation.
     """
-    serve = config.serve
+    serve, process = config.serve, None
     model, dataset = await asyncio.to_thread(find_served_model, config, number, base=False, answer_all=serve.answer_all)
     if serve.engine_url is not None:
-        client, process = EngineClient(serve.engine_url, connections=serve.concurrency), None
+        client: EngineClient | LocalEngine = EngineClient(serve.engine_url, connections=serve.concurrency)
         # It serves the whole model by one name, whatever ours is made of.
         model = replace(model, policy=None)
-    else:
+    elif serve.engine == "vllm" and serve.vllm_interpreter is not None:
         address = Path(tempfile.mkdtemp(dir=sockets)) / "engine"
-        takes_seed = serve.engine == "local"
-        client = EngineClient(ON_THE_SOCKET, socket=address, connections=serve.concurrency, takes_seed=takes_seed)
-        engine = _engine(config, model, address)
-        process = EngineProcess(model.name, engine, client, seconds_to_load=serve.seconds_to_load)
+        client = EngineClient(ON_THE_SOCKET, socket=address, connections=serve.concurrency)
+        command = vllm_command(serve.vllm_interpreter, model.weights, model.adapters, address, serve.vllm_arguments)
+        run = partial(run_vllm, command, address, work_folder(config, f"serve-{model.number}") / "vllm.log")
+        process = EngineProcess(model.name, run, client, seconds_to_load=serve.seconds_to_load)
+    else:
+        rows, max_tokens = serve.concurrency, model.decoding.max_tokens
+        client = LocalEngine(model.weights, model.adapters, rows=rows, max_tokens=max_tokens)
     deployment = DeployedVersion(model, client, process)
     try:
         if process is not None:
             await process.start()
+        elif isinstance(client, LocalEngine):
+            await client.start(serve.seconds_to_load)
         elif not await client.is_healthy():
             raise InputError(f"no engine answers at serve.engine_url {serve.engine_url}; start it, or correct the URL")
         await _check(config, deployment, dataset)
@@ -219,28 +219,6 @@ def _golden(config: Config, model: ServedModel, dataset: Path) -> list[GoldenPro
     for rollout in stream_json_lines(store.path(answers.sha256) / ROLLOUTS_FILE, Rollout, "answers"):
         first.setdefault(rollout.prompt_id, rollout)
     return chosen(read_prompts(dataset / TEST_FILE), first, config.serve.golden_prompts)
-
-
-def _engine(config: Config, model: ServedModel, address: Path) -> RunEngine:
-    """Return what runs a version's engine on a socket."""
-    folder = work_folder(config, f"serve-{model.number}")
-    serve = config.serve
-    if serve.engine == "vllm" and serve.vllm_interpreter is not None:
-        command = vllm_command(serve.vllm_interpreter, model.weights, model.adapters, address, serve.vllm_arguments)
-        return partial(run_vllm, command, address, folder / "vllm.log")
-    request = LocalEngineRequest(
-        weights=model.weights,
-        adapters=model.adapters,
-        socket=address,
-        rows=serve.concurrency,
-        max_tokens=model.decoding.max_tokens,
-        seed=model.seed,
-    )
-
-    def run(started: Callable[[ChildProcess], object]) -> None:
-        run_child(LOCAL_ENGINE, request, folder, interpreter=None, progress=lambda *_: None, started=started)
-
-    return run
 
 
 async def _challenger(config: Config, deploy: Deploy) -> DeployedVersion | None:

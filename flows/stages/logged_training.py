@@ -7,7 +7,7 @@ from schemas.config.train import TrainConfig
 from tasks.evaluate.completions.rows import LoggedTraining, RaisedAlarm
 from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER
 from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, read_summary
-from tasks.train.watch.past_alarms import past_alarms
+from tasks.train.watch.alarms import past_alarms
 
 
 def logged_training(seed: int, policy: StageResult) -> LoggedTraining:

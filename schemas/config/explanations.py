@@ -1,4 +1,4 @@
-"""Explanations of a configuration's faults: what was meant, and what a value must be, in place of pydantic's words."""
+"""Explanations of a configuration's faults: what was meant by an unknown key, and which keys were removed."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,24 +14,11 @@ REMOVED: Final = {
     "prompt_search": "the search for prompts was removed; leave it out, and use MLflow's optimize_prompts or GEPA",
     "base-prompt": "this rung was removed; leave it out, and search prompts with MLflow's optimize_prompts or GEPA",
     "cited": 'the rewards `cited` are `grounded` now; set rewards.spec = "grounded"',
+    "sql_turns": "second turns of SQL were removed; leave it out: a rollout has one answer, as one that is served",
     "judge": "the judge of audit attack was removed; leave audit.judge out: evaluate.judge compares insights",
 }
 """What is said of keys and names that earlier versions had."""
 _QUOTED: Final = re.compile(r"'([^']*)'")
-_MUST_BE: Final = {
-    "bool": "must be true or false",
-    "int": "must be a whole number",
-    "float": "must be a number",
-    "decimal": "must be a number",
-    "finite": "must be a finite number",
-    "string": "must be a text",
-    "tuple": "must be a list, such as [1, 2]",
-    "list": "must be a list, such as [1, 2]",
-    "dict": "must be a table, such as { name = 1 }",
-    "model": "must be a table, such as { name = 1 }",
-    "path": "must be a path",
-}
-"""What is said of a wrong type, by the first word of pydantic's name of the fault."""
 
 
 def explain(failure: Any, section: type[Section]) -> str:
@@ -53,8 +40,6 @@ def explain(failure: Any, section: type[Section]) -> str:
     if kind == "missing":
         return "is not set, and has no default"
     message = message.replace("Input should be", "must be")
-    if kind.endswith(("_type", "_parsing", "_number", "_from_float")):
-        message = _MUST_BE.get(kind.partition("_")[0], message)
     if kind == "literal_error":
         message += did_you_mean(str(value), _QUOTED.findall(failure["ctx"]["expected"]))
     # An endpoint's section may have its key in the wrong place.

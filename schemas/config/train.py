@@ -64,10 +64,6 @@ class TrainConfig(Section):
     """Longest completion, in tokens."""
     curriculum: tuple[CurriculumStage, ...] = ()
     """Segments with shorter completions, in their order (Skywork-OR1); afterwards the longest are allowed."""
-    sql_turns: int = Field(default=1, ge=1, le=2)
-    """Answers to a SQL prompt in a rollout: with 2, a query that fails or finds nothing is answered once by its error,
-    and the policy answers again, for nine tenths of the reward; both answers have `max_completion_tokens` together.
-    Validation and evaluation have one."""
     temperature: float = Field(default=1.0, gt=0)
     """Sampling temperature of the rollouts."""
     top_p: float = Field(default=1.0, gt=0, le=1)
@@ -250,25 +246,6 @@ class TrainConfig(Section):
         for setting, asked_for in left_out.items():
             if asked_for:
                 raise ValueError(f"{setting} is not possible with backend 'unsloth'; set backend='transformers'")
-        return self
-
-    @model_validator(mode="after")
-    def _turns_can_be_sampled(self) -> "TrainConfig":
-        if self.sql_turns == 1:
-            return self
-        left_out = {
-            "algorithm 'dpo'": (self.algorithm == "dpo", "algorithm='grpo'"),
-            "backend 'unsloth'": (self.backend == "unsloth", "backend='transformers'"),
-            # A second answer has another prompt, of which vLLM samples one completion.
-            "vllm.enabled": (self.vllm.enabled, "vllm.enabled=false"),
-            f"processes {self.processes}": (self.processes > 1, "processes=1"),
-            # Its grammar and its blocks are of one answer.
-            "guided 'all'": (self.guided == "all", "guided='forms'"),
-            "block_advantages": (self.block_advantages, "block_advantages=false"),
-        }
-        for setting, (asked_for, remedy) in left_out.items():
-            if asked_for:
-                raise ValueError(f"{setting} has one turn an answer, and sql_turns is 2; set {remedy}, or sql_turns=1")
         return self
 
     @model_validator(mode="after")

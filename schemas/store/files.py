@@ -11,8 +11,7 @@ from polars.exceptions import ComputeError, NoDataError
 from schemas.disk import synchronize
 from schemas.errors import InputError
 from schemas.store.faults import FIRST_ROW, first_fault, shown, shown_column
-from schemas.store.file_names import FILE_NAMES, require_tables
-from schemas.store.store import Store
+from schemas.store.store import FILE_NAMES, Store, require_tables
 
 TIMESTAMP_FORMAT: Final = "%Y-%m-%d %H:%M:%S"
 # polars reads "17" as the year 17 if the format has a four-digit year.

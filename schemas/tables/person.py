@@ -32,15 +32,11 @@ class Person:
             "parent_id": self.prompts,
         }
 
-    def columns_of_prompts(self) -> dict[str, frozenset[str]]:
-        """Return the identifiers by the columns of tables of prompts that hold them."""
-        return {**self.columns(), "customer_id": self.people}
-
     def theirs(self, columns: Collection[str]) -> "pl.Expr":
         """Return the expression that is true of their rows, in a table with some columns."""
         import polars as pl
 
-        of_table = self.columns_of_prompts() if "prompt_id" in columns else self.columns()
+        of_table = self.columns() | ({"customer_id": self.people} if "prompt_id" in columns else {})
         known = [
             pl.col(name).is_in(sorted(values)).fill_null(False)
             for name, values in of_table.items()

@@ -299,7 +299,7 @@ def _check_columns(path: Path, columns: Sequence[str]) -> None:
 
 
 def _validated(path: Path, cells: Sequence[Row]) -> tuple[SheetRow, ...]:
-    from schemas.tables.sheet_table import AuditSheet
+    from schemas.tables.rollout_tables import AuditSheet
 
     rows: dict[int, SheetRow] = {}
     faults = []

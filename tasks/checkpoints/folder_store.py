@@ -95,6 +95,14 @@ class FolderStore:
                         continue  # deleted meanwhile
         return sorted(found, key=lambda stored: stored.key)
 
+    def erase(self, prefix: str) -> int:
+        """Delete the objects whose keys start with the prefix for good; return their number.
+
+        Raises:
+            InputError: The folder cannot be read or written.
+        """
+        return sum(map(self.delete, self.list(prefix)))
+
     def delete(self, stored: StoredObject) -> bool:
         """Delete exactly this object; return False if it is gone, or if another has its name now.
 

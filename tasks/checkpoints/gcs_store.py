@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from json import JSONDecodeError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -136,6 +136,25 @@ class GcsStore:
             except (NotFound, PreconditionFailed):
                 return False
         return True
+
+    def erase(self, prefix: str) -> int:
+        """Delete the objects whose keys start with the prefix, and all earlier generations; return their number.
+
+        Raises:
+            InputError: The bucket cannot be read or written.
+        """
+        from google.api_core.exceptions import NotFound
+
+        erased = 0
+        with self._explained():
+            for blob in self._client.list_blobs(
+                self._bucket, prefix=prefix, versions=True, fields=_LISTED, **self._request
+            ):
+                with suppress(NotFound):
+                    # By its generation, since a bucket with versions would keep what is deleted by its name.
+                    blob.delete(**self._request)
+                    erased += 1
+        return erased
 
     @contextmanager
     def _explained(self, key: str = "") -> Iterator[None]:

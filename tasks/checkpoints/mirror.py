@@ -18,8 +18,7 @@ from typing import Final
 
 from schemas.errors import InputError
 from schemas.scratch import scratch_folder
-from tasks.checkpoints import retention
-from tasks.checkpoints.catalog import BLOBS, MANIFESTS, PINS, Catalog, Entries, name_of
+from tasks.checkpoints.catalog import BLOBS, MANIFESTS, PINS, Catalog, Entries, Pruned, clear, name_of, prune
 from tasks.checkpoints.files import disk_refusal
 from tasks.checkpoints.local import describe, put_in_place, read_sealed
 from tasks.checkpoints.manifest import Manifest, ManifestFile, blobs_of, parse_name
@@ -32,7 +31,6 @@ from tasks.checkpoints.object_store import (
     create,
     store_time,
 )
-from tasks.checkpoints.retention import Pruned
 from tasks.checkpoints.segments import begun
 
 ATTEMPTS: Final = 3
@@ -87,7 +85,7 @@ class Mirror:
                 of another base model or has another checkpoint of this name, or it cannot be written.
         """
         manifest = read_sealed(folder)
-        # Listed before the manifests are read, as a concurrent pruning relies on; see `retention.prune`.
+        # Listed before the manifests are read, as a concurrent pruning relies on; see `catalog.prune`.
         stored = {name_of(blob): blob for blob in self.store.list(f"{self.root}{BLOBS}")}
         entries = self._catalog.read()
         manifest = self._accept(folder, manifest, entries)
@@ -260,11 +258,11 @@ class Mirror:
             ManifestTooNew: A newer version of this program wrote a checkpoint; nothing is removed.
             InputError: A checkpoint is of another training, and nothing is removed; or the mirror cannot be written.
         """
-        return retention.prune(self.store, self.root, self._catalog, keep_last, grace_seconds)
+        return prune(self.store, self.root, self._catalog, keep_last, grace_seconds)
 
     def clear(self) -> None:
         """Remove every checkpoint and pin; leases and the record of the segments stay."""
-        retention.clear(self.store, self.root, self._catalog)
+        clear(self.store, self.root, self._catalog)
 
     def read(self, manifest: Manifest, name: str) -> bytes:
         """Return a file of a checkpoint, which is small enough for the memory.
@@ -279,14 +277,14 @@ class Mirror:
             raise CheckpointDamaged(f"the checkpoint {manifest.name} of {self.training} lacks {name}") from None
 
     def remove(self) -> int:
-        """Remove everything of the training, its leases and segments too, and return the number of objects.
+        """Remove everything of the training for good, its leases and segments too; return the number of objects.
 
         Nobody may train it meanwhile.
 
         Raises:
             InputError: The mirror cannot be read or written.
         """
-        return sum(self.store.delete(stored) for stored in self.store.list(self.root))
+        return self.store.erase(self.root)
 
     def _accept(self, folder: Path, manifest: Manifest, entries: Entries) -> Manifest:
         """Return the manifest to store for a folder."""

@@ -71,6 +71,13 @@ class ObjectStore(Protocol):
     def delete(self, stored: StoredObject) -> bool:
         """Delete exactly this object; return False if it is gone, or if another has its name now."""
 
+    def erase(self, prefix: str) -> int:
+        """Delete the objects whose keys start with the prefix for good; return their number.
+
+        A bucket with versions has earlier generations of deleted objects, which go too. Nobody may write there
+        meanwhile.
+        """
+
 
 def create(store: ObjectStore, key: str, content: bytes) -> bool:
     """Create an object; return True also if one with exactly this content exists.

@@ -128,7 +128,7 @@ class SharedArtifacts:
             return None
 
     def remove(self, sha256s: Collection[str]) -> int:
-        """Remove artifacts, and the bytes that no other record names; return the number of removed records.
+        """Remove artifacts for good, and the bytes that no other record names; return the number of removed records.
 
         Bytes go before the record that names them: killed between, the same call finds what is left.
 
@@ -140,10 +140,9 @@ class SharedArtifacts:
         if not gone:
             return 0
         bytes_of = self._named_by(gone) - self._named_by(stored for stored in records if stored not in gone)
-        for stored in self._store.list(f"{self._prefix}{BLOBS}"):
-            if stored.key in bytes_of:
-                self._store.delete(stored)
-        return sum(self._store.delete(stored) for stored in gone)
+        for key in sorted(bytes_of):
+            self._store.erase(key)
+        return sum(self._store.erase(stored.key) for stored in gone)
 
     def prune(self) -> PrunedArtifacts:
         """Remove objects older than `KEPT_FOR`, by the store's clock.

@@ -5,10 +5,12 @@ the same way, and sample the same tokens.
 """
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tasks.policy.asleep import asleep_bytes
+from schemas.causes import causes_of
+from tasks.policy.vllm_sleep import asleep_bytes
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -88,3 +90,21 @@ def host_memory() -> int:
     except (OSError, ValueError):
         # No such file, or `max`: there is no limit.
         return memory
+
+
+SIGNS: Final = re.compile(
+    r"CUDA out of memory"
+    r"|(CUDA|HIP)( driver)? error:? out of memory"
+    r"|CUBLAS_STATUS_ALLOC_FAILED"
+    r"|DefaultCPUAllocator: (can't allocate|not enough) memory"
+    r"|Error out of memory at line",
+    re.IGNORECASE,
+)
+"""Messages of torch, CUDA's libraries and bitsandbytes."""
+
+
+def is_of_memory(error: BaseException) -> bool:
+    """Return whether an error is, or was caused by, lack of memory."""
+    causes = causes_of(error)
+    names = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
+    return bool(names & {"MemoryError", "OutOfMemoryError"}) or any(SIGNS.search(str(cause)) for cause in causes)

@@ -28,9 +28,9 @@ from schemas.full_disk import full_disk_error, is_of_full_disk
 from schemas.progress import Progress
 from schemas.safe_path import safe_environment
 from schemas.source import REPOSITORY
+from tasks.policy.batch import is_of_memory
 from tasks.policy.device import machine_device
 from tasks.policy.fork_server import THREADS_VARIABLE, ForkedChild, fork_child, load_less, start_server
-from tasks.policy.full_memory import is_of_memory
 
 LAUNCHER: Final = "tasks.policy.launch"
 MAY_FORK: Final = "tasks."

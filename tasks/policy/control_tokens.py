@@ -54,3 +54,12 @@ def _named() -> regex.Pattern[str]:
     return regex.compile(
         rf"(?:{_OPEN}{{1,2}}\s{{0,2}}{name}\s{{0,2}}{_CLOSE}{{1,2}}|\[\s{{0,2}}{name}\s{{0,2}}\])", regex.IGNORECASE
     )
+
+
+THINK: Final = "<think>"
+END_OF_THOUGHT: Final = "</think>"
+
+
+def opens_a_thought(opening: str) -> bool:
+    """Return whether the opening of an answer leaves a thought open; an empty thought disables thinking in Qwen3."""
+    return opening.rfind(THINK) > opening.rfind(END_OF_THOUGHT)

@@ -10,11 +10,14 @@ answer nor Ctrl-C blocks.
 
 import asyncio
 import os
+import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Annotated, Any, Final, Self
 
@@ -24,6 +27,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, sto
 
 from schemas.config.endpoint import EndpointSection
 from schemas.errors import InputError, Interrupted
+from schemas.sqlite_file import SqliteFile
 from tasks.policy.generate import as_messages
 
 MAX_BYTES: Final = 200_000
@@ -311,3 +315,45 @@ def _retry_after(value: str | None) -> float | None:
         return max((parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds(), 0.0)
     except (ValueError, TypeError, OverflowError):
         return None
+
+
+class ReplyCache:
+    """Replies by the key of their question; for one thread."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        """Use `open_cache` instead."""
+        self._connection = connection
+
+    def get(self, key: str) -> str | None:
+        """Return the reply to a question that was asked before."""
+        row = self._connection.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def put(self, key: str, text: str) -> None:
+        """Save a reply."""
+        with self._connection:
+            self._connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", (key, text))
+
+
+@contextmanager
+def open_cache(path: Path, what: str) -> Iterator[ReplyCache]:
+    """Open a cache, which is created with its folder if missing.
+
+    Args:
+        path: Its file.
+        what: Its name in errors, such as `the cache of paraphrases`.
+
+    Raises:
+        InputError: The file is damaged or cannot be written, also if that happens in the block.
+        InUse: Another process holds it.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{what} {path} cannot be made ({error.strerror}); give a state folder that you may write"
+        ) from None
+    with SqliteFile(path, what, "the replies in it, which are asked for again").opened(write=True) as connection:
+        with connection:
+            connection.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL)")
+        yield ReplyCache(connection)

@@ -163,8 +163,8 @@ class _Rendered:
 def _by_engine(
     model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", asked: _Rendered, batches: Sequence[Sequence[int]]
 ) -> Drawn:
-    from tasks.policy.choice import Sampled, keys_of
     from tasks.policy.engine import Engine
+    from tasks.policy.guidance import Sampled, keys_of
 
     prompts = [tokenizer.encode(text, add_special_tokens=False) for text in asked.rendered]
     keys = [keys_of(prompts, seed) for seed in asked.seeds]

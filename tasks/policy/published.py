@@ -8,9 +8,9 @@ from schemas.causes import causes_of
 from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
 from schemas.text_file import read_text_file
+from tasks.policy.control_tokens import opens_a_thought
 from tasks.policy.generate import Message, as_messages
 from tasks.policy.stand_in import located
-from tasks.policy.thoughts import opens_a_thought
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

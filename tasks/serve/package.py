@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from tasks.commerce.registry import TASKS
-from tasks.lineage.mlflow.chat_model import save_chat_model
+from tasks.lineage.mlflow.registry import save_chat_model
 from tasks.policy.child import Channel, as_child
 from tasks.policy.generate import as_messages
 from tasks.serve.questions import question_of

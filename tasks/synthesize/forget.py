@@ -20,7 +20,6 @@ from schemas.tables.prompts import open_prompt_table, read_prompts
 from schemas.tables.prompts_summary import PromptsSummary
 from schemas.tasks import TASK_NAMES
 from tasks.commerce.sql_qa.store_copies import cut
-from tasks.synthesize.served_prompts import SOURCE
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -51,18 +50,15 @@ def without_person(prompts: Path, person: Person, secret: bytes, output: Path) -
     write_store(anonymous(store, person, secret), output / STORE_FOLDER)
     removed: Counter[str] = Counter()
     paraphrased: Counter[str] = Counter()
-    served: Counter[str] = Counter()
     with open_prompt_table(output / PROMPTS_FILE) as table:
         for row in read_prompts(prompts / PROMPTS_FILE):
             if row.prompt_id not in person.prompts:
                 table.add(row)
-            elif row.source == SOURCE:
-                served[row.task] += 1
             elif row.parent_id is not None:
                 paraphrased[row.task] += 1
             else:
                 removed[row.task] += 1
-    _summary_without(PromptsSummary.read(prompts), removed, paraphrased, served).write(output)
+    _summary_without(PromptsSummary.read(prompts), removed, paraphrased).write(output)
 
 
 def anonymous(store: Store, person: Person, secret: bytes) -> Store:
@@ -125,19 +121,17 @@ def _new_ids(values: frozenset[str], secret: bytes, attempt: int) -> dict[str, s
 
 
 def _summary_without(
-    summary: PromptsSummary, removed: Mapping[str, int], paraphrased: Mapping[str, int], served: Mapping[str, int]
+    summary: PromptsSummary, removed: Mapping[str, int], paraphrased: Mapping[str, int]
 ) -> PromptsSummary:
     made = {task: count - removed.get(task, 0) for task, count in summary.made.items()}
     paraphrases = summary.paraphrases and summary.paraphrases.model_copy(
         update={"made": {task: count - paraphrased.get(task, 0) for task, count in summary.paraphrases.made.items()}}
     )
-    of_logs = summary.served and {task: count - served.get(task, 0) for task, count in summary.served.items()}
-    total = Counter(made) + Counter(paraphrases.made if paraphrases else {}) + Counter(of_logs or {})
+    total = Counter(made) + Counter(paraphrases.made if paraphrases else {}) + Counter(summary.served or {})
     return summary.model_copy(
         update={
             "made": made,
             "paraphrases": paraphrases,
-            "served": of_logs,
             "minorities": {
                 task: total[task]
                 for task in TASK_NAMES

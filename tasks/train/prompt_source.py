@@ -6,12 +6,11 @@ depends on the seed and the round alone, and the position is saved with the chec
 
 import hashlib
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from schemas.errors import InputError
 from schemas.tables.prompts import PromptRow
-from schemas.tables.vacancies import Vacancy, with_vacancies
 from schemas.tasks import TaskName
 
 SAMPLING: Final = "sampling"
@@ -23,29 +22,24 @@ MIX: Final = "mix"
 class PromptSource:
     """Source of prompts in rounds, from all rows in their natural mix or from each task separately."""
 
-    def __init__(self, rows: Sequence[PromptRow], seed: int, vacancies: Sequence[Vacancy] = ()) -> None:
+    def __init__(self, rows: Sequence[PromptRow], seed: int) -> None:
         """Start at the first round.
 
         Args:
             rows: The training set.
             seed: Decides, with the round number, the order of every queue.
-            vacancies: Places among those of the rows that are empty: they keep their turn in every order, and are
-                passed over.
 
         Raises:
             InputError: There are no rows.
         """
         if not rows:
             raise InputError("the training set has 0 prompts; make one with `tucano synthesize` and `tucano curate`")
-        self._places = with_vacancies(rows, vacancies)
+        self._rows = rows
         self._identity = {"rows": len(rows), "prompts": _digest(rows), "seed": seed}
-        places: dict[str, list[int]] = {MIX: list(range(len(self._places)))}
-        for place, held in enumerate(self._places):
-            places.setdefault(held.task, []).append(place)
-        vacant = frozenset(vacancy.place for vacancy in vacancies)
-        self._queues = {
-            name: _Queue(name, queued, seed, vacant) for name, queued in places.items() if not vacant.issuperset(queued)
-        }
+        places: dict[str, list[int]] = {MIX: list(range(len(rows)))}
+        for place, row in enumerate(rows):
+            places.setdefault(row.task, []).append(place)
+        self._queues = {name: _Queue(name, queued, seed) for name, queued in places.items()}
 
     def draw(self, count: int) -> list[PromptRow]:
         """Return the next `count` rows in the natural mix, every row once before any repeats.
@@ -72,12 +66,8 @@ class PromptSource:
             [place for task, count in counts.items() if count for place in self._queues[task].draw(count)]
         )
 
-    def has_drawn(self, places: Collection[int]) -> bool:
-        """Return whether one of some places has had its turn in any queue."""
-        return any(queue.has_drawn(places) for queue in self._queues.values())
-
     def _rows_at(self, places: Sequence[int]) -> list[PromptRow]:
-        return [row for place in places if isinstance(row := self._places[place], PromptRow)]
+        return [self._rows[place] for place in places]
 
     def state_dict(self) -> dict[str, Any]:
         """Return the position of every queue as JSON-compatible values."""
@@ -102,12 +92,10 @@ class PromptSource:
 class _Queue:
     """Endless queue of row indices, reshuffled each round."""
 
-    def __init__(self, name: str, places: Sequence[int], seed: int, vacant: Collection[int]) -> None:
+    def __init__(self, name: str, places: Sequence[int], seed: int) -> None:
         self._name = name
         self._places = places
         self._seed = seed
-        self._vacant = vacant
-        self._filled = sum(place not in vacant for place in places)
         self._round = 0
         self._position = 0
         self._waiting: list[int] = []
@@ -117,17 +105,12 @@ class _Queue:
     def _shuffled(self) -> list[int]:
         order = list(self._places)
         random.Random(f"{self._seed} {self._name} {self._round}").shuffle(order)
-        # After the shuffle: the order of the others must not depend on which are vacant.
-        return [place for place in order if place not in self._vacant]
-
-    def has_drawn(self, places: Collection[int]) -> bool:
-        begun = self._order if self._round else self._order[: self._position]
-        return not set(begun).isdisjoint(places)
+        return order
 
     def draw(self, count: int) -> list[int]:
         drawn: list[int] = []
         while len(drawn) < count:
-            drawn += self._draw_distinct(min(count - len(drawn), self._filled))
+            drawn += self._draw_distinct(min(count - len(drawn), len(self._places)))
         return drawn
 
     def _draw_distinct(self, count: int) -> list[int]:

@@ -24,7 +24,7 @@ SECONDS_TO_BE_ASKED: Final = 5.0
 Result = TypeVar("Result")
 
 
-def meet(config: TrainConfig) -> None:
+def barrier(config: TrainConfig) -> None:
     """Join the process group of this training, each process on its own GPU if there are any.
 
     Raises:
@@ -44,7 +44,7 @@ def meet(config: TrainConfig) -> None:
     PartialState(cpu=devices == 0, timeout=LONGEST_WAIT)
 
 
-def from_first(work: Callable[[], Result]) -> Result:
+def broadcast(work: Callable[[], Result]) -> Result:
     """Run some work in the first process, and return its result in all."""
     if world_size() == 1:
         return work()
@@ -82,7 +82,7 @@ def ended_by_another(preemption: Preemption, leave: Callable[[], None]) -> Itera
         raise
 
 
-def follow_out() -> None:
+def forward_exit() -> None:
     """Stop after the first process, which reports what was saved.
 
     Raises:

@@ -12,22 +12,20 @@ from schemas.config.train import TrainConfig
 from schemas.config.workers import price_per_hour
 from schemas.disk import write_whole
 from schemas.errors import InputError
-from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
-from schemas.tables.vacancies import Vacancy, of_tasks, read_vacancies
-from schemas.tasks import TASK_NAMES
+from schemas.tables.prompts import PromptRow, read_prompts
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import Channel, rank
 from tasks.policy.device import machine_device
-from tasks.train.audited import require_audit
+from tasks.train.backend.requirements import refuse_small_card
 from tasks.train.preflight.check import PREFLIGHT_FILE, as_json, refuse_if_failed
-from tasks.train.ranks import ended_by_another, follow_out, from_first, meet
+from tasks.train.preflight.inputs import require_audit
+from tasks.train.ranks import barrier, broadcast, ended_by_another, forward_exit
 from tasks.train.request import TrainRequest
 from tasks.train.resume.lease import TrainingLease, acquire_training
 from tasks.train.resume.preemption import Preemption
 from tasks.train.resume.shutdown import GracefulShutdown
-from tasks.train.sizing.card import refuse_small_card
 from tasks.train.summaries import SUMMARY_FILE
 from tasks.train.watch.out_of_memory import memory_errors_translated
 
@@ -52,8 +50,6 @@ class TrainingInputs:
     request: TrainRequest
     rows: Sequence[PromptRow]
     """The training prompts of the trained tasks."""
-    vacancies: Sequence[Vacancy]
-    """Empty places among those of the prompts."""
     trainable: "Trainable"
     rewards: "ComponentRewards"
     work: Path
@@ -62,11 +58,6 @@ class TrainingInputs:
     checkpoint: Path | None
     """Folder to resume from; None if training starts."""
     channel: Channel
-
-    @property
-    def places(self) -> int:
-        """Return the number of places, on which the recipe depends: of the prompts, and the empty ones."""
-        return len(self.rows) + len(self.vacancies)
 
 
 @dataclass(frozen=True)
@@ -89,7 +80,6 @@ class _Planned:
     request: TrainRequest
     rows: Sequence[PromptRow]
     """The training prompts."""
-    vacancies: Sequence[Vacancy]
     audit: AuditRecord
     folder: Path
     """Folder of the request."""
@@ -135,7 +125,7 @@ def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs]
     """
     planned = _plan(request_file, channel)
     config = planned.request.config
-    meet(config)
+    barrier(config)
     with memory_errors_translated(config), (_lead if rank() == 0 else _follow)(planned) as process:
         with ended_by_another(process.preemption, process.leave):
             prepared = _prepare(planned, process, start)
@@ -150,17 +140,14 @@ def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs]
 def _plan(request_file: Path, channel: Channel) -> _Planned:
     """Read the request, and refuse what cannot be trained before anything is loaded."""
     request = TrainRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
-    rows, vacancies = _rows_of(request, "train"), read_vacancies(request.dataset)
-    if vacancies:
-        everything = read_prompts(request.dataset / TRAIN_FILE)
-        rows, vacancies = of_tasks(everything, vacancies, request.tasks or TASK_NAMES)
+    rows = _rows_of(request, "train")
     audit = require_audit(request.audit, request.spec, {row.task for row in rows})
     if len(rows) < request.config.prompts_per_step:
         raise InputError(
             f"train.prompts_per_step is {request.config.prompts_per_step}, and there are {len(rows)} training prompts; "
             "lower it, or make more with synthesize.counts"
         )
-    return _Planned(request, rows, vacancies, audit, request_file.parent, channel)
+    return _Planned(request, rows, audit, request_file.parent, channel)
 
 
 def _rows_of(request: TrainRequest, split: str) -> list[PromptRow]:
@@ -193,21 +180,21 @@ def _follow(planned: _Planned) -> Iterator[_Process]:
     """Train beside the first process, which writes the result; only a signal announces a preemption here."""
     preemption = Preemption(planned.request.config.preemption.seconds)
     preemption.watch()
-    yield _Process(preemption, follow_out)
+    yield _Process(preemption, forward_exit)
 
 
 def _prepare(planned: _Planned, process: _Process, start: Callable[[TrainingInputs], StartedTraining]) -> _Prepared:
     """Build the trainer with all that watches it, and restore a checkpoint or check the first step."""
     request, channel, config, held = planned.request, planned.channel, planned.request.config, process.held
     refuse_small_card(config)
-    checkpoint, step = from_first(lambda: (held.checkpoint, held.step) if held else (None, 0))
+    checkpoint, step = broadcast(lambda: (held.checkpoint, held.step) if held else (None, 0))
     inputs, databases = _load(planned, checkpoint)
 
     from transformers import TrainerState
 
-    from tasks.train.resume.snapshot import TRAINER_STATE_FILE
+    from tasks.train.resume.state_files import TRAINER_STATE_FILE
     from tasks.train.watch.alarms import Alarms
-    from tasks.train.watch.watched import watch
+    from tasks.train.watch.checkpointer import watch
 
     if checkpoint is not None:
         channel.progress(step, config.max_steps, f"resumed at step {step}")
@@ -254,7 +241,7 @@ def _load(planned: _Planned, checkpoint: Path | None) -> tuple[TrainingInputs, D
     databases = open_databases(request.store)
     rewards = ComponentRewards(databases, request.spec, config)
     return TrainingInputs(
-        request, planned.rows, planned.vacancies, trainable, rewards, work, on_gpu, checkpoint, planned.channel
+        request, planned.rows, trainable, rewards, work, on_gpu, checkpoint, planned.channel
     ), databases
 
 
@@ -265,7 +252,7 @@ def _selection(inputs: TrainingInputs, databases: Databases, trainer: Any) -> "S
     request, config = inputs.request, inputs.request.config
     rows = _rows_of(request, "validation")
     return Selection(
-        lambda step: from_first(
+        lambda step: broadcast(
             lambda: validate(
                 trainer.model,
                 inputs.trainable.tokenizer,
@@ -311,7 +298,7 @@ def _check(planned: _Planned, trainable: "Trainable", rewards: "ComponentRewards
         rewards=rewards,
         recipe=request.config,
         max_prompt_tokens=request.max_prompt_tokens,
-        learning_rate=request.config.learning_rate_for(len(rows) + len(planned.vacancies)),
+        learning_rate=request.config.learning_rate_for(len(rows)),
         seed=request.seed,
     )
     checks = preflight(training, planned.channel.progress)

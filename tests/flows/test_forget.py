@@ -8,20 +8,28 @@ from typing import Any
 import pytest
 
 from flows import forget as forgetting
+from flows.stages import forget as stages
 from flows.stages.forget import FoundPerson
-from flows.stages.forget_logs import CleanedLogs
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.given_references import read_given
-from tasks.lineage.privacy.forget import Reached, reached
-from tasks.lineage.privacy.forgetting import Forgetting
-from tasks.lineage.privacy.removal_plan import planned
-from tasks.lineage.privacy.traces import Traces
+from tasks.lineage.erase.find import Reached, reached
+from tasks.lineage.erase.plan import Forgetting, planned
+from tasks.lineage.erase.traces import Traces
 from tasks.lineage.store.inventory import read_inventory
 from tests.tasks.lineage.small_world import ANA, HELD_OUT, TRAINED, make_world
 
 Step = Callable[..., Forgetting]
+
+
+class NoTraces:
+    """MLflow without traces."""
+
+    def __init__(self, *_: object) -> None: ...
+
+    def traces(self, _: object) -> int:
+        return 0
 
 
 @pytest.fixture
@@ -34,8 +42,8 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     return config
 
 
-def plan(config: Config, found: Reached, subject: str) -> Forgetting:
-    return planned(read_inventory(config.state.root / "artifacts"), found, subject, config.digest())
+def plan(config: Config, found: Reached, asked: str, _: object) -> Forgetting:
+    return planned(read_inventory(config.state.root / "artifacts"), found, config.digest(), asked)
 
 
 def steps(monkeypatch: pytest.MonkeyPatch, missing: str) -> list[str]:
@@ -77,14 +85,14 @@ def test_references_that_people_gave_leave_with_their_prompts(
     config = load_config("local", [f"state.root={tmp_path}", f"curate.references={file}"])
     found = reached(read_inventory(tmp_path / "artifacts"), ANA)
     monkeypatch.setattr(forgetting, "look", lambda *_: FoundPerson(found, found.person, Traces(frozenset(), (), ())))
-    monkeypatch.setattr(forgetting, "plan", lambda _, __, subject: plan(config, found, subject))
-    monkeypatch.setattr(forgetting, "clean_logs", lambda *_: CleanedLogs({}, 0, {}, ()))
+    monkeypatch.setattr(forgetting, "plan", lambda _, __, *asked: plan(config, found, *asked))
+    monkeypatch.setattr(stages, "Removal", NoTraces)
     monkeypatch.setattr(forgetting, "STEPS", {"logs": forgetting.STEPS["logs"]})
     with pytest.raises(InputError, match=r"references .*line 3"):
         forgetting.forget(config, ANA, remove_only=True)
     assert not (config.state.root / "forgetting").exists()
     file.write_text("".join(json.dumps(each) + "\n" for each in given), encoding="utf-8")
-    assert forgetting.forget(config, ANA, remove_only=True).document["log_lines"] == {"references": 1}
+    assert forgetting.forget(config, ANA, remove_only=True).document["log_lines"] == {"references": 1, "traces": 0}
     assert [line.prompt_id for line in read_given(file)] == [HELD_OUT.prompt_id]
 
 
@@ -112,6 +120,6 @@ def test_what_the_removal_did_not_reach_is_tried_again(config: Config, monkeypat
     ran = steps(monkeypatch, "remove")
     assert forgetting.forget(config, ANA, remove_only=True).document["not_reached"] == ["a place was not reached"]
     again = forgetting.forget(config, ANA)
-    assert (again.document["not_reached"], again.done_before) == ([], False)
+    assert again.document["not_reached"] == []
     assert ran == ["logs", "remove", "decide", "remove"]
     assert not (config.state.root / "forgetting").exists()

@@ -14,9 +14,9 @@ from schemas.config.evaluate import RivalConfig
 from schemas.progress import Progress
 from schemas.tables.prompts import TEST_FILE, VALIDATION_FILE, read_prompts
 from tasks.evaluate.answers.files import Answer, Batch, FinishedBatches, as_decoding, write_answers
+from tasks.policy.control_tokens import END_OF_THOUGHT, THINK
 from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply
 from tasks.policy.generate import StopReason
-from tasks.policy.thoughts import END_OF_THOUGHT, THINK
 
 Item = TypeVar("Item")
 

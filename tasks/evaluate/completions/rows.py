@@ -48,7 +48,7 @@ class LoggedTraining:
 
     seed: int
     logs: tuple[Path, ...]
-    """Its rollouts: files of `schemas.tables.training_rollouts`, in the order of their steps."""
+    """Its rollouts: files of `schemas.tables.rollout_tables`, in the order of their steps."""
     validation: Mapping[int, Mapping[str, float]]
     """Validation reward, in [0, 1], by step and task."""
     alarms: tuple[RaisedAlarm, ...] = ()

@@ -19,8 +19,7 @@ from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.judge.agreement import read_scored_pairs
 from tasks.evaluate.judge.question import AnswerPair, Preference, as_question, encodable, read_preference
 from tasks.lineage.mlflow.judging import PREFERENCE, Judgement
-from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply
-from tasks.policy.reply_cache import ReplyCache, open_cache
+from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply, ReplyCache, open_cache
 
 MAX_TOKENS: Final = 1_000
 """Token limit of the judge's reply: ten, and a thought before it from models that reason."""

@@ -1,10 +1,11 @@
-"""HTML page of the lineage: a graph from left to right, and below it the facts of each node."""
+"""HTML page of the lineage: the facts of each node as a list, and below it a picture from left to right."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from schemas.disk import write_whole
 from schemas.errors import InputError
 from tasks.lineage.graph.graph import Graph
 from tasks.lineage.graph.walk import Lineage
@@ -16,7 +17,7 @@ GAP: Final = (48, 20)
 """Horizontal and vertical gap between boxes."""
 MARGIN: Final = 20
 BOW: Final = 45
-"""Downward bend of a line that passes a column, so that it is visible below the boxes."""
+"""Downward bend of a line that passes a column, so that it is visible below the boxes, in pixels."""
 LONGEST_LABEL: Final = 24
 MOST_IN_A_COLUMN: Final = 60
 _TEMPLATE: Final = Path(__file__).with_name("lineage.html.j2")
@@ -36,28 +37,15 @@ class Box:
     y: int
 
 
-@dataclass(frozen=True)
-class Arrow:
-    """An arrow between boxes."""
-
-    path: str
-    """SVG path data."""
-    title: str
-
-
 def write_page(lineage: Lineage, file: Path) -> None:
     """Write the page atomically; the same lineage gives the same bytes.
 
     Raises:
         InputError: It cannot be written.
     """
-    page = render(lineage)
-    draft = file.with_name(f".{file.name}.draft")
     try:
-        draft.write_text(page, encoding="utf-8")
-        draft.replace(file)
+        write_whole(file, render(lineage))
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise InputError(
             f"the page {file} cannot be written ({error.strerror}); name another file with --html FILE"
         ) from None
@@ -75,7 +63,6 @@ def render(lineage: Lineage) -> str:
         before=graph.before,
         after=graph.after,
         boxes=boxes,
-        asked=next((box for box in boxes if box.is_subject), None),
         hidden=hidden,
         lines=_lines(graph, placed),
         box=BOX,
@@ -126,16 +113,15 @@ def _columns(graph: Graph) -> Mapping[str, int]:
     return columns
 
 
-def _lines(graph: Graph, placed: Mapping[str, Box]) -> list[Arrow]:
+def _lines(graph: Graph, placed: Mapping[str, Box]) -> list[tuple[str, str]]:
+    """Return the SVG path data and the tooltip of each edge between boxes."""
     lines = []
     for edge in graph.edges:
         source, target = placed.get(edge.source), placed.get(edge.target)
         if source is None or target is None:
             continue
-        start, end = (source.x + BOX[0], source.y + BOX[1] // 2), (target.x, target.y + BOX[1] // 2)
-        bend = (end[0] - start[0]) // 2
-        bow = BOW if end[0] - start[0] > GAP[0] else 0
-        over = f"{start[0] + bend} {start[1] + bow}, {end[0] - bend} {end[1] + bow}"
-        path = f"M {start[0]} {start[1]} C {over}, {end[0]} {end[1]}"
-        lines.append(Arrow(path, f"{source.label} → {target.label}: {edge.role}"))
+        x, y, end_x, end_y = source.x + BOX[0], source.y + BOX[1] // 2, target.x, target.y + BOX[1] // 2
+        bend, bow = (end_x - x) // 2, BOW if end_x - x > GAP[0] else 0
+        path = f"M {x} {y} C {x + bend} {y + bow}, {end_x - bend} {end_y + bow}, {end_x} {end_y}"
+        lines.append((path, f"{source.label} → {target.label}: {edge.role}"))
     return lines

@@ -9,14 +9,11 @@ import polars as pl
 
 from schemas.errors import InputError
 from tasks.lineage.graph.models import ModelVersion
-from tasks.lineage.graph.rows import PlacedRow, find_rows
-from tasks.lineage.graph.stores import StoreOrigin, find_origins
+from tasks.lineage.graph.rows import PlacedRow, StoreOrigin, find_origins, find_rows
 from tasks.lineage.store.inventory import Inventory
 
 CHAMPION: Final = "champion"
 """The alias that there is none of until the gate promotes a version."""
-FEWEST_DIGITS: Final = 8
-"""Fewest characters of an abbreviated digest."""
 MOST_NAMED: Final = 5
 _DIGEST = re.compile(r"[0-9a-f]{8,64}")
 _NUMBER = re.compile(r"\d{1,7}")

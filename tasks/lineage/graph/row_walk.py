@@ -5,19 +5,20 @@ prompt only the evaluation of models, and one in quarantine nothing.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import polars as pl
 from polars.exceptions import PolarsError
 
-from schemas.artifact import ArtifactKind
+from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.tasks import TASK_NAMES
+from tasks.lineage.graph.descriptions import is_rollout_log
 from tasks.lineage.graph.graph import Edge, Graph, Node
-from tasks.lineage.graph.rollouts import part_without_rollouts, read_rollouts
-from tasks.lineage.graph.rows import PROMPTS, PlacedRow, with_kin
-from tasks.lineage.graph.stores import StoreOrigin
+from tasks.lineage.graph.rows import PROMPTS, PlacedRow, origins_of, with_kin
 from tasks.lineage.graph.trainings import ReadTrainings, training_graph
 from tasks.lineage.store.inventory import Inventory, short
 
@@ -29,12 +30,8 @@ READERS: Final[Mapping[str, tuple[ArtifactKind, ...]]] = {
 """Kinds of artifacts made from the rows of a split."""
 SHEETS: Final[tuple[ArtifactKind, ...]] = ("sheet", "audit")
 """Artifacts with rollouts for people to score."""
-STORE_COLUMNS: Final[Mapping[str, str]] = {
-    "customer": "customer_unique_id",
-    "order": "order_id",
-    "review": "review_id",
-}
-"""Column of a store's tables that names an origin, by its kind."""
+PAIRS_FILE: Final = "pairs.json"
+"""File of a policy trained by DPO with its preference pairs."""
 
 
 def row_graph(
@@ -49,10 +46,10 @@ def row_graph(
         read_trainings: Returns the mirror's trainings.
     """
     asked = {row.prompt_id for row in rows}
-    kin, scrubbed = with_kin(inventory, list(rows))
+    kin = with_kin(inventory, rows)
     above = {row.parent_id for row in rows if row.parent_id is not None} - asked
     below = [row for row in kin if row.prompt_id not in above]
-    prompts = _prompt_graph(kin, scrubbed)
+    prompts = _prompt_graph(kin)
     reading = [edge for row in below for edge in _reading(inventory, artifacts, row)]
     scored = _scored(inventory, {row.prompt_id for row in below})
     direct = {edge.target for edge in (*reading, *scored)}
@@ -68,67 +65,18 @@ def row_graph(
     return walked.joined(_sampled(inventory, below, reached, read_trainings)).joined(_judged(inventory, made, below))
 
 
-def store_graph(inventory: Inventory, artifacts: Graph, origins: Sequence[StoreOrigin]) -> Graph:
-    """Return the prompts artifacts whose stores contain some reviews, orders or customers.
-
-    Args:
-        inventory: The store.
-        artifacts: All artifacts.
-        origins: The reviews, orders and customers.
-    """
-    named: dict[str, list[StoreOrigin]] = {}
-    edges: dict[Edge, None] = {}
-    for record in inventory.of_kind("prompts"):
-        for name, digest in record.files.items():
-            if name.startswith("store/") and name.endswith(".csv"):
-                if digest not in named:
-                    named[digest] = _named_in(inventory.folder(record.sha256) / name, origins)
-                edges |= {Edge(origin.key, record.sha256, "in its store"): None for origin in named[digest]}
-    return Graph({}, tuple(edges)).joined(artifacts.part(edge.target for edge in edges))
-
-
-def _named_in(path: Path, origins: Sequence[StoreOrigin]) -> list[StoreOrigin]:
-    """Return the origins that a store's table names; none if it cannot be read."""
-    try:
-        table = pl.scan_csv(path, infer_schema=False)
-        there = set(table.collect_schema().names())
-        return [
-            origin
-            for origin in origins
-            if (column := STORE_COLUMNS[origin.kind]) in there
-            and origin.identifier in table.select(column).collect()[column]
-        ]
-    except (OSError, PolarsError):
-        return []
-
-
-def origins_of(rows: Iterable[PlacedRow]) -> list[StoreOrigin]:
-    """Return the most specific origin of each prompt: the review, the order or the person."""
-    found: dict[StoreOrigin, None] = {}
-    for row in rows:
-        for kind, identifier in (("review", row.review_id), ("order", row.order_id), ("customer", row.customer_id)):
-            if identifier is not None:
-                found[StoreOrigin(kind, identifier)] = None
-                break
-    return list(found)
-
-
-def _prompt_graph(rows: Sequence[PlacedRow], scrubbed: Sequence[tuple[str, str]]) -> Graph:
-    """Return prompts with their origins, their paraphrase sources, and their scrubbed forms."""
+def _prompt_graph(rows: Sequence[PlacedRow]) -> Graph:
+    """Return prompts with their origins, or with the prompts that they paraphrase."""
     nodes: dict[str, Node] = {}
     edges: list[Edge] = []
-    cleaned = {after for _, after in scrubbed}
     for row in rows:
         key = f"prompt:{row.prompt_id}"
         facts = {"task": row.task or "unknown", "source": row.source or "unknown"}
         nodes.setdefault(key, Node(key, "prompt", f"prompt {short(row.prompt_id)}", facts))
-        if row.prompt_id in cleaned:
-            continue
         if row.parent_id is not None:
             edges.append(Edge(f"prompt:{row.parent_id}", key, "paraphrased"))
         else:
             edges += [Edge(origin.key, key, "asked about") for origin in origins_of([row])]
-    edges += [Edge(f"prompt:{before}", f"prompt:{after}", "scrubbed") for before, after in scrubbed]
     return Graph(nodes, tuple(dict.fromkeys(edges)))
 
 
@@ -172,9 +120,9 @@ def _sampled(
         in_training = {
             row.prompt_id for row in rows if row.place == "train" and row.artifact == policy.inputs.get("dataset")
         }
-        sampled = read_rollouts(inventory, policy, in_training)
+        sampled = _read_rollouts(inventory, policy, in_training)
         others = sorted(in_training - {each.prompt_id for each in sampled})
-        parts = part_without_rollouts(inventory, policy, others)
+        parts = _part_without_rollouts(inventory, policy, others)
         edges = [Edge(f"prompt:{each}", policy.sha256, part) for each, part in parts.items()]
         since = training_graph(policy, read_trainings(), min((each.steps[0].step for each in sampled), default=0))
         nodes = {each.node.key: each.node for each in sampled}
@@ -184,7 +132,7 @@ def _sampled(
             edges += [
                 Edge(each.node.key, key, "trained")
                 for key, node in since.nodes.items()
-                if node.kind == "checkpoint" and step_of(key) >= each.steps[0].step
+                if node.kind == "checkpoint" and _step_of(key) >= each.steps[0].step
             ]
         trained = {edge.target for edge in edges}
         checkpoints = since.part(trained & since.nodes.keys())
@@ -193,7 +141,7 @@ def _sampled(
     return graph
 
 
-def step_of(key: str) -> int:
+def _step_of(key: str) -> int:
     """Return the step in the key of a checkpoint's node."""
     return int(key.rpartition("/")[2].partition("-")[0])
 
@@ -214,3 +162,111 @@ def _judged(inventory: Inventory, made: Graph, rows: Sequence[PlacedRow]) -> Gra
                     scores[f"{file.name.partition('.')[0]} on these prompts"] = f"{mean:.3f} in {len(found)} answers"
         nodes[key] = Node(node.key, node.kind, node.name, {**node.facts, **scores})
     return Graph(nodes, ())
+
+
+@dataclass(frozen=True)
+class StepOfPrompt:
+    """Rollouts of one prompt at one step."""
+
+    step: int
+    rollouts: int
+    trained_on: int
+    """Number of them in the loss."""
+    mean: float
+    """Their mean reward, in [0, 1]."""
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class PromptRollouts:
+    """All rollouts of one prompt in one training."""
+
+    policy: str
+    """The sha256 of the resulting policy."""
+    prompt_id: str
+    steps: tuple[StepOfPrompt, ...]
+    """In order; never empty."""
+    chosen_step: int | None
+    """The step of the policy's weights; None if its summary cannot be read."""
+
+    @property
+    def part_in_the_policy(self) -> str:
+        """Return their role for the policy, whose weights may be from an earlier step."""
+        if self.chosen_step is None or self.steps[0].step <= self.chosen_step:
+            return "trained"
+        return f"sampled after step {self.chosen_step}, whose weights it has"
+
+    @property
+    def node(self) -> Node:
+        """Return their node, with one fact per step."""
+        key = f"rollouts:{self.policy}/{self.prompt_id}"
+        facts = {
+            f"step {each.step}": f"{each.rollouts} rollouts, reward {each.mean:.3f} ({each.low:.3f}-{each.high:.3f}), "
+            f"{each.trained_on} trained on"
+            for each in self.steps
+        }
+        count = sum(each.rollouts for each in self.steps)
+        return Node(key, "rollouts", f"{count} rollouts of prompt {short(self.prompt_id)}", facts)
+
+
+def _read_rollouts(inventory: Inventory, policy: ArtifactRecord, prompt_ids: Collection[str]) -> list[PromptRollouts]:
+    """Return a training's rollouts of some prompts; prompts never drawn are left out.
+
+    A log that cannot be read has none; the policy's node says so.
+    """
+    folder = inventory.folder(policy.sha256)
+    logs = [folder / name for name in sorted(policy.files) if is_rollout_log(name)]
+    if not logs:
+        return []
+    reward = pl.col("reward")
+    try:
+        rows = (
+            pl.scan_parquet(logs, glob=False)
+            .filter(pl.col("prompt_id").is_in(sorted(prompt_ids)))
+            .group_by("prompt_id", "task", "step")
+            .agg(pl.len(), pl.col("advantage").count(), reward.mean(), low=reward.min(), high=reward.max())
+            .sort("prompt_id", "step")
+            .collect()
+        )
+    except (OSError, PolarsError):
+        return []
+    chosen = _chosen_steps(folder)
+    return [
+        PromptRollouts(
+            policy.sha256,
+            str(prompt_id),
+            tuple(StepOfPrompt(*values) for values in steps.drop("prompt_id", "task").iter_rows()),
+            chosen.get(str(task)),
+        )
+        for (prompt_id, task), steps in rows.group_by("prompt_id", "task", maintain_order=True)
+    ]
+
+
+def _part_without_rollouts(inventory: Inventory, policy: ArtifactRecord, prompt_ids: Collection[str]) -> dict[str, str]:
+    """Return the role of training prompts of which a training sampled no rollouts.
+
+    DPO learns from pairs made before it began, from some of the prompts, and keeps no rollouts.
+    """
+    folder = inventory.folder(policy.sha256)
+    files = [folder / name for name in policy.files if name.endswith(PAIRS_FILE)]
+    if not files:
+        return dict.fromkeys(prompt_ids, "in its training split, never sampled")
+    try:
+        paired = {pair["prompt_id"] for file in files for pair in json.loads(file.read_bytes())}
+    except (OSError, ValueError, KeyError, TypeError):
+        return dict.fromkeys(prompt_ids, "in its training split")
+    return {
+        each: "trained by a preference pair" if each in paired else "in its training split, without a preference pair"
+        for each in prompt_ids
+    }
+
+
+def _chosen_steps(policy: Path) -> Mapping[str, int]:
+    """Return the chosen step by task: the same one, or one per task if each was trained alone."""
+    try:
+        summary = json.loads((policy / "training.json").read_bytes())
+        step = summary["chosen_step"]
+        return dict.fromkeys(TASK_NAMES, step) if step is not None else summary["chosen_steps"]
+    except (OSError, ValueError, KeyError):
+        return {}

@@ -1,7 +1,7 @@
-"""Rows of prompts and datasets: the locations of a prompt, or of prompts made from a review, order or customer."""
+"""Rows of prompts and datasets, and the customers, orders and reviews of the stores behind them."""
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,14 +12,22 @@ from polars.exceptions import PolarsError
 from schemas.artifact import ArtifactRecord
 from schemas.tables.prompts import SPLITS
 from tasks.lineage.graph.descriptions import PROMPTS_FILE, QUARANTINE_FILE, split_file
+from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.store.inventory import Inventory
 
-ORIGIN: Final = ("task", "source", "customer_id", "order_id", "review_id")
 PROMPTS: Final = "prompts"
 QUARANTINE: Final = "quarantine"
-_COLUMNS: Final = ("prompt_id", *ORIGIN, "parent_id")
-_TEXTS: Final = ("system", "prompt")
-_PLACEHOLDER: Final = re.compile(r"\[[A-Z]+\]")
+_ROW_COLUMNS: Final = ("prompt_id", "task", "source", "customer_id", "order_id", "review_id", "parent_id")
+_CUSTOMERS: Final = "store/olist_customers_dataset.csv"
+_ORDERS: Final = "store/olist_orders_dataset.csv"
+_REVIEWS: Final = "store/olist_order_reviews_dataset.csv"
+_COLUMNS: Final = {
+    _CUSTOMERS: ("customer_id", "customer_unique_id"),
+    _ORDERS: ("order_id", "customer_id"),
+    _REVIEWS: ("review_id", "order_id"),
+}
+_STORE_COLUMNS: Final = {"customer": "customer_unique_id", "order": "order_id", "review": "review_id"}
+"""Column of a store's tables that names an origin, by its kind."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +49,29 @@ class PlacedRow:
     """`prompts`, the name of a split, or `quarantine`."""
 
     @property
-    def origin(self) -> tuple[str | None, ...]:
-        """Return the source of the row, in the order of `ORIGIN`."""
-        return self.task, self.source, *self.people
-
-    @property
     def people(self) -> tuple[str | None, ...]:
         """Return the customer, the order and the review of the row."""
         return self.customer_id, self.order_id, self.review_id
+
+
+@dataclass(frozen=True)
+class StoreOrigin:
+    """Customer, order or review from which prompts may have been made."""
+
+    kind: str
+    """`customer`, `order` or `review`."""
+    identifier: str
+    """For a customer the customer_unique_id: the person."""
+
+    @property
+    def key(self) -> str:
+        """Return its key in a graph."""
+        return f"{self.kind}:{self.identifier}"
+
+    @property
+    def node(self) -> Node:
+        """Return its node."""
+        return Node(self.key, self.kind, f"{self.kind} {self.identifier}", {})
 
 
 def find_rows(inventory: Inventory, condition: pl.Expr) -> list[PlacedRow]:
@@ -60,7 +83,7 @@ def find_rows(inventory: Inventory, condition: pl.Expr) -> list[PlacedRow]:
     queries = [
         pl.scan_parquet(path, glob=False)
         .filter(condition)
-        .select(*_COLUMNS, "reason" if place == QUARANTINE else pl.lit(None, pl.String).alias("reason"))
+        .select(*_ROW_COLUMNS, "reason" if place == QUARANTINE else pl.lit(None, pl.String).alias("reason"))
         for _, place, path in tables
     ]
     return [
@@ -68,6 +91,16 @@ def find_rows(inventory: Inventory, condition: pl.Expr) -> list[PlacedRow]:
         for (record, place, _), rows in zip(tables, _collected(queries), strict=True)
         for row in rows.iter_rows(named=True)
     ]
+
+
+def _tables(inventory: Inventory) -> Iterator[tuple[ArtifactRecord, str, Path]]:
+    for record in inventory.of_kind("prompts"):
+        yield record, PROMPTS, inventory.folder(record.sha256) / PROMPTS_FILE
+    for record in inventory.of_kind("dataset"):
+        folder = inventory.folder(record.sha256)
+        for split in SPLITS:
+            yield record, split, folder / split_file(split)
+        yield record, QUARANTINE, folder / QUARANTINE_FILE
 
 
 def _collected(queries: Sequence[pl.LazyFrame]) -> Iterator[pl.DataFrame]:
@@ -82,122 +115,115 @@ def _collected(queries: Sequence[pl.LazyFrame]) -> Iterator[pl.DataFrame]:
                 yield pl.DataFrame()
 
 
-def with_kin(inventory: Inventory, rows: Sequence[PlacedRow]) -> tuple[list[PlacedRow], list[tuple[str, str]]]:
-    """Return rows with those of their paraphrases, their paraphrase sources, and their scrubbed forms.
-
-    The id of a prompt is its content, so scrubbing personal data changes it. The two forms are matched by their origin,
-    of the same people, and by all of their texts that scrubbing keeps.
-
-    Returns:
-        The rows, and for each prompt changed by scrubbing its old id and its id in a dataset.
-    """
+def with_kin(inventory: Inventory, rows: Sequence[PlacedRow]) -> list[PlacedRow]:
+    """Return rows with those of their paraphrases, and of the prompts that they paraphrase."""
     known = {row.prompt_id for row in rows}
     parents = {row.parent_id for row in rows if row.parent_id is not None}
     related = pl.col("parent_id").is_in(sorted(known)) | pl.col("prompt_id").is_in(sorted(known | parents))
-    found = list(dict.fromkeys([*rows, *find_rows(inventory, related)]))
-    ids = {row.prompt_id for row in found}
-    alike = list(dict.fromkeys([*found, *_of_the_same_people(inventory, found)]))
-    pairs = [pair for pair in _scrubbed(inventory, alike) if ids & set(pair)]
-    ids |= {prompt_id for pair in pairs for prompt_id in pair}
-    return [row for row in alike if row.prompt_id in ids], pairs
+    return list(dict.fromkeys([*rows, *find_rows(inventory, related)]))
 
 
-def _of_the_same_people(inventory: Inventory, rows: Sequence[PlacedRow]) -> list[PlacedRow]:
-    """Return the rows of the same origins as rows found only in prompts, or only in a dataset."""
-    placed = _places(rows)
-    origins = {
-        row.origin
-        for row in rows
-        if any(value is not None for value in row.people)
-        and any(row.prompt_id not in placed.get(other, ()) for other in _beside(inventory, row))
-    }
-    if not origins:
-        return []
-    return find_rows(
-        inventory,
-        pl.any_horizontal(
-            [
-                pl.all_horizontal(
-                    [pl.col(name).eq_missing(pl.lit(value)) for name, value in zip(ORIGIN, origin, strict=True)]
-                )
-                for origin in sorted(origins, key=str)
-            ]
-        ),
-    )
-
-
-def _scrubbed(inventory: Inventory, rows: Sequence[PlacedRow]) -> list[tuple[str, str]]:
-    """Pair prompts missing from their dataset with their scrubbed forms there."""
-    placed = _places(rows)
-    pairs = {
-        (before.prompt_id, after.prompt_id)
-        for after in rows
-        if after.place != PROMPTS
-        for before in rows
-        if before.artifact in _beside(inventory, after)
-        and before.origin == after.origin
-        and before.prompt_id not in placed[after.artifact]
-        and after.prompt_id not in placed[before.artifact]
-    }
-    texts = _texts(inventory, {prompt_id for pair in pairs for prompt_id in pair})
-    return sorted(
-        (before, after)
-        for before, after in pairs
-        if {before, after} <= texts.keys() and _may_become(texts[before], texts[after])
-    )
-
-
-def _texts(inventory: Inventory, prompt_ids: Collection[str]) -> dict[str, tuple[str | None, ...]]:
-    """Return the texts of some prompts, in the order of `_TEXTS`."""
-    if not prompt_ids:
-        return {}
-    queries = [
-        pl.scan_parquet(path, glob=False)
-        .filter(pl.col("prompt_id").is_in(sorted(prompt_ids)))
-        .select("prompt_id", *_TEXTS)
-        for _, _, path in _tables(inventory)
-    ]
-    return {prompt_id: tuple(texts) for table in _collected(queries) for prompt_id, *texts in table.iter_rows()}
-
-
-def _may_become(before: Iterable[str | None], after: Iterable[str | None]) -> bool:
-    """Return whether texts are equal except where scrubbing inserts placeholders."""
-    return all(
-        one == other if one is None or other is None else re.fullmatch(_pattern(other), one, re.DOTALL) is not None
-        for one, other in zip(before, after, strict=True)
-    )
-
-
-def _pattern(scrubbed: str) -> str:
-    """Return a pattern of the texts that scrubbing may have turned into this one."""
-    first, *others = map(re.escape, _PLACEHOLDER.split(scrubbed))
-    if not others:
-        return first
-    # Atomic, without backtracking: the first match of a part is as good as any other, and the last part ends the text.
-    return first + "".join(f"(?>.+?{part})" for part in others[:-1]) + f".+{others[-1]}"
-
-
-def _places(rows: Sequence[PlacedRow]) -> dict[str, set[str]]:
-    """Return the ids of rows by their artifacts."""
-    placed: dict[str, set[str]] = {}
+def origins_of(rows: Iterable[PlacedRow]) -> list[StoreOrigin]:
+    """Return the most specific origin of each prompt: the review, the order or the person."""
+    found: dict[StoreOrigin, None] = {}
     for row in rows:
-        placed.setdefault(row.artifact, set()).add(row.prompt_id)
-    return placed
+        for kind, identifier in (("review", row.review_id), ("order", row.order_id), ("customer", row.customer_id)):
+            if identifier is not None:
+                found[StoreOrigin(kind, identifier)] = None
+                break
+    return list(found)
 
 
-def _beside(inventory: Inventory, row: PlacedRow) -> list[str]:
-    """Return the datasets that may contain a prompts' row, or the prompts of a dataset's row."""
-    if row.place == PROMPTS:
-        return [each.sha256 for each in inventory.of_kind("dataset") if each.inputs.get("prompts") == row.artifact]
-    prompts = inventory.records[row.artifact].inputs.get("prompts")
-    return [prompts] if prompts is not None and prompts in inventory.records else []
+def find_origins(inventory: Inventory, identifier: str) -> tuple[StoreOrigin, ...]:
+    """Return the meaning of an identifier in the stores; an order's own customer_id names the person.
+
+    Tables that cannot be read are ignored.
+    """
+    is_it = pl.any_horizontal(pl.all() == identifier)
+    customers = _rows(inventory, _CUSTOMERS, is_it)["customer_unique_id"]
+    orders = _rows(inventory, _ORDERS, pl.col("order_id") == identifier)["order_id"]
+    reviews = _rows(inventory, _REVIEWS, pl.col("review_id") == identifier)["review_id"]
+    named = (("customer", customers), ("order", orders), ("review", reviews))
+    return tuple(StoreOrigin(kind, each) for kind, found in named for each in found.unique().sort())
 
 
-def _tables(inventory: Inventory) -> Iterator[tuple[ArtifactRecord, str, Path]]:
+def origin_graph(inventory: Inventory, origins: Iterable[StoreOrigin]) -> Graph:
+    """Return people, orders and reviews as nodes: the given ones, their owners, and their parts."""
+    wanted = {
+        kind: {each.identifier for each in origins if each.kind == kind} for kind in ("customer", "order", "review")
+    }
+    ordered = _rows(inventory, _CUSTOMERS, pl.col("customer_unique_id").is_in(sorted(wanted["customer"])))
+    orders = wanted["order"] | set(
+        _rows(inventory, _ORDERS, pl.col("customer_id").is_in(ordered["customer_id"].implode()))["order_id"]
+    )
+    given = sorted(wanted["review"])
+    is_ours = pl.col("review_id").is_in(given) | pl.col("order_id").is_in(sorted(orders))
+    reviews = _rows(inventory, _REVIEWS, is_ours)
+    of_orders = _rows(inventory, _ORDERS, pl.col("order_id").is_in(sorted(orders | set(reviews["order_id"]))))
+    people = dict(
+        _rows(inventory, _CUSTOMERS, pl.col("customer_id").is_in(of_orders["customer_id"].implode())).iter_rows()
+    )
+    found = {StoreOrigin(kind, each) for kind, ids in wanted.items() for each in ids}
+    edges: list[Edge] = []
+    for order, customer in of_orders.iter_rows():
+        found.add(StoreOrigin("order", order))
+        if customer in people:
+            person = StoreOrigin("customer", people[customer])
+            found.add(person)
+            edges.append(Edge(person.key, f"order:{order}", "ordered"))
+    for review, order in reviews.iter_rows():
+        found |= {StoreOrigin("review", review), StoreOrigin("order", order)}
+        edges.append(Edge(f"order:{order}", f"review:{review}", "reviewed"))
+    nodes = [each.node for each in sorted(found, key=lambda each: each.key)]
+    return Graph({node.key: node for node in nodes}, tuple(dict.fromkeys(edges)))
+
+
+def _rows(inventory: Inventory, name: str, condition: pl.Expr) -> pl.DataFrame:
+    """Return the distinct rows of a table, in all stores, that satisfy a condition; equal files are read once."""
+    columns = _COLUMNS[name]
+    files = {
+        record.files[name]: inventory.folder(record.sha256) / name
+        for record in inventory.of_kind("prompts")
+        if name in record.files
+    }
+    found = [pl.DataFrame(schema=dict.fromkeys(columns, pl.String))]
+    for file in files.values():
+        with suppress(OSError, PolarsError):
+            # The rest of a row is a shopper's words, and is not read.
+            table = pl.read_csv(file, columns=list(columns), infer_schema=False).select(columns)
+            found.append(table.filter(condition))
+    return pl.concat(found).unique(maintain_order=True)
+
+
+def store_graph(inventory: Inventory, artifacts: Graph, origins: Sequence[StoreOrigin]) -> Graph:
+    """Return the prompts artifacts whose stores contain some reviews, orders or customers.
+
+    Args:
+        inventory: The store.
+        artifacts: All artifacts.
+        origins: The reviews, orders and customers.
+    """
+    named: dict[str, list[StoreOrigin]] = {}
+    edges: dict[Edge, None] = {}
     for record in inventory.of_kind("prompts"):
-        yield record, PROMPTS, inventory.folder(record.sha256) / PROMPTS_FILE
-    for record in inventory.of_kind("dataset"):
-        folder = inventory.folder(record.sha256)
-        for split in SPLITS:
-            yield record, split, folder / split_file(split)
-        yield record, QUARANTINE, folder / QUARANTINE_FILE
+        for name, digest in record.files.items():
+            if name.startswith("store/") and name.endswith(".csv"):
+                if digest not in named:
+                    named[digest] = _named_in(inventory.folder(record.sha256) / name, origins)
+                edges |= {Edge(origin.key, record.sha256, "in its store"): None for origin in named[digest]}
+    return Graph({}, tuple(edges)).joined(artifacts.part(edge.target for edge in edges))
+
+
+def _named_in(path: Path, origins: Sequence[StoreOrigin]) -> list[StoreOrigin]:
+    """Return the origins that a store's table names; none if it cannot be read."""
+    try:
+        table = pl.scan_csv(path, infer_schema=False)
+        there = set(table.collect_schema().names())
+        return [
+            origin
+            for origin in origins
+            if (column := _STORE_COLUMNS[origin.kind]) in there
+            and origin.identifier in table.select(column).collect()[column]
+        ]
+    except (OSError, PolarsError):
+        return []

@@ -1,6 +1,6 @@
 """Walk from a reference to all its inputs and all its outputs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -11,16 +11,17 @@ from polars.exceptions import PolarsError
 
 from schemas.errors import InputError
 from schemas.tables.prompts import SPLITS
-from tasks.lineage.graph.artifact_graph import DAMAGED, DELETED, artifact_graph, described, what_is_wrong
-from tasks.lineage.graph.descriptions import split_file
-from tasks.lineage.graph.graph import Graph
+from tasks.lineage.graph.descriptions import describe, split_file
+from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.graph.models import ModelVersion, version_graph
 from tasks.lineage.graph.references import ReferenceKind, Registered, ResolvedReference, find_reference
-from tasks.lineage.graph.row_walk import origins_of, row_graph, store_graph
-from tasks.lineage.graph.stores import origin_graph
+from tasks.lineage.graph.row_walk import row_graph
+from tasks.lineage.graph.rows import origin_graph, origins_of, store_graph
 from tasks.lineage.graph.trainings import ReadTrainings, training_graph
 from tasks.lineage.store.inventory import Inventory, short
 
+DELETED: Final = "deleted"
+DAMAGED: Final = "damaged"
 _WITHOUT_A_DATASET: Final = frozenset({"prompts", "sheet", "audit", "monitoring"})
 """Artifacts that are not attributed to one dataset."""
 
@@ -79,7 +80,7 @@ class Walker:
         self._versions = versions
         self._read_trainings = cache(read_trainings)
         self._known = known
-        self._artifacts = artifact_graph(inventory)
+        self._artifacts = _artifact_graph(inventory)
         self._all = self._artifacts.joined(version_graph(versions, {known.model: known.aliases}))
 
     def find(self, text: str) -> ResolvedReference:
@@ -93,10 +94,10 @@ class Walker:
 
     def walk(self, reference: ResolvedReference) -> Lineage:
         """Return the inputs and outputs of a reference."""
-        graph = described(self._graph(reference, self._read_trainings), self._inventory)
+        graph = _described(self._graph(reference, self._read_trainings), self._inventory)
         wrong = [node for node in graph.nodes.values() if {DELETED, DAMAGED} & node.facts.keys()]
         gone = [f"artifact {short(key)}: the store has it no more" for key in reference.keys if key not in graph.nodes]
-        warnings = (*what_is_wrong(wrong), *gone)
+        warnings = (*_faults(wrong), *gone)
         return Lineage(reference.text, reference.kind, reference.keys, graph, self._rows_of(reference.keys), warnings)
 
     def artifacts(self, reference: ResolvedReference) -> tuple[str, ...]:
@@ -157,3 +158,44 @@ class Walker:
 
 def _side(before: bool, after: bool) -> str:
     return "both" if before and after else "before" if before else "after" if after else "beside"
+
+
+def _artifact_graph(inventory: Inventory) -> Graph:
+    """Return all artifacts, without facts from their files.
+
+    A deleted artifact is still a node if another was made from it; its facts state what remains known.
+    """
+    nodes = {sha256: _node(sha256, record.kind) for sha256, record in inventory.records.items()}
+    for sha256, (kind, why) in inventory.unreadable.items():
+        nodes[sha256] = _node(sha256, kind, {DAMAGED: f"{why}; what it was made from is not known"})
+    edges = tuple(
+        Edge(source, record.sha256, role)
+        for record in inventory.records.values()
+        for role, source in record.inputs.items()
+    )
+    for sha256 in {edge.source: None for edge in edges if edge.source not in nodes}:
+        used = [(edge.role, inventory.records[edge.target]) for edge in edges if edge.source == sha256]
+        uses = ", ".join(f"{role} of {record.kind} {short(record.sha256)}" for role, record in used)
+        nodes[sha256] = _node(sha256, "artifact", {DELETED: f"the store has it no more; it was {uses}"})
+    return Graph(nodes, edges)
+
+
+def _described(graph: Graph, inventory: Inventory) -> Graph:
+    """Return a graph with facts from the artifacts' files, placed before the facts already known."""
+    facts = {
+        key: Node(key, node.kind, node.name, describe(inventory.records[key], inventory.folder(key)) | dict(node.facts))
+        for key, node in graph.nodes.items()
+        if key in inventory.records
+    }
+    return Graph({**graph.nodes, **facts}, graph.edges)
+
+
+def _faults(nodes: Iterable[Node]) -> tuple[str, ...]:
+    """Return a sentence for each deleted or damaged artifact."""
+    return tuple(
+        f"{node.name}: {node.facts[fault]}" for node in nodes for fault in (DELETED, DAMAGED) if fault in node.facts
+    )
+
+
+def _node(sha256: str, kind: str, facts: dict[str, str] | None = None) -> Node:
+    return Node(sha256, kind, f"{kind} {short(sha256)}", facts or {})

@@ -1,22 +1,11 @@
-"""Judgements recorded by MLflow's evaluation: a trace for each, with the judge's feedback on it.
+"""Judgements of answers in MLflow: a run below a stage's, with a trace for each and the judge's feedback on it."""
 
-The judge is asked earlier and elsewhere. MLflow's evaluation calls its scorers from several threads, records their
-errors as feedback and continues, and retries on its own: an endpoint's limits and the single sentence of its failure
-would be lost. So the scorer here returns known results, and MLflow stores, counts and shows them.
-"""
-
-import contextlib
-import io
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from schemas.errors import InputError
-from tasks.lineage.mlflow.client import in_one_sentence, open_client
-
-# With its ten threads MLflow waits on its own SQLite connections until they time out, and loses traces: 12 of 40.
-os.environ.setdefault("MLFLOW_GENAI_EVAL_MAX_WORKERS", "1")
+from tasks.lineage.mlflow.client import in_one_sentence, milliseconds_now, open_client
+from tasks.lineage.mlflow.traces import Trace, write_traces
 
 PREFERENCE: Final = "preference"
 """Feedback of every judgement: the name of the preferred answer, or why there is none."""
@@ -43,9 +32,7 @@ class Judgement:
 def record_judgements(
     tracking_uri: str, parent_run: str, name: str, judge: str, judgements: Sequence[Judgement]
 ) -> str | None:
-    """Run MLflow's evaluation over judgements, in a nested run, and return its id.
-
-    It sets the process's tracking URI, as registering a model does; nothing is sent anywhere else.
+    """Record judgements in a nested run, with the share of each boolean as its metric, and return its id.
 
     Args:
         tracking_uri: MLflow's store.
@@ -55,61 +42,48 @@ def record_judgements(
         judgements: Its judgements; without any, nothing is recorded and there is no run.
 
     Raises:
-        InputError: MLflow cannot be used, or did not store everything.
+        InputError: MLflow cannot be used.
     """
     if not judgements:
         return None
-    import mlflow
+    from mlflow.entities import AssessmentSource, Expectation, Feedback, Metric
     from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
+    source = AssessmentSource(source_type="LLM_JUDGE", source_id=judge)
+    traces = [
+        Trace(
+            name=name,
+            prompt=judgement.prompt,
+            answer=str(judgement.feedback[PREFERENCE]),
+            outputs=judgement.answers,
+            tags={"prompt_id": judgement.prompt_id},
+            assessments=[
+                *(
+                    Feedback(name=of, value=value, rationale=judgement.rationale, source=source)
+                    for of, value in judgement.feedback.items()
+                ),
+                *(
+                    Expectation(name=PREFERENCE, value=known, source=source)
+                    for known in [judgement.expected]
+                    if known is not None
+                ),
+            ],
+        )
+        for judgement in judgements
+    ]
+    flags = sorted({of for each in judgements for of, value in each.feedback.items() if isinstance(value, bool)})
+    shares = {of: sum(each.feedback.get(of) is True for each in judgements) / len(judgements) for of in flags}
     with in_one_sentence(tracking_uri):
         client = open_client(tracking_uri)
         experiment = client.get_run(parent_run).info.experiment_id
         tags = {MLFLOW_PARENT_RUN_ID: parent_run, "judge": judge}
         run_id = str(client.create_run(experiment, run_name=name, tags=tags).info.run_id)
-        mlflow.set_tracking_uri(tracking_uri)
-        # MLflow's output would corrupt the document that a command prints.
-        with contextlib.redirect_stdout(io.StringIO()), mlflow.start_run(run_id=run_id):
-            result = mlflow.genai.evaluate(data=_as_data(judgements), scorers=[_scorer(judge, judgements)])
-    kept = _kept(result.result_df)
-    if kept < len(judgements):
-        raise InputError(
-            f"MLflow kept {kept} of {len(judgements)} judgements; see in its log what it lacks, then run the same "
-            "command again: nothing is asked twice"
-        )
+        try:
+            write_traces(tracking_uri, run_id, traces)
+            now = milliseconds_now()
+            client.log_batch(run_id, metrics=[Metric(f"{of}/mean", share, now, 0) for of, share in shares.items()])
+        except BaseException:
+            client.set_terminated(run_id, "FAILED")
+            raise
+        client.set_terminated(run_id, "FINISHED")
     return run_id
-
-
-def _as_data(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
-    return [
-        {
-            "inputs": {"prompt": judgement.prompt, "number": number},
-            "outputs": dict(judgement.answers),
-            "tags": {"prompt_id": judgement.prompt_id},
-            **({} if judgement.expected is None else {"expectations": {PREFERENCE: judgement.expected}}),
-        }
-        for number, judgement in enumerate(judgements)
-    ]
-
-
-def _scorer(judge: str, judgements: Sequence[Judgement]) -> Any:
-    from mlflow.entities import AssessmentSource, Feedback
-    from mlflow.genai.scorers import scorer
-
-    source = AssessmentSource(source_type="LLM_JUDGE", source_id=judge)
-
-    @scorer(name="pairwise_judge")  # type: ignore[untyped-decorator, unused-ignore]
-    def pairwise_judge(inputs: dict[str, Any]) -> list[Feedback]:
-        judgement = judgements[inputs["number"]]
-        return [
-            Feedback(name=name, value=value, rationale=judgement.rationale, source=source)
-            for name, value in judgement.feedback.items()
-        ]
-
-    return pairwise_judge
-
-
-def _kept(table: Any) -> int:
-    """Count the judgements that can be read back, since MLflow silently skips those that it could not write."""
-    column = f"{PREFERENCE}/value"
-    return 0 if table is None or column not in table else int(table[column].notna().sum())

@@ -19,9 +19,16 @@ from tasks.lineage.mlflow.client import (
     milliseconds_now,
     open_client,
 )
-from tasks.lineage.mlflow.logged_models import MODEL_KINDS, find_logged_model, log_model
 from tasks.lineage.mlflow.moved import STATE_TAG, require_own
-from tasks.lineage.mlflow.run_tags import EXPERIMENT_TAGS, NOTE, WHAT, origin_tags
+from tasks.lineage.mlflow.runs import (
+    EXPERIMENT_TAGS,
+    MODEL_KINDS,
+    NOTE,
+    WHAT,
+    find_logged_model,
+    log_model,
+    origin_tags,
+)
 from tasks.lineage.store.artifacts import RECORD_FILE
 from tasks.lineage.store.settings import dotted
 

@@ -5,17 +5,19 @@ verdict; after that only people change it: by a manual promotion, with a reason 
 Evaluated again it gets another version, but is the same policy: events of one version count for all.
 """
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from importlib.metadata import version as installed_version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
-from tasks.lineage.mlflow.client import milliseconds_now, open_client
-from tasks.lineage.mlflow.logged_models import log_model
-from tasks.lineage.mlflow.run_tags import origin_tags
+from tasks.lineage.mlflow.client import local_rows, milliseconds_now, open_client
+from tasks.lineage.mlflow.runs import log_model, origin_tags
 
 LONGEST_DESCRIPTION: Final = 5_000
 """Characters that MLflow's databases keep of a version's description."""
@@ -43,6 +45,14 @@ _LOGGED_MODEL: Final = "models:/"
 _COMMIT: Final = "mlflow.source.git.commit"
 _PROMOTED_AT: Final = "promoted_at"
 _ROLLED_BACK_AT: Final = "rolled_back_at"
+_ALIAS_ROWS: Final = "SELECT version FROM registered_model_aliases WHERE name = ? AND alias = ?"
+_VERSION_ROWS: Final = (
+    "SELECT version FROM model_versions WHERE name = ? AND current_stage != 'Deleted_Internal' ORDER BY version DESC"
+)
+_TAG_ROWS: Final = "SELECT version, key, value FROM model_version_tags WHERE name = ?"
+CHAT: Final = "llm/v1/chat"
+LIBRARIES: Final = ("mlflow", "torch", "transformers")
+"""What loads and answers; each is pinned to the version that made the weights."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +105,71 @@ def checked_reason(text: str) -> str:
     return reason
 
 
-class Registry:
+class RegistryReader(ABC):
+    """What is read of a registry, without or with MLflow."""
+
+    def __init__(self, tracking_uri: str) -> None:
+        """Read `sqlite:///FILE`, or the address of an MLflow server."""
+        self._uri = tracking_uri
+
+    @abstractmethod
+    def holder(self, name: str, alias: str) -> PolicyVersion | None:
+        """Return the version of an alias; None if the model or the alias does not exist yet.
+
+        Raises:
+            InputError: The version was not registered by this pipeline, or the store cannot be read.
+            InUse: Another process holds the file, of which every method here says the same.
+        """
+
+    @abstractmethod
+    def _listed(self, name: str) -> list[Any]:
+        """Return all versions as MLflow's client would, the newest first."""
+
+    def version(self, name: str, number: str | None) -> PolicyVersion:
+        """Return a version by its number, or the newest for None.
+
+        Raises:
+            InputError: There is no such version, or none at all, or it was not registered by this pipeline.
+        """
+        by_number = {str(version.version): version for version in self._listed(name)}
+        if not by_number:
+            raise InputError(
+                f"no version of {name} is registered in {self._uri}; register one with `tucano retrain`, or name "
+                "another model with --set promote.model_name=NAME"
+            )
+        chosen = by_number.get(next(iter(by_number)) if number is None else number)
+        if chosen is None:
+            raise InputError(f"{name} has no version {number}; it has {', '.join(by_number)}")
+        return _as_policy_version(chosen)
+
+    def versions(self, name: str) -> list[PolicyVersion]:
+        """Return all versions that this pipeline registered, the newest first; empty for an unknown model."""
+        return [_as_policy_version(known) for known in self._listed(name) if POLICY_TAG in known.tags]
+
+    def knows(self, name: str, version: str, policy: str, evaluation: str) -> bool:
+        """Return whether a version is registered for this policy and evaluation (their sha256)."""
+        origin = {POLICY_TAG: policy, _EVALUATION: evaluation}.items()
+        return any(str(known.version) == version and origin <= known.tags.items() for known in self._listed(name))
+
+
+class LocalRegistry(RegistryReader):
+    """Registry in MLflow's SQLite file, read without MLflow, whose import takes seconds; no file has no versions."""
+
+    def holder(self, name: str, alias: str) -> PolicyVersion | None:
+        """Return the version of an alias, as `RegistryReader` says."""
+        rows = local_rows(self._uri, _ALIAS_ROWS, name, alias)
+        listed = {each.version: each for each in self._listed(name)}
+        return _as_policy_version(listed[str(rows[0][0])]) if rows else None
+
+    def _listed(self, name: str) -> list[Any]:
+        tags: dict[str, dict[str, str]] = {}
+        for version, key, value in local_rows(self._uri, _TAG_ROWS, name):
+            tags.setdefault(str(version), {})[key] = value
+        numbers = [str(version) for (version,) in local_rows(self._uri, _VERSION_ROWS, name)]
+        return [SimpleNamespace(name=name, version=number, tags=tags.get(number, {})) for number in numbers]
+
+
+class Registry(RegistryReader):
     """MLflow's registry: named models, each with versions and aliases."""
 
     def __init__(self, tracking_uri: str) -> None:
@@ -104,7 +178,7 @@ class Registry:
         Raises:
             InputError: It cannot be opened or written.
         """
-        self._uri = tracking_uri
+        super().__init__(tracking_uri)
         self._client = open_client(tracking_uri)
 
     def register(
@@ -135,7 +209,7 @@ class Registry:
         origin = {POLICY_TAG: policy.sha256, _EVALUATION: evaluation.sha256}
         for known in self._listed(name):
             if origin.items() <= known.tags.items():
-                return as_policy_version(known)
+                return _as_policy_version(known)
         tags = {**origin, _VERDICT: verdict, _FOUR_BIT: str(load_in_4bit)}
         if base_model is not None:
             tags[_BASE_MODEL] = base_model
@@ -149,7 +223,7 @@ class Registry:
         version = self._client.create_model_version(
             name, source=f"{_LOGGED_MODEL}{model_id}", run_id=run_id, tags=tags, model_id=model_id
         )
-        return as_policy_version(version)
+        return _as_policy_version(version)
 
     def describe(self, name: str, number: str, card: str) -> None:
         """Describe a version by its model card, and note the commit of the code; said again, nothing changes.
@@ -180,28 +254,8 @@ class Registry:
         source = self._client.get_model_version(name, number).source
         self._client.log_model_artifacts(source.removeprefix(_LOGGED_MODEL), str(model))
 
-    def version(self, name: str, number: str | None) -> PolicyVersion:
-        """Return a version by its number, or the newest for None.
-
-        Raises:
-            InputError: There is no such version, or none at all, or it was not registered by this pipeline.
-        """
-        return chosen_version(self._listed(name), name, number, self._uri)
-
-    def knows(self, name: str, version: str, policy: str, evaluation: str) -> bool:
-        """Return whether a version is registered for this policy and evaluation (their sha256)."""
-        return any(is_of(known, version, policy, evaluation) for known in self._listed(name))
-
-    def versions(self, name: str) -> list[PolicyVersion]:
-        """Return all versions that this pipeline registered, the newest first; empty for an unknown model."""
-        return [as_policy_version(known) for known in self._listed(name) if is_ours(known)]
-
     def holder(self, name: str, alias: str) -> PolicyVersion | None:
-        """Return the version of an alias; None if the model or the alias does not exist yet.
-
-        Raises:
-            InputError: The version was not registered by this pipeline.
-        """
+        """Return the version of an alias, as `RegistryReader` says."""
         from mlflow.exceptions import MlflowException
 
         try:
@@ -210,7 +264,7 @@ class Registry:
             if error.error_code != "RESOURCE_DOES_NOT_EXIST":
                 raise
             return None
-        return None if version is None else as_policy_version(self._client.get_model_version(name, version))
+        return None if version is None else _as_policy_version(self._client.get_model_version(name, version))
 
     def promote(
         self, name: str, alias: str, previous_alias: str, version: str, *, promotion: str, forced: str | None = None
@@ -276,7 +330,6 @@ class Registry:
         return Rollback(replace(left, rolled_back_at=now), replace(back, promoted_at=now))
 
     def _listed(self, name: str) -> list[Any]:
-        """Return all versions, the newest first."""
         found = self._client.search_model_versions(f"name = '{name}'")
         return sorted(found, key=lambda version: int(version.version), reverse=True)
 
@@ -306,36 +359,7 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def chosen_version(listed: Sequence[Any], name: str, number: str | None, uri: str) -> PolicyVersion:
-    """Return the version of a number, or the first for None, of MLflow's versions of a model, the newest first.
-
-    Raises:
-        InputError: There is no such version, or none at all, or it was not registered by this pipeline.
-    """
-    by_number = {str(version.version): version for version in listed}
-    if not by_number:
-        raise InputError(
-            f"no version of {name} is registered in {uri}; register one with `tucano retrain`, or name another model "
-            "with --set promote.model_name=NAME"
-        )
-    chosen = by_number.get(next(iter(by_number)) if number is None else number)
-    if chosen is None:
-        raise InputError(f"{name} has no version {number}; it has {', '.join(by_number)}")
-    return as_policy_version(chosen)
-
-
-def is_ours(version: Any) -> bool:
-    """Return whether this pipeline registered a version of MLflow's."""
-    return POLICY_TAG in version.tags
-
-
-def is_of(version: Any, number: str, policy: str, evaluation: str) -> bool:
-    """Return whether a version of MLflow's has this number, and is of this policy and evaluation (their sha256)."""
-    origin = {POLICY_TAG: policy, _EVALUATION: evaluation}
-    return str(version.version) == number and origin.items() <= version.tags.items()
-
-
-def as_policy_version(version: Any) -> PolicyVersion:
+def _as_policy_version(version: Any) -> PolicyVersion:
     """Return a version of MLflow's as this pipeline registered it.
 
     Raises:
@@ -359,3 +383,30 @@ def as_policy_version(version: Any) -> PolicyVersion:
             f"version {version.version} of the registered model {version.name} was not registered by tucano; give its "
             "alias to one that was, or use another name with --set promote.model_name=NAME"
         ) from None
+
+
+def save_chat_model(
+    weights: Path, output: Path, *, card: str, example: Mapping[str, Any], metadata: Mapping[str, Any]
+) -> None:
+    """Save a model as MLflow's flavours `transformers` and `python_function`, for its chat interface.
+
+    Args:
+        weights: Folder of the model, its tokenizer and its generation configuration, which are copied.
+        output: Missing or empty folder.
+        card: The model card, in Markdown.
+        example: Request that the model can answer.
+        metadata: What a reader of the model's file is to know.
+    """
+    import mlflow.transformers
+    from huggingface_hub import ModelCard
+
+    mlflow.transformers.save_model(
+        str(weights),
+        str(output),
+        task=CHAT,
+        model_card=ModelCard(card),
+        # A local label of a build, such as +cpu, is of no package index.
+        pip_requirements=[f"{name}=={installed_version(name).partition('+')[0]}" for name in LIBRARIES],
+        input_example=dict(example),
+        metadata=dict(metadata),
+    )

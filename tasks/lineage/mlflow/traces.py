@@ -1,4 +1,4 @@
-"""Traces of a stage's run: a model's answers, with the reward, its components and the reference as assessments.
+"""Traces of a run: answers to a prompt, with scores or judgements as assessments.
 
 A trace is written with its assessments at once, and its span with those of many others: one by one, each feedback would
 be a write of its own.
@@ -9,7 +9,7 @@ import json
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -48,7 +48,58 @@ def record_traces(tracking_uri: str, run_id: str, scorer: str, answers: Sequence
         tracking_uri: MLflow's store.
         run_id: The run.
         scorer: Name of what gave the scores, shown as their source.
-        answers: The answers, of which no two are of one model and prompt.
+        answers: The answers.
+
+    Raises:
+        InputError: MLflow cannot be used.
+    """
+    from mlflow.entities import AssessmentSource, Expectation, Feedback
+
+    source = AssessmentSource(source_type="CODE", source_id=scorer)
+    write_traces(
+        tracking_uri,
+        run_id,
+        [
+            Trace(
+                name=f"{answer.task}: {answer.model}",
+                prompt=answer.prompt,
+                answer=answer.completion,
+                outputs={
+                    "completion": answer.completion,
+                    "choices": [{"message": {"role": "assistant", "content": as_preview(answer.completion)}}],
+                },
+                tags={"task": answer.task, "model": answer.model, "prompt_id": answer.prompt_id},
+                assessments=[
+                    *(Feedback(name=name, value=value, source=source) for name, value in answer.scores.items()),
+                    *(
+                        Expectation(name="reference", value=known, source=source)
+                        for known in [answer.reference]
+                        if known is not None
+                    ),
+                ],
+            )
+            for answer in answers
+        ],
+    )
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A trace of one span."""
+
+    name: str
+    prompt: str
+    answer: str
+    """Shown in the table of traces as it is."""
+    outputs: Mapping[str, Any]
+    """The span's outputs: JSON values."""
+    tags: Mapping[str, str]
+    assessments: Sequence[Any]
+    """MLflow's feedback and expectations."""
+
+
+def write_traces(tracking_uri: str, run_id: str, traces: Sequence[Trace]) -> None:
+    """Write traces to a run; their order on the page is theirs here.
 
     Raises:
         InputError: MLflow cannot be used.
@@ -60,47 +111,46 @@ def record_traces(tracking_uri: str, run_id: str, scorer: str, answers: Sequence
         tracing = TracingClient(tracking_uri)
         # The page shows the newest trace first.
         first = milliseconds_now()
-        made = [_as_trace(answer, run_id, experiment, scorer, first - place) for place, answer in enumerate(answers)]
+        made = [
+            _as_mlflow(trace, f"{run_id} {place}", run_id, experiment, first - place)
+            for place, trace in enumerate(traces)
+        ]
         for info, _ in made:
             tracing.start_trace(info)
         for start in range(0, len(made), _SPANS_AT_ONCE):
             tracing.log_spans(experiment, [span for _, span in made[start : start + _SPANS_AT_ONCE]])
 
 
-def _as_trace(answer: TracedAnswer, run_id: str, experiment: str, scorer: str, time: int) -> tuple[Any, Any]:
-    """Return a trace without its span, and the span."""
+def _as_mlflow(trace: Trace, key: str, run_id: str, experiment: str, time: int) -> tuple[Any, Any]:
+    """Return MLflow's trace without its span, and the span."""
     from mlflow.entities import Span, TraceInfo, TraceLocation, TraceState
     from mlflow.tracing.constant import SpanAttributeKey, TraceMetadataKey, TraceTagKey
 
-    identity = hashlib.sha256("\0".join((run_id, answer.model, answer.prompt_id)).encode()).hexdigest()[:32]
+    identity = hashlib.sha256(key.encode()).hexdigest()[:32]
     trace_id = f"tr-{identity}"
-    # A trace's own page reads messages as Markdown; the table shows previews as they are.
-    asked = {"messages": [{"role": "user", "content": as_preview(answer.prompt)}]}
-    given = {"choices": [{"message": {"role": "assistant", "content": as_preview(answer.completion)}}]}
+    for assessment in trace.assessments:
+        assessment.trace_id = trace_id
     info = TraceInfo(
         trace_id=trace_id,
         trace_location=TraceLocation.from_experiment_id(experiment),
         request_time=time,
         state=TraceState.OK,
         execution_duration=0,
-        request_preview=answer.prompt[:PREVIEW_CHARACTERS],
-        response_preview=answer.completion[:PREVIEW_CHARACTERS],
+        request_preview=trace.prompt[:PREVIEW_CHARACTERS],
+        response_preview=trace.answer[:PREVIEW_CHARACTERS],
         trace_metadata={TraceMetadataKey.SOURCE_RUN: run_id},
-        tags={
-            TraceTagKey.TRACE_NAME: f"{answer.task}: {answer.model}",
-            "task": answer.task,
-            "model": answer.model,
-            "prompt_id": answer.prompt_id,
-        },
-        assessments=list(_assessments(answer, trace_id, scorer)),
+        tags={TraceTagKey.TRACE_NAME: trace.name, **trace.tags},
+        assessments=list(trace.assessments),
     )
+    # A trace's own page reads messages as Markdown; the table shows previews as they are.
+    asked = {"messages": [{"role": "user", "content": as_preview(trace.prompt)}]}
     attributes = {
         SpanAttributeKey.REQUEST_ID: trace_id,
-        SpanAttributeKey.INPUTS: {"prompt": answer.prompt, **asked},
-        SpanAttributeKey.OUTPUTS: {"completion": answer.completion, **given},
+        SpanAttributeKey.INPUTS: {"prompt": trace.prompt, **asked},
+        SpanAttributeKey.OUTPUTS: trace.outputs,
     }
     span = {
-        "name": answer.model,
+        "name": trace.name,
         "trace_id": b64encode(bytes.fromhex(identity)).decode(),
         "span_id": b64encode(bytes.fromhex(identity[:16])).decode(),
         "parent_span_id": "",
@@ -110,16 +160,6 @@ def _as_trace(answer: TracedAnswer, run_id: str, experiment: str, scorer: str, t
         "attributes": {name: json.dumps(value) for name, value in attributes.items()},
     }
     return info, Span.from_dict(span)
-
-
-def _assessments(answer: TracedAnswer, trace_id: str, scorer: str) -> Iterator[Any]:
-    from mlflow.entities import AssessmentSource, Expectation, Feedback
-
-    source = AssessmentSource(source_type="CODE", source_id=scorer)
-    for name, value in answer.scores.items():
-        yield Feedback(name=name, value=value, source=source, trace_id=trace_id)
-    if answer.reference is not None:
-        yield Expectation(name="reference", value=answer.reference, source=source, trace_id=trace_id)
 
 
 def as_preview(text: str) -> str:

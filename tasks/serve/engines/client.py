@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Protocol
 from urllib.parse import urljoin
 
 import aiohttp
@@ -61,6 +61,25 @@ class EngineAnswer:
     """Tokens of the answer."""
     prompt_tokens: int
     finish_reason: FinishReason
+
+
+class Engine(Protocol):
+    """Engine that answers questions: a server, or a thread of this process."""
+
+    @property
+    def takes_seed(self) -> bool:
+        """Whether a question may have a seed, which decides its answer."""
+
+    async def complete(self, question: EngineQuestion) -> EngineAnswer:
+        """Ask a question, and return the whole answer.
+
+        Raises:
+            EngineUnavailable: It cannot be reached, ended meanwhile, or failed by itself.
+            EngineRefused: It refused the question.
+        """
+
+    async def close(self) -> None:
+        """Ask no more."""
 
 
 class _EngineUsage(BaseModel):

@@ -1,6 +1,5 @@
 """Child process of an export: writes the files, reads them back, and refuses them where they are not the version."""
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal
@@ -14,13 +13,11 @@ from schemas.tables.prompts import TEST_FILE, PromptRow, read_prompts
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.child import Channel, as_child
-from tasks.policy.merge_child import CHECK_FILE
-from tasks.serve.export.adapter import BASE_FOLDER, name_base, write_adapter_folder, write_base
+from tasks.serve.export.folders import BASE_FOLDER, name_base, write_adapter_folder, write_base, write_folder
 from tasks.serve.export.gguf_file import PRECISIONS, write_gguf
-from tasks.serve.export.modelfile import write_modelfile
+from tasks.serve.export.modelfile import ollama_reads, write_modelfile
 from tasks.serve.export.original import ask_original, load_exact, placed, some_of
-from tasks.serve.export.proof import ExportProof, Version, ollama_reads, prove_adapter, prove_folder, prove_gguf
-from tasks.serve.package import write_decoding
+from tasks.serve.export.proof import ExportProof, prove_adapter, prove_folder, prove_gguf
 from tasks.serve.served_model import Decoding
 
 ExportFormat = Literal["safetensors", "gguf", "peft"]
@@ -91,19 +88,17 @@ def _export_model(
     del own
     if request.format == "safetensors":
         write_folder(request.weights, request.output, decoding)
-        version = Version(request.weights, original, _part(progress, 1, parts))
-        proofs = [prove_folder(version, request.output)]
+        proofs = [prove_folder(original, request.output, _part(progress, 1, parts))]
     else:
         proofs = []
         for number, precision in enumerate(PRECISIONS, start=1):
             file = request.output / f"{request.name}-{precision}.gguf"
             write_gguf(request.weights, file, precision, name=request.name)
-            version = Version(request.weights, original, _part(progress, number, parts))
             beside = None
-            if ollama_reads(version, file):
+            if ollama_reads(request.weights, original.texts):
                 beside = request.output / f"{MODELFILE}-{precision}"
                 write_modelfile(request.weights, beside, file.name, decoding)
-            proofs.append(prove_gguf(version, file, beside, precision))
+            proofs.append(prove_gguf(original, file, beside, precision, _part(progress, number, parts)))
     rewards = original.rewards_of(original.answers)
     return Proofs(rewards={proof.name: rewards for proof in proofs}, proofs=proofs)
 
@@ -111,19 +106,6 @@ def _export_model(
 def _part(progress: Progress, number: int, parts: int) -> Progress:
     """Return the progress of one of several passes over the same prompts."""
     return lambda done, total, text: progress(number * total + done, parts * total, text)
-
-
-def write_folder(weights: Path, output: Path, decoding: Decoding) -> None:
-    """Copy a model folder, with the decoding that was evaluated.
-
-    Args:
-        weights: The model, as the store has it.
-        output: New or empty folder.
-        decoding: The decoding.
-    """
-    left_out = shutil.ignore_patterns(CHECK_FILE)
-    shutil.copytree(weights, output, ignore=left_out, copy_function=shutil.copyfile, dirs_exist_ok=True)
-    write_decoding(output, decoding)
 
 
 def _export_adapters(
@@ -148,8 +130,7 @@ def _export_adapters(
         first = _part(progress, 2 * number, parts)
         original = ask_original(own, request.weights, some, databases, request.max_tokens, first)
         del own
-        version = Version(request.weights, original, _part(progress, 2 * number + 1, parts))
-        proof = prove_adapter(version, folder, adapter, task or ".")
+        proof = prove_adapter(original, folder, adapter, task or ".", _part(progress, 2 * number + 1, parts))
         proofs.append(proof)
         rewards[proof.name] = original.rewards_of(original.answers)
     return Proofs(rewards=rewards, proofs=proofs)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from schemas.errors import InputError
 from tasks.policy.load import load_tokenizer
-from tasks.serve.export.vocabulary import GgufVocabulary, vocabulary_of
+from tasks.serve.export.vocabulary import REMEDY, GgufVocabulary, vocabulary_of
 
 if TYPE_CHECKING:
     import torch
@@ -20,7 +20,6 @@ FAMILIES: Final = ("qwen2", "qwen3")
 BLOCK: Final = 32
 """Numbers that share a scale in Q8_0."""
 HEAD: Final = "lm_head.weight"
-_REMEDY: Final = "export it with --format safetensors"
 
 
 def write_gguf(model: Path, output: Path, precision: Precision, *, name: str) -> None:
@@ -68,13 +67,23 @@ def tensors_of(model: Path) -> Iterator[tuple[str, "torch.Tensor"]]:
                 yield tensor, tensors.get_tensor(tensor)
 
 
+def as_written(weights: "torch.Tensor", precision: Precision) -> "torch.Tensor":
+    """Return a tensor in float32 as a file of a precision holds it."""
+    import torch
+    from gguf import quants
+
+    kind = _kind(weights, precision)
+    held = quants.dequantize(quants.quantize(weights.float().numpy(), kind), kind)
+    return torch.from_numpy(held).float()
+
+
 def _refuse_unknown(config: Any) -> None:
     rotation = config.rope_parameters.get("rope_type", "default")
     if config.model_type not in FAMILIES:
-        raise InputError(f"a {config.model_type} cannot be written as GGUF, only {', '.join(FAMILIES)}; {_REMEDY}")
+        raise InputError(f"a {config.model_type} cannot be written as GGUF, only {', '.join(FAMILIES)}; {REMEDY}")
     if rotation != "default" or config.use_sliding_window:
         what = "a sliding window" if rotation == "default" else f"rotary embeddings of type {rotation!r}"
-        raise InputError(f"the model has {what}, which is not written as GGUF; {_REMEDY}")
+        raise InputError(f"the model has {what}, which is not written as GGUF; {REMEDY}")
 
 
 def _add_shape(writer: Any, config: Any, precision: Precision) -> None:
@@ -114,7 +123,8 @@ def _add_vocabulary(writer: Any, vocabulary: GgufVocabulary) -> None:
     ):
         if number is not None:
             add(number)
-    writer.add_add_bos_token(vocabulary.adds_begin)
+    # No token is written before a prompt but those of the chat template.
+    writer.add_add_bos_token(False)
     writer.add_add_eos_token(False)
     writer.add_chat_template(vocabulary.chat_template)
 
@@ -133,7 +143,7 @@ def _names(config: Any, model: Path) -> Callable[[str], str]:
     def name_of(tensor: str) -> str:
         name = known.get_name(tensor, try_suffixes=(".weight", ".bias"))
         if name is None:
-            raise InputError(f"the tensor {tensor} of {model} is none of a {config.model_type} in GGUF; {_REMEDY}")
+            raise InputError(f"the tensor {tensor} of {model} is none of a {config.model_type} in GGUF; {REMEDY}")
         return str(name)
 
     return name_of

@@ -4,7 +4,9 @@ Ollama writes prompts by a Go template, and decodes by sampling of its own (top-
 said.
 """
 
+import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +15,7 @@ from jinja2 import TemplateError
 from schemas.errors import InputError
 from tasks.policy.load import load_tokenizer
 from tasks.policy.published import ANSWER, QUESTION, TURN
+from tasks.serve.export.vocabulary import QWEN_WORDS
 from tasks.serve.served_model import Decoding
 
 if TYPE_CHECKING:
@@ -65,6 +68,26 @@ def written_prompt(text: str, system: str, prompt: str) -> str:
     before, _, after = asked.partition(SYSTEM)
     between, _, to_answer = after.partition(PROMPT)
     return before + system + between + prompt + to_answer
+
+
+def ollama_reads(model: Path, texts: Sequence[str]) -> bool:
+    """Return whether Ollama reads texts as the same tokens: for Qwen3 it has a tokenizer of its own, which is Qwen's.
+
+    That one splits a text as Qwen does and merges bytes, whatever the GGUF file says.
+    """
+    from tokenizers import Regex, pre_tokenizers
+    from transformers import AutoConfig
+
+    own, other = load_tokenizer(model), load_tokenizer(model)
+    if AutoConfig.from_pretrained(model).model_type != "qwen3":
+        return True
+    backend = other.backend_tokenizer
+    if json.loads(backend.to_str())["model"].get("byte_fallback"):
+        return False
+    in_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(QWEN_WORDS), "isolated"), in_bytes])
+    pairs = ([each.encode(text, add_special_tokens=False) for each in (own, other)] for text in texts)
+    return all(mine == its for mine, its in pairs)
 
 
 def _template(tokenizer: "PreTrainedTokenizerBase") -> str:

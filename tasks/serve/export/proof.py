@@ -1,26 +1,36 @@
-"""Proof of an export: it is read back by another program than wrote it, and compared with the version, or refused."""
+"""Proof of an export: another program than wrote it reads it back, and answers test prompts as the version does.
 
-from dataclasses import dataclass
+What is read back has the version's own numbers in every tensor, but for what its format rounds, and gives the same
+greedy answers.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import sqrt
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, ConfigDict
 
 from schemas.errors import GateRefused
 from schemas.progress import Progress
-from tasks.serve.export import checks
-from tasks.serve.export.adapter import base_of
-from tasks.serve.export.gguf_file import Precision, tensors_of
-from tasks.serve.export.gguf_reader import REMEDY, as_ollama_reads, as_tokenizer, load_gguf, read_vocabulary, unreadable
+from tasks.serve.export.folders import base_of
+from tasks.serve.export.gguf_file import HEAD, Precision, as_written, tensors_of
 from tasks.serve.export.modelfile import written_prompt
-from tasks.serve.export.original import Original, load_exact, placed, rendered
-from tasks.serve.export.rounding import round_weights
-from tasks.serve.export.vocabulary import vocabulary_of
+from tasks.serve.export.original import Original, Thought, load_exact, placed, rendered
 
+if TYPE_CHECKING:
+    import torch
+
+EXACT: Final = 1e-5
+"""Root mean square difference of log-probabilities that is arithmetic alone: in float32, sums of another order."""
+TIE: Final = 1e-4
+"""Answers may part where the version's two best tokens are no further apart in log-probability."""
+OTHER_FORMAT: Final = "nothing is exported; export it with --format safetensors"
+REMEDY: Final = "nothing is exported; run the same command again, and report it as a fault if it stays"
+UNREADABLE: Final = (OSError, ValueError, KeyError, TypeError, RuntimeError, IndexError)
 GGUF_READER: Final = "transformers' GGUF reader"
 PLAIN_READER: Final = "transformers"
 PEFT_READER: Final = "PEFT"
-UNREADABLE: Final = (OSError, ValueError, KeyError, TypeError, RuntimeError)
 
 
 class ExportProof(BaseModel):
@@ -37,76 +47,60 @@ class ExportProof(BaseModel):
     tensors: int
     """Tensors whose every number was compared."""
     prompts: int
-    """Test prompts that both answered greedily; every token of each was compared, and of the probes besides."""
+    """Test prompts that both answered greedily."""
     equal: int
     """Answers that are equal."""
     tied: int
     """Answers that part where the version's two best tokens are equally likely."""
     difference: float
     """Root mean square difference of the log-probabilities of the answers' tokens, in nats."""
-    noise: float
-    """The same by rounding the version's own weights as the format defines."""
     rewards: list[float | None]
     """Each answer's; None where nothing is known of the right one."""
 
 
-@dataclass(frozen=True)
-class Version:
-    """What an export is compared with."""
-
-    weights: Path
-    """Folder of the model."""
-    original: Original
-    progress: Progress
-
-
-def rounding_noise(version: Version, precision: Precision) -> float:
-    """Return what rounding a version's weights alone makes, as the root mean square difference in nats."""
-    model = load_exact(version.weights)
-    round_weights(model, version.weights, precision)
-    return checks.difference(version.original.thoughts, version.original.thoughts_of(model))
-
-
-def ollama_reads(version: Version, file: Path) -> bool:
-    """Return whether Ollama would read a GGUF file's prompts as the same tokens."""
-    vocabulary = as_ollama_reads(read_vocabulary(file), _config(version.weights).model_type)
-    return checks.has_same_tokens(version.original, as_tokenizer(vocabulary))
-
-
-def prove_gguf(version: Version, file: Path, modelfile: Path | None, precision: Precision) -> ExportProof:
+def prove_gguf(
+    original: Original, file: Path, modelfile: Path | None, precision: Precision, progress: Progress
+) -> ExportProof:
     """Prove a GGUF file, and the Modelfile beside it.
 
     Args:
-        version: The version.
+        original: The version.
         file: The GGUF file.
         modelfile: The Modelfile; None without one.
         precision: The file's type of matrices.
+        progress: Called with the prompts that are answered.
 
     Raises:
         GateRefused: It is not the version.
     """
-    original, name = version.original, file.name
-    model = placed(load_gguf(file))
-    vocabulary = read_vocabulary(file)
-    own = vocabulary_of(original.tokenizer, model.config.vocab_size)
-    checks.require_same_vocabulary(name, own, vocabulary)
-    try:
-        tokenizer = as_tokenizer(vocabulary)
-    except Exception as error:
-        raise unreadable(file, error) from error
-    _require_tokenizer(name, original, tokenizer)
+    import torch
+    from gguf import GGUFReader
+    from transformers import AutoConfig, AutoModelForCausalLM
+
     if modelfile is not None:
         text = modelfile.read_text(encoding="utf-8")
         asked = [(system["content"], user["content"]) for system, user in original.conversations]
-        checks.require_same_prompts(modelfile.name, original, [written_prompt(text, *each) for each in asked])
-    checks.require_same_shape(name, _config(version.weights), model.config)
-    tensors = checks.require_same_weights(name, version.weights, model, precision)
-    noise = rounding_noise(version, precision)
-    found = _answer(version, name, model, GGUF_READER, tensors, noise, must_equal=precision == "F16")
-    return found.model_copy(update={"modelfile": modelfile.name if modelfile is not None else None})
+        _require_same_prompts(modelfile.name, original, [written_prompt(text, *each) for each in asked])
+    try:
+        config = AutoConfig.from_pretrained(file.parent, gguf_file=file.name)
+        # transformers does not read the size of Qwen3's heads, and takes Qwen3's usual one.
+        config.head_dim = GGUFReader(file).fields[f"{config.model_type}.attention.key_length"].contents()
+        model = AutoModelForCausalLM.from_pretrained(
+            file.parent, gguf_file=file.name, config=config, dtype=torch.float32
+        ).eval()
+    except UNREADABLE as error:
+        raise _unreadable(file, error) from error
+    tied = AutoConfig.from_pretrained(original.weights).tie_word_embeddings
+    own = {name: as_written(tensor, precision) for name, tensor in tensors_of(original.weights)}
+    if tied:
+        own.pop(HEAD, None)
+    tensors = _compare_weights(file.name, own, dict(model.named_parameters()))
+    may_differ = precision != "F16"
+    proof = _answer(original, file.name, placed(model), GGUF_READER, tensors, progress, may_differ=may_differ)
+    return proof.model_copy(update={"modelfile": modelfile.name if modelfile is not None else None})
 
 
-def prove_folder(version: Version, folder: Path) -> ExportProof:
+def prove_folder(original: Original, folder: Path, progress: Progress) -> ExportProof:
     """Prove a folder of safetensors, whose weights keep their type.
 
     Raises:
@@ -115,99 +109,156 @@ def prove_folder(version: Version, folder: Path) -> ExportProof:
     from transformers import AutoTokenizer
 
     name = "the model"
-    _require_equal_tensors(name, version.weights, folder)
     try:
         model, tokenizer = load_exact(folder), AutoTokenizer.from_pretrained(folder)
-    except UNREADABLE as error:
-        raise unreadable(folder, error) from error
-    _require_tokenizer(name, version.original, tokenizer)
-    if model.generation_config.eos_token_id != version.original.tokenizer.eos_token_id:
+        own, found = dict(tensors_of(original.weights)), dict(tensors_of(folder))
+    except Exception as error:
+        raise _unreadable(folder, error) from error
+    _require_same_tokens(name, original, tokenizer)
+    end = original.tokenizer.eos_token_id
+    if model.generation_config.eos_token_id != end:
         raise GateRefused(
             f"{name} ends an answer with token {model.generation_config.eos_token_id}, and the version with "
-            f"{version.original.tokenizer.eos_token_id}; {REMEDY}"
+            f"{end}; {REMEDY}"
         )
-    checks.require_same_shape(name, _config(version.weights), model.config)
-    tensors = checks.require_same_weights(name, version.weights, model, None)
-    return _answer(version, ".", model, PLAIN_READER, tensors, 0.0, must_equal=True)
+    tensors = _compare_weights(name, own, found)
+    return _answer(original, ".", model, PLAIN_READER, tensors, progress, exact=True)
 
 
-def prove_adapter(version: Version, adapter: Path, own: Path, name: str) -> ExportProof:
+def prove_adapter(original: Original, adapter: Path, own: Path, name: str, progress: Progress) -> ExportProof:
     """Prove an adapter, by the base that it names.
 
     Args:
-        version: The version; its weights are the base's.
+        original: The version; its weights are the base's.
         adapter: The exported adapter.
         own: The version's own adapter.
         name: The exported adapter's name in the exported folder.
+        progress: Called with the prompts that are answered.
 
     Raises:
         GateRefused: It is not the version.
     """
+    import torch
     from peft import AutoPeftModelForCausalLM
     from transformers import AutoTokenizer
 
-    _require_equal_tensors(name, own, adapter)
     base = base_of(adapter)
     if base is None or not (adapter / base).is_dir():
         # PEFT would look for it on the hub.
         raise GateRefused(f"{name} names as its base {base!r}, which is no folder here; {REMEDY}")
     try:
-        import torch
-
+        tensors = _compare_weights(name, dict(tensors_of(own)), dict(tensors_of(adapter)))
         model = AutoPeftModelForCausalLM.from_pretrained(adapter, dtype=torch.float32).eval()
         tokenizer = AutoTokenizer.from_pretrained(adapter)
     except UNREADABLE as error:
-        raise unreadable(adapter, error) from error
-    _require_tokenizer(name, version.original, tokenizer)
-    tensors = sum(1 for _ in tensors_of(adapter))
-    return _answer(version, name, placed(model), PEFT_READER, tensors, 0.0, must_equal=True)
+        raise _unreadable(adapter, error) from error
+    _require_same_tokens(name, original, tokenizer)
+    return _answer(original, name, placed(model), PEFT_READER, tensors, progress, exact=True)
+
+
+def _unreadable(file: Path, error: Exception) -> GateRefused:
+    line = (str(error).splitlines() or [""])[0][:120].rstrip(".")
+    return GateRefused(f"{file.name} cannot be read back ({type(error).__name__}: {line}); {REMEDY}")
+
+
+def _require_same_prompts(name: str, original: Original, texts: Sequence[str]) -> None:
+    for number, (own, found) in enumerate(zip(original.texts, texts, strict=True), start=1):
+        at = parting(own, found)
+        if at is not None:
+            raise GateRefused(
+                f"{name} writes prompt {number} of {len(texts)} otherwise than training, from character {at} on "
+                f"({found[at : at + 20]!r} for {own[at : at + 20]!r}); {OTHER_FORMAT}"
+            )
+
+
+def _require_same_tokens(name: str, original: Original, tokenizer: Any) -> None:
+    """Require that a tokenizer writes every prompt as training did, and reads it as the same tokens."""
+    _require_same_prompts(name, original, rendered(tokenizer, original.conversations))
+    for number, text in enumerate(original.texts, start=1):
+        own = original.tokenizer.encode(text, add_special_tokens=False)
+        found = tokenizer.encode(text, add_special_tokens=False)
+        place = parting(own, found)
+        if place is not None:
+            raise GateRefused(
+                f"{name} reads prompt {number} of {len(original.texts)} as other tokens, from token {place} on "
+                f"({found[place : place + 4]} for {own[place : place + 4]}); {OTHER_FORMAT}"
+            )
+
+
+def parting(own: Sequence[Any], found: Sequence[Any]) -> int | None:
+    """Return the first place where two sequences differ, or where the shorter one ends; None where they are equal."""
+    place = next((number for number, (mine, its) in enumerate(zip(own, found, strict=False)) if mine != its), None)
+    return min(len(own), len(found)) if place is None and len(own) != len(found) else place
+
+
+def _compare_weights(name: str, own: Mapping[str, "torch.Tensor"], found: Mapping[str, "torch.Tensor"]) -> int:
+    """Require the same tensors, in the same types, number by number; return how many they are."""
+    import torch
+
+    for tensor, weights in own.items():
+        other = found.get(tensor)
+        if other is None or other.dtype != weights.dtype or not torch.equal(other.detach().cpu(), weights):
+            raise GateRefused(f"{name} has no {tensor} with the version's numbers in {weights.dtype}; {REMEDY}")
+    if extra := sorted(set(found) - set(own)):
+        raise GateRefused(f"{name} has a tensor {extra[0]}, which the version has not; {REMEDY}")
+    return len(own)
 
 
 def _answer(
-    version: Version, name: str, model: Any, read_by: str, tensors: int, noise: float, *, must_equal: bool
+    original: Original,
+    name: str,
+    model: Any,
+    read_by: str,
+    tensors: int,
+    progress: Progress,
+    *,
+    exact: bool = False,
+    may_differ: bool = False,
 ) -> ExportProof:
-    original = version.original
-    apart = checks.difference(original.thoughts, original.thoughts_of(model))
-    checks.require_within_noise(name, apart, noise)
-    answers = original.answers_of(model, version.progress)
-    agreement = checks.compare_answers(original, answers)
-    if must_equal:
-        checks.require_same_answers(name, agreement, len(answers))
+    """Let what was read back answer, and compare its answers.
+
+    Args:
+        original: The version.
+        name: Name of the export.
+        model: What was read back.
+        read_by: The program that read it.
+        tensors: Tensors that were compared.
+        progress: Called with the prompts that are answered.
+        exact: Whether its log-probabilities must be the version's, too.
+        may_differ: Whether answers with other words are counted alone.
+    """
+    apart = difference(original.thoughts, original.thoughts_of(model))
+    # Not `apart > EXACT`: NaN must not pass.
+    if exact and not apart <= EXACT:
+        raise GateRefused(
+            f"{name} is {apart:.1e} nats a token from the version in the log-probabilities of its answers; {REMEDY}"
+        )
+    answers = original.answers_of(model, progress)
+    equal = tied = 0
+    for own, found, thought in zip(original.answers, answers, original.thoughts, strict=True):
+        place = parting(own, found)
+        equal += place is None
+        tied += place is not None and place < len(own) and thought.gaps[place] <= TIE
+    if equal + tied < len(answers) and not may_differ:
+        other = len(answers) - equal - tied
+        raise GateRefused(f"{name} answers {other} of {len(answers)} test prompts with other words; {REMEDY}")
     return ExportProof(
         name=name,
         read_by=read_by,
         tensors=tensors,
         prompts=len(answers),
-        equal=agreement.equal,
-        tied=agreement.tied,
+        equal=equal,
+        tied=tied,
         difference=apart,
-        noise=noise,
         rewards=original.rewards_of(answers),
     )
 
 
-def _require_tokenizer(name: str, original: Original, tokenizer: Any) -> None:
-    checks.require_same_prompts(name, original, rendered(tokenizer, original.conversations))
-    checks.require_same_tokens(name, original, tokenizer)
-
-
-def _require_equal_tensors(name: str, own: Path, found: Path) -> None:
-    """Require files with the same tensors, in the same types, bit by bit."""
-    import torch
-
-    try:
-        exported = dict(tensors_of(found))
-    except Exception as error:
-        raise unreadable(found, error) from error
-    for tensor, weights in tensors_of(own):
-        other = exported.pop(tensor, None)
-        if other is None or other.dtype != weights.dtype or not torch.equal(other, weights):
-            raise GateRefused(f"{name} has no {tensor} with the version's numbers in {weights.dtype}; {REMEDY}")
-    if exported:
-        raise GateRefused(f"{name} has a tensor {min(exported)}, which the version has not; {REMEDY}")
-
-
-def _config(folder: Path) -> Any:
-    from transformers import AutoConfig
-
-    return AutoConfig.from_pretrained(folder)
+def difference(own: Sequence[Thought], found: Sequence[Thought]) -> float:
+    """Return the root mean square difference of the answers' tokens in log-probability."""
+    pairs = [
+        pair
+        for mine, its in zip(own, found, strict=True)
+        for pair in zip(mine.log_probabilities, its.log_probabilities, strict=True)
+    ]
+    return sqrt(sum((mine - its) ** 2 for mine, its in pairs) / len(pairs))

@@ -15,15 +15,6 @@ from schemas.errors import InputError
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-NORMAL: Final = 1
-UNKNOWN: Final = 2
-CONTROL: Final = 3
-USER_DEFINED: Final = 4
-UNUSED: Final = 5
-BYTE: Final = 6
-"""Types of tokens, by GGUF's numbers."""
-BLANK: Final = "\u2581"
-"""SentencePiece's sign for a blank."""
 WORDS: Final = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 QWEN_WORDS: Final = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -36,7 +27,7 @@ SPLITS: Final[Mapping[str, tuple[str, ...]]] = {
 """Expressions that split a text, one after the other, by the name that llama.cpp knows a pre-tokenizer by."""
 NORMALIZERS: Final = frozenset({"NFC"})
 """Normalizers that a byte-level tokenizer may have: llama.cpp reads the text as it is, which ours is already."""
-_REMEDY: Final = "export it with --format safetensors"
+REMEDY: Final = "export it with --format safetensors"
 
 
 @dataclass(frozen=True)
@@ -50,6 +41,7 @@ class GgufVocabulary:
     tokens: Sequence[str]
     """Each row's of the embeddings."""
     types: Sequence[int]
+    """Each token's, by GGUF's numbers."""
     merges: Sequence[str]
     """Pairs with a blank between them, the first ones first; empty for SentencePiece's."""
     scores: Sequence[float]
@@ -59,8 +51,6 @@ class GgufVocabulary:
     begin: int | None
     pad: int | None
     unknown: int | None
-    adds_begin: bool
-    """Whether a reader writes the token `begin` before each prompt."""
     adds_blank: bool
     """Whether a reader writes a blank before each text between control tokens."""
     chat_template: str
@@ -82,12 +72,13 @@ def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> GgufVocabu
     rules = _rules(tokenizer)
     bpe = rules["model"]
     if bpe.get("type") != "BPE" or tokenizer.eos_token_id is None:
-        raise InputError(f"the tokenizer is {bpe.get('type')} or has no EOS token, which GGUF cannot hold; {_REMEDY}")
+        raise InputError(f"the tokenizer is {bpe.get('type')} or has no EOS token, which GGUF cannot hold; {REMEDY}")
     if len(tokenizer) > rows:
         raise InputError(f"the tokenizer has {len(tokenizer)} tokens, and the model {rows}; give the model's own")
+    end: Any = tokenizer.eos_token_id
     template = str(tokenizer.chat_template)
     if tokenizer.bos_token_id is None and "bos_token" in template:
-        raise InputError(f"the chat template writes a BOS token, and the tokenizer has none; {_REMEDY}")
+        raise InputError(f"the chat template writes a BOS token, and the tokenizer has none; {REMEDY}")
     merges = [tuple(merge) if isinstance(merge, list) else tuple(merge.split(" ")) for merge in bpe["merges"]]
     pieces = bool(bpe.get("byte_fallback"))
     tokens, types = _tokens(tokenizer, rows, pieces=pieces)
@@ -98,11 +89,10 @@ def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> GgufVocabu
         types=types,
         merges=() if pieces else [" ".join(merge) for merge in merges],
         scores=_scores(tokens, merges) if pieces else (),
-        end=_number(tokenizer.eos_token_id),
+        end=int(end),
         begin=tokenizer.bos_token_id,
         pad=tokenizer.pad_token_id,
         unknown=tokenizer.unk_token_id,
-        adds_begin=False,
         adds_blank=pieces and _adds_blank(rules),
         chat_template=template,
     )
@@ -111,29 +101,27 @@ def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> GgufVocabu
 def _rules(tokenizer: "PreTrainedTokenizerBase") -> dict[str, Any]:
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
-        raise InputError(f"the tokenizer {type(tokenizer).__name__} has no tokenizer.json, which is read; {_REMEDY}")
+        raise InputError(f"the tokenizer {type(tokenizer).__name__} has no tokenizer.json, which is read; {REMEDY}")
     rules: dict[str, Any] = json.loads(backend.to_str())
     return rules
 
 
-def _number(token: Any) -> int:
-    return int(token)
-
-
 def _tokens(tokenizer: "PreTrainedTokenizerBase", rows: int, *, pieces: bool) -> tuple[list[str], list[int]]:
+    from gguf import TokenType
+
     texts = {number: text for text, number in tokenizer.get_vocab().items()}
     added = tokenizer.added_tokens_decoder
     tokens = [texts.get(number, f"[PAD{number}]") for number in range(rows)]
     types: list[int] = []
     for number, text in enumerate(tokens):
         if number not in texts:
-            types.append(UNUSED)
+            types.append(TokenType.UNUSED)
         elif pieces and number == tokenizer.unk_token_id:
-            types.append(UNKNOWN)
+            types.append(TokenType.UNKNOWN)
         elif number in added:
-            types.append(CONTROL if added[number].special else USER_DEFINED)
+            types.append(TokenType.CONTROL if added[number].special else TokenType.USER_DEFINED)
         else:
-            types.append(BYTE if pieces and len(text) == 6 and text.startswith("<0x") else NORMAL)
+            types.append(TokenType.BYTE if pieces and len(text) == 6 and text.startswith("<0x") else TokenType.NORMAL)
     return tokens, types
 
 
@@ -167,7 +155,7 @@ def _pre_tokenizer(rules: Mapping[str, Any]) -> str:
     name = next((name for name, expressions in SPLITS.items() if tuple(found) == expressions), None)
     if name is None or not normalizers <= NORMALIZERS or not any(step["type"] == "ByteLevel" for step in steps):
         kinds = ", ".join([*sorted(normalizers), *(step["type"] for step in steps)])
-        raise InputError(f"the tokenizer splits texts by rules that GGUF has no name for ({kinds}); {_REMEDY}")
+        raise InputError(f"the tokenizer splits texts by rules that GGUF has no name for ({kinds}); {REMEDY}")
     return name
 
 
@@ -177,6 +165,6 @@ def _adds_blank(rules: Mapping[str, Any]) -> bool:
         if step["type"] == "Prepend":
             return True
         if step["type"] != "Replace":
-            raise InputError(f"the tokenizer normalizes texts by {step['type']}, which GGUF has not; {_REMEDY}")
+            raise InputError(f"the tokenizer normalizes texts by {step['type']}, which GGUF has not; {REMEDY}")
     schemes = [step.get("prepend_scheme") for step in _steps(rules["pre_tokenizer"], "pretokenizers")]
     return "always" in schemes

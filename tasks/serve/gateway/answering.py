@@ -15,15 +15,18 @@ from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import SERVED, grammar_of, score_rollout
 from tasks.policy.generate import as_messages
-from tasks.serve.deployed_version import DeployedVersion
-from tasks.serve.engines.client import EngineAnswer, EngineClient, EngineQuestion, EngineRefused, EngineUnavailable
-from tasks.serve.gateway.admission import Admission
+from tasks.serve.deployment import DeployedVersion
+from tasks.serve.engines.client import (
+    Engine,
+    EngineClient,
+    EngineQuestion,
+    EngineRefused,
+    EngineUnavailable,
+)
 from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable, Role, ServedAnswer
-from tasks.serve.gateway.errors import RequestRefused
-from tasks.serve.gateway.metrics import Metrics
-from tasks.serve.gateway.own_time import elsewhere
-from tasks.serve.gateway.question import Answered, ShopQuestion
-from tasks.serve.gateway.stops import cut
+from tasks.serve.gateway.limits import Admission, RequestRefused
+from tasks.serve.gateway.metrics import Metrics, elsewhere
+from tasks.serve.gateway.requests import Answered, ShopQuestion
 from tasks.serve.served_model import CUT_OFF, Decoding
 
 SECONDS_BEFORE_ANOTHER_TRY: Final = 0.2
@@ -42,9 +45,7 @@ _log = logging.getLogger(__name__)
 class _Routed:
     """Where a question goes."""
 
-    client: EngineClient
-    row: PromptRow
-    """As the version that answers was trained to be asked."""
+    client: Engine
     question: EngineQuestion
     role: Role
     version: str
@@ -91,7 +92,7 @@ class AnswerService:
         )
         self._form_due = 0.0
         self._says_unlogged = False
-        self._away: set[EngineClient] = set()
+        self._away: set[Engine] = set()
         """Engines that did not answer last; one line says so, however many tries there are."""
 
     @property
@@ -115,22 +116,48 @@ class AnswerService:
             while True:
                 asked = self._route(question)
                 try:
-                    with asked.deployment.answering():
-                        with elsewhere():
-                            await asked.deployment.wait_until_ready()
-                            answer, scrubbed = await self._complete(question, asked)
-                        return await self._finish(question, asked, answer, scrubbed, began, arrived)
+                    return await self._answer_by(asked, question, began, arrived)
                 except EngineRefused as error:
-                    raise _refusal(error) from None
+                    raise RequestRefused(422, "engine_refused", str(error)) from None
                 except EngineUnavailable as error:
-                    await self._before_another_try(asked, error)
+                    # The same question has the same answer, and the deadline ends all tries.
+                    if asked.client not in self._away:
+                        _log.warning(
+                            "the engine of %s does not answer (%s); requests are sent again", asked.version, error
+                        )
+                    self._away.add(asked.client)
+                    await asyncio.sleep(SECONDS_BEFORE_ANOTHER_TRY)
 
-    async def _before_another_try(self, asked: _Routed, error: EngineUnavailable) -> None:
-        """Wait before the same question is asked again: its answer is the same, and the deadline ends all tries."""
-        if asked.client not in self._away:
-            _log.warning("the engine of %s does not answer (%s); requests are sent again", asked.version, error)
-        self._away.add(asked.client)
-        await asyncio.sleep(SECONDS_BEFORE_ANOTHER_TRY)
+    async def _answer_by(self, asked: _Routed, question: ShopQuestion, began: float, arrived: datetime) -> Answered:
+        """Let a version answer; its answer is checked and logged."""
+        row = question.row
+        with asked.deployment.answering():
+            with elsewhere():
+                await asked.deployment.wait_until_ready()
+                answer = await asked.client.complete(asked.question)
+            if asked.client in self._away:
+                self._away.remove(asked.client)
+                _log.warning("the engine of %s answers again", asked.version)
+            ends = [place for stop in question.stop if (place := answer.text.find(stop)) >= 0]
+            if ends:
+                # As in OpenAI's API; the tokens are those that were drawn.
+                answer = replace(answer, text=answer.text[: min(ends)], finish_reason="stop")
+            is_whole = answer.finish_reason != "length"
+            served = await asked.deployment.serve(row, answer.text if is_whole else "")
+        answered = Answered(
+            request_id=question.request_id,
+            version=asked.version,
+            answer=answer,
+            served=served if is_whole else served._replace(reason=CUT_OFF),
+            guided=bool(asked.question.grammar),
+            milliseconds=(time.monotonic() - began) * 1000,
+        )
+        form = self._form_of_some(row, answer.text if served.text is None else served.text)
+        self._log_line(question, asked, answered, arrived, form)
+        self._count(row.task, asked, answered, form)
+        if asked.role == "champion":
+            self._shadow(question, answered.request_id)
+        return answered
 
     def _route(self, question: ShopQuestion) -> _Routed:
         """Return who answers: a version, or the larger model where the task is refused."""
@@ -188,57 +215,11 @@ class AnswerService:
     async def _answer_unseen(self, question: ShopQuestion, request_id: str, challenger: DeployedVersion) -> None:
         question = replace(question, identity=uuid.uuid4().hex)
         asked = replace(_asked(question, challenger, "shadow"), shadow_of=request_id)
-        began, arrived = time.monotonic(), datetime.now(UTC)
         try:
             async with asyncio.timeout(self._config.deadline_seconds):
-                with challenger.answering():
-                    await challenger.wait_until_ready()
-                    answer, scrubbed = await self._complete(question, asked)
-                    await self._finish(question, asked, answer, scrubbed, began, arrived)
+                await self._answer_by(asked, question, time.monotonic(), datetime.now(UTC))
         except (EngineRefused, EngineUnavailable, RequestRefused, TimeoutError):
             self._metrics.shadows_left_out.inc()
-
-    async def _complete(self, question: ShopQuestion, asked: _Routed) -> tuple[EngineAnswer, str]:
-        """Ask the engine, and return its answer, and the prompt without personal data, which is scrubbed meanwhile."""
-        answering = asyncio.ensure_future(asked.client.complete(asked.question))
-        try:
-            # The request is sent before.
-            await asyncio.sleep(0)
-            scrubbed = self._scrub(question.row.prompt)
-            return await answering, scrubbed
-        finally:
-            answering.cancel()
-
-    async def _finish(
-        self,
-        question: ShopQuestion,
-        asked: _Routed,
-        answer: EngineAnswer,
-        scrubbed: str,
-        began: float,
-        arrived: datetime,
-    ) -> Answered:
-        """Check the answer, and log it."""
-        if asked.client in self._away:
-            self._away.remove(asked.client)
-            _log.warning("the engine of %s answers again", asked.version)
-        answer = cut(answer, question.stop)
-        is_whole = answer.finish_reason != "length"
-        served = await asked.deployment.serve(asked.row, answer.text if is_whole else "")
-        answered = Answered(
-            request_id=question.request_id,
-            version=asked.version,
-            answer=answer,
-            served=served if is_whole else served._replace(reason=CUT_OFF),
-            guided=bool(asked.question.grammar),
-            milliseconds=(time.monotonic() - began) * 1000,
-        )
-        form = self._form_of_some(asked.row, answer.text if served.text is None else served.text)
-        self._log_line(question, scrubbed, asked, answered, arrived, form)
-        self._count(asked, answered, form)
-        if asked.role == "champion":
-            self._shadow(question, answered.request_id)
-        return answered
 
     def _form_of_some(self, row: PromptRow, text: str) -> float | None:
         """Return the reward of a sampled answer's form, which needs no reference; None for the others."""
@@ -249,15 +230,9 @@ class AnswerService:
         return score_rollout(row.answered(text), None, "v4.2").reward
 
     def _log_line(
-        self,
-        question: ShopQuestion,
-        prompt: str,
-        asked: _Routed,
-        answered: Answered,
-        arrived: datetime,
-        form: float | None,
+        self, question: ShopQuestion, asked: _Routed, answered: Answered, arrived: datetime, form: float | None
     ) -> None:
-        row, served = asked.row, answered.served
+        row, served, prompt = question.row, answered.served, self._scrub(question.row.prompt)
         # A prompt within a conversation is another one than the prompt alone.
         before = "\n".join([row.system, *(self._scrub(turn["content"]) for turn in question.earlier)])
         line = ServedAnswer(
@@ -291,16 +266,14 @@ class AnswerService:
             if not self._says_unlogged:
                 _log.error("answers are sent that cannot be logged: %s", error)
             self._says_unlogged = True
-        else:
-            self._says_unlogged = False
+            return
+        self._says_unlogged = False
 
-    def _count(self, asked: _Routed, answered: Answered, form: float | None) -> None:
-        labels, metrics = (asked.row.task, asked.version, asked.role), self._metrics
+    def _count(self, task: TaskName, asked: _Routed, answered: Answered, form: float | None) -> None:
+        labels, metrics = (task, asked.version, asked.role), self._metrics
         metrics.answers.labels(*labels).inc()
-        if answered.served.text is not None:
-            metrics.valid.labels(*labels).inc()
-        if answered.served.checked:
-            metrics.checked.labels(*labels).inc()
+        metrics.valid.labels(*labels).inc(answered.served.text is not None)
+        metrics.checked.labels(*labels).inc(answered.served.checked)
         metrics.tokens.labels(*labels).inc(answered.answer.tokens)
         metrics.seconds.labels(*labels).observe(answered.milliseconds / 1000)
         if form is not None:
@@ -326,7 +299,7 @@ def _asked(question: ShopQuestion, deployment: DeployedVersion, role: Role) -> _
     is_evaluated = Decoding(temperature, max_tokens) == decoding and question.seed in {None, model.seed}
     is_as_there = is_evaluated and not question.earlier and not question.stop
     version = model.version_name if is_as_there else f"{model.version_name}{OWN_DECODING}"
-    return _Routed(deployment.client, row, asked, role, version, deployment)
+    return _Routed(deployment.client, asked, role, version, deployment)
 
 
 def _seed(question: ShopQuestion, deployment: DeployedVersion) -> int | None:
@@ -335,7 +308,3 @@ def _seed(question: ShopQuestion, deployment: DeployedVersion) -> int | None:
     if question.seed is not None:
         raise RequestRefused(422, "no_seed", "seed: this engine takes none; leave it out", param="seed")
     return None
-
-
-def _refusal(error: EngineRefused) -> RequestRefused:
-    return RequestRefused(422, "engine_refused", str(error))

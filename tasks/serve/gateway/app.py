@@ -25,14 +25,11 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
 from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable
 from tasks.serve.gateway.answering import AnswerService
-from tasks.serve.gateway.dashboard import last_day, write_dashboard
-from tasks.serve.gateway.errors import RequestRefused
-from tasks.serve.gateway.limits import API_ICON, API_SCRIPT, API_STYLE, RequestLimits
-from tasks.serve.gateway.metrics import Metrics
+from tasks.serve.gateway.dashboard import write_dashboard
+from tasks.serve.gateway.limits import API_ICON, API_SCRIPT, API_STYLE, RequestLimits, RequestRefused
+from tasks.serve.gateway.metrics import Metrics, OwnTime
 from tasks.serve.gateway.openai_api import CHAT_PATH, openai_api
-from tasks.serve.gateway.own_time import OwnTime
-from tasks.serve.gateway.question import ShopQuestion
-from tasks.serve.gateway.requests import TaskReply
+from tasks.serve.gateway.requests import ShopQuestion, TaskReply
 from tasks.serve.questions import typed_row
 
 DESCRIPTION: Final = """Answers of a shop's own model. Each task has a path that takes what a shop has and returns what
@@ -221,10 +218,11 @@ def _page(answering: AnswerService, model_name: str, logs: Path, spoken: Languag
 
     @router.get("/", response_class=HTMLResponse, summary="The last day, as a page")
     async def show_last_day(language: Language = spoken) -> HTMLResponse:
-        day = await asyncio.to_thread(last_day, logs, datetime.now(UTC))
         serving = answering.deployment
-        page = write_dashboard(
-            day,
+        page = await asyncio.to_thread(
+            write_dashboard,
+            logs,
+            datetime.now(UTC),
             model=model_name,
             version=serving.model.version_name,
             ready=serving.is_ready,

@@ -1,7 +1,6 @@
 """Page of the last 24 hours: answers by task, version and hour, from the log, without any text of anybody."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -72,59 +71,51 @@ WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
 }
 
 
-@dataclass(frozen=True)
-class DayFigures:
-    """Figures of some answers."""
-
-    names: tuple[str, ...]
-    answers: int
-    valid: float
-    """Share."""
-    p50: float
-    """Milliseconds."""
-    p95: float
-    form: float | None
-    """Mean reward of the sampled ones' form; None where none was sampled."""
-    tokens: float
-
-
-@dataclass(frozen=True)
-class LastDay:
-    """Figures of the last 24 hours."""
-
-    by_task: tuple[DayFigures, ...]
-    by_version: tuple[DayFigures, ...]
-    by_hour: tuple[tuple[str, int], ...]
-    """Hour (UTC), and its answers, the oldest first; 24 of them."""
-
-
-def last_day(logs: Path, now: datetime) -> LastDay:
-    """Read the log of the last 24 hours.
+def write_dashboard(logs: Path, now: datetime, *, model: str, version: str, ready: bool, language: Language) -> str:
+    """Return the page of the last 24 hours.
 
     Args:
         logs: Folder of the log.
         now: The present, with its zone.
+        model: The registered model.
+        version: NAME/VERSION of what answers.
+        ready: Whether its engine answers.
+        language: Of its words.
     """
     now = now.astimezone(UTC)
+    table = _read(logs, now)
+    counts = dict(table.group_by(pl.col("time").dt.truncate("1h")).len().rows())
+    first = now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=HOURS - 1)
+    by_hour = [(f"{hour:%H}", counts.get(hour, 0)) for hour in (first + timedelta(hours=n) for n in range(HOURS))]
+    most = max(count for _, count in by_hour) or 1
+    values = {
+        "by_task": _figures(table.filter(pl.col("role") != "shadow"), "task"),
+        "by_version": _figures(table, "model_version", "role"),
+        "model": model,
+        "version": version,
+        "ready": ready,
+        "words": WORDS[language],
+        "other": "pt" if language == "en" else "en",
+        "bars": [(hour, count, round(100 * count / most)) for hour, count in by_hour],
+    }
+    with spoken(language):
+        return page_template(TEMPLATE).render(values)
+
+
+def _read(logs: Path, now: datetime) -> pl.DataFrame:
+    """Return the lines of the last 24 hours."""
     days = (now - timedelta(days=1), now)
     files = [path for day in days if (path := logs / f"{day:%Y-%m-%d}{SUFFIX}").is_file() and path.stat().st_size]
     read = [pl.read_ndjson(path, schema=READ) for path in files]
     table = pl.concat(read) if read else pl.DataFrame(schema=READ)
     time = pl.col("time").str.to_datetime(time_zone="UTC", strict=False)
-    table = table.with_columns(time).filter(pl.col("time") > now - timedelta(hours=HOURS))
-    counts = dict(table.group_by(pl.col("time").dt.truncate("1h")).len().rows())
-    first = now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=HOURS - 1)
-    hours = [first + timedelta(hours=number) for number in range(HOURS)]
-    return LastDay(
-        by_task=_figures(table.filter(pl.col("role") != "shadow"), "task"),
-        by_version=_figures(table, "model_version", "role"),
-        by_hour=tuple((f"{hour:%H}", counts.get(hour, 0)) for hour in hours),
-    )
+    return table.with_columns(time).filter(pl.col("time") > now - timedelta(hours=HOURS))
 
 
-def _figures(table: pl.DataFrame, *keys: str) -> tuple[DayFigures, ...]:
+def _figures(table: pl.DataFrame, *keys: str) -> list[dict[str, Any]]:
+    """Return the figures of each group: its keys, and what the page's columns say."""
     milliseconds = pl.col("latency_ms")
-    rows = (
+    return (
         table.group_by(keys)
         .agg(
             pl.len().alias("answers"),
@@ -135,29 +126,5 @@ def _figures(table: pl.DataFrame, *keys: str) -> tuple[DayFigures, ...]:
             pl.col("tokens").mean(),
         )
         .sort("answers", *keys, descending=[True, *([False] * len(keys))])
+        .to_dicts()
     )
-    return tuple(DayFigures(tuple(map(str, row[: len(keys)])), *row[len(keys) :]) for row in rows.iter_rows())
-
-
-def write_dashboard(day: LastDay, *, model: str, version: str, ready: bool, language: Language) -> str:
-    """Return the page.
-
-    Args:
-        day: The figures.
-        model: The registered model.
-        version: NAME/VERSION of what answers.
-        ready: Whether its engine answers.
-        language: Of its words.
-    """
-    most = max((count for _, count in day.by_hour), default=0)
-    values: dict[str, Any] = {
-        "day": day,
-        "model": model,
-        "version": version,
-        "ready": ready,
-        "words": WORDS[language],
-        "other": "pt" if language == "en" else "en",
-        "bars": [(hour, count, round(100 * count / most) if most else 0) for hour, count in day.by_hour],
-    }
-    with spoken(language):
-        return page_template(TEMPLATE).render(values)

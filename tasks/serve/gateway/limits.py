@@ -1,4 +1,4 @@
-"""Limits of a request before anything reads it: who sends it, how large it is, and how long it takes to arrive.
+"""Limits of a request: who sends it, how large it is, how long it takes to arrive, and its place at the engine.
 
 Plain ASGI (https://asgi.readthedocs.io), so that a body is counted while it comes and not after it filled the memory.
 """
@@ -8,18 +8,34 @@ import base64
 import binascii
 import hmac
 import os
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final
 
+from fastapi.responses import JSONResponse
 from prometheus_client import Counter
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from schemas.errors import InputError
-from tasks.serve.gateway.errors import TWO_LENGTHS, RequestRefused
+from tasks.serve.gateway.disconnects import answer_while_connected
 from tasks.serve.gateway.foreign_pages import foreign_sender
-from tasks.serve.gateway.leaving import answer_while_connected
+from tasks.serve.gateway.metrics import elsewhere
 
+KINDS: Final[Mapping[int, str]] = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    408: "timeout_error",
+    413: "invalid_request_error",
+    422: "invalid_request_error",
+    429: "rate_limit_error",
+}
+"""OpenAI's `type` of an error by its status; `server_error` for any other."""
+TWO_LENGTHS: Final = "two_lengths"
+"""Code of a request that says its length in two ways."""
+RETRY_AFTER: Final = 1
+"""Seconds until a place may be free."""
 API_SCRIPT: Final = "swagger/swagger-ui-bundle.js"
 API_STYLE: Final = "swagger/swagger-ui.css"
 API_ICON: Final = "swagger/favicon-32x32.png"
@@ -37,6 +53,89 @@ OPEN_PATHS: Final = frozenset(
 """Paths that need no token: they tell nothing of anybody."""
 SHORTEST_TOKEN: Final = 16
 """Characters; a shorter one can be guessed."""
+
+
+class RequestRefused(Exception):
+    """A request that is not answered."""
+
+    def __init__(
+        self, status: int, code: str, message: str, *, param: str | None = None, retry_after: int | None = None
+    ) -> None:
+        """Say why.
+
+        Args:
+            status: HTTP status.
+            code: Short name of the cause, for programs and metrics.
+            message: One sentence for people.
+            param: The request's field that is at fault; None where it is none alone.
+            retry_after: Seconds after which the same request may be answered; None where it never will be.
+        """
+        super().__init__(message)
+        self.status, self.code, self.message, self.param, self.retry_after = status, code, message, param, retry_after
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The error in OpenAI's form."""
+        kind = KINDS.get(self.status, "server_error" if self.status >= 500 else "invalid_request_error")
+        return {"error": {"message": self.message, "type": kind, "code": self.code, "param": self.param}}
+
+    def response(self) -> JSONResponse:
+        """Return the answer to the client."""
+        headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        if self.status == 401:
+            headers["WWW-Authenticate"] = "Bearer"
+        if self.code == TWO_LENGTHS:
+            # Where the request ends is not sure, nor that what follows it is another one.
+            headers["Connection"] = "close"
+        return JSONResponse(self.body, self.status, headers=headers)
+
+
+class Admission:
+    """Places at the engine, and the queue before them."""
+
+    def __init__(self, *, places: int, queue: int, deadline_seconds: float) -> None:
+        """Open the queue.
+
+        Args:
+            places: Requests at once.
+            queue: Requests that wait beyond those.
+            deadline_seconds: Longest time of a request, with its waiting.
+        """
+        self._places = asyncio.Semaphore(places)
+        self._most = places + queue
+        self._deadline_seconds = deadline_seconds
+        self.inside = 0
+        """Requests that are answered or wait."""
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[None]:
+        """Wait for a place, and have it in the block, which the deadline ends.
+
+        Raises:
+            RequestRefused: The queue is full, or the deadline came.
+        """
+        if self.inside >= self._most:
+            raise RequestRefused(
+                429, "queue_full", f"{self.inside} requests are under way; try again later", retry_after=RETRY_AFTER
+            )
+        self.inside += 1
+        try:
+            async with asyncio.timeout(self._deadline_seconds):
+                with elsewhere():
+                    await self._places.acquire()
+                try:
+                    yield
+                finally:
+                    self._places.release()
+        except TimeoutError:
+            raise RequestRefused(
+                504,
+                "deadline",
+                f"no answer within {self._deadline_seconds:g} seconds; try again later",
+                retry_after=RETRY_AFTER,
+            ) from None
+        finally:
+            self.inside -= 1
 
 
 def read_tokens(variable: str | None) -> tuple[bytes, ...]:

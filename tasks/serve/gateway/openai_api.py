@@ -10,8 +10,7 @@ from fastapi.responses import JSONResponse
 
 from schemas.config.serve import ServeConfig
 from tasks.serve.gateway.answering import AnswerService
-from tasks.serve.gateway.question import Answered
-from tasks.serve.gateway.requests import ChatCompletionRequest, tasks_by_name, unknown_model
+from tasks.serve.gateway.requests import Answered, ChatCompletionRequest, tasks_by_name, unknown_model
 
 CHAT_PATH: Final = "/v1/chat/completions"
 REQUEST_ID: Final = "X-Request-Id"

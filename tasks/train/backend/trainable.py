@@ -15,7 +15,7 @@ from schemas.config.train import GradientCheckpointing, TrainConfig
 from schemas.config.train_sections import LoraSection
 from schemas.errors import InputError
 from tasks.policy.adapters import first_adapter
-from tasks.train.backend.pins import unpinned
+from tasks.train.backend.requirements import unpinned
 from tasks.train.resume.adapter_files import load_adapter_weights
 
 if TYPE_CHECKING:

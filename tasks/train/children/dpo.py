@@ -11,15 +11,12 @@ from schemas.config.train import TrainConfig
 from schemas.errors import GateRefused
 from schemas.progress import Progress, silent
 from schemas.tables.prompts import PromptRow
-from schemas.tables.vacancies import Vacancy
 from tasks.commerce.registry import score_beside
 from tasks.policy.child import as_child
 from tasks.policy.generate import StopReason, as_answer, as_messages, generate
-from tasks.train.dpo.preferences import PreferencePair, Preferences, RewardedCompletion, pairs
-from tasks.train.dpo.recipe import dpo_arguments, pairs_per_pass
+from tasks.train.dpo.pairs import PreferencePair, Preferences, RewardedCompletion, dpo_arguments, pairs, pairs_per_pass
 from tasks.train.prompt_source import PromptSource
-from tasks.train.resume.rewind import PREFERENCES
-from tasks.train.resume.state_files import read_state
+from tasks.train.resume.state_files import PREFERENCES, read_state
 from tasks.train.stage import StartedTraining, TrainingInputs, train
 
 if TYPE_CHECKING:
@@ -47,13 +44,12 @@ def start(inputs: TrainingInputs) -> StartedTraining:
             inputs.trainable.tokenizer,
             inputs.request.seed,
             inputs.channel.progress,
-            inputs.vacancies,
         )
         require_pairs(len(preferences.pairs), config)
     else:
         preferences.load_state_dict(read_state(inputs.checkpoint, PREFERENCES))
     arguments = dpo_arguments(
-        config, prompts=inputs.places, seed=inputs.request.seed, work=inputs.work, on_gpu=inputs.on_gpu
+        config, prompts=len(inputs.rows), seed=inputs.request.seed, work=inputs.work, on_gpu=inputs.on_gpu
     )
     trainer = PreferenceTrainer(
         model=inputs.trainable.model,
@@ -109,7 +105,6 @@ def preferred(
     tokenizer: Any,
     seed: int,
     progress: Progress = silent,
-    vacancies: Sequence[Vacancy] = (),
 ) -> list[PreferencePair]:
     """Let a policy answer training prompts in their natural mix, and pair its answers.
 
@@ -121,9 +116,8 @@ def preferred(
         tokenizer: Its tokenizer, padding on the left.
         seed: Decides which prompts are asked and every sampled token.
         progress: Called with the completions done and the total.
-        vacancies: Empty places among those of the rows.
     """
-    asked = PromptSource(rows, seed, vacancies).draw(min(config.preferences.prompts, len(rows)))
+    asked = PromptSource(rows, seed).draw(min(config.preferences.prompts, len(rows)))
     each = [row for row in asked for _ in range(config.generations)]
     completions = generate(
         model.eval(),

@@ -1,7 +1,7 @@
 """GRPO on a LoRA adapter: a child process of the train stage."""
 
 from tasks.policy.child import as_child, rank
-from tasks.train.backend.vllm_check import require_vllm
+from tasks.train.backend.requirements import require_vllm
 from tasks.train.prompt_source import SAMPLING
 from tasks.train.resume.state_files import Stateful
 from tasks.train.stage import StartedTraining, TrainingInputs, train
@@ -26,7 +26,7 @@ def start(inputs: TrainingInputs) -> StartedTraining:
     arguments = grpo_arguments(
         request.config,
         weights=inputs.rewards.weights,
-        prompts=inputs.places,
+        prompts=len(inputs.rows),
         max_prompt_tokens=request.max_prompt_tokens,
         seed=request.seed,
         work=inputs.work,
@@ -36,7 +36,6 @@ def start(inputs: TrainingInputs) -> StartedTraining:
         request.config,
         inputs.rows,
         inputs.rewards,
-        vacancies=inputs.vacancies,
         on_rollouts=rollouts.add if is_first else None,
         model=trainable.model,
         args=GRPOConfig(**arguments),

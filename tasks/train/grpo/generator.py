@@ -12,13 +12,12 @@ from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import score_beside
-from tasks.policy.choice import Sampled, keys_of
 from tasks.policy.engine import Engine
 from tasks.policy.generate import Completion, StopReason, as_messages, read_completion
+from tasks.policy.guidance import Sampled, keys_of
 from tasks.policy.unpacked import engine_draws
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.grpo.rollouts import RolloutGroups
-from tasks.train.grpo.sql_turns import Turns, one_turn, second_turns
 
 
 class RolloutGenerator:
@@ -57,45 +56,21 @@ class RolloutGenerator:
             step, sampled = self._trainer.state.global_step, self.draws
             self.draws = (step, sampled[1] + 1 if sampled[0] == step else 1)
             completion_ids, log_probabilities = self._complete(rows, prompt_ids, images, fields)
-            turns = one_turn(completion_ids)
-            if self._recipe.sql_turns > 1:
-                turns = self._second_turns(rows, prompt_ids, completion_ids, limit)
-        self.sampled_tokens += sum(map(len, turns.completion_ids))
+        self.sampled_tokens += sum(map(len, completion_ids))
         with self._timed("reward"):
-            completions = [self.read(turns.last(place)) for place in range(len(rows))]
+            completions = [self.read(ids) for ids in completion_ids]
             scored = self._score(rows, completions)
-            rewards = self._components(scored)
-            if self._recipe.sql_turns > 1:
-                rewards *= torch.tensor(turns.factors, device=rewards.device).unsqueeze(1)
         return RolloutGroups(
             rows=rows,
             prompt_ids=prompt_ids,
-            completion_ids=turns.completion_ids,
+            completion_ids=completion_ids,
             log_probabilities=log_probabilities,
             scored=scored,
-            rewards=rewards,
+            rewards=self._components(scored),
             weights=self._rewards.weights,
             truncated=[completion.stop_reason is StopReason.TOKEN_LIMIT for completion in completions],
             corrected=[False] * len(rows),
             generations=generations,
-            feedback=turns.feedback if self._recipe.sql_turns > 1 else None,
-        )
-
-    def _second_turns(
-        self, rows: Sequence[PromptRow], prompt_ids: list[list[int]], completion_ids: list[list[int]], limit: int
-    ) -> Turns:
-        def sample(asked: Sequence[PromptRow], prompts: list[list[int]], room: int) -> list[list[int]]:
-            self._limit_completions(room)
-            return self.draw(asked, prompts, None, {}, 1)[0]
-
-        return second_turns(
-            rows,
-            prompt_ids,
-            completion_ids,
-            tokenizer=self._tokenizer,
-            databases=self._rewards.databases,
-            limit=limit,
-            sample=sample,
         )
 
     def correct(self, rollouts: RolloutGroups, answers: Mapping[int, str], limit: int) -> RolloutGroups:

@@ -1,22 +1,18 @@
 """Log-probabilities of completions by packed rows, in place of a row for each completion with its prompt."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from tasks.policy.full_memory import is_of_memory
 from tasks.train.backend.cpu import token_scores
 from tasks.train.backend.plain_head import IGNORED_LABEL
-from tasks.train.grpo.packed import ANY_MASK, PackedRow, log_plain_update, parts_of, takes_packed_rows
-from tasks.train.grpo.packed_backward import with_plain_backward
-
-TOO_LARGE: Final = "the memory is too small for packed rows"
+from tasks.train.grpo.packed import ANY_MASK, PackedRow, parts_of, takes_packed_rows
 
 
 class PackedUpdate:
-    """Packed rows of a trainer, until its memory is too small for one."""
+    """Packed rows of a trainer."""
 
     def __init__(self, trainer: Any, *, wanted: bool) -> None:
         """Make the policy's attention take packed rows, if wanted and possible.
@@ -41,8 +37,6 @@ class PackedUpdate:
         batch_size: int | None = None,
         compute_entropy: bool = False,
         allowed: Callable[[slice], Tensor] | None = None,
-        *,
-        plain: Callable[[torch.nn.Module], Sequence[Any]],
         **_: Any,
     ) -> tuple[Tensor, Tensor | None, None] | None:
         """Return log-probabilities and entropies of completion tokens as TRL does; None if it is to compute them.
@@ -58,47 +52,25 @@ class PackedUpdate:
             compute_entropy: Whether entropies are wanted.
             allowed: Returns the tokens that may stand at each place of some completions, (completions, tokens,
                 vocabulary); all may where it is not given.
-            plain: Computes the same plainly with the model that it is given, for gradients where the memory is too
-                small for the row's.
         """
         if not self.is_on:
             return None
         size = batch_size or len(ids)
         log_probabilities, entropies = [], []
-        try:
-            for start in range(0, len(ids), size):
-                rows = slice(start, start + size)
-                parts = parts_of(ids[rows], mask[rows], completion_tokens)
-                row = PackedRow(parts, self._trainer.num_generations, ids.device)
-                if not len(row.targets):
-                    # Nothing to learn; TRL's pass has a gradient of zero.
-                    return None
-                permitted = None if allowed is None else allowed(rows)[row.rows, row.places]
-                found, entropy = self._of_row(model, row, permitted, compute_entropy=compute_entropy)
-                empty = found.new_zeros(len(ids[rows]), completion_tokens)
-                log_probabilities.append(empty.index_put((row.rows, row.places), found))
-                if entropy is not None:
-                    entropies.append(empty.index_put((row.rows, row.places), entropy))
-        except (RuntimeError, MemoryError) as error:
-            if not is_of_memory(error):
-                raise
-            self.is_on = False
-        if not self.is_on:
-            # Outside of the handler, whose error holds what was computed.
-            log_plain_update(TOO_LARGE)
-            return None
-        scores = [torch.cat(each) for each in (log_probabilities, entropies) if each]
-        learned = sum(each.requires_grad for each in scores)
-        if learned:
-
-            def again() -> Sequence[Tensor]:
-                self.is_on = False
-                log_plain_update(TOO_LARGE)
-                # Without a wrapper, whose forward pass the training's other processes would have to join.
-                return plain(self._trainer.model)[:learned]
-
-            scores[:learned] = with_plain_backward(scores[:learned], model, again)
-        return scores[0], scores[1] if entropies else None, None
+        for start in range(0, len(ids), size):
+            rows = slice(start, start + size)
+            parts = parts_of(ids[rows], mask[rows], completion_tokens)
+            row = PackedRow(parts, self._trainer.num_generations, ids.device)
+            if not len(row.targets):
+                # Nothing to learn; TRL's pass has a gradient of zero.
+                return None
+            permitted = None if allowed is None else allowed(rows)[row.rows, row.places]
+            found, entropy = self._of_row(model, row, permitted, compute_entropy=compute_entropy)
+            empty = found.new_zeros(len(ids[rows]), completion_tokens)
+            log_probabilities.append(empty.index_put((row.rows, row.places), found))
+            if entropy is not None:
+                entropies.append(empty.index_put((row.rows, row.places), entropy))
+        return torch.cat(log_probabilities), torch.cat(entropies) if entropies else None, None
 
     def _of_row(
         self, model: torch.nn.Module, row: PackedRow, permitted: Tensor | None, *, compute_entropy: bool

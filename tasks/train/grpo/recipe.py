@@ -20,6 +20,15 @@ def steps_per_epoch(prompts: int, config: TrainConfig) -> float:
     return prompts * config.generations / per_step * config.iterations
 
 
+def completion_limit(step: int, config: TrainConfig) -> int:
+    """Return the most tokens of a completion after so many optimizer steps: shorter ones first.
+
+    The curriculum of Skywork-OR1 (2505.22312, 3.2.2); the step alone decides, so there is no state.
+    """
+    limits = (stage.max_completion_tokens for stage in config.curriculum if step < stage.until_step)
+    return next(limits, config.max_completion_tokens)
+
+
 def optimizer_arguments(config: TrainConfig, *, prompts: int, seed: int, work: Path, on_gpu: bool) -> dict[str, Any]:
     """Return the arguments common to all TRL trainers: the optimizer, its schedule, the saves.
 
@@ -63,7 +72,7 @@ def optimizer_arguments(config: TrainConfig, *, prompts: int, seed: int, work: P
         "full_determinism": False,
         # Each pass of a process reads the whole adapter.
         "ddp_find_unused_parameters": False,
-        # They are constants, and a process whose packed row is too large for its memory passes once more than others.
+        # They are constants.
         "ddp_broadcast_buffers": False,
         # The callback requests a save after each step, and decides which are written.
         "save_strategy": "no",

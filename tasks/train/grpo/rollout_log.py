@@ -18,7 +18,7 @@ STEPS_PER_FILE: Final = 20
 
 
 class LoggedRollout(NamedTuple):
-    """Row of the log; its columns are those of `schemas.tables.training_rollouts`."""
+    """Row of the log; its columns are those of `schemas.tables.rollout_tables`."""
 
     prompt_id: str
     task: TaskName
@@ -125,8 +125,8 @@ class RolloutLog:
             self._write(folder)
 
     def _write(self, folder: Path) -> str:
+        from schemas.tables.rollout_tables import TrainingRollouts
         from schemas.tables.table_check import as_table, validate_table
-        from schemas.tables.training_rollouts import TrainingRollouts
 
         folder.mkdir(parents=True, exist_ok=True)
         name = f"step-{self._rows[0].step:06d}-{self._rows[-1].step:06d}.parquet"

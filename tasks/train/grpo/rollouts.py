@@ -1,8 +1,9 @@
-"""One step's rollouts, from sampling until TRL turns them into tensors."""
+"""One step's rollouts, from sampling until TRL turns them into tensors, and TRL's batches of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, pstdev
+from typing import Any
 
 import torch
 
@@ -35,9 +36,6 @@ class RolloutGroups:
     """Whether each completion is the reference answer in place of the policy's own."""
     generations: int
     """Completions per group."""
-    feedback: list[tuple[int, int]] | None = None
-    """Start and end of the tokens in each completion that the policy was shown, equal if it was shown none; None if all
-    have one turn."""
 
     @property
     def group_rows(self) -> list[PromptRow]:
@@ -77,21 +75,15 @@ class RolloutGroups:
 
     def at(self, places: Sequence[int]) -> "RolloutGroups":
         """Return some of the completions, each a group of its own."""
-        return RolloutGroups(
-            rows=[self.rows[place] for place in places],
-            prompt_ids=[self.prompt_ids[place] for place in places],
-            completion_ids=[self.completion_ids[place] for place in places],
-            log_probabilities=None
-            if self.log_probabilities is None
-            else [self.log_probabilities[place] for place in places],
-            scored=[self.scored[place] for place in places],
-            rewards=self.rewards[list(places)],
-            weights=self.weights,
-            truncated=[self.truncated[place] for place in places],
-            corrected=[self.corrected[place] for place in places],
-            generations=1,
-            feedback=None if self.feedback is None else [self.feedback[place] for place in places],
-        )
+        lists: dict[str, Any] = {
+            name: values and [values[place] for place in places] for name, values in self._lists().items()
+        }
+        return replace(self, **lists, rewards=self.rewards[list(places)], generations=1)
+
+    def _lists(self) -> dict[str, Any]:
+        """Return the fields with a value of each completion, by name; log-probabilities may be None."""
+        others = {"rewards", "weights", "generations"}
+        return {name: values for name, values in vars(self).items() if name not in others}
 
     def at_groups(self, groups: Sequence[int]) -> "RolloutGroups":
         """Return the completions of some groups, each a group of its own."""
@@ -130,9 +122,6 @@ class RolloutGroups:
             rewards=new_rewards,
             truncated=[cut and n not in given for n, cut in enumerate(self.truncated)],
             corrected=[was or n in given for n, was in enumerate(self.corrected)],
-            feedback=None
-            if self.feedback is None
-            else [(0, 0) if n in given else span for n, span in enumerate(self.feedback)],
             # TRL applies no correction to tokens without a sampling probability.
             log_probabilities=None
             if self.log_probabilities is None
@@ -148,22 +137,43 @@ class RolloutGroups:
             others: Source of the new groups.
             places: Index of the group of `others` that replaces each group of these rollouts.
         """
-        taken = [(others, places[group]) if group in places else (self, group) for group in range(len(self.group_rows))]
-        spans = [(of, slice(group * self.generations, (group + 1) * self.generations)) for of, group in taken]
-        return RolloutGroups(
-            rows=[row for of, span in spans for row in of.rows[span]],
-            prompt_ids=[ids for of, span in spans for ids in of.prompt_ids[span]],
-            completion_ids=[ids for of, span in spans for ids in of.completion_ids[span]],
-            log_probabilities=None
-            if self.log_probabilities is None
-            else [values for of, span in spans for values in (of.log_probabilities or ())[span]],
-            scored=[rollout for of, span in spans for rollout in of.scored[span]],
-            rewards=torch.cat([of.rewards[span] for of, span in spans]),
-            weights=self.weights,
-            truncated=[cut for of, span in spans for cut in of.truncated[span]],
-            corrected=[is_answer for of, span in spans for is_answer in of.corrected[span]],
-            feedback=None
-            if self.feedback is None
-            else [shown for of, span in spans for shown in (of.feedback or ())[span]],
-            generations=self.generations,
-        )
+        lists: dict[str, Any] = {
+            name: values and [*values, *getattr(others, name)] for name, values in self._lists().items()
+        }
+        both = replace(self, **lists, rewards=torch.cat([self.rewards, others.rewards]))
+        count = len(self.group_rows)
+        groups = [count + places[group] if group in places else group for group in range(count)]
+        return replace(both.at_groups(groups), generations=self.generations)
+
+
+def whole_batch(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a batch as it was before TRL split it into passes."""
+
+    def joined(name: str, value: Any) -> Any:
+        if isinstance(value, list):
+            return [item for part in parts for item in part[name]]
+        return torch.cat([part[name] for part in parts]) if torch.is_tensor(value) and value.dim() else value
+
+    return {name: joined(name, value) for name, value in parts[0].items()}
+
+
+def by_rollout(output: Mapping[str, Any]) -> torch.Tensor:
+    """Return one advantage per rollout: the mean over its tokens if they have their own."""
+    advantages: torch.Tensor = output["advantages"]
+    mask: torch.Tensor = output["completion_mask"]
+    if advantages.dim() == 1:
+        return advantages
+    return (advantages * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
+
+
+def before_shuffle(batch: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a batch in the order that TRL's shuffle, by torch's next random numbers, turns into that of the batch."""
+    with torch.random.fork_rng(devices=[]):
+        places = torch.randperm(len(next(value for value in batch.values() if value is not None))).argsort()
+
+    def ordered(value: Any) -> Any:
+        if isinstance(value, list):
+            return [value[place] for place in places.tolist()]
+        return value[places] if torch.is_tensor(value) and value.dim() else value
+
+    return {name: ordered(value) for name, value in batch.items()}

@@ -7,9 +7,8 @@ from typing import Any, Protocol
 
 from schemas.config.train import TrainConfig
 from schemas.tables.prompts import PromptRow
-from schemas.tables.vacancies import Vacancy
 from schemas.tasks import TaskName
-from tasks.train.grpo.curriculum import completion_limit
+from tasks.train.grpo.recipe import completion_limit
 from tasks.train.grpo.rollouts import RolloutGroups
 from tasks.train.methods.method import SampledGroups
 from tasks.train.methods.registry import methods_of
@@ -36,7 +35,6 @@ class RolloutSampler:
         rows: Sequence[PromptRow],
         seed: int,
         generator: Generator,
-        vacancies: Sequence[Vacancy] = (),
     ) -> None:
         """Start at the first prompt, with equal weights.
 
@@ -45,13 +43,12 @@ class RolloutSampler:
             rows: The training prompts.
             seed: Decides the prompts' order and which groups are corrected.
             generator: Samples and scores the completions.
-            vacancies: Empty places among those of the rows.
         """
         self._generator = generator
         self._recipe = recipe
         self._methods = methods_of(recipe)
         self._seed = seed
-        self._source = PromptSource(rows, seed, vacancies)
+        self._source = PromptSource(rows, seed)
         weights = recipe.task_weights
         self._weights = TaskWeights(
             sorted({row.task for row in rows}), every=weights.every, rate=weights.rate, level=weights.level
@@ -73,8 +70,7 @@ class RolloutSampler:
             rows = self._source.draw_of(self._weights.prompts_by_task(recipe.prompts_per_step))
         else:
             rows = self._source.draw(recipe.prompts_per_step)
-        stages = [(stage.until_step, stage.max_completion_tokens) for stage in recipe.curriculum]
-        limit = completion_limit(step, stages, recipe.max_completion_tokens)
+        limit = completion_limit(step, recipe)
         # Each attempt of a step draws from its own seed; a step has fewer attempts than extra groups.
         draw = step * (recipe.dynamic_sampling.extra_groups + 1)
         chosen = self._corrected(rows, self._generator.sample(rows, limit), draw, limit, unused)

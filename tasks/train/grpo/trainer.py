@@ -18,19 +18,16 @@ from trl.trainer.utils import split_tensor_dict
 
 from schemas.config.train import TrainConfig
 from schemas.tables.prompts import PromptRow
-from schemas.tables.vacancies import Vacancy
 from tasks.policy.generate import as_messages
 from tasks.policy.guidance import GuidedLogits
 from tasks.train.backend.cpu import CpuGRPOTrainer
 from tasks.train.backend.trainable import without_drift
-from tasks.train.grpo.batches import before_shuffle, by_rollout, whole_batch
 from tasks.train.grpo.generator import RolloutGenerator
 from tasks.train.grpo.guidance import RolloutGuidance
 from tasks.train.grpo.packed_update import PackedUpdate
 from tasks.train.grpo.rewards import ComponentRewards
-from tasks.train.grpo.rollouts import RolloutGroups
+from tasks.train.grpo.rollouts import RolloutGroups, before_shuffle, by_rollout, whole_batch
 from tasks.train.grpo.sampling import RolloutSampler
-from tasks.train.grpo.sql_turns import without_feedback
 from tasks.train.methods.method import Advantages, ScoredBatch
 from tasks.train.methods.registry import methods_of
 from tasks.train.ranks import sampling_seed
@@ -66,7 +63,6 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         rows: Sequence[PromptRow],
         rewards: ComponentRewards,
         *,
-        vacancies: Sequence[Vacancy] = (),
         on_rollouts: OnRollouts | None = None,
         **named: Any,
     ) -> None:
@@ -76,14 +72,13 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             recipe: The recipe; TRL's own part of it comes as `args`.
             rows: The training prompts.
             rewards: Scores the completions.
-            vacancies: Empty places among those of the rows.
             on_rollouts: Called with all rollouts, also those not trained on.
             **named: TRL's arguments: `model`, `args`, `processing_class`, `peft_config`, `callbacks`.
         """
         from datasets import Dataset
 
         # TRL uses its dataset only to count; the sampler draws the prompts.
-        placeholder = Dataset.from_dict({"prompt": [as_messages("", "")] * (len(rows) + len(vacancies))})
+        placeholder = Dataset.from_dict({"prompt": [as_messages("", "")] * len(rows)})
         super().__init__(reward_funcs=rewards.functions(), train_dataset=placeholder, **named)
         # Unsloth's constructor sets it to the right, and preflight and validation generate with the same tokenizer.
         self.processing_class.padding_side = "left"
@@ -103,7 +98,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             self.guidance = RolloutGuidance(recipe.guided, self.processing_class, vocabulary)
         self._grammars: torch.Tensor | None = None
         self.rollout_generator = RolloutGenerator(self, recipe, rewards)
-        self._sampler = RolloutSampler(recipe, rows, self.args.seed, self.rollout_generator, vacancies)
+        self._sampler = RolloutSampler(recipe, rows, self.args.seed, self.rollout_generator)
         self._on_rollouts = on_rollouts
         self._chosen: RolloutGroups | None = None
         self._divergence_samples: list[_DivergenceSample] = []
@@ -119,7 +114,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             "updates": updates,
             "batch": batch if self._is_alone else gather_object([batch]),
             "entropy": {"coefficient": self.entropy_coef, "last": self._last_world_entropy},
-            # Where memory was too small once, a resumed training goes on as it was: a packed row rounds otherwise.
+            # A resumed training goes on as it was: a packed row rounds otherwise.
             "packed": all(gather_object([self._packed.is_on])),
         }
 
@@ -167,9 +162,6 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
                 )
             finally:
                 self._chosen = None
-            if share.feedback is not None:
-                output = without_feedback(output, share.feedback)
-                output["num_items_in_batch"] = self._summed((output["completion_mask"] * output["tool_mask"]).sum())
             output["advantages"] = self._advantages(share, output)
         if grammars is not None:
             output[GRAMMARS] = grammars
@@ -234,7 +226,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             scored=chosen.scored,
             rewards=chosen.totals(),
             completion_ids=chosen.completion_ids,
-            completion_mask=output["completion_mask"] * output.get("tool_mask", 1),
+            completion_mask=output["completion_mask"],
             task_weights=self._sampler.loss_weights(),
             entropies=lambda: self._entropies(output),
             summed=self._summed,
@@ -282,8 +274,6 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             of_task = [same for same, row in zip(flat, chosen.group_rows, strict=True) if row.task == task]
             metrics[f"zero_variance/{task}"].append(fmean(of_task))
         metrics["sampling/corrected"].append(fmean(chosen.corrected))
-        if chosen.feedback is not None:
-            metrics["sampling/second_turns"].append(fmean(end > start for start, end in chosen.feedback))
         for name, value in self._sampler.figures().items():
             metrics[name].append(value)
         generator = self.rollout_generator
@@ -294,7 +284,6 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
 
     def compute_loss(self, model: Any, inputs: dict[str, Any], *others: Any, **named: Any) -> torch.Tensor:
         """Compute TRL's loss; a pass with only masked completions is not measured, where TRL would log zeros."""
-        self._tool_mask = inputs.get("tool_mask", 1)
         with self.constrained(inputs.get(GRAMMARS)):
             loss: torch.Tensor = super().compute_loss(model, inputs, *others, **named)
         if not self.beta:
@@ -345,7 +334,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
     ) -> None:
         """Keep a few of a pass's completions, apart from each other: in all of a step as many as it has prompts."""
         wanted, passes = self._recipe.prompts_per_step // self.accelerator.num_processes, self._recipe.accumulation
-        learned = mask[:, -log_probabilities.size(1) :] * self._tool_mask
+        learned = mask[:, -log_probabilities.size(1) :]
         written = learned.any(dim=1).nonzero().squeeze(1)
         if not len(written) or self._step % max(passes // wanted, 1):
             return
@@ -378,14 +367,13 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             ids, mask = input_ids[:, -logits_to_keep:], attention_mask[:, -logits_to_keep:]
             named["allowed"] = lambda of: guidance.allowed(grammars[of], ids[of], mask[of])
 
-        def plain(of: torch.nn.Module) -> tuple[Any, ...]:
-            if "allowed" not in named:
-                return super(CommerceGRPOTrainer, self)._get_per_token_logps_and_entropies(of, *rows, *others, **named)
+        found = self._packed.scores(model, *rows, *others, **named)
+        if found is None and "allowed" in named:
             # TRL's fused kernel never holds whole logits, of which some could be forbidden.
             with self.accelerator.autocast():
-                return self._by_whole_logits(of, *rows, *others, **named)
-
-        found = self._packed.scores(model, *rows, *others, **named, plain=plain) or plain(model)
+                found = self._by_whole_logits(model, *rows, *others, **named)
+        elif found is None:
+            found = super()._get_per_token_logps_and_entropies(model, *rows, *others, **named)
         if self._starts_at_base and not self.beta and found[0] is not None and found[0].requires_grad:
             self._sample_for_divergence(input_ids, attention_mask, found[0].detach(), grammars)
         return found

@@ -31,7 +31,7 @@ from tasks.commerce.extraction.scorer import complaint_agreement
 from tasks.commerce.text.json_fields import read_share
 from tasks.commerce.text.parser import MAX_BRACKETS, MAX_CHARACTERS, MAX_COMPLETION, MAX_STARTS
 from tasks.commerce.text.text_form import fluency, ramp, words
-from tasks.policy.thoughts import END_OF_THOUGHT, THINK
+from tasks.policy.control_tokens import END_OF_THOUGHT, THINK
 from tasks.train.methods.method import Advantages, Method, ScoredBatch
 
 if TYPE_CHECKING:

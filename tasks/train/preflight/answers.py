@@ -8,8 +8,8 @@ from typing import Any, Final, TypeVar
 from schemas.config.train import TrainConfig
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import score_beside
+from tasks.policy.control_tokens import THINK, opens_a_thought
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
-from tasks.policy.thoughts import THINK, opens_a_thought
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight.check import COMPLETIONS_A_PROMPT, Check
 from tasks.train.preflight.inputs import render

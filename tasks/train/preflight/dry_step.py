@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from schemas.tables.prompts import PromptRow
-from tasks.policy.asleep import asleep_bytes
+from tasks.policy.vllm_sleep import asleep_bytes
 from tasks.train.grpo.rollouts import RolloutGroups
 
 COUNTED: Final = (

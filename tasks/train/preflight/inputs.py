@@ -2,21 +2,24 @@
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from jinja2 import TemplateError
 
-from schemas.audit_record import AuditRecord
+from schemas.audit_record import AuditRecord, read_audit_record
 from schemas.config.train import TrainConfig
 from schemas.config.train_sections import PreflightSection
+from schemas.errors import GateRefused
 from schemas.tables.prompts import PromptRow
-from schemas.tasks import SpecName
+from schemas.tasks import SpecName, TaskName
+from tasks.commerce.registry import joint_version, reward_version
 from tasks.policy.control_tokens import without_control_tokens
 from tasks.policy.generate import Message, as_messages
-from tasks.train.audited import AUDIT_REMEDY, audit_faults
 from tasks.train.preflight.check import Check
 
+AUDIT_REMEDY: Final = "audit the rewards of this version and of each task with `tucano audit`, or run what was audited"
 SYSTEM: Final = "Você é um assistente."
 QUESTION: Final = "Onde está meu pedido?"
 ANSWER: Final = "Chegou ontem."
@@ -24,6 +27,54 @@ PORTUGUESE: Final = "Não é só atenção: ação, pôr, última, três, à mã
 """Every accent of Portuguese, money, and emoji of one and of several code points."""
 TURN: Final[list[Message]] = [*as_messages(SYSTEM, QUESTION), {"role": "assistant", "content": ANSWER}]
 TEMPLATE_REMEDY: Final = "use the chat template of an Instruct model of this base"
+
+
+def audit_faults(record: AuditRecord, spec: SpecName, tasks: Iterable[TaskName]) -> list[str]:
+    """Return the reasons why an audit does not permit a training; empty if it does.
+
+    Args:
+        record: The audit's record.
+        spec: The reward specification to train on.
+        tasks: The tasks to train.
+    """
+    wanted = set(tasks)
+    unaudited = sorted(wanted - record.tasks.keys())
+    changed = sorted(
+        task for task in wanted & record.tasks.keys() if record.reward_versions.get(task) != reward_version(task, spec)
+    )
+    faults = []
+    if record.spec != spec or (changed and not record.reward_versions):
+        faults.append(
+            f"it is of the rewards {record.spec} {record.reward_version[:12]}, and these are {spec} "
+            f"{joint_version(spec)[:12]}"
+        )
+    elif changed:
+        faults.append(f"the rewards of {', '.join(changed)} are others than those that it audited")
+    if record.verdict != "passed":
+        faults.append(f"it refused: {'; '.join(record.reasons[:3])}")
+    if unaudited:
+        faults.append(f"it says nothing of {', '.join(unaudited)}")
+    return faults
+
+
+def require_audit(folder: Path, spec: SpecName, tasks: Iterable[TaskName]) -> AuditRecord:
+    """Return the record of the audit that permits a training.
+
+    Args:
+        folder: The audit's artifact.
+        spec: The reward specification to train on.
+        tasks: The tasks to train.
+
+    Raises:
+        InputError: The folder holds no audit.
+        GateRefused: The audit refused the rewards, or audited other rewards than this process would train on, or not
+            all of the tasks.
+    """
+    record = read_audit_record(folder)
+    faults = audit_faults(record, spec, tasks)
+    if faults:
+        raise GateRefused(f"the audit in {folder} lets no training start: {'; '.join(faults)}; {AUDIT_REMEDY}")
+    return record
 
 
 def check_audit(record: AuditRecord, spec: SpecName, rows: Sequence[PromptRow]) -> Check:

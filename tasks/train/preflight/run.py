@@ -18,7 +18,6 @@ from schemas.progress import Progress
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName
 from tasks.train.grpo.rewards import ComponentRewards
-from tasks.train.preflight.adapter import FINITE_REMEDY, check_adapter, check_step
 from tasks.train.preflight.answers import answer, check_answers, check_generation_settings
 from tasks.train.preflight.check import Check
 from tasks.train.preflight.dry_step import unchanged
@@ -35,7 +34,14 @@ from tasks.train.preflight.inputs import (
     choose_rows,
     longest_prompt,
 )
-from tasks.train.preflight.model import check_cache, logits_are_finite, prompt_ids
+from tasks.train.preflight.model import (
+    FINITE_REMEDY,
+    check_adapter,
+    check_cache,
+    check_step,
+    logits_are_finite,
+    prompt_ids,
+)
 
 
 @dataclass(frozen=True)

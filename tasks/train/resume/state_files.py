@@ -1,18 +1,28 @@
-"""Protocol of resumable state, and its files in a checkpoint's folder.
+"""Training state after a step: in memory, and as the files of a checkpoint's folder.
 
-A state is made of JSON values and tensors, written as two files: `NAME.json`, and `NAME.safetensors` if there are
-tensors. Neither can execute code when it is read.
+A part's state is made of JSON values and tensors, written as two files: `NAME.json`, and `NAME.safetensors` if there
+are tensors. Neither can execute code when it is read.
 """
 
+import io
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from schemas.errors import InputError
+from tasks.train.resume.adapter_files import write_adapter
 
+TRAINER_STATE_FILE: Final = "trainer_state.json"
+"""Transformers' own file name: its loop reads the step from it."""
 TENSOR: Final = "$tensor"
 """The one key of an object that stands for a tensor; its value is the tensor's name."""
+ROLLOUTS: Final = "rollouts"
+"""State of the log of rollouts: a file of those of the newest steps, and a folder of the older ones."""
+PREFERENCES: Final = "preferences"
+"""State of DPO's pairs, whose completions were sampled before the first step."""
 
 
 class Stateful(Protocol):
@@ -23,6 +33,34 @@ class Stateful(Protocol):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore `state`."""
+
+
+@dataclass(frozen=True)
+class TrainerSnapshot:
+    """Training state after a step: JSON values, and immutable tensors on the CPU."""
+
+    step: int
+    adapter: Mapping[str, Any]
+    """The adapter's weights, by their names in the file."""
+    config: Mapping[str, Any]
+    """Its PEFT configuration."""
+    trainer_state: Mapping[str, Any]
+    """State that transformers' loop reads."""
+    states: Mapping[str, Mapping[str, Any]]
+    """The state of each part, by its name."""
+    files: Mapping[str, Path]
+    """Immutable files, by their paths in the checkpoint."""
+
+    def write(self, folder: Path) -> None:
+        """Write it into an empty folder, as a checkpoint from which the trainer resumes."""
+        write_adapter(folder, self.adapter, self.config)
+        (folder / TRAINER_STATE_FILE).write_text(json.dumps(self.trainer_state), encoding="utf-8")
+        for name, state in self.states.items():
+            write_state(folder, name, state)
+        for name, file in self.files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.link(file, path)
 
 
 def write_state(folder: Path, name: str, state: Mapping[str, Any]) -> None:
@@ -39,6 +77,26 @@ def write_state(folder: Path, name: str, state: Mapping[str, Any]) -> None:
     (folder / f"{name}.json").write_text(json.dumps(_without_tensors(state, "", tensors)), encoding="utf-8")
     if tensors:
         save_file(tensors, folder / f"{name}.safetensors")
+
+
+def sampled_prompts(files: Iterable[str], read: Callable[[str], bytes]) -> set[str]:
+    """Return the prompt_id of each rollout, and of each completion of a pair, until a checkpoint.
+
+    Args:
+        files: The checkpoint's files.
+        read: Reads one of them.
+    """
+    import polars as pl
+
+    found: set[str] = set()
+    for name in files:
+        if name == f"{ROLLOUTS}.json":
+            found.update(str(values[0]) for values in json.loads(read(name))["rows"])
+        elif name == f"{PREFERENCES}.json":
+            found.update(str(pair["prompt_id"]) for pair in json.loads(read(name))["pairs"])
+        elif name.startswith(f"{ROLLOUTS}/"):
+            found.update(pl.read_parquet(io.BytesIO(read(name)), columns=["prompt_id"])["prompt_id"])
+    return found
 
 
 def read_state(folder: Path, name: str) -> Any:

@@ -22,16 +22,15 @@ from schemas.errors import InputError
 from schemas.references import knows_anything
 from schemas.tables.instructions import COLUMNS, GENERAL_FILE
 from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
-from schemas.tables.vacancies import Vacancy, read_vacancies, with_vacancies
 from tasks.commerce.registry import TASKS
 from tasks.policy.adapters import ADAPTER_FOLDER
+from tasks.policy.batch import is_of_memory
 from tasks.policy.child import Channel, as_child
-from tasks.policy.full_memory import is_of_memory
 from tasks.policy.load import keep_weights_trainable, loading_arguments
 from tasks.policy.published import PUBLISHED_FILE, end_turns_with_eos, read_tokenizer, read_weights
+from tasks.train.backend.requirements import refuse_unfit_machine
 from tasks.train.backend.trainable import lora_config
 from tasks.train.resume.adapter_files import adapter_config, adapter_weights, write_adapter
-from tasks.train.sizing.card import refuse_unfit_machine
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -78,12 +77,8 @@ def main(request_file: Path, channel: Channel) -> None:
     if request.warm_start.steps:
         _fine_tune(request, work, channel)
     else:
-        _keep(request)
-
-
-def _keep(request: WarmStartRequest) -> None:
-    tokenizer = _tokenizer_of(request)
-    _write_published(read_weights(request.policy, dtype="auto"), tokenizer, request)
+        tokenizer = _tokenizer_of(request)
+        _write_published(read_weights(request.policy, dtype="auto"), tokenizer, request)
 
 
 def _tokenizer_of(request: WarmStartRequest) -> "PreTrainedTokenizerBase":
@@ -98,7 +93,8 @@ def _write_published(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBa
     if tokenizer.eos_token_id not in (ends if isinstance(ends, list) else [ends]):
         # A server would let the model continue after the end of its turn.
         model.generation_config.eos_token_id = model.config.eos_token_id = tokenizer.eos_token_id
-    _write_model(model, tokenizer, request.output)
+    model.save_pretrained(request.output)
+    tokenizer.save_pretrained(request.output)
     published = {
         "name": "stand-in" if request.policy.stand_in else request.policy.name,
         "revision": request.policy.revision,
@@ -106,11 +102,6 @@ def _write_published(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBa
         "commit": getattr(model.config, "_commit_hash", None),
     }
     (request.output / PUBLISHED_FILE).write_text(json.dumps(published, indent=1), encoding="utf-8")
-
-
-def _write_model(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", output: Path) -> None:
-    model.save_pretrained(output)
-    tokenizer.save_pretrained(output)
 
 
 def _fine_tune(request: WarmStartRequest, work: Path, channel: Channel) -> None:
@@ -131,11 +122,21 @@ def _fine_tune(request: WarmStartRequest, work: Path, channel: Channel) -> None:
     del trainer
     model = read_weights(request.policy, dtype="auto", device_map={"": "cpu"})
     if request.warm_start.result == "merged":
-        model = _merged(model, adapter)
+        from peft import PeftModel
+
+        # In float32 layer by layer: all of 3.7B parameters would take 15 GB, which an L4's host does not have.
+        model = PeftModel.from_pretrained(model, adapter).merge_and_unload()
     else:
         shutil.copytree(adapter, request.output / ADAPTER_FOLDER)
     _write_published(model, tokenizer, request)
-    _write_summary(request, model, log, len(demonstrations), general)
+    summary = {
+        "seed": request.seed,
+        "parameters": model.num_parameters(),
+        "demonstrations": len(demonstrations),
+        "general": general,
+        "log": [entry for entry in log if "loss" in entry],
+    }
+    (request.output / SUMMARY_FILE).write_text(json.dumps(summary, indent=1), encoding="utf-8")
 
 
 def _train_adapter(
@@ -174,17 +175,6 @@ def _train_adapter(
         add_packed_head(trainer.model.get_base_model(), tokenizer.eos_token_id)
     trainer.train()
     return trainer
-
-
-def _merged(model: "PreTrainedModel", adapter: Path) -> "PreTrainedModel":
-    """Merge an adapter into weights of any type, in float32 layer by layer.
-
-    Entirely in float32, 3.7B parameters would take 15 GB, which an L4's host does not have.
-    """
-    from peft import PeftModel
-
-    merged: PreTrainedModel = PeftModel.from_pretrained(model, adapter).merge_and_unload()
-    return merged
 
 
 def _memory_sentence(request: WarmStartRequest) -> str:
@@ -227,115 +217,57 @@ def _arguments(request: WarmStartRequest, work: Path, *, spread: bool, on_gpu: b
     }
 
 
-def _write_summary(
-    request: WarmStartRequest,
-    model: "PreTrainedModel",
-    log: Sequence[dict[str, Any]],
-    demonstrations: int,
-    general: int,
-) -> None:
-    summary = {
-        "seed": request.seed,
-        "parameters": model.num_parameters(),
-        "demonstrations": demonstrations,
-        "general": general,
-        "log": [entry for entry in log if "loss" in entry],
-    }
-    (request.output / SUMMARY_FILE).write_text(json.dumps(summary, indent=1), encoding="utf-8")
-
-
 def _demonstrations_for(request: WarmStartRequest) -> tuple[list[dict[str, Any]], int]:
     """Return the demonstrations, and the number of general instructions among them.
+
+    A row without any reference is none: an answer made of it would teach one guess for all prompts.
 
     Raises:
         InputError: The training split is empty.
     """
-    places = _places(request.dataset)
-    if all(isinstance(each, Vacancy) for each in places):
+    rows = [row if knows_anything(row.reference) else None for row in read_prompts(request.dataset / TRAIN_FILE)]
+    if not any(rows):
         raise InputError(
             "no training prompt has a reference for the warm start to show; map the right answers of your files "
             "([prompts.reference] of the column map), simulate prompts (synthesize.simulate), or set warm_start.steps=0"
         )
-    general = _read_general(request.dataset)
-    shown = list(_with_general(places, general, request.warm_start, request.seed))
-    return shown, _general_wanted(places, general, len(shown))
-
-
-def demonstrated(dataset: Path, config: WarmStartConfig, seed: int) -> set[str]:
-    """Return the prompt_id of each training row that a warm start is shown.
-
-    Args:
-        dataset: Folder of the dataset.
-        config: The warm start.
-        seed: Its seed.
-    """
-    if not config.steps:
-        return set()
-    places = _places(dataset)
-    wanted = config.steps * config.batch_size
-    of_rows = wanted - _general_wanted(places, _read_general(dataset), wanted)
-    return {row.prompt_id for row in _rounds(places, of_rows, random.Random(seed))}
-
-
-def _places(dataset: Path) -> list[PromptRow | Vacancy]:
-    """Return the training rows in their places, those without any reference as vacancies.
-
-    An answer made of a reference that knows nothing would teach one guess for all prompts.
-    """
-    rows = with_vacancies(read_prompts(dataset / TRAIN_FILE), read_vacancies(dataset))
-    return [
-        Vacancy(place, row.task) if isinstance(row, PromptRow) and not knows_anything(row.reference) else row
-        for place, row in enumerate(rows)
-    ]
-
-
-def _read_general(dataset: Path) -> list[dict[str, str]]:
-    file = dataset / GENERAL_FILE
-    return pl.read_parquet(file, columns=list(COLUMNS)).to_dicts() if file.exists() else []
+    file = request.dataset / GENERAL_FILE
+    general = pl.read_parquet(file, columns=list(COLUMNS)).to_dicts() if file.exists() else []
+    shown = list(_with_general(rows, general, request.warm_start, request.seed))
+    return shown, _general_wanted(rows, general, len(shown))
 
 
 def _with_general(
-    rows: Sequence[PromptRow | Vacancy],
-    general: Sequence[dict[str, str]],
-    config: WarmStartConfig,
-    seed: int,
+    rows: Sequence[PromptRow | None], general: Sequence[dict[str, str]], config: WarmStartConfig, seed: int
 ) -> Iterator[dict[str, Any]]:
     """Yield as many demonstrations as the steps read, the general instructions spread evenly among them."""
     wanted = config.steps * config.batch_size
     of_general = _general_wanted(rows, general, wanted)
     # A separate generator: each kind's draws do not depend on the other kind.
-    instructions = _instructions(general, of_general, random.Random(f"general:{seed}"))
-    demonstrations = _demonstrations(rows, wanted - of_general, random.Random(seed))
+    instructions = _rounds(general, of_general, random.Random(f"general:{seed}"))
+    demonstrations = _rounds(rows, wanted - of_general, random.Random(seed))
     for place in range(wanted):
-        is_general = (place + 1) * of_general // wanted > place * of_general // wanted
-        yield next(instructions if is_general else demonstrations)
+        if (place + 1) * of_general // wanted > place * of_general // wanted:
+            instruction = next(instructions)
+            yield _shown(instruction["system"], instruction["prompt"], instruction["completion"])
+        else:
+            row = next(demonstrations)
+            yield _shown(row.system, row.prompt, TASKS[row.task].answer(row.reference))
 
 
-def _general_wanted(rows: Sequence[PromptRow | Vacancy], general: Sequence[dict[str, str]], wanted: int) -> int:
+def _general_wanted(rows: Sequence[PromptRow | None], general: Sequence[dict[str, str]], wanted: int) -> int:
     """Return the number of general demonstrations: their share of the dataset's training rows."""
     return round(wanted * len(general) / (len(rows) + len(general)))
 
 
-def _demonstrations(
-    rows: Sequence[PromptRow | Vacancy], wanted: int, generator: random.Random
-) -> Iterator[dict[str, Any]]:
-    for row in _rounds(rows, wanted, generator):
-        yield _shown(row.system, row.prompt, TASKS[row.task].answer(row.reference))
-
-
-def _instructions(general: Sequence[dict[str, str]], wanted: int, generator: random.Random) -> Iterator[dict[str, Any]]:
-    for row in _rounds(general, wanted, generator):
-        yield _shown(row["system"], row["prompt"], row["completion"])
-
-
-def _rounds(rows: Sequence[Shown | Vacancy], wanted: int, generator: random.Random) -> Iterator[Shown]:
+def _rounds(rows: Sequence[Shown | None], wanted: int, generator: random.Random) -> Iterator[Shown]:
     """Yield the wanted number of rows in random order, every one before any repeats.
 
-    A vacancy has its turn and is passed over, so that the draws of the others do not depend on which are vacant.
+    None has its turn and is passed over, so that the draws of the others do not depend on which have no reference.
     """
     while wanted > 0:
         for row in generator.sample(rows, k=min(wanted, len(rows))):
-            if not isinstance(row, Vacancy):
+            if row is not None:
                 yield row
                 wanted -= 1
 

@@ -1,10 +1,18 @@
-"""Estimate of a run before it starts: steps, tokens, time and memory. Imports nothing heavy."""
+"""Estimate of a run before it starts: steps, tokens, time, money and memory. Imports nothing heavy.
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final
+Times are of an L4, with every answer at the maximum length; docs/l4.md says where each figure is from. Sampling by
+transformers and by Unsloth is bound by kernel launches, layer by layer and token by token, so its speed is that of the
+one measured run, by the number of layers. vLLM's is bound by memory bandwidth. Updates are bound by their operations.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 from schemas.config.config import Config
+from schemas.config.evaluate import DRAWS, DRAWS_OF, INSTRUCTIONS
 from schemas.config.train import TrainConfig
 from schemas.config.workers import price_per_hour
 from schemas.errors import InputError
@@ -13,34 +21,63 @@ from schemas.tables.prompts_summary import PromptsSummary
 from schemas.tasks import TaskName
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 from tasks.policy.device import CPU
-from tasks.train.dpo.recipe import pairs_per_pass
-from tasks.train.grpo.recipe import steps_per_epoch
-from tasks.train.sizing.decoder_shape import DecoderShape
-from tasks.train.sizing.fit import fits, stage_memory, training_memory
-from tasks.train.sizing.memory import Memory
-from tasks.train.sizing.model_shape import read_shape
-from tasks.train.sizing.speed import DEVICE
-from tasks.train.sizing.stage_times import (
-    SamplerTime,
-    StageTime,
-    completions_sampled_at_once,
-    sampled_lengths,
-    sampler_times,
-    stage_times,
-)
+from tasks.train.dpo.pairs import pairs_per_pass
+from tasks.train.grpo.recipe import completion_limit, steps_per_epoch
+from tasks.train.preflight.check import COMPLETIONS_A_PROMPT
+from tasks.train.sizing.fit import cache_bytes, fits, stage_memory
+from tasks.train.sizing.shape import BFLOAT16_BYTES, KNOWN_SHAPES, DecoderShape, read_shape
 
+Sampler = Literal["transformers", "unsloth", "vllm"]
+Machine = Literal["cpu", "gpu"]
+
+DEVICE: Final = "NVIDIA L4"
+"""Torch's name of the GPU."""
 SMALL_DATA_EPOCHS: Final = 1.5
 """Rule of thumb: on small data GRPO is at its best after 1 to 1.5 epochs; then entropy collapses."""
+BANDWIDTH, OPERATIONS = 300e9, 121e12
+"""Bytes per second of an L4's memory, and bfloat16 operations per second without sparsity; NVIDIA's data sheet."""
+UTILIZATION: Final = 0.1
+"""Share of these operations that an update reaches; estimated from a QLoRA of 1.5B (2509.12229)."""
+PROMPT_TOKENS, SHORT_ANSWER = 150, 100
+"""Average tokens of a prompt, and most tokens of a reference answer, in the simulated store."""
+RUN_SECONDS, RUN_STEPS, RUN_VALIDATIONS, RUN_SEQUENCES, RUN_TOKENS = 22.6 * 3600, 1_500, 31, 32, 512
+"""The one measured run: the V4.2 report's, by Unsloth without vLLM at 0.5B."""
+TRANSFORMERS_TO_UNSLOTH: Final = 2.0
+"""Ratio of transformers' sampling time to Unsloth's, as stated in Unsloth's notebooks."""
+VLLM_BANDWIDTH, VLLM_SEQUENCE, VLLM_PREFILL = 0.65 * BANDWIDTH, 65e-6, 46e12
+"""Bytes read per second, seconds that each sequence adds to a token, and operations per second on prompts: a published
+sweep of vLLM 0.23 on an L4, 3,773 tokens a second at 0.5B (ai.wmx.dev/benchmarks)."""
+HOST_BANDWIDTH: Final = 12e9
+"""Bytes per second between host and GPU, over which the base is restored after weights went to vLLM; estimated."""
+UPDATE_SHARE: Final = 0.56
+"""Share of a step's time that its update took on the laptop."""
+LAPTOP_STEP, LAPTOP_TOKENS, LAPTOP_PARAMETERS = 2.2, 4 * 8 * 128, 5_181_056
+"""Seconds of one step of the stand-in on two CPU cores, with a share of loading, preflight and validations, the most
+tokens of its completions, and its weights."""
+LAPTOP_DEMONSTRATION, LAPTOP_ANSWER = 60.7 / (80 * 16), 6.9 / 240
+"""Seconds per demonstration and per test answer of the stand-in, in that run with one child at a time."""
+PROMPTS_A_SECOND, ROWS_A_SECOND = 1_300, 6_000
+"""Prompts synthesized and rows curated per second on two CPU cores; docs/benchmarks.md."""
+START_UP, LOADING, ON_CPU = 600.0, 60.0, 15.0
+"""Seconds until a Spot machine works, of a child's start with a base on the GPU, and of statistics or a promotion."""
+MERGE_A_PARAMETER: Final = 100 / 490_799_104
+"""Seconds per weight of merging and of verifying the written files, on one CPU core; a GPU takes less."""
+DPO_UNKNOWN: Final = "no training with DPO was measured"
 
 
 @dataclass(frozen=True)
-class PricedStage:
-    """Time of a stage, and its price in US dollars."""
+class StageCost:
+    """Time and price of a stage."""
 
-    time: StageTime
-    on_demand: float | None
-    """None if the time is unknown."""
-    spot: float | None
+    name: str
+    machine: Machine
+    seconds: float | None
+    """None if nothing comparable was measured."""
+    cards: int = 1
+    """GPUs that work on it at once, each at its own price."""
+    cost_usd: float | None = None
+    """On demand; None if the time is unknown."""
+    spot_usd: float | None = None
     """At the on-demand price if no other is known."""
 
 
@@ -64,32 +101,32 @@ class Estimate:
     tokens: int
     """Most tokens of these completions."""
     shape: DecoderShape | None
-    """None if the model's shape is unknown on this machine."""
-    memory: Memory | None
-    """Memory of a training; None without a shape, like the stages."""
+    """None if the model's shape is unknown on this machine; then all below are None too."""
     stage_memory: Mapping[str, float] | None
-    """Smallest GPU that each stage needs, in bytes."""
+    """Smallest GPU that each stage needs, in bytes; empty for a stand-in."""
     fits: bool | None
-    """Whether each fits the recipe's GPU; None if no GPU is named, or no shape is known."""
-    stages: tuple[PricedStage, ...] | None
+    """Whether each fits the recipe's GPU; None if no GPU is named."""
+    stages: tuple[StageCost, ...] | None
     """Every stage of a whole retraining, in order."""
-    by_sampler: tuple[SamplerTime, ...]
-    """Time of one training by possible sampler; empty for a stand-in, for DPO, or without a shape."""
 
     @property
     def seconds(self) -> float | None:
         """Return the time of all stages in sequence; None if one is unknown."""
-        return None if self.stages is None else _sum(stage.time.seconds for stage in self.stages)
+        return self._sum("seconds")
 
     @property
     def on_demand(self) -> float | None:
         """Return the price of all stages on demand, in US dollars."""
-        return None if self.stages is None else _sum(stage.on_demand for stage in self.stages)
+        return self._sum("cost_usd")
 
     @property
     def spot(self) -> float | None:
         """Return the price of all stages on Spot machines, in US dollars."""
-        return None if self.stages is None else _sum(stage.spot for stage in self.stages)
+        return self._sum("spot_usd")
+
+    def _sum(self, field: str) -> float | None:
+        values = [getattr(stage, field) for stage in self.stages or ()]
+        return None if not values or None in values else sum(values)
 
     @property
     def too_many_epochs(self) -> bool:
@@ -145,25 +182,24 @@ def estimate_training(config: Config, prompts: Mapping[TaskName, int]) -> Estima
         InputError: There are no prompts, or the policy's name is a path without a model.
     """
     recipe = config.train
-    tasks = [task for task, count in prompts.items() if count]
-    if not tasks:
+    counts = {task: count for task, count in prompts.items() if count}
+    if not counts:
         raise InputError(
             "the training split would have no prompts; raise synthesize.counts or lower curate.held_out_share"
         )
-    fewest = min(prompts[task] for task in tasks) if recipe.adapter_per_task else sum(prompts.values())
+    fewest = min(counts.values()) if recipe.adapter_per_task else sum(counts.values())
     pairs = min(fewest, recipe.preferences.prompts) if recipe.algorithm == "dpo" else None
     if pairs is None:
         per_epoch = steps_per_epoch(fewest, recipe)
-        completions, tokens = _sampled(recipe)
+        completions, tokens = _sampled_at_once(recipe) * len(_limits(recipe)), _sampled_tokens(recipe)
     else:
         per_epoch = pairs / (pairs_per_pass(recipe) * recipe.accumulation)
         completions = pairs * recipe.generations
         tokens = completions * recipe.max_completion_tokens
     shape = read_shape(config.policy)
-    with_prompts = {task: prompts[task] for task in tasks}
     return Estimate(
         prompts=dict(prompts),
-        trainings=max(1, len(recipe.seeds)) * (len(tasks) if recipe.adapter_per_task else 1),
+        trainings=max(1, len(recipe.seeds)) * (len(counts) if recipe.adapter_per_task else 1),
         pairs=pairs,
         steps_per_epoch=per_epoch,
         epochs=recipe.max_steps / per_epoch,
@@ -171,37 +207,168 @@ def estimate_training(config: Config, prompts: Mapping[TaskName, int]) -> Estima
         completions=completions,
         tokens=tokens,
         shape=shape,
-        memory=None if shape is None else training_memory(config, shape),
         stage_memory=None if shape is None else stage_memory(config, shape),
         fits=None if shape is None or recipe.device_memory_gb is None else fits(config, shape),
-        stages=None
-        if shape is None
-        else tuple(_priced(config, time) for time in stage_times(config, with_prompts, shape)),
-        by_sampler=() if shape is None else sampler_times(config, shape),
+        stages=None if shape is None else tuple(_priced(config, each) for each in _stages(config, counts, shape)),
     )
 
 
-def _priced(config: Config, time: StageTime) -> PricedStage:
+def _priced(config: Config, stage: StageCost) -> StageCost:
     """Return a stage with its price: its machine's, or the recipe's own where none is set."""
-    name = CPU if time.machine == "cpu" else DEVICE
-    if time.seconds is None:
-        return PricedStage(time, None, None)
+    if stage.seconds is None:
+        return stage
+    name, paid = CPU if stage.machine == "cpu" else DEVICE, stage.seconds * stage.cards
     # A machine without a Spot price costs the same either way: a server that is never preempted.
     on_demand, on_spot = (
         price_per_hour(config.workers.prices, name, spot=spot, otherwise=config.train.price_per_hour)
         for spot in (False, True)
     )
-    paid = time.seconds * time.cards
-    return PricedStage(time, cost_usd(paid, on_demand), cost_usd(paid, on_spot))
+    return replace(stage, cost_usd=cost_usd(paid, on_demand), spot_usd=cost_usd(paid, on_spot))
 
 
-def _sum(values: Iterable[float | None]) -> float | None:
-    known = list(values)
-    return None if None in known else sum(value for value in known if value is not None)
+def _stages(config: Config, prompts: Mapping[TaskName, int], shape: DecoderShape) -> Iterator[StageCost]:
+    """Yield each stage of a whole retraining without reused artifacts."""
+    asked = sum(config.synthesize.counts.values())
+    yield StageCost("synthesize, curate", "cpu", asked / PROMPTS_A_SECOND + asked / ROWS_A_SECOND)
+    shown = config.warm_start.steps * config.warm_start.batch_size
+    if config.policy.stand_in:
+        yield StageCost("base", "cpu", shown * LAPTOP_DEMONSTRATION)
+    else:
+        yield StageCost("start-up of the GPU's machine", "gpu", START_UP)
+        if shown:
+            yield StageCost("base: SFT", "gpu", LOADING + _tuning(config, shape, shown))
+        if config.audit.require_human and config.audit.sheet is None:
+            drawn = len(prompts) * config.audit.prompts_per_task * config.audit.completions_per_prompt
+            yield StageCost("audit sampling", "gpu", LOADING + _answering(config, shape, drawn))
+    yield from _trainings(config, prompts, shape)
+    yield from _after_training(config, prompts, shape)
+    yield StageCost("evaluate", "cpu", ON_CPU)
+    yield StageCost("promote", "cpu", ON_CPU)
 
 
-def _sampled(config: TrainConfig) -> tuple[int, int]:
-    """Return the most completions that a GRPO training samples, and their tokens."""
-    limits = sampled_lengths(config)
-    at_once = completions_sampled_at_once(config)
-    return at_once * len(limits), at_once * sum(limits)
+def _trainings(config: Config, prompts: Mapping[TaskName, int], shape: DecoderShape) -> Iterator[StageCost]:
+    recipe, on_laptop = config.train, config.policy.stand_in
+    seeds, tasks = recipe.seeds or (config.seed,), len(prompts) if recipe.adapter_per_task else 1
+    if recipe.algorithm == "grpo" and not on_laptop:
+        count = len(seeds) * tasks
+        checked = _answering(config, shape, recipe.preflight.prompts * COMPLETIONS_A_PROMPT, recipe.backend)
+        yield StageCost("preflight" if count == 1 else f"preflight, {count} times", "gpu", count * (LOADING + checked))
+    each = f" of each of {tasks} tasks" if tasks > 1 else ""
+    of_one = training_seconds(config, shape)
+    seconds = None if of_one is None else tasks * of_one
+    for seed in seeds:
+        yield StageCost(f"train, seed {seed}{each}", _machine(config), seconds, 1 if on_laptop else recipe.processes)
+
+
+def _after_training(config: Config, prompts: Mapping[TaskName, int], shape: DecoderShape) -> Iterator[StageCost]:
+    recipe, evaluate, here = config.train, config.evaluate, _machine(config)
+    loading = 0.0 if config.policy.stand_in else LOADING
+    seeds = max(1, len(recipe.seeds))
+    if not recipe.adapter_per_task:
+        yield StageCost("merge", here, seeds * shape.parameters * MERGE_A_PARAMETER)
+    tests = sum(config.curate.test_rows(task) for task in prompts) * evaluate.samples
+    # Base, policies and champion; beside these the policy on the NF4 base, and the model before its warm start.
+    models = 1 + seeds + evaluate.against_champion + recipe.load_in_4bit + (config.warm_start.steps > 0)
+    seconds = models * (loading + _answering(config, shape, tests))
+    yield StageCost(f"answers of {models} models to {tests} test prompts", here, seconds)
+    if evaluate.general != "off":
+        seconds = 2 * _answering(config, shape, INSTRUCTIONS)
+        yield StageCost(f"general instructions: {2 * INSTRUCTIONS} answers", here, seconds)
+    drawn = DRAWS * tests if any(DRAWS_OF[rung] > 1 for rung in evaluate.rungs) else 0
+    drawn += tests * len({"base-guided", "tuned-guided", "sft"} & set(evaluate.rungs))
+    if drawn:
+        steps = evaluate.sft.steps(recipe.sampled_completions, sum(prompts.values())) if "sft" in evaluate.rungs else 0
+        shown = evaluate.sft.batch_size * steps
+        seconds = 2 * loading + _answering(config, shape, drawn) + _tuning(config, shape, shown)
+        yield StageCost(f"rungs: {drawn} answers" + (f", SFT on {shown}" if shown else ""), here, seconds)
+
+
+def _machine(config: Config) -> Machine:
+    return "cpu" if config.policy.stand_in else "gpu"
+
+
+def _answering(config: Config, shape: DecoderShape, prompts: int, sampler: Sampler = "transformers") -> float:
+    """Return the seconds in which prompts are answered, batch by batch on an L4."""
+    if config.policy.stand_in:
+        return prompts * LAPTOP_ANSWER
+    size = config.evaluate.batch_size
+    return math.ceil(prompts / size) * sampling_seconds(shape, sampler, size, config.train.max_completion_tokens)
+
+
+def _tuning(config: Config, shape: DecoderShape, shown: int) -> float:
+    """Return the seconds of supervised fine-tuning on so many demonstrations, with checkpointing."""
+    if config.policy.stand_in:
+        return shown * LAPTOP_DEMONSTRATION
+    return _operations(shape, shown, SHORT_ANSWER) * 6 / (OPERATIONS * UTILIZATION)
+
+
+def training_seconds(config: Config, shape: DecoderShape) -> float | None:
+    """Return the seconds of one GRPO training with its validations; None for DPO, which nobody has measured."""
+    recipe = config.train
+    if recipe.algorithm == "dpo":
+        return None
+    at_once = _sampled_at_once(recipe)
+    if config.policy.stand_in:
+        ratio = _sampled_tokens(recipe) / LAPTOP_TOKENS * shape.parameters / LAPTOP_PARAMETERS
+        return LAPTOP_STEP * ratio * (1 + UPDATE_SHARE * (recipe.iterations - 1))
+    sampler: Sampler = "vllm" if recipe.vllm.enabled else recipe.backend
+    validations = 1 + math.ceil(recipe.max_steps / recipe.evaluate_every)
+    # Beside vLLM the backend itself answers validation.
+    seconds = validations * _answering(config, shape, config.validation_prompts, recipe.backend)
+    # Weights go to vLLM, and the base is restored.
+    handing_over = 2 * shape.parameters * BFLOAT16_BYTES / HOST_BANDWIDTH if sampler == "vllm" else 0
+    for limit, times in Counter(_limits(recipe)).items():
+        updates = recipe.iterations * update_seconds(shape, recipe, limit)
+        seconds += times * (sampling_seconds(shape, sampler, at_once, limit) + updates + handing_over)
+    return seconds
+
+
+def sampling_seconds(
+    shape: DecoderShape, sampler: Sampler, sequences: int, tokens: int, prompt_tokens: int = PROMPT_TOKENS
+) -> float:
+    """Return the seconds that a batch of completions takes on an L4.
+
+    Args:
+        shape: The model.
+        sampler: The sampler.
+        sequences: Completions sampled at once.
+        tokens: Tokens of each.
+        prompt_tokens: Tokens of each prompt.
+    """
+    if sampler == "vllm":
+        of_weights = shape.parameters * BFLOAT16_BYTES / VLLM_BANDWIDTH
+        read = (prompt_tokens + tokens / 2) * cache_bytes(shape, BFLOAT16_BYTES)
+        prompts = sequences * prompt_tokens * 2 * shape.parameters / VLLM_PREFILL
+        return prompts + tokens * (of_weights + sequences * (read / VLLM_BANDWIDTH + VLLM_SEQUENCE))
+    measured = KNOWN_SHAPES["Polygl0t/Tucano2-qwen-0.5B-Instruct"]
+    updates = RUN_STEPS * _operations(measured, RUN_SEQUENCES, RUN_TOKENS) * 4 / (OPERATIONS * UTILIZATION)
+    of_layer = (RUN_SECONDS - updates) / ((RUN_STEPS + RUN_VALIDATIONS) * RUN_TOKENS * measured.layers)
+    return tokens * shape.layers * of_layer * (TRANSFORMERS_TO_UNSLOTH if sampler == "transformers" else 1)
+
+
+def update_seconds(shape: DecoderShape, recipe: TrainConfig, tokens: int) -> float:
+    """Return the seconds of one GRPO update on an L4 for each process, with completions of so many tokens."""
+    # Two per weight forward, two backward, since the weights themselves get no gradient.
+    passes = 4 + (2 if recipe.gradient_checkpointing != "none" else 0)
+    # The log-probabilities that ratios are relative to.
+    passes += 2 if recipe.iterations > 1 or recipe.vllm.enabled else 0
+    of_each = recipe.completions_per_step // recipe.processes
+    return _operations(shape, of_each, tokens) * passes / (OPERATIONS * UTILIZATION)
+
+
+def _operations(shape: DecoderShape, sequences: int, tokens: int) -> float:
+    return sequences * (PROMPT_TOKENS + tokens) * float(shape.parameters)
+
+
+def _limits(recipe: TrainConfig) -> list[int]:
+    """Return the maximum completion length, in tokens, of each sampling of a GRPO training."""
+    return [completion_limit(step, recipe) for step in range(0, recipe.max_steps, recipe.iterations)]
+
+
+def _sampled_at_once(recipe: TrainConfig) -> int:
+    """Return the most completions that a GRPO training samples at once: a step's, and dynamic sampling's."""
+    return (recipe.prompts_per_step + recipe.dynamic_sampling.extra_groups) * recipe.generations
+
+
+def _sampled_tokens(recipe: TrainConfig) -> int:
+    return _sampled_at_once(recipe) * sum(_limits(recipe))

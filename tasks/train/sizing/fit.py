@@ -1,25 +1,190 @@
-"""GPU fit of a recipe, and settings that would make it fit. Imports nothing heavy."""
+"""Memory that each stage needs on a GPU, by shape and recipe, and settings with which an unfit recipe would fit.
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from itertools import combinations, product
+Every sequence counts at its maximum length. A forward and a backward pass of the shipped shapes took 3 to 14 % less on
+a card (docs/l4.md). Imports nothing heavy; the preflight's own step measures what is estimated here.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from itertools import chain, combinations, product
+from math import ceil, gcd
+from operator import getitem
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from schemas.config.config import Config
+from schemas.config.train import GradientCheckpointing, TrainConfig
 from schemas.errors import InputError
-from tasks.train.sizing.decoder_shape import DecoderShape
-from tasks.train.sizing.memory import GIGABYTE, Memory, answering_bytes, memory_of, merge_bytes, warm_start_bytes
-from tasks.train.sizing.model_shape import read_shape
+from tasks.policy.merge import ANSWER_TOKENS, CHECK_PROMPTS
+from tasks.train.dpo.pairs import pairs_per_pass
+from tasks.train.preflight.check import CHECKED_LAYERS
+from tasks.train.sizing.shape import BFLOAT16_BYTES, DecoderShape, read_shape
 
-WAYS: Final = 3
-"""Most alternatives suggested for a recipe that does not fit."""
-MOST_CHANGED: Final = 3
-"""Most settings changed together where no single one is enough."""
+GIGABYTE: Final = 1e9
+FLOAT32_BYTES: Final = 4
+NF4_BYTES: Final = 0.5 + 4 / 64
+"""Bytes of a weight in NF4: half a byte, plus a float32 scale for each block of 64 (QLoRA, 2305.14314, 3)."""
+ADAM_BYTES: Final = {"adamw_torch": 2 * FLOAT32_BYTES, "adamw_8bit": 2}
+"""Bytes of AdamW's two moments of one weight."""
+HEAD_TOKENS, HEAD_ENTRIES = 4_096, 32_768
+"""Tile of the logits that TRL's fused head holds at once, in tokens and in vocabulary entries."""
+GUIDED_COPIES: Final = 6
+"""Copies of the whole logits with guided rollouts: 5.3 measured in float32, and half a copy more in bfloat16."""
+CONTEXT_BYTES: Final = 0.5e9
+"""CUDA's context with the kernels of torch and bitsandbytes, outside of all tensors; estimated."""
+FRAGMENTATION: Final = 0.05
+"""Share that torch's allocator reserves beyond its tensors; estimated."""
+MAX_CHANGED, MAX_WAYS = 3, 3
+"""Most settings changed together, and most alternatives suggested, for a recipe that does not fit."""
 
-Change = Mapping[str, Any]
-"""New values, by dotted setting name."""
+
+def kept_bytes(shape: DecoderShape, rank: int, tokens: int, sequence: int, checkpointing: GradientCheckpointing) -> int:
+    """Return the bytes that all layers keep of a forward pass for the backward pass, at the peak, in bfloat16.
+
+    A layer keeps of each token, in bfloat16: the inputs of the adapter's seven maps and its inner values, attention's
+    queries, keys, values, output and a row of the mask, and the gate before and after its activation with its
+    multiplicand. In float32: the inputs of the norms and their scales, and attention's log-sum. With checkpointing
+    layers keep their inputs, and one layer at a time all else; Unsloth moves the inputs to the host.
+
+    Args:
+        shape: The base model.
+        rank: LoRA's r.
+        tokens: Tokens of the pass.
+        sequence: Tokens that one token's attention may see.
+        checkpointing: The gradient checkpointing method.
+    """
+    query, inner = shape.query_width, shape.feed_forward
+    in_bfloat16 = sum(taken for taken, _ in shape.linear_shapes) + len(shape.linear_shapes) * rank
+    in_bfloat16 += 4 * query + sequence + 3 * inner
+    in_float32 = 2 * (shape.width + 1) + shape.heads
+    if shape.kind == "qwen3":
+        in_float32 += query + shape.key_width + shape.heads + shape.key_value_heads
+    of_layer = tokens * (BFLOAT16_BYTES * in_bfloat16 + FLOAT32_BYTES * in_float32)
+    inputs = tokens * shape.width * BFLOAT16_BYTES
+    return {
+        "none": shape.layers * of_layer,
+        "torch": shape.layers * inputs + of_layer,
+        # One layer's inputs are transferred while another's are used.
+        "unsloth": 2 * inputs + of_layer,
+    }[checkpointing]
+
+
+def weight_bytes(shape: DecoderShape, number: int, *, four_bit: bool) -> float:
+    """Return the bytes of a model's weights, of `number` bytes each: embeddings and norms are never quantized."""
+    return shape.linear_parameters * (NF4_BYTES if four_bit else number) + shape.other_parameters * number
+
+
+def adapter_bytes(to_train: int, optimizer: str) -> float:
+    """Return the bytes of a float32 adapter, its gradients and moments, and autocast's copy."""
+    return to_train * (2 * FLOAT32_BYTES + ADAM_BYTES[optimizer] + BFLOAT16_BYTES)
+
+
+def cache_bytes(shape: DecoderShape, number: int) -> int:
+    """Return the bytes of the keys and values of one token in all layers."""
+    return shape.layers * 2 * shape.key_width * number
+
+
+def stage_memory(config: Config, shape: DecoderShape) -> dict[str, float]:
+    """Return the smallest GPU that each stage needs, in bytes; nothing for a stand-in, which trains on a CPU."""
+    if config.policy.stand_in:
+        return {}
+    recipe, start = config.train, config.warm_start
+    sequence = config.curate.max_prompt_tokens + recipe.max_completion_tokens
+    weights = weight_bytes(shape, BFLOAT16_BYTES, four_bit=False)
+    cached = sequence * cache_bytes(shape, BFLOAT16_BYTES)
+    stages = {
+        "training": training_bytes(config, shape),
+        "answering": _on_gpu(weights + _split_cache(config, weights, config.evaluate.batch_size, cached)),
+    }
+    if not recipe.adapter_per_task:
+        exact = (config.curate.max_prompt_tokens + ANSWER_TOKENS) * cache_bytes(shape, FLOAT32_BYTES)
+        stages["merging"] = _on_gpu(weight_bytes(shape, FLOAT32_BYTES, four_bit=False) + CHECK_PROMPTS * exact)
+    if start.steps:
+        tokens = start.batch_size // start.accumulation * sequence
+        stages["SFT"] = _on_gpu(
+            weight_bytes(shape, BFLOAT16_BYTES, four_bit=start.load_in_4bit)
+            + adapter_bytes(shape.adapter_parameters(start.lora.rank), "adamw_torch")
+            + kept_bytes(
+                shape, start.lora.rank, tokens, sequence, "none" if recipe.gradient_checkpointing == "none" else "torch"
+            )
+            + _head_bytes(shape, tokens)
+        )
+    return stages
+
+
+def training_bytes(config: Config, shape: DecoderShape) -> float:
+    """Return the bytes of the smallest GPU that a training needs, at the fullest of its phases.
+
+    DPO's second forward pass, of the base, keeps nothing for a backward pass, and so takes no more. Unsloth's own
+    kernels keep less than is counted.
+    """
+    recipe = config.train
+    sequence = config.curate.max_prompt_tokens + recipe.max_completion_tokens
+    rank, is_dpo = recipe.lora.rank, recipe.algorithm == "dpo"
+    sequences = 2 * pairs_per_pass(recipe) if is_dpo else recipe.completions_per_pass
+    # DPO never samples by vLLM.
+    vllm_share = 0.0 if is_dpo else recipe.vllm.share_of_card
+    with_vllm = recipe.vllm.enabled and not is_dpo
+    scored = sequences * recipe.max_completion_tokens
+    whole_logits = GUIDED_COPIES * FLOAT32_BYTES * scored * shape.vocabulary
+    tokens = sequences * sequence
+    if recipe.backend == "transformers" and not (is_dpo or with_vllm or recipe.stock_update):
+        tokens = _packed_tokens(recipe, config.curate.max_prompt_tokens)
+    cached = sequence * cache_bytes(shape, BFLOAT16_BYTES)
+    stays = weight_bytes(shape, BFLOAT16_BYTES, four_bit=recipe.load_in_4bit)
+    stays += adapter_bytes(shape.adapter_parameters(rank), recipe.optimizer.name)
+    few = min(CHECKED_LAYERS, shape.layers)
+    sampling = _on_gpu(stays + (0 if with_vllm else recipe.completions_per_step // recipe.processes * cached))
+    wanted = min(config.validation_prompts, config.evaluate.batch_size)
+    peak = max(
+        sampling,
+        _on_gpu(
+            stays
+            + kept_bytes(shape, rank, tokens, sequence, recipe.gradient_checkpointing)
+            + (_head_bytes(shape, scored) if recipe.guided == "none" else whole_logits)
+        ),
+        _on_gpu(stays + _split_cache(config, stays, wanted, cached)),
+        # The first layers of a second base, into which the preflight merges.
+        _on_gpu(stays + FLOAT32_BYTES * (shape.linear_parameters * few // shape.layers + shape.other_parameters)),
+    )
+    beside = sampling if recipe.vllm.sleep else peak
+    return max(peak, beside / (1 - vllm_share))
+
+
+def _on_gpu(tensors: float) -> float:
+    return CONTEXT_BYTES + tensors * (1 + FRAGMENTATION)
+
+
+def _head_bytes(shape: DecoderShape, tokens: int) -> int:
+    return FLOAT32_BYTES * min(tokens, HEAD_TOKENS) * min(shape.vocabulary, HEAD_ENTRIES)
+
+
+def _packed_tokens(recipe: TrainConfig, prompt_tokens: int) -> int:
+    """Return the tokens of the largest packed row, in which groups stand in order."""
+    completions, group = recipe.completions_per_pass, recipe.generations
+    # A pass may begin within a group, where the passes before it have ended.
+    prompts = ceil((group - gcd(group, completions) + completions) / group)
+    return prompts * prompt_tokens + completions * recipe.max_completion_tokens
+
+
+def _split_cache(config: Config, stays: float, wanted: int, each: float) -> float:
+    """Return the cache of the prompts that are answered at once: a batch too large for the machine is split."""
+    if config.train.device_memory_gb is None:
+        return wanted * each
+    room = memory_limit(config) * (1 - config.train.vllm.share_of_card) - _on_gpu(stays)
+    return max(1, min(wanted, int(room / (each * (1 + FRAGMENTATION))))) * each
+
+
+def memory_limit(config: Config) -> float:
+    """Return the bytes of the GPU that a stage may take: the share that the preflight allows too."""
+    return (config.train.device_memory_gb or 0.0) * GIGABYTE * config.train.preflight.max_memory_share
+
+
+def fits(config: Config, shape: DecoderShape) -> bool:
+    """Return whether every stage fits the recipe's GPU; True if no GPU is named."""
+    largest = max(stage_memory(config, shape).values(), default=0.0)
+    return config.train.device_memory_gb is None or largest <= memory_limit(config)
 
 
 def refuse_unfit(config: Config) -> None:
@@ -35,98 +200,43 @@ def refuse_unfit(config: Config) -> None:
         return
     stages = stage_memory(config, shape)
     largest = max(stages, key=lambda name: stages[name])
-    ways = list(ways_to_fit(config, shape))
-    remedy = ", or ".join(" and ".join(f"{name}={_value(value)}" for name, value in way.items()) for way in ways)
+    ways = ", or ".join(
+        " and ".join(f"{name}={_as_toml(value)}" for name, value in way.items()) for way in ways_to_fit(config, shape)
+    )
     raise InputError(
         f"{largest} would take {stages[largest] / GIGABYTE:.1f} GB, and of train.device_memory_gb "
         f"{config.train.device_memory_gb:g} it may take {memory_limit(config) / GIGABYTE:.1f}; "
-        + (f"set {remedy}" if ways else "train on a larger GPU, or a smaller model")
+        + (f"set {ways}" if ways else "train on a larger GPU, or a smaller model")
     )
 
 
-def fits(config: Config, shape: DecoderShape) -> bool:
-    """Return whether every stage fits the recipe's GPU; True if no GPU is named."""
-    return config.train.device_memory_gb is None or max(stage_memory(config, shape).values()) <= memory_limit(config)
-
-
-def memory_limit(config: Config) -> float:
-    """Return the bytes of the GPU that a stage may take: the share that the preflight allows too."""
-    gigabytes = config.train.device_memory_gb or 0.0
-    return gigabytes * GIGABYTE * config.train.preflight.max_memory_share
-
-
-def stage_memory(config: Config, shape: DecoderShape) -> dict[str, float]:
-    """Return the smallest GPU that each stage needs, in bytes; for a stand-in the training's memory alone."""
-    recipe = config.train
-    sequence = config.curate.max_prompt_tokens + recipe.max_completion_tokens
-    stages = {"training": training_memory(config, shape).card}
-    if config.policy.stand_in:
-        return stages
-    answering = partial(answering_bytes, shape, sequence)
-    at_once = _prompts_that_fit(config, config.evaluate.batch_size, answering(1), answering(2) - answering(1))
-    stages["answering"] = answering(at_once)
-    if not recipe.adapter_per_task:
-        stages["merging"] = merge_bytes(shape, config.curate.max_prompt_tokens)
-    if config.warm_start.steps:
-        checkpointing = recipe.gradient_checkpointing != "none"
-        stages["SFT"] = warm_start_bytes(shape, config.warm_start, sequence, checkpointing=checkpointing)
-    return stages
-
-
-def training_memory(config: Config, shape: DecoderShape) -> Memory:
-    """Return the memory of a training."""
-    memory = partial(memory_of, shape, config.train, config.curate.max_prompt_tokens, on_gpu=not config.policy.stand_in)
-    alone, together = (memory(validated_at_once=prompts).moments["validation"] for prompts in (1, 2))
-    wanted = min(config.validation_prompts, config.evaluate.batch_size)
-    return memory(validated_at_once=_prompts_that_fit(config, wanted, alone, together - alone))
-
-
-def _prompts_that_fit(config: Config, wanted: int, alone: float, each: float) -> int:
-    """Return the prompts answered at once: a batch too large for the machine is split.
-
-    Args:
-        config: The run's configuration.
-        wanted: Prompts of a batch.
-        alone: Bytes with one prompt.
-        each: Bytes of each further prompt.
-    """
-    if config.train.device_memory_gb is None:
-        return wanted
-    room = memory_limit(config) * (1 - config.train.vllm.share_of_card) - alone
-    return max(1, min(wanted, 1 + int(room // each)))
-
-
-def ways_to_fit(config: Config, shape: DecoderShape) -> Iterator[Change]:
-    """Yield up to three changes of a recipe with which it fits, fewest settings first.
+def ways_to_fit(config: Config, shape: DecoderShape) -> Iterator[Mapping[str, Any]]:
+    """Yield up to three changes of a recipe with which it fits, as new values by dotted name, fewest settings first.
 
     Of each set of settings the smallest change is given, and none that contains another suggestion.
     """
-    values = _smaller_values(config)
-    found: list[frozenset[str]] = []
-    for together in range(1, MOST_CHANGED + 1):
-        for names in combinations(values, together):
-            if any(way <= set(names) for way in found):
-                continue
-            places = product(*(range(len(values[name])) for name in names))
-            for chosen in sorted(places, key=sum):
-                change = {name: values[name][place] for name, place in zip(names, chosen, strict=True)}
-                changed = _changed(config, change)
-                if changed is not None and fits(changed, shape):
-                    found.append(frozenset(names))
-                    yield change
-                    break
-            if len(found) == WAYS:
-                return
+    values = {name: smaller for name, smaller in _smaller_values(config).items() if smaller}
+    found: list[set[str]] = []
+    for names in chain.from_iterable(combinations(values, together) for together in range(1, MAX_CHANGED + 1)):
+        if len(found) == MAX_WAYS or any(way <= set(names) for way in found):
+            continue
+        for places in sorted(product(*(range(len(values[name])) for name in names)), key=sum):
+            change = {name: values[name][place] for name, place in zip(names, places, strict=True)}
+            if _fits_with(config, shape, change):
+                found.append(set(names))
+                yield change
+                break
 
 
-def _smaller_values(config: Config) -> dict[str, Sequence[Any]]:
+def _smaller_values(config: Config) -> Mapping[str, list[Any]]:
     """Return smaller values of memory-relevant settings, those that cost the least quality first."""
     recipe, start = config.train, config.warm_start
     completions = recipe.completions_per_step
-    checkpointing = "unsloth" if recipe.backend == "unsloth" else "torch"
-    values: dict[str, Sequence[Any]] = {
+    return {
         "train.accumulation": [n for n in range(recipe.accumulation + 1, completions + 1) if completions % n == 0],
-        "train.gradient_checkpointing": [checkpointing] if recipe.gradient_checkpointing == "none" else [],
+        "train.gradient_checkpointing": []
+        if recipe.gradient_checkpointing != "none"
+        else ["unsloth" if recipe.backend == "unsloth" else "torch"],
         "train.load_in_4bit": [] if recipe.load_in_4bit else [True],
         "warm_start.accumulation": [
             n for n in range(start.accumulation + 1, start.batch_size + 1) if start.batch_size % n == 0
@@ -136,27 +246,21 @@ def _smaller_values(config: Config) -> dict[str, Sequence[Any]]:
         "train.vllm.sleep": [True] if recipe.vllm.share_of_card and not recipe.vllm.sleep else [],
         "curate.max_prompt_tokens": [n for n in (1024, 768, 512, 384, 256) if n < config.curate.max_prompt_tokens],
         "train.prompts_per_step": [n for n in (4, 2, 1) if n < recipe.prompts_per_step],
-        "train.vllm.memory_share": [
-            share for share in (0.3, 0.25, 0.2) if recipe.vllm.enabled and share < recipe.vllm.memory_share
-        ],
+        "train.vllm.memory_share": [share for share in (0.3, 0.25, 0.2) if share < recipe.vllm.share_of_card],
     }
-    return {name: smaller for name, smaller in values.items() if smaller}
 
 
-def _changed(config: Config, change: Change) -> Config | None:
-    """Return the configuration with new values; None if they contradict others."""
+def _fits_with(config: Config, shape: DecoderShape, change: Mapping[str, Any]) -> bool:
     document = config.model_dump()
     for name, value in change.items():
         *sections, field = name.split(".")
-        section = document
-        for part in sections:
-            section = section[part]
-        section[field] = value
+        reduce(getitem, sections, document)[field] = value
     try:
-        return Config.model_validate(document)
+        return fits(Config.model_validate(document), shape)
     except ValidationError:
-        return None
+        # The values contradict other settings.
+        return False
 
 
-def _value(value: Any) -> str:
+def _as_toml(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else repr(value)

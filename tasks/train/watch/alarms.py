@@ -7,13 +7,28 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.config.train_sections import AlarmName, AlarmsSection
 from schemas.errors import GateRefused
 
-if TYPE_CHECKING:
-    from tasks.train.watch.validated import Validation
+
+class Validation(BaseModel):
+    """Result of the validation split after one step."""
+
+    model_config = ConfigDict(frozen=True)
+
+    step: int
+    mean_reward: float
+    """Mean over the tasks, each counting the same, in [0, 1]; the checkpoint is chosen by it."""
+    by_task: dict[str, float]
+    """Mean reward of each task, in [0, 1]."""
+    ground_truth: dict[str, dict[str, float]]
+    """Each task's metrics other than rewards, in [0, 1]; never used to choose."""
+    variety: dict[str, float] = Field(default_factory=dict)
+    """Variety of each task's answers as a share of its references', in [0, 1]; empty in older checkpoints."""
 
 
 @dataclass(frozen=True)
@@ -49,15 +64,24 @@ class Alarms:
             step: The optimizer step.
             metrics: The Trainer's log of the step. A missing metric, as when a step samples nothing, is ignored.
         """
-        found = [
-            self._entropy_collapse(step, metrics),
-            self._ceiling(step, metrics),
-            self._zero_variance(step, metrics),
-            self._non_finite(step, metrics),
-        ]
+        found = [self._entropy_collapse(step, metrics), self._non_finite(step, metrics)]
+        limits, patience = self._limits, self._limits.patience
+        if (share := metrics.get("completions/clipped_ratio")) is not None:
+            text = (
+                f"{share:.0%} of the completions of step {step} were cut off at the token limit (limit "
+                f"{limits.max_ceiling_share:.0%}, patience {patience}); raise train.max_completion_tokens"
+            )
+            found.insert(1, self._judge("ceiling", step, share >= limits.max_ceiling_share, patience, text))
+        if (share := metrics.get("zero_variance")) is not None:
+            text = (
+                f"in {share:.0%} of the groups of step {step} all completions earned the same (limit "
+                f"{limits.max_zero_variance:.0%}, patience {patience}), and nothing is learnt from them; raise "
+                "train.dynamic_sampling.extra_groups or train.temperature"
+            )
+            found.insert(-1, self._judge("zero_variance", step, share >= limits.max_zero_variance, patience, text))
         return [alarm for alarm in found if alarm is not None]
 
-    def validation(self, first: "Validation", latest: "Validation") -> list[Alarm]:
+    def validation(self, first: Validation, latest: Validation) -> list[Alarm]:
         """Return the alarms that begin at a validation.
 
         Args:
@@ -122,29 +146,6 @@ class Alarms:
         )
         return self._judge("entropy_collapse", step, entropy < limit and clipped == 0.0, needed, text)
 
-    def _ceiling(self, step: int, metrics: Mapping[str, Any]) -> Alarm | None:
-        share = metrics.get("completions/clipped_ratio")
-        if share is None:
-            return None
-        limit, needed = self._limits.max_ceiling_share, self._limits.patience
-        text = (
-            f"{share:.0%} of the completions of step {step} were cut off at the token limit (limit {limit:.0%}, "
-            f"patience {needed}); raise train.max_completion_tokens"
-        )
-        return self._judge("ceiling", step, share >= limit, needed, text)
-
-    def _zero_variance(self, step: int, metrics: Mapping[str, Any]) -> Alarm | None:
-        share = metrics.get("zero_variance")
-        if share is None:
-            return None
-        limit, needed = self._limits.max_zero_variance, self._limits.patience
-        text = (
-            f"in {share:.0%} of the groups of step {step} all completions earned the same (limit {limit:.0%}, "
-            f"patience {needed}), and nothing is learnt from them; raise train.dynamic_sampling.extra_groups or "
-            "train.temperature"
-        )
-        return self._judge("zero_variance", step, share >= limit, needed, text)
-
     def _non_finite(self, step: int, metrics: Mapping[str, Any]) -> Alarm | None:
         text = (
             f"the loss of step {step} was {metrics.get('loss')} and the norm of its gradient "
@@ -152,7 +153,7 @@ class Alarms:
         )
         return self._judge("non_finite", step, not is_finite(metrics), 1, text)
 
-    def _reward_hacking(self, task: str, first: "Validation", latest: "Validation") -> Alarm | None:
+    def _reward_hacking(self, task: str, first: Validation, latest: Validation) -> Alarm | None:
         """Detect a task whose reward rises while its ground truth, the mean of its metrics, falls."""
         before, now = first.ground_truth.get(task, {}), latest.ground_truth.get(task, {})
         shared = before.keys() & now.keys()
@@ -170,7 +171,7 @@ class Alarms:
         wrong = rise >= limits.min_hacking_rise and fall >= limits.min_hacking_fall
         return self._judge("reward_hacking", latest.step, wrong, needed, text, of=f"reward_hacking/{task}")
 
-    def _one_answer(self, task: str, first: "Validation", latest: "Validation") -> Alarm | None:
+    def _one_answer(self, task: str, first: Validation, latest: Validation) -> Alarm | None:
         """Detect a task whose answers have become one text for all prompts, whatever it earns."""
         before, now = first.variety.get(task), latest.variety.get(task)
         if before is None or now is None:
@@ -197,3 +198,24 @@ class Alarms:
 def is_finite(metrics: Mapping[str, Any]) -> bool:
     """Return whether a step's loss and gradient norm, if known, are finite."""
     return all(math.isfinite(metrics[name]) for name in ("loss", "grad_norm") if metrics.get(name) is not None)
+
+
+def past_alarms(summary: Mapping[str, Any], section: AlarmsSection, iterations: int) -> list[Alarm]:
+    """Return the alarms of a training, by step.
+
+    Args:
+        summary: Its training.json; a summary of several trainings has no log, and so no alarms.
+        section: The limits that it ran under.
+        iterations: Optimizer steps on the same completions.
+    """
+    alarms = Alarms(section, iterations)
+    found: list[Alarm] = []
+    if not summary.get("log"):
+        return found
+    first, *_ = history = [Validation.model_validate(each) for each in summary["validation"]]
+    by_step = {each.step: each for each in history}
+    for entry in summary["log"]:
+        found += alarms.step(entry["step"], entry)
+        if entry["step"] in by_step:
+            found += alarms.validation(first, by_step[entry["step"]])
+    return found

@@ -7,13 +7,16 @@ from typing import Any, Protocol, runtime_checkable
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
+from schemas.config.train import TrainConfig
 from tasks.checkpoints.checkpoint_manager import Checkpoint, CheckpointManager
 from tasks.checkpoints.manifest import REWARD
+from tasks.policy.child import Channel
 from tasks.train.resume.adapter_files import adapter_config, adapter_parameters, copies
 from tasks.train.resume.preemption import Preemption
 from tasks.train.resume.resumable import OPTIMIZER, RANDOM, random_state
-from tasks.train.resume.snapshot import TrainerSnapshot
-from tasks.train.resume.state_files import Stateful, read_state
+from tasks.train.resume.state_files import Stateful, TrainerSnapshot, read_state
+from tasks.train.watch.alarms import Alarms
+from tasks.train.watch.callbacks import AlarmWatch, StepReporter, StopTogether
 from tasks.train.watch.validation import Selection
 
 
@@ -114,3 +117,46 @@ class Checkpointer(TrainerCallback):  # type: ignore[misc]
             states={**states, OPTIMIZER: self._trainer.optimizer_state(), RANDOM: random_state()},
             files={name: file for part in self._in_files for name, file in part.files().items()},
         )
+
+
+def watch(
+    trainer: Any,
+    parts: Mapping[str, Stateful],
+    selection: Selection,
+    alarms: Alarms,
+    keeper: CheckpointManager | None,
+    preemption: Preemption,
+    config: TrainConfig,
+    channel: Channel,
+) -> Checkpointer:
+    """Add all callbacks to a trainer, and return the one that keeps its checkpoints.
+
+    Args:
+        trainer: A `ResumableTrainer`.
+        parts: The algorithm's own state, by file name.
+        selection: Chooses the checkpoint.
+        alarms: The alarm rules.
+        keeper: Writes and mirrors; None in a process that leaves that to another.
+        preemption: Notice that the training must stop.
+        config: The recipe.
+        channel: Where steps and alarms are reported.
+    """
+    checkpointer = Checkpointer(
+        trainer,
+        {"selection": selection, "alarms": alarms, **parts},
+        selection,
+        keeper,
+        preemption,
+        save_every=config.save_every,
+        snapshot_share=config.preemption.snapshot_share,
+    )
+    # A step is validated before alarms judge it, judged before it is saved, and saved before it is reported.
+    for callback in (
+        selection,
+        AlarmWatch(alarms, selection, channel),
+        *([StopTogether(preemption)] if config.processes > 1 else []),
+        checkpointer,
+        StepReporter(channel, config.max_steps, config.price_per_hour),
+    ):
+        trainer.add_callback(callback)
+    return checkpointer

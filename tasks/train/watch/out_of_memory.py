@@ -8,8 +8,8 @@ from typing import Final
 from schemas.causes import causes_of
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
-from tasks.policy.full_memory import is_of_memory
-from tasks.train.dpo.recipe import pairs_per_pass
+from tasks.policy.batch import is_of_memory
+from tasks.train.dpo.pairs import pairs_per_pass
 
 VLLM_SIGNS: Final = re.compile(
     r"No available memory for the cache blocks"

@@ -16,7 +16,7 @@ from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.variety import variety_of
 from tasks.policy.generate import as_messages, generate
 from tasks.train.resume.adapter_files import adapter_weights, write_adapter
-from tasks.train.watch.validated import Validation
+from tasks.train.watch.alarms import Validation
 
 CHOSEN_FILE: Final = "chosen.json"
 

@@ -15,7 +15,7 @@ from benchmarks.gpu_check.row import Row, append_row, read_rows, row_of
 from benchmarks.gpu_check.scale import Scale
 from benchmarks.gpu_check.shape_models import build
 from benchmarks.gpu_check.trained import Trained
-from tasks.train.sizing.decoder_shape import DecoderShape
+from tasks.train.sizing.shape import DecoderShape
 
 ON_CPU = Scale("tiny", "cpu")
 OK = Row("a check", "1", "2", "ok", {"bytes": 1})

@@ -19,11 +19,11 @@ from schemas.source import REPOSITORY
 from schemas.tables.prompts import read_prompts
 from tasks.policy.load import load_tokenizer
 from tasks.policy.stand_in import shipped
-from tasks.serve.export.checks import parting
 from tasks.serve.export.gguf_file import PRECISIONS, Precision, write_gguf
 from tasks.serve.export.original import PROMPTS, Original, ask_original, load_exact
+from tasks.serve.export.proof import parting
 from tests.flows.command import in_this_process
-from tests.tasks.serve.export.models import save_model, version_of
+from tests.tasks.serve.export.models import original_of, save_model
 
 pytestmark = [pytest.mark.llama, pytest.mark.timeout(1800)]
 
@@ -118,13 +118,13 @@ def test_the_stand_in_answers_as_here(precision: Precision, stand_in: Original, 
 @pytest.mark.parametrize("pieces", [False, True])
 def test_both_families_of_tokenizers_are_read_token_by_token(*, pieces: bool, tmp_path: Path) -> None:
     weights = save_model(tmp_path / "model", pieces=pieces)
-    version = version_of(weights)
+    original = original_of(weights)
     write_gguf(weights, tmp_path / "m.gguf", "F16", name="m")
     with _served(tmp_path / "m.gguf") as client:
-        tokens = _require_same_prompts(client, version.original)
+        tokens = _require_same_prompts(client, original)
         answers = [
             _asked(client, "/completion", {"prompt": text, "n_predict": 4, "temperature": 0, "return_tokens": True})
-            for text in version.original.texts[:4]
+            for text in original.texts[:4]
         ]
     print(f"{load_tokenizer(weights).__class__.__name__}: {tokens} prompt tokens equal")
-    assert [found["tokens"][:2] for found in answers] == [own[:2] for own in version.original.answers[:4]]
+    assert [found["tokens"][:2] for found in answers] == [own[:2] for own in original.answers[:4]]

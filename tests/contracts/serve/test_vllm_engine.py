@@ -24,8 +24,7 @@ from tasks.policy.generate import as_messages, generate
 from tasks.policy.load import load_policy, load_tokenizer
 from tasks.policy.stand_in import shipped
 from tasks.serve.engines.client import EngineClient, EngineQuestion
-from tasks.serve.engines.process import EngineProcess
-from tasks.serve.engines.vllm import run_vllm, vllm_command
+from tasks.serve.engines.vllm import EngineProcess, run_vllm, vllm_command
 from tasks.serve.questions import question_of
 from tasks.serve.served_model import CHAMPION
 from tests.tasks.policy.test_adapters import save_adapter

@@ -28,8 +28,8 @@ from schemas.source import REPOSITORY
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import ChildProcess, end_group, run_child
 from tasks.policy.load import load_tokenizer
-from tasks.train.backend import pins
-from tasks.train.backend.vllm_check import require_vllm
+from tasks.train.backend import requirements
+from tasks.train.backend.requirements import require_vllm
 from tasks.train.request import TrainRequest
 from tasks.train.summaries import SUMMARY_FILE
 from tests.contracts.vllm.child import FOUND_FILE
@@ -208,7 +208,7 @@ def test_the_real_server_is_what_the_check_wants(
 ) -> None:
     """It cannot be trained with here, for TRL sends it weights by NCCL; what it says of itself needs no card."""
     # This project's own environment has no vLLM; the trainer's has.
-    monkeypatch.setattr(pins, "version", {"vllm": "0.31.0"}.__getitem__)
+    monkeypatch.setattr(requirements, "version", {"vllm": "0.31.0"}.__getitem__)
     tokenizer = load_tokenizer(requested.base)
     recipe = requested.config
     with _server(requested.base, tmp_path / "server.log", *SERVED) as url:

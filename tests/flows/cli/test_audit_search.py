@@ -43,7 +43,7 @@ def test_finds_are_printed_written_and_the_same_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (("--task", "pushes"), "there is no task 'pushes', did you mean 'push'?; use one of: extraction"),
+        (("--task", "pushes"), "there is no task 'pushes'; use one of: extraction"),
         (("--rollouts", "none.jsonl"), "rollouts none.jsonl cannot be read"),
         (("--task", "push", "--evaluations", "1", "--out", __file__), "cannot be written (File exists); give"),
     ],

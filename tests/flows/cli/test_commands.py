@@ -25,7 +25,10 @@ ROLLOUT: Final = json.dumps(ANSWER | {"reference": {"churn": True}}) + "\n"
 REFUSED: Final = (
     (("retrain", "--profile", "locl"), "there is no profile 'locl'"),
     (("retrain", "--set", "train.max_step=5"), "train.max_step: unknown key"),
-    (("retrain", "--set", "seed=one"), "seed: must be a whole number (it is 'one')"),
+    (
+        ("retrain", "--set", "seed=one"),
+        "seed: must be a valid integer",
+    ),
     (("retrain", "--state", "/proc/tucano"), "the state folder /proc/tucano cannot be written"),
     (("retrian",), "No such command 'retrian'"),
     (("retrain", "--no-such-option"), "No such option"),

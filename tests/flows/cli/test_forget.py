@@ -8,11 +8,9 @@ from filelock import FileLock
 
 from flows.runtime.session import LOCK_FILE
 from schemas.config.profiles import load_config
-from tasks.lineage.privacy.forget import reached
-from tasks.lineage.privacy.forgetting import Journal
-from tasks.lineage.privacy.removal_plan import planned
-from tasks.lineage.privacy.report import FORMAT, write_report
-from tasks.lineage.privacy.signature import Signer
+from tasks.lineage.erase.find import AskedKind, reached
+from tasks.lineage.erase.plan import Journal, planned
+from tasks.lineage.erase.report import FORMAT, write_report
 from tests.flows.command import Ended, in_this_process
 from tests.tasks.lineage.small_world import ANA, BIA, MODEL, World, make_world
 
@@ -32,15 +30,8 @@ def refuses(ended: Ended, code: int, sentence: str) -> None:
     assert "Traceback" not in ended.text
 
 
-def reported(root: Path, identifier: str, *not_reached: str) -> Path:
-    signer = Signer(root)
-    document = {
-        "format": FORMAT,
-        "subject": signer.subject(identifier),
-        "finished_at": "2026-11-27T12:00:00+00:00",
-        "not_reached": list(not_reached),
-    }
-    return write_report(root, document, signer)
+def reported(root: Path) -> Path:
+    return write_report(root, {"format": FORMAT, "finished_at": "2026-11-27T12:00:00+00:00", "not_reached": []})
 
 
 def test_what_would_be_done_is_said_and_nothing_changes(world: World) -> None:
@@ -57,19 +48,18 @@ def test_what_would_be_done_is_said_and_nothing_changes(world: World) -> None:
     assert not (world.root.parent / "forget.key").exists()
 
 
-def begun(world: World, identifier: str, *done: str, asked: str | None = None) -> Journal:
+def begun(world: World, identifier: str, *done: str, asked: AskedKind | None = None) -> Journal:
     """Leave the journal of a forgetting that was interrupted after some steps."""
     root = world.root.parent
-    subject = Signer(root).subject(identifier, asked)
     digest = load_config("local", [f"state.root={root}"]).digest()
-    state = planned(world.inventory, reached(world.inventory, identifier), subject, digest)
-    journal = Journal(root, subject)
+    state = planned(world.inventory, reached(world.inventory, identifier), digest, identifier, asked)
+    journal = Journal(root, identifier, asked)
     journal.write(state.model_copy(update={"done": done}))
     return journal
 
 
 @pytest.mark.parametrize("kind", [None, "customer"])
-def test_one_that_was_interrupted_is_told_with_what_is_done_and_left(world: World, kind: str | None) -> None:
+def test_one_that_was_interrupted_is_shown_with_what_is_done_and_left(world: World, kind: AskedKind | None) -> None:
     root = world.root.parent
     journal = begun(world, ANA, "logs", "models", asked=kind)
     before = sorted(root.rglob("*"))
@@ -80,7 +70,7 @@ def test_one_that_was_interrupted_is_told_with_what_is_done_and_left(world: Worl
     assert ended.returncode == 0, ended.text
     assert "was begun, and has not come to its end" in ended.text
     assert "done: logs, models; left: mark, remove, decide" in ended.text
-    assert f"run it with --apply{f' --kind {kind}' if kind else ''} to go on" in ended.text
+    assert json.loads(ended.stdout)["kind"] == kind
     assert json.loads(ended.stdout)["left"] == ["mark", "remove", "decide"]
     assert "another configuration" not in ended.text
     assert "another configuration" in reset.text
@@ -152,28 +142,15 @@ def test_during_a_training_it_is_refused(world: World) -> None:
         refuses(tucano(world.root.parent, ANA, "--apply"), 2, "another tucano is at work in the state folder")
 
 
-def test_a_second_time_there_is_nothing_to_do(world: World) -> None:
+def test_who_was_forgotten_is_unknown_and_the_reports_are_named(world: World) -> None:
     root = world.root.parent
-    report = reported(root, "forgotten before")
-    ended = tucano(root, "forgotten before", "--json")
-    assert ended.returncode == 0, ended.text
-    assert "nothing is left to do" in ended.text
-    assert json.loads(ended.stdout) == {"report": str(report)}
-    refuses(tucano(root, "nobody"), 2, "no table of the")
-
-
-def test_a_second_time_what_was_not_reached_is_no_nothing(world: World) -> None:
-    root = world.root.parent
-    reported(root, "forgotten in part", "the mirror")
-    ended = tucano(root, "forgotten in part")
-    assert ended.returncode == 0, ended.text
-    assert "but for 1 places" in ended.text
-    assert "nothing is left" not in ended.text
+    reported(root)
+    refuses(tucano(root, "nobody", "--apply"), 2, f"{root / 'forgotten'} has the reports")
 
 
 def test_a_report_is_verified_and_an_altered_one_refused(world: World, tmp_path: Path) -> None:
     root = world.root.parent
-    report = reported(root, "somebody")
+    report = reported(root)
     ended = tucano(root, "--verify", report, "--json")
     assert ended.returncode == 0, ended.text
     assert json.loads(ended.stdout)["own_key"] is True

@@ -188,7 +188,7 @@ def test_every_place_of_a_customer_is_listed_with_what_to_do_by_hand_where_asked
     assert lines[0] == f"customer_unique_id {ANA}: 2 prompts, 7 artifacts, 1 model"
     assert any("what to do" in line for line in lines)
     assert any("data/train.parquet" in line for line in lines)
-    assert any("MLflow keeps copies" in line for line in lines)
+    assert any("logs, sheets, MLflow" in line for line in lines)
     assert max(len(line) for line in lines if line.startswith("│")) <= 100
 
 

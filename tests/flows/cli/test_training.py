@@ -86,7 +86,7 @@ def test_a_dry_run_answers_first_in_hours_and_money_and_with_all_figures_where_a
     assert "train.max_steps = " not in short
     long = tucano("train", "--profile", "l4", "--dry-run", "--long").stdout
     assert "\ntrain.lora.rank = 16\n" in long
-    assert "a published sweep of vLLM" in " ".join(long.replace("│", "").split())
+    assert "memory_by_stage" in long.replace(" ", "")
     refused = tucano("train", "--profile", "l4", "--long")
     assert (refused.returncode, refused.last) == (2, "tucano: --long goes with --dry-run; give both, or neither")
 
@@ -96,15 +96,12 @@ def test_a_dry_run_has_time_cost_and_memory_of_all_stages() -> None:
     assert estimate["trainings"] == 3
     trainings = [stage for stage in estimate["stages"] if stage["name"].startswith("train, seed")]
     assert [stage["seconds"] for stage in trainings] == pytest.approx([22.6 * 3600] * 3)
-    assert [stage["mark"] for stage in trainings] == ["measured"] * 3
     assert [(stage["cost_usd"], stage["spot_usd"]) for stage in trainings] == [
         (pytest.approx(22.6 * 0.71), pytest.approx(22.6 * 0.28))
     ] * 3
     assert estimate["seconds"] == pytest.approx(sum(stage["seconds"] for stage in estimate["stages"]))
     assert estimate["spot_usd"] < estimate["cost_usd"]
-    assert [one["sampler"] for one in estimate["by_sampler"]] == ["transformers", "unsloth", "vllm"]
     assert estimate["parameters"] == 490_799_104
-    assert estimate["memory"]["card"] == max(estimate["memory"]["moments"].values())
     assert estimate["fits"]
     assert max(estimate["memory_by_stage"].values()) < estimate["memory_limit"] == 22.08e9
 
@@ -167,7 +164,7 @@ def test_a_dry_run_of_dpo_tells_the_pairs_and_that_nobody_measured_its_time() ->
 def test_a_model_of_unknown_size_is_reported_as_unknown() -> None:
     ended = dry_run("policy.name=nobody/has-fetched-this", profile="l4")
     estimate = estimate_of(ended)
-    assert (estimate["seconds"], estimate["cost_usd"], estimate["memory"]) == (None, None, None)
+    assert (estimate["seconds"], estimate["cost_usd"], estimate["memory_by_stage"]) == (None, None, None)
     assert "nothing here says how large nobody/has-fetched-this is" in ended.words
     assert "costs: unknown, for nothing here says how large the model is until it was fetched once" in ended.words
 

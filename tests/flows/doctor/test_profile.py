@@ -15,7 +15,7 @@ from flows.doctor.run import judge_clock
 from flows.doctor.stores import check_artifacts, check_mirror
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
-from schemas.store.file_names import FILE_NAMES
+from schemas.store.store import FILE_NAMES
 from tests.answering_server import answering
 from tests.storage_server import StorageServer, storage_server
 

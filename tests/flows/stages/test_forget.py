@@ -1,19 +1,57 @@
-"""Plan of a forgetting: also a training that never ended, which no artifact tells of, is found by what it sampled."""
+"""Steps of a forgetting: trainings that never ended are found, lines leave logs and sheets, versions are removed."""
 
 import json
+import random
+from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
+import pytest
+from filelock import FileLock
 
-from flows.stages.removal import trainings_with
+from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
+from flows.runtime.stores import open_recorder
+from flows.stages import forget
+from flows.stages.curate import curate
+from flows.stages.forget import (
+    FoundPerson,
+    _drew,
+    _trainings_where,
+    clean_logs,
+    look,
+    made_anew,
+    mark_removed,
+    plan,
+    remove,
+    replace_prompts,
+    require_logs,
+)
+from flows.stages.runner import StageResult
+from flows.stages.synthesize import synthesize
+from schemas.config.config import Config
 from schemas.config.profiles import load_config
+from schemas.errors import InputError
+from schemas.store.files import read_store, write_store
 from schemas.tables.person import Person
+from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
+from tasks.audit.sheet import COLUMNS, read_rows, write_rows
+from tasks.audit.stage import files_of
 from tasks.checkpoints.address import open_mirror
-from tasks.train.dpo.preferences import PreferencePair, Preferences
-from tasks.train.resume.rewind import PREFERENCES
+from tasks.lineage.erase.find import reached
+from tasks.lineage.erase.plan import Forgetting, planned
+from tasks.lineage.erase.traces import Traces
+from tasks.lineage.mlflow.client import open_client
+from tasks.lineage.mlflow.recorder import Recorder
+from tasks.lineage.mlflow.registry import Registry
+from tasks.lineage.store.inventory import read_inventory
+from tasks.synthesize.simulated import simulate_store
+from tasks.train.dpo.pairs import PreferencePair, Preferences
+from tasks.train.resume.state_files import PREFERENCES
+from tests.flows.prefect_state import prefect_state
 from tests.tasks.checkpoints.checkpoint_folders import sealed_folder
+from tests.tasks.lineage.small_world import ANA, MODEL, World, make_world
 
 THEIRS, OTHERS = "p" * 64, "q" * 64
 PERSON: Final = Person(frozenset(), frozenset(), frozenset(), frozenset({THEIRS}))
@@ -41,4 +79,234 @@ def test_the_pairs_and_rollouts_of_trainings_that_never_ended_are_found(tmp_path
     for training, files in made.items():
         open_mirror(str(tmp_path / "mirror"), training).publish(sealed_folder(1, files, training=training))
     config = load_config("local", [f"state.root={tmp_path}"])
-    assert trainings_with(config, PERSON) == (("dpo-theirs", "grpo-theirs"), ())
+    assert _trainings_where(config, partial(_drew, PERSON)) == (("dpo-theirs", "grpo-theirs"), ())
+
+
+TRACES = Traces(frozenset({"o que é meu"}), (), ())
+
+
+@pytest.fixture
+def logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
+    """A state folder with a log, whose MLflow has no traces."""
+
+    class NoTraces:
+        def __init__(self, *_: object) -> None: ...
+
+        def traces(self, _: object) -> int:
+            return 0
+
+    monkeypatch.setattr(forget, "Removal", NoTraces)
+    (tmp_path / "logs" / "feedback").mkdir(parents=True)
+    lines = [{"request_id": str(number), "prompt": prompt} for number, prompt in enumerate(("o que é meu", "outro"))]
+    (tmp_path / "logs" / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return load_config("local", [f"state.root={tmp_path}"])
+
+
+def clean(config: Config, person: Person = PERSON) -> Forgetting:
+    found = FoundPerson(reached=None, person=person, traces=TRACES)  # type: ignore[arg-type]
+    state = Forgetting(
+        asked="",
+        kind=None,
+        kinds=(),
+        config_digest="",
+        secret="00",
+        holding={},
+        taught=(),
+        versions={},
+        identities={},
+        prompts=0,
+        doubts=(),
+    )
+    return clean_logs(config, state, found)
+
+
+def test_lines_leave_the_log(logged: Config) -> None:
+    cleaned = clean(logged)
+    assert (cleaned.log_lines, cleaned.lines_by_text, cleaned.missed["logs"]) == ({"logs": 1, "traces": 0}, 1, ())
+    assert "meu" not in (logged.state.root / "logs" / "a.jsonl").read_text(encoding="utf-8")
+    assert clean(logged).log_lines["logs"] == 0
+
+
+@pytest.mark.parametrize("place", ["logs", "logs/feedback"])
+def test_a_log_that_a_gateway_writes_is_named_and_left(logged: Config, place: str) -> None:
+    with FileLock(logged.state.root / place / ".lock"):
+        cleaned = clean(logged)
+    assert cleaned.log_lines == {}
+    (sentence,) = cleaned.missed["logs"]
+    assert "a gateway writes to the logs" in sentence
+    assert "meu" in (logged.state.root / "logs" / "a.jsonl").read_text(encoding="utf-8")
+
+
+def test_the_sheets_that_people_score_are_without_them_and_keep_the_scores_of_others(logged: Config) -> None:
+    files = files_of(logged.state.root / "scores" / "grounded-1")
+    store = simulate_store(60, random.Random("1"))
+    write_store(store, files.store)
+    empty = dict.fromkeys(COLUMNS, "")
+    rows = [
+        {**empty, "audit_id": each[0], "task": "push", "prompt_id": each, "human_score": "4"}
+        for each in (THEIRS, OTHERS)
+    ]
+    write_rows(files.sheet, rows)
+    rollouts = [{"prompt_id": THEIRS, "prompt": "o que é meu"}, {"prompt_id": OTHERS, "prompt": "outro"}]
+    files.rollouts.write_text("".join(json.dumps(each) + "\n" for each in rollouts), encoding="utf-8")
+    order = store.orders["order_id"][0]
+    cleaned = clean(logged, Person(frozenset(), frozenset({order}), frozenset(), frozenset({THEIRS})))
+    assert cleaned.log_lines["scores"] == 2
+    assert [(row["prompt_id"], row["human_score"]) for row in read_rows(files.sheet)] == [(OTHERS, "4")]
+    assert THEIRS not in files.rollouts.read_text(encoding="utf-8")
+    assert order not in read_store(files.store).orders["order_id"]
+
+
+@pytest.mark.parametrize("setting", ["monitor.logs", "synthesize.logs"])
+@pytest.mark.parametrize("place", ["old/served", "old/served/b.jsonl", "logs"])
+def test_logs_elsewhere_in_the_state_folder_are_searched_once(logged: Config, setting: str, place: str) -> None:
+    root = logged.state.root
+    (root / "old" / "served").mkdir(parents=True)
+    line = json.dumps({"request_id": "1", "prompt": "o que é meu"})
+    (root / "old" / "served" / "b.jsonl").write_text(line + "\n", encoding="utf-8")
+    cleaned = clean(load_config("local", [f"state.root={root}", f"{setting}={root / place}"]))
+    elsewhere = {} if place == "logs" else {place: 1}
+    assert cleaned.log_lines == {"logs": 1, **elsewhere, "traces": 0}
+
+
+def test_where_one_log_cannot_be_read_nothing_leaves_another(logged: Config) -> None:
+    root = logged.state.root
+    (root / "logs" / "feedback" / "a.jsonl").mkdir()
+    cleaned = clean(logged)
+    assert (cleaned.log_lines, len(cleaned.missed["logs"])) == ({}, 1)
+    assert "meu" in (root / "logs" / "a.jsonl").read_text(encoding="utf-8")
+    with pytest.raises(InputError, match=r"feedback/a\.jsonl cannot be read.*nothing was removed yet"):
+        require_logs(logged)
+
+
+@pytest.mark.parametrize("name", ["scores/grounded-1/sheet.csv", "references.jsonl", "absent.jsonl"])
+def test_where_a_sheet_or_the_references_cannot_be_read_nothing_leaves_a_log(logged: Config, name: str) -> None:
+    file = logged.state.root / name
+    if not name.startswith("absent"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("no line\nof it\n", encoding="utf-8")
+    if file.suffix == ".jsonl":
+        logged = load_config("local", [f"state.root={logged.state.root}", f"curate.references={file}"])
+    with pytest.raises(InputError, match=rf"(sheet|references) .*{file.name}.*nothing was removed yet"):
+        require_logs(logged)
+    assert clean(logged).log_lines == {}
+    assert "meu" in (logged.state.root / "logs" / "a.jsonl").read_text(encoding="utf-8")
+
+
+OTHER_NAME = "outra-loja"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return make_world(tmp_path / "artifacts")
+
+
+@pytest.fixture
+def config(world: World) -> Config:
+    """A state folder whose registry has the world's policy under two names."""
+    config = load_config("local", [f"state.root={world.root.parent}"])
+    uri, files = mlflow_store(config.state)
+    recorder, registry = Recorder(uri, files, EXPERIMENT), Registry(uri)
+    with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "train", {}, {}) as stage:
+        for name in (MODEL, OTHER_NAME):
+            registry.register(
+                stage.run_id,
+                name,
+                policy=world.made["train"],
+                evaluation=world.made["evaluate"],
+                verdict="promote",
+                metrics={},
+                base_model=None,
+                load_in_4bit=False,
+            )
+    return config
+
+
+def marked(config: Config) -> Forgetting:
+    inventory = read_inventory(artifacts_folder(config))
+    return mark_removed(config, planned(inventory, reached(inventory, ANA), config.digest(), ANA))
+
+
+def registered(config: Config) -> set[str]:
+    client: Any = open_client(mlflow_store(config.state)[0])
+    return {version.name for version in client.search_model_versions()}
+
+
+@pytest.mark.integration
+def test_versions_of_another_name_are_removed_and_named(config: Config) -> None:
+    done = remove(config, marked(config))
+    assert done.versions_removed == (f"{OTHER_NAME}/1", f"{MODEL}/1")
+    assert registered(config) == set()
+    assert done.missed == {"remove": ()}
+
+
+@pytest.mark.integration
+def test_what_mlflow_refuses_is_no_traceback_and_is_done_by_the_next_run(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mlflow import MlflowClient
+    from mlflow.exceptions import MlflowException
+
+    def refuse(*_: object) -> None:
+        raise MlflowException("a row of somebody")
+
+    state = marked(config)
+    with monkeypatch.context() as patch:
+        patch.setattr(MlflowClient, "delete_model_version", refuse)
+        done = remove(config, state)
+    assert done.versions_removed == ()
+    first, second = done.missed["remove"]
+    assert "did not do as asked" in first
+    assert "somebody" not in first
+    assert f"{MODEL}/1 may still be registered" in second
+    again = remove(config, done)
+    assert again.missed == {"remove": ()}
+    assert again.versions_removed == (f"{OTHER_NAME}/1", f"{MODEL}/1")
+    assert registered(config) == set()
+
+
+@pytest.mark.integration
+def test_a_mirror_and_shared_artifacts_that_are_not_there_are_not_taken_for_empty(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a disk that is not mounted, or relative to the folder in which the command was run before."""
+    monkeypatch.chdir(tmp_path)
+    places = {"mirror": "elsewhere/mirror", "artifacts": "elsewhere/artifacts"}
+    away = config.model_copy(update={"state": config.state.model_copy(update=places)})
+    state = marked(away)
+    assert any("elsewhere/mirror" in sentence for sentence in state.unreached)
+    assert any("elsewhere/artifacts" in sentence for sentence in remove(away, state).missed["remove"])
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.integration
+def test_the_chain_resumes_from_prompts_without_the_person(tmp_path: Path, prefect_server: str) -> None:
+    """A later run of the same configuration finds the new prompts, and curates them as any others."""
+    profile = Path(__file__).parents[2] / "e2e" / "small.toml"
+    config = load_config(str(profile), [f"state.root={tmp_path}"])
+
+    def chain() -> tuple[StageResult, StageResult]:
+        with open_recorder(config).pipeline("chain", {}) as run:
+            prompts = synthesize(config, run)
+            return prompts, curate(config, run, prompts)
+
+    with prefect_state(prefect_server, tmp_path):
+        before = chain()
+        person = read_prompt_table(before[1].path / TRAIN_FILE)["customer_id"].drop_nulls().sort()[0]
+        found = look(config, person, None)
+        state = plan(config, found, person, None)
+        assert state.data == {"prompts": before[0].record.sha256, "dataset": before[1].record.sha256}
+        assert state.splits["train"] > 0
+        replace_prompts(config, state, found.person)
+        prompts, dataset = chain()
+    assert prompts.reused
+    assert not dataset.reused
+    state = made_anew(config, state, {"synthesize": prompts, "curate": dataset})
+    assert state.replaced == {
+        old.record.sha256: new.record.sha256 for old, new in zip(before, (prompts, dataset), strict=True)
+    }
+    done = remove(config, mark_removed(config, state))
+    assert (done.left, done.missed) == ((), {"remove": ()})
+    assert {*done.removed} == {each.record.sha256 for each in before}
+    with pytest.raises(InputError, match="no table of the 2 artifacts"):
+        look(config, person, None)

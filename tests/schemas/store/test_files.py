@@ -12,9 +12,8 @@ import polars as pl
 import pytest
 
 from schemas.errors import InputError
-from schemas.store.file_names import FILE_NAMES, HIDDEN_TABLES
 from schemas.store.files import finish_replacement, read_store, read_table, replace_store, write_store
-from schemas.store.store import Store
+from schemas.store.store import FILE_NAMES, HIDDEN_TABLES, Store
 from tasks.synthesize.simulated import simulate_store
 from tests.schemas.olist_sample import SAMPLE, needs_sample
 

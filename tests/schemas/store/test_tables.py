@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from schemas.errors import InputError
-from schemas.store.file_names import FILE_NAMES
 from schemas.store.files import read_table
+from schemas.store.store import FILE_NAMES
 from schemas.store.tables import TOLERATED_WITHOUT_DATE
 from tasks.synthesize.simulated import simulate_store
 

@@ -7,7 +7,7 @@ import pytest
 from schemas.config.config import AUDIT_FOLDER
 from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.errors import InputError
-from schemas.tables.rollout_tables import PairedScores, ScoredRollouts, read_rollouts
+from schemas.tables.rollout_tables import PairedScores, ScoredRollouts, TrainingRollouts, read_rollouts
 from schemas.tables.table_check import as_table, validate_table
 
 
@@ -95,3 +95,44 @@ def test_text_in_place_of_components_is_a_fault_and_no_crash() -> None:
     table = as_table([scored()], ScoredRollouts).with_columns(components=pl.lit("{"))
     with pytest.raises(InputError, match="components fails"):
         validate_table(table, ScoredRollouts, "scored")
+
+
+TRAINED: dict[str, Any] = {
+    "prompt_id": "a" * 64,
+    "task": "push",
+    "step": 1,
+    "seed": 0,
+    "completion": "",
+    "components": '{"short": 1.0}',
+    "reward": 0.5,
+    "advantage": -0.25,
+    "tokens": 3,
+    "stop_reason": "token_limit",
+    "corrected": False,
+}
+
+
+def _check_trained(**changed: Any) -> None:
+    table = pl.DataFrame([TRAINED, {**TRAINED, **changed}])
+    validate_table(table, TrainingRollouts, "rollouts")
+
+
+def test_a_group_of_completions_of_a_training_fits() -> None:
+    _check_trained(completion="outra", stop_reason="end_of_turn", reward=1.0, advantage=0.25)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"prompt_id": "push-1"}, "row 2: prompt_id fails"),
+        ({"task": "sentiment"}, "row 2: not true: one task for each prompt id"),
+        ({"step": 0}, "row 2: step fails"),
+        ({"completion": None}, "row 2: completion is empty"),
+        ({"components": "short"}, "row 2: components fails"),
+        ({"reward": 1.5}, "row 2: reward fails"),
+        ({"stop_reason": "tired"}, "row 2: stop_reason fails"),
+    ],
+)
+def test_what_is_no_log_of_a_training_is_named_by_its_row_and_column(changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        _check_trained(**changed)

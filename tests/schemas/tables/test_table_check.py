@@ -8,8 +8,7 @@ from pydantic import BaseModel
 from schemas.documents import LoggedAnswer, PairedScore, RaterKind, Rollout, ScoredRollout, SheetRow
 from schemas.errors import InputError
 from schemas.tables.log_table import ProductionLogs
-from schemas.tables.rollout_tables import PairedScores, Rollouts, ScoredRollouts
-from schemas.tables.sheet_table import AuditSheet
+from schemas.tables.rollout_tables import AuditSheet, PairedScores, Rollouts, ScoredRollouts
 from schemas.tables.table_check import as_table, validate_table
 
 GOOD = {"task": ["push", "churn"], "prompt_id": ["a", "b"], "seed": [1, 1], "sample": [0, 0], "score": [0.5, 1.0]}

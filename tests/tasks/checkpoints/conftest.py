@@ -53,6 +53,9 @@ class MemoryStore:
         with self._lock:
             return [self._stored[key] for key in sorted(self.objects) if key.startswith(prefix)]
 
+    def erase(self, prefix: str) -> int:
+        return sum(map(self.delete, self.list(prefix)))
+
     def delete(self, stored: StoredObject) -> bool:
         with self._lock:
             is_there = stored.key in self.objects and self._stored[stored.key].generation == stored.generation

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.checkpoints.latest_job_worker import LatestJobWorker
+from tasks.checkpoints.checkpoint_manager import LatestJobWorker
 
 LONG = 60
 """Seconds after which a test has failed that waits for something."""

@@ -10,7 +10,9 @@ from pathlib import Path
 import google_crc32c
 import pytest
 
+from tasks.checkpoints.gcs_store import GcsStore
 from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject, create, store_time
+from tests.storage_server import StorageServer
 from tests.tasks.checkpoints.conftest import MemoryStore, keys
 
 EVERY_BYTE = bytes(range(256)) * 40
@@ -172,3 +174,24 @@ def test_the_stores_time_is_what_its_clock_says() -> None:
     store = MemoryStore()
     store.clock = lambda: datetime(2026, 1, 2, 3, tzinfo=UTC)
     assert store_time(store, "") == datetime(2026, 1, 2, 3, tzinfo=UTC)
+
+
+def test_what_is_erased_leaves_nothing_behind_and_its_neighbours_alone(store: ObjectStore) -> None:
+    for key in ("one/a", "one/b", "two/a"):
+        _put(store, key, b"x")
+    assert store.erase("one/") == 2
+    assert keys(store) == ["two/a"]
+    assert store.erase("one/") == 0
+
+
+@pytest.mark.integration
+def test_a_bucket_with_versions_keeps_no_generation_of_what_is_erased(service: StorageServer) -> None:
+    store = GcsStore(service.bucket, service.client())
+    service.storage.earlier = {}
+    for key in ("one/a", "two/a"):
+        store.delete(_put(store, key, b"before"))
+        _put(store, key, b"now")
+    assert len(service.storage.earlier) == 2
+    assert store.erase("one/") == 2
+    assert [each["name"] for each in service.storage.earlier.values()] == ["two/a"]
+    assert service.keys() == ["two/a"]

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.checkpoints import segments
+from tasks.checkpoints.catalog import Pruned
 from tasks.checkpoints.manifest import Manifest
 from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.object_store import ObjectStore, store_time
-from tasks.checkpoints.retention import Pruned
 from tests.tasks.checkpoints.checkpoint_folders import publish, restored, sealed_folder, unsynced  # noqa: F401
 from tests.tasks.checkpoints.conftest import MemoryStore
 from tests.tasks.checkpoints.dying_store import DyingError, DyingStore, calls_of

@@ -10,7 +10,7 @@ import torch
 from tasks.policy import batch
 from tasks.policy.batch import host_memory, longest_sequence, sequence_bytes, sequences_at_once
 from tasks.policy.load import load_policy
-from tasks.train.sizing.decoder_shape import KNOWN_SHAPES, DecoderShape
+from tasks.train.sizing.shape import KNOWN_SHAPES, DecoderShape
 
 GB = 10**9
 

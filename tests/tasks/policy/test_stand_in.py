@@ -13,7 +13,7 @@ from tasks.policy import stand_in
 from tasks.policy.published import read_tokenizer, read_weights
 from tasks.policy.stand_in import CARD_FILE, FOLDER, located, shipped
 from tasks.stand_in.recipe import Recipe
-from tasks.train.sizing.model_shape import read_shape
+from tasks.train.sizing.shape import read_shape
 
 
 @pytest.fixture

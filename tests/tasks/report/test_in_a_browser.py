@@ -22,7 +22,7 @@ pytestmark = pytest.mark.integration
 VERDICT: Final = "header > .badge"
 OF_TASKS: Final = "tbody tr > :nth-child(2) > .badge, table.wide tr > :nth-child(2) > .badge"
 FIGURE: Final = "main svg"
-ASKED: Final = ".subject rect"
+ASKED: Final = "article.subject h3"
 PAGES: Final = ("evaluation", "ladder", "audit", "monitoring", "lineage")
 Views = Mapping[tuple[str, int], View]
 

@@ -12,9 +12,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from schemas.store.file_names import FILE_NAMES
 from schemas.store.files import read_store, write_store
-from schemas.store.store import Store
+from schemas.store.store import FILE_NAMES, Store
 from schemas.store.tables import TABLES
 from tasks.synthesize import batches
 from tasks.synthesize.shopping import CLOSING

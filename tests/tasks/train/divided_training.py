@@ -23,9 +23,9 @@ from tasks.train.resume.state_files import read_state
 from tasks.train.summaries import SUMMARY_FILE
 from tests.prompt_tables import write_prompts
 from tests.tasks.train.kept_training import without_times
+from tests.tasks.train.preflight.test_audit import RECORD, audited
 from tests.tasks.train.small_request import BASE, TRAINING, request_of
 from tests.tasks.train.small_training import RECIPE, prompt_rows, tiny_policy
-from tests.tasks.train.test_audited import RECORD, audited
 
 PREFLIGHT = {
     # The policy had no time to learn.

@@ -11,7 +11,7 @@ from schemas.tasks import TaskName
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import Completion
 from tasks.stand_in.model import StandInShape
-from tasks.train.dpo.preferences import PreferencePair
+from tasks.train.dpo.pairs import PreferencePair
 from tasks.train.grpo.rewards import ComponentRewards
 
 SMALL = StandInShape(vocabulary_size=512, hidden_size=32, layers=1, heads=2, key_value_heads=1, feed_forward_size=64)
@@ -147,7 +147,7 @@ def small_preference_trainer(folder: Path, **recipe: Any) -> Any:
     from trl import DPOConfig
 
     from tasks.train.children.dpo import as_training_set
-    from tasks.train.dpo.recipe import dpo_arguments
+    from tasks.train.dpo.pairs import dpo_arguments
     from tasks.train.dpo.trainer import PreferenceTrainer
 
     config = TrainConfig.model_validate({**RECIPE, **recipe})

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from schemas.errors import InputError
 from schemas.tables.prompts import PromptRow
-from schemas.tables.vacancies import Vacancy
 from schemas.tasks import TaskName
 from tasks.train.prompt_source import PromptSource
 
@@ -148,36 +147,3 @@ def test_a_state_does_not_change_after_it_was_taken() -> None:
     source.draw(2)
     source.draw(1)
     assert json.dumps(state) == before
-
-
-def _without(rows: Sequence[PromptRow], places: Sequence[int]) -> tuple[list[PromptRow], list[Vacancy]]:
-    left = [row for place, row in enumerate(rows) if place not in places]
-    return left, [Vacancy(place, rows[place].task) for place in sorted(places)]
-
-
-@given(size=st.integers(4, 12), seed=SEEDS, data=st.data())
-def test_a_round_without_some_rows_is_the_round_with_them_but_for_their_turns(
-    size: int, seed: int, data: st.DataObject
-) -> None:
-    rows = _rows(size) + _rows(size, "churn")
-    gone = data.draw(st.lists(st.integers(0, size - 1), min_size=1, max_size=size - 1, unique=True))
-    left, vacancies = _without(rows, gone)
-    names = set(_ids(left))
-    whole, without = PromptSource(rows, seed), PromptSource(left, seed, vacancies)
-    for _ in range(2):
-        assert _ids(without.draw(len(left))) == [name for name in _ids(whole.draw(len(rows))) if name in names]
-        wanted = [name for name in _ids(whole.draw_of({"push": size})) if name in names]
-        assert _ids(without.draw_of({"push": size - len(gone)})) == wanted
-
-
-@given(size=st.integers(3, 12), seed=SEEDS, data=st.data())
-def test_places_are_drawn_from_their_first_turn_on(size: int, seed: int, data: st.DataObject) -> None:
-    rows, place = _rows(size), data.draw(st.integers(0, size - 1))
-    source = PromptSource(rows, seed)
-    turn = _ids(PromptSource(rows, seed).draw(size)).index(rows[place].prompt_id)
-    source.draw(turn)
-    assert not source.has_drawn({place})
-    source.draw(1)
-    assert source.has_drawn({place})
-    source.draw(2 * size)
-    assert source.has_drawn({place})

@@ -6,9 +6,9 @@ import pytest
 
 from schemas.errors import InputError
 from tasks.lineage.graph.models import local_aliases, read_versions, version_graph
-from tasks.lineage.mlflow.pipeline_runs import artifacts_of_run
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
+from tasks.lineage.mlflow.runs import artifacts_of_run
 from tests.tasks.lineage.small_world import DECISION, MODEL, World, commit, documents, make_world
 
 

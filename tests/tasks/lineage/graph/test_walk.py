@@ -7,17 +7,14 @@ import polars as pl
 import pytest
 
 from schemas.errors import InputError
-from schemas.tables.prompts import SPLITS, PromptRow
 from tasks.lineage.graph.walk import Lineage
-from tests.prompt_tables import prompt_table, write_prompts
-from tests.tasks.curate.prompt_rows import prompt_row
+from tests.prompt_tables import write_prompts
 from tests.tasks.lineage.small_world import (
     ANA,
     BIA,
     HELD_OUT,
     MODEL,
     NOBODYS,
-    OF_ANA,
     PARAPHRASE,
     SCRUBBED,
     TRAINED,
@@ -150,62 +147,6 @@ def test_a_prompt_in_quarantine_leads_to_no_model_and_says_why(world: World) -> 
     assert role(walked, f"prompt:{HELD_OUT.prompt_id}", world.made["curate"].sha256) == {"quarantine: held out"}
     assert side(walked, VERSION) is None
     assert side(walked, f"customer:{BIA}") == "before"
-
-
-@pytest.mark.parametrize("reference", ["rev2", WITH_PHONE.prompt_id])
-def test_a_prompt_that_scrubbing_gave_another_id_is_followed(world: World, reference: str) -> None:
-    walked = world.walk(reference)
-    assert role(walked, f"prompt:{WITH_PHONE.prompt_id}", f"prompt:{SCRUBBED.prompt_id}") == {"scrubbed"}
-    assert side(walked, VERSION) == "after"
-    back = world.walk(SCRUBBED.prompt_id)
-    assert side(back, f"prompt:{WITH_PHONE.prompt_id}") == side(back, "review:rev2") == "before"
-
-
-def test_what_scrubbing_made_of_each_of_several_prompts_is_distinguished(own: World) -> None:
-    texts = {
-        "Ligue (11) 91234-5678. Chegou (bem) e não quebrou": "Ligue [TELEFONE]. Chegou (bem) e não quebrou",
-        "Escreva a ana@loja.com ou (11) 91234-5678.\nQuebrou": "Escreva a [EMAIL] ou [TELEFONE].\nQuebrou",
-        "Meu CPF 529.982.247-25": "Meu CPF [CPF]",
-    }
-    before = [prompt_row("sentiment", text, **OF_ANA) for text in texts]
-    after = [prompt_row("sentiment", text, **OF_ANA) for text in texts.values()]
-    curated(own, before, after)
-    pairs = {(key_of(one), key_of(other)) for one, other in zip(before, after, strict=True)}
-    assert scrubbed(own.walk("rev1")) == pairs
-    for row in (before[1], after[1]):
-        assert scrubbed(own.walk(row.prompt_id)) == {(key_of(before[1]), key_of(after[1]))}
-
-
-def test_all_that_scrubbing_made_of_a_prompt_was_made_of_that_prompt(own: World) -> None:
-    text = "Ligue (11) 91234-5678, ou escreva a ana@loja.com"
-    before = prompt_row("sentiment", text, **OF_ANA)
-    by_older_code = prompt_row("sentiment", text.replace("(11) 91234-5678", "[TELEFONE]"), **OF_ANA)
-    by_newer_code = prompt_row("sentiment", "Ligue [TELEFONE], ou escreva a [EMAIL]", **OF_ANA)
-    curated(own, [before], [by_older_code], [by_newer_code])
-    walked = own.walk("rev1")
-    for after in (by_older_code, by_newer_code):
-        assert [edge.role for edge in walked.graph.before[key_of(after)]] == ["scrubbed"]
-
-
-def curated(world: World, prompts: list[PromptRow], *train: list[PromptRow]) -> None:
-    """Add prompts, and a dataset of them for each training split."""
-    made = commit(world.root, "prompts", lambda folder: write_prompts(prompts, folder / "prompts.parquet"), "p", {})
-    for rows in train:
-
-        def fill(folder: Path, rows: list[PromptRow] = rows) -> None:
-            for split in SPLITS:
-                write_prompts(rows if split == "train" else [], folder / "data" / f"{split}.parquet")
-            prompt_table([]).with_columns(reason=pl.lit("")).write_parquet(folder / "quarantine.parquet")
-
-        commit(world.root, "dataset", fill, "d", {"prompts": made.sha256})
-
-
-def key_of(row: PromptRow) -> str:
-    return f"prompt:{row.prompt_id}"
-
-
-def scrubbed(lineage: Lineage) -> set[tuple[str, str]]:
-    return {(edge.source, edge.target) for edge in lineage.graph.edges if edge.role == "scrubbed"}
 
 
 def test_a_customer_leads_to_all_orders_reviews_and_prompts(world: World) -> None:

@@ -16,7 +16,7 @@ from schemas.errors import GateRefused, InputError, Interrupted
 from schemas.source import REPOSITORY
 from tasks.lineage.mlflow.client import USER_VARIABLE, open_client
 from tasks.lineage.mlflow.recorder import Recorder
-from tasks.lineage.mlflow.run_tags import WHAT, origin_tags
+from tasks.lineage.mlflow.runs import WHAT, origin_tags
 from tests.tasks.lineage.mlflow.records import artifact
 
 pytestmark = pytest.mark.integration

@@ -9,8 +9,7 @@ import pytest
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
 from tasks.lineage.mlflow.recorder import Recorder
-from tasks.lineage.mlflow.registry import LONGEST_REASON, Registry, checked_reason
-from tasks.lineage.mlflow.registry_reader import LocalRegistry
+from tasks.lineage.mlflow.registry import LONGEST_REASON, LocalRegistry, Registry, checked_reason
 from tests.tasks.lineage.mlflow.records import artifact
 
 pytestmark = pytest.mark.integration

@@ -13,8 +13,7 @@ from schemas import sqlite_file
 from schemas.sqlite_file import InUse
 from tasks.lineage.graph.models import local_aliases
 from tasks.lineage.mlflow.recorder import Recorder
-from tasks.lineage.mlflow.registry import Registry
-from tasks.lineage.mlflow.registry_reader import LocalRegistry
+from tasks.lineage.mlflow.registry import LocalRegistry, Registry
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_tables")]
 MODEL = "model"

@@ -1,11 +1,11 @@
-"""A model and its version, shared by the tests of exports."""
+"""A model and its own answers, shared by the tests of exports."""
 
 from pathlib import Path
 
 import pytest
 
-from tasks.serve.export.proof import Version
-from tests.tasks.serve.export.models import save_model, version_of
+from tasks.serve.export.original import Original
+from tests.tasks.serve.export.models import original_of, save_model
 
 
 @pytest.fixture(scope="session")
@@ -14,5 +14,5 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def version(model: Path) -> Version:
-    return version_of(model)
+def original(model: Path) -> Original:
+    return original_of(model)

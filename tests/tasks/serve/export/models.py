@@ -8,8 +8,7 @@ from typing import Any
 from schemas.progress import silent
 from schemas.tables.prompts import PromptRow
 from tasks.policy.published import chatml
-from tasks.serve.export.original import ask_original, load_exact
-from tasks.serve.export.proof import Version
+from tasks.serve.export.original import Original, ask_original, load_exact
 from tasks.stand_in.model import StandInShape
 from tests.tasks.curate.prompt_rows import prompt_row
 
@@ -58,10 +57,9 @@ def small_tokenizer(*, pieces: bool) -> Any:
     return _pieces() if pieces else build_tokenizer([TEXT] * 50, SMALL.vocabulary_size)
 
 
-def version_of(weights: Path, rows: Sequence[PromptRow] = ROWS) -> Version:
+def original_of(weights: Path, rows: Sequence[PromptRow] = ROWS) -> Original:
     """Let a model answer, as an export of it is compared with."""
-    original = ask_original(load_exact(weights), weights, rows, None, LONGEST, silent)
-    return Version(weights, original, silent)
+    return ask_original(load_exact(weights), weights, rows, None, LONGEST, silent)
 
 
 def _pieces() -> Any:

@@ -8,10 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from schemas.store.file_names import FILE_NAMES
 from schemas.store.files import TIMESTAMP_FORMAT, read_store, write_store
 from schemas.store.mapped_tables import MAPPED_TABLES
-from schemas.store.store import Store
+from schemas.store.store import FILE_NAMES, Store
 from schemas.store.tables import TABLES
 from tasks.synthesize.own.identities import pseudonym
 from tasks.synthesize.own.opened import OwnFiles, open_own_files

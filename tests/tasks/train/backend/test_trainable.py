@@ -18,7 +18,7 @@ from schemas.config.profiles import load_config
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
-from tasks.train.backend import pins, trainable
+from tasks.train.backend import requirements, trainable
 from tasks.train.backend.trainable import (
     load_trainable,
     lora_config,
@@ -127,7 +127,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.delitem(sys.modules, "tasks.train.grpo.trainer", raising=False)
-    monkeypatch.setattr(pins, "version", lambda _: "2026.10.7")
+    monkeypatch.setattr(requirements, "version", lambda _: "2026.10.7")
     for name in (*trainable.UNSLOTH_SETTINGS, "UNSLOTH_COMPILE_LOCATION"):
         # Set and unset, so that what the backend sets is taken back.
         monkeypatch.setenv(name, "")

@@ -21,7 +21,7 @@ from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.child import Channel
 from tasks.train.children import dpo
 from tasks.train.children.dpo import require_pairs
-from tasks.train.dpo.recipe import dpo_arguments, pairs_per_pass
+from tasks.train.dpo.pairs import dpo_arguments, pairs_per_pass
 from tasks.train.request import TrainRequest
 from tasks.train.stage import train
 from tests.tasks.train.small_training import (

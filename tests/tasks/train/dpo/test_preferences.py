@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.train.dpo.preferences import PAIRS_FILE, PreferencePair, Preferences, RewardedCompletion, pairs
+from tasks.train.dpo.pairs import PAIRS_FILE, PreferencePair, Preferences, RewardedCompletion, pairs
 from tasks.train.resume.state_files import read_state, write_state
 from tests.tasks.curate.prompt_rows import prompt_row
 

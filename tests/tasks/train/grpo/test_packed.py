@@ -77,10 +77,7 @@ def plain_scores(trainer: Any, model: Any, given: tuple[torch.Tensor, torch.Tens
 
 
 def packed_scores(update: PackedUpdate, model: Any, given: tuple[torch.Tensor, torch.Tensor, int], **named: Any) -> Any:
-    def plain(of: Any) -> Any:
-        return plain_scores(update._trainer, of, given, **named)
-
-    return update.scores(model, *given, compute_entropy=True, **named, plain=plain)
+    return update.scores(model, *given, compute_entropy=True, **named)
 
 
 def learned(model: Any, given: tuple[torch.Tensor, torch.Tensor, int], **named: Any) -> tuple[Any, Any, dict[str, Any]]:

@@ -1,6 +1,5 @@
-"""The trainer packs its update: old and new log-probabilities alike, whole groups in a pass, until memory is short."""
+"""The trainer packs its update: old and new log-probabilities alike, and whole groups in a pass."""
 
-import logging
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,9 +8,8 @@ import pytest
 import torch
 
 from tasks.train.backend.cpu import token_scores
-from tasks.train.grpo.packed import log_plain_update
 from tasks.train.grpo.packed_update import PackedUpdate
-from tests.tasks.train.grpo.test_packed import assert_equal, batch, learned, model_of, packed_scores, trainer_of
+from tests.tasks.train.grpo.test_packed import assert_equal, batch, learned, model_of, trainer_of
 from tests.tasks.train.small_training import small_trainer
 
 pytestmark = pytest.mark.slow
@@ -117,28 +115,3 @@ def test_the_stock_update_leaves_the_model_alone() -> None:
     model = model_of("Qwen3")
     assert not PackedUpdate(trainer_of(model), wanted=False).is_on
     assert model.config._attn_implementation == "sdpa"
-
-
-@pytest.mark.parametrize(
-    "error", [torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("DefaultCPUAllocator: can't allocate memory")]
-)
-def test_where_memory_is_too_small_for_a_row_the_update_is_plain_from_then_on(
-    error: RuntimeError, caplog: pytest.LogCaptureFixture
-) -> None:
-    log_plain_update.cache_clear()
-    model, given = model_of("Qwen3"), batch()
-    update = PackedUpdate(trainer_of(model), wanted=True)
-    calls = []
-
-    def fill(*_: Any, **__: Any) -> Any:
-        calls.append(1)
-        raise error
-
-    full: Any = fill
-    broken: Any = lambda **_: 1 / 0  # noqa: E731 - it has a type
-    with caplog.at_level(logging.WARNING):
-        assert [packed_scores(update, full, given) for _ in range(2)] == [None, None]
-    assert len(calls) == 1
-    assert [line for line in caplog.messages if "memory is too small" in line] == caplog.messages[-1:]
-    with pytest.raises(ZeroDivisionError):
-        packed_scores(PackedUpdate(trainer_of(model), wanted=True), broken, given)

@@ -3,10 +3,11 @@
 import math
 import random
 from itertools import chain
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 import torch
+from trl.trainer.utils import shuffle_sequence_dict, split_tensor_dict
 
 from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
@@ -14,7 +15,7 @@ from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import reward_of
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.train.grpo.rewards import ComponentRewards
-from tasks.train.grpo.rollouts import RolloutGroups
+from tasks.train.grpo.rollouts import RolloutGroups, before_shuffle, whole_batch
 from tests.tasks.curate.prompt_rows import reference_for
 from tests.tasks.train.small_training import prompt_rows
 
@@ -91,3 +92,20 @@ def test_a_group_spreads_by_its_weighted_rewards(
 ) -> None:
     """Where they earned the same, dynamic sampling draws others."""
     assert _groups([], components, weights, generations=2).group_spreads() == pytest.approx([spread])
+
+
+def test_what_trl_shuffles_and_splits_is_whole_and_in_order_again() -> None:
+    batch: dict[str, Any] = {
+        "ids": torch.arange(16).view(8, 2),
+        "names": [f"n{place}" for place in range(8)],
+        "items": torch.tensor(5),
+        "images": None,
+    }
+    random_state = torch.get_rng_state()
+    given = before_shuffle(batch)
+    assert torch.equal(torch.get_rng_state(), random_state)
+    found = whole_batch(split_tensor_dict(shuffle_sequence_dict(given), 4))
+    assert found.keys() == batch.keys()
+    assert not torch.equal(given["ids"], batch["ids"])
+    assert torch.equal(found["ids"], batch["ids"])
+    assert (found["names"], found["images"], found["items"].item()) == (batch["names"], None, 5)

@@ -16,11 +16,10 @@ from schemas.tables.prompts import PromptRow
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.load import load_tokenizer
 from tasks.train.grpo.rewards import ComponentRewards
-from tasks.train.preflight import adapter, model
-from tasks.train.preflight.adapter import check_adapter, check_memory, check_step
+from tasks.train.preflight import model
 from tasks.train.preflight.check import Check, as_json, refuse_if_failed
 from tasks.train.preflight.dry_step import unchanged
-from tasks.train.preflight.model import check_cache, prompt_ids
+from tasks.train.preflight.model import check_adapter, check_cache, check_memory, check_step, prompt_ids
 from tasks.train.preflight.run import PlannedTraining, preflight
 from tasks.train.resume.adapter_files import write_adapter
 from tests.tasks.train.preflight.test_inputs import audit_record
@@ -338,7 +337,7 @@ def test_an_adapter_that_is_saved_under_other_names_stops_a_training(
     def renamed(folder: Path, weights: dict[str, Any], config: dict[str, Any]) -> None:
         write_adapter(folder, {name.replace("q_proj", "query"): values for name, values in weights.items()}, config)
 
-    monkeypatch.setattr(adapter, "write_adapter", renamed)
+    monkeypatch.setattr(model, "write_adapter", renamed)
     # With the trainer's own seed, what PEFT invents for a matrix that is missing may be that matrix.
     torch.manual_seed(99)
     checks = _reloaded(flight)
@@ -348,7 +347,7 @@ def test_an_adapter_that_is_saved_under_other_names_stops_a_training(
 
 def test_an_adapter_that_outweighs_the_base_drifts(flight: Flight, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its products are so large that the base is lost in their rounding when they are taken out again."""
-    monkeypatch.setattr(adapter, "TRIAL_SPREAD", 1e6)
+    monkeypatch.setattr(model, "TRIAL_SPREAD", 1e6)
     checks = _reloaded(flight)
     assert _failed(checks.values()) == ["merge_drift"]
 
@@ -361,7 +360,7 @@ def test_a_deep_base_is_read_by_its_first_layers_and_its_adapter_whole(tmp_path:
     shape = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 2, "num_key_value_heads": 2}
     base = Qwen3ForCausalLM(Qwen3Config(vocab_size=64, head_dim=16, num_hidden_layers=6, **shape))
     base.save_pretrained(tmp_path)
-    few, depth = adapter._first_layers(tmp_path, torch.device("cpu"))
+    few, depth = model._first_layers(tmp_path, torch.device("cpu"))
     assert (few.config.num_hidden_layers, depth) == (2, 3.0)
     in_a_layer = sum(parameter.numel() for parameter in base.model.layers[0].parameters())
     assert few.num_parameters() == base.num_parameters() - 4 * in_a_layer

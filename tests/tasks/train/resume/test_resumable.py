@@ -20,8 +20,7 @@ from tasks.train.resume.resumable import (
     random_state,
     set_random_state,
 )
-from tasks.train.resume.snapshot import TRAINER_STATE_FILE
-from tasks.train.resume.state_files import read_state, write_state
+from tasks.train.resume.state_files import TRAINER_STATE_FILE, read_state, write_state
 
 
 def _draw() -> list[Any]:

@@ -10,7 +10,21 @@ from schemas.config.policy import PolicyConfig
 from schemas.config.profiles import PROFILES_FOLDER, load_config
 from schemas.config.workers import WorkersConfig
 from schemas.errors import InputError
-from tasks.train.sizing.estimate import PricedStage, estimate_training, expected_prompts
+from tasks.train.grpo.recipe import completion_limit
+from tasks.train.sizing.estimate import (
+    LOADING,
+    StageCost,
+    estimate_training,
+    expected_prompts,
+    sampling_seconds,
+    training_seconds,
+    update_seconds,
+)
+from tasks.train.sizing.shape import KNOWN_SHAPES, DecoderShape
+
+SMALL, MIDDLE, LARGE = (KNOWN_SHAPES[f"Polygl0t/Tucano2-qwen-{size}-Instruct"] for size in ("0.5B", "1.5B", "3.7B"))
+QWEN = DecoderShape("qwen2", 24, 896, 14, 2, 64, 4864, 151_936, tied=True)
+"""Qwen2.5-0.5B, which the published sweep of vLLM served."""
 
 
 def config_of(**train: Any) -> Config:
@@ -19,19 +33,18 @@ def config_of(**train: Any) -> Config:
     return Config.model_validate({"synthesize": {"counts": {"extraction": 1_000, "push": 200}}, "train": recipe})
 
 
-def training_of(config: Config, prompts: Any) -> PricedStage:
+def training_of(config: Config, prompts: Any) -> StageCost:
     """Return the first training of an estimate."""
     stages = estimate_training(config, prompts).stages
     assert stages is not None
-    return next(stage for stage in stages if stage.time.name.startswith("train"))
+    return next(stage for stage in stages if stage.name.startswith("train"))
 
 
 def test_the_run_that_was_measured_is_estimated_as_it_was() -> None:
     config = load_config("l4")
     estimate = estimate_training(config, {"extraction": 1_480})
     training = training_of(config, {"extraction": 1_480})
-    assert training.time.seconds == pytest.approx(22.6 * 3600)
-    assert training.time.mark == "measured"
+    assert training.seconds == pytest.approx(22.6 * 3600)
     assert (estimate.completions, estimate.tokens) == (48_000, 24_576_000)
     # 1,480 prompts x 16 generations / 32 completions a step: the V4.2 report's "about 1.5 epochs" at step 1,100.
     assert estimate.steps_per_epoch == 740
@@ -45,29 +58,29 @@ def test_each_stage_has_the_price_of_its_machine() -> None:
     stages = estimate_training(config, {"extraction": 1_480}).stages
     assert stages is not None
     for stage in stages:
-        assert stage.time.seconds is not None
-        on_demand, spot = (0.8, 0.3) if stage.time.machine == "gpu" else (0.06, 0.06)
-        assert stage.on_demand == pytest.approx(stage.time.seconds / 3600 * on_demand)
-        assert stage.spot == pytest.approx(stage.time.seconds / 3600 * spot)
+        assert stage.seconds is not None
+        on_demand, spot = (0.8, 0.3) if stage.machine == "gpu" else (0.06, 0.06)
+        assert stage.cost_usd == pytest.approx(stage.seconds / 3600 * on_demand)
+        assert stage.spot_usd == pytest.approx(stage.seconds / 3600 * spot)
     estimate = estimate_training(config, {"extraction": 1_480})
-    assert estimate.seconds == pytest.approx(sum(stage.time.seconds or 0 for stage in stages))
-    assert estimate.on_demand == pytest.approx(sum(stage.on_demand or 0 for stage in stages))
-    assert {stage.time.machine for stage in stages} == {"cpu", "gpu"}
+    assert estimate.seconds == pytest.approx(sum(stage.seconds or 0 for stage in stages))
+    assert estimate.on_demand == pytest.approx(sum(stage.cost_usd or 0 for stage in stages))
+    assert {stage.machine for stage in stages} == {"cpu", "gpu"}
 
 
 def test_each_card_of_a_divided_training_is_paid() -> None:
     alone = {"price_per_hour": 0.5, "processes": 1}
     one, two = (training_of(config_of(**alone | {"processes": cards}), {"push": 99}) for cards in (1, 2))
-    assert one.time.seconds is not None
-    assert two.time.seconds is not None
-    assert two.time.seconds < one.time.seconds
-    assert two.on_demand == pytest.approx(2 * two.time.seconds / 3600 * 0.5)
+    assert one.seconds is not None
+    assert two.seconds is not None
+    assert two.seconds < one.seconds
+    assert two.cost_usd == pytest.approx(2 * two.seconds / 3600 * 0.5)
 
 
 def test_without_prices_an_hour_costs_what_the_recipe_says() -> None:
     training = training_of(config_of(price_per_hour=0.5), {"push": 99})
-    assert training.time.seconds is not None
-    assert training.on_demand == training.spot == pytest.approx(training.time.seconds / 3600 * 0.5)
+    assert training.seconds is not None
+    assert training.cost_usd == training.spot_usd == pytest.approx(training.seconds / 3600 * 0.5)
 
 
 def test_one_and_a_half_epochs_are_not_too_many() -> None:
@@ -91,7 +104,7 @@ def test_seeds_and_tasks_of_their_own_are_trainings_each() -> None:
     assert estimate.steps_per_epoch == 160
     assert estimate.learning_rate == 5e-6
     assert estimate.stages is not None
-    assert sum(stage.time.name.startswith("train, seed") for stage in estimate.stages) == 3
+    assert sum(stage.name.startswith("train, seed") for stage in estimate.stages) == 3
 
 
 def test_dpo_samples_once_and_its_time_was_never_measured() -> None:
@@ -101,7 +114,7 @@ def test_dpo_samples_once_and_its_time_was_never_measured() -> None:
     assert (estimate.completions, estimate.tokens) == (48 * 16, 48 * 16 * 512)
     assert (estimate.pairs, estimate.steps_per_epoch, estimate.epochs) == (48, 3, 10)
     assert not estimate.too_many_epochs
-    assert (estimate.seconds, estimate.on_demand, estimate.by_sampler) == (None, None, ())
+    assert (estimate.seconds, estimate.on_demand) == (None, None)
     assert estimate_training(config_of(**recipe), {"push": 32}).pairs == 32
 
 
@@ -127,7 +140,7 @@ def test_a_model_of_unknown_shape_has_no_time_and_no_memory(tmp_path: Path) -> N
     for name in ("nobody/has-fetched-this", str(tmp_path)):
         config = config_of().model_copy(update={"policy": PolicyConfig(name=name)})
         estimate = estimate_training(config, {"push": 99})
-        assert (estimate.shape, estimate.seconds, estimate.memory, estimate.fits) == (None, None, None, None)
+        assert (estimate.shape, estimate.seconds, estimate.stage_memory, estimate.fits) == (None, None, None, None)
         assert estimate.steps_per_epoch == 49.5
 
 
@@ -137,3 +150,105 @@ def test_every_profile_can_be_estimated(profile: str) -> None:
     estimate = estimate_training(config, expected_prompts(config))
     assert estimate.seconds is not None
     assert estimate.seconds > 0
+
+
+@pytest.mark.parametrize("steps", [(0, 128), (99, 128), (100, 256), (199, 256), (200, 512)])
+def test_the_curriculum_begins_with_shorter_answers(steps: tuple[int, int]) -> None:
+    stages = [{"until_step": 100, "max_completion_tokens": 128}, {"until_step": 200, "max_completion_tokens": 256}]
+    recipe = config_of(curriculum=stages).train
+    assert completion_limit(steps[0], recipe) == steps[1]
+
+
+@pytest.mark.parametrize(("sequences", "published"), [(1, 168), (8, 1_312), (16, 2_277), (32, 3_773)])
+def test_vllm_is_as_fast_as_in_the_published_sweep(sequences: int, published: float) -> None:
+    """Prompts of 256 tokens and answers of 128; tokens of answers a second."""
+    seconds = sampling_seconds(QWEN, "vllm", sequences, 128, prompt_tokens=256)
+    assert sequences * 128 / seconds == pytest.approx(published, rel=0.16)
+
+
+def test_a_larger_model_takes_longer_and_vllm_takes_least() -> None:
+    samplers: tuple[Any, ...] = ("vllm", "unsloth", "transformers")
+    for sampler in samplers:
+        small, middle, large = (sampling_seconds(shape, sampler, 32, 512) for shape in (SMALL, MIDDLE, LARGE))
+        assert small <= middle < large
+    seconds = [sampling_seconds(SMALL, sampler, 32, 512) for sampler in samplers]
+    assert seconds[0] < seconds[1]
+    assert seconds[2] == 2 * seconds[1]
+
+
+def test_an_update_takes_its_operations() -> None:
+    """2 prompts x 16 completions of 150 + 100 tokens; four operations a weight, six with checkpointing."""
+    plain = update_seconds(SMALL, config_of().train, 100)
+    assert plain == pytest.approx(32 * 250 * 4 * 490_799_104 / 12.1e12)
+    assert update_seconds(SMALL, config_of(gradient_checkpointing="torch").train, 100) == pytest.approx(1.5 * plain)
+    assert update_seconds(SMALL, config_of(iterations=2).train, 100) == pytest.approx(1.5 * plain)
+    assert update_seconds(SMALL, config_of(processes=2).train, 100) == pytest.approx(plain / 2)
+
+
+def times(profile: str, *overrides: str) -> dict[str, StageCost]:
+    stages = estimate_training(load_config(profile, overrides), {"extraction": 600, "push": 600}).stages
+    assert stages is not None
+    return {stage.name: stage for stage in stages}
+
+
+def test_a_retraining_on_a_card_has_every_stage_that_costs() -> None:
+    stages = times("l4", "train.seeds=[1, 2]", "warm_start.steps=10")
+    assert list(stages) == [
+        "synthesize, curate", "start-up of the GPU's machine", "base: SFT", "audit sampling", "preflight, 2 times",
+        "train, seed 1", "train, seed 2", "merge", "answers of 6 models to 35 test prompts",
+        "general instructions: 360 answers", "rungs: 70 answers, SFT on 3616", "evaluate", "promote",
+    ]  # fmt: skip
+    on_cpu = {name for name, stage in stages.items() if stage.machine == "cpu"}
+    assert on_cpu == {"synthesize, curate", "evaluate", "promote"}
+    assert all(stage.seconds for stage in stages.values())
+
+
+def test_a_laptop_has_no_start_up_and_no_gpu() -> None:
+    stages = times("local")
+    assert {stage.machine for stage in stages.values()} == {"cpu"}
+    assert "start-up of the GPU's machine" not in stages
+    # Five steps of sixteen answers, each as long as one of the rung `sft` took.
+    assert stages["base"].seconds == pytest.approx(5 * 16 * 60.7 / 1280)
+
+
+def test_draws_of_the_base_cost_as_many_answers() -> None:
+    alone, drawn = times("l4"), times("l4", 'evaluate.rungs=["base-majority", "base-best-of-4"]')
+    assert not any(name.startswith("rungs: 280") for name in alone)
+    assert drawn["rungs: 280 answers"].seconds
+    assert not any(name.startswith("rungs") for name in times("l4", "evaluate.rungs=[]"))
+
+
+def test_general_instructions_are_counted_where_they_are_asked() -> None:
+    assert not any(name.startswith("general") for name in times("l4", "evaluate.general=off"))
+    asked = times("local", "evaluate.general=report")["general instructions: 360 answers"].seconds
+    assert asked == pytest.approx(360 * 6.9 / 240)
+    assert not any(name.startswith("general") for name in times("local"))
+
+
+def test_stages_that_a_run_leaves_out_are_left_out() -> None:
+    stages = times("l4", "audit.require_human=false")
+    assert "audit sampling" not in stages
+    assert "base: SFT" not in stages
+    assert "merge" not in times("l4", "train.adapter_per_task=true", 'train.task_weights.applies_to="nothing"')
+
+
+def test_audit_sampling_answers_every_prompt_of_the_sheet() -> None:
+    """Two tasks of 40 scores, two a prompt: 40 prompts, of 8 completions each and 64 at once, make five batches."""
+    config = load_config("l4", ("evaluate.batch_size=64",))
+    assert config.audit.prompts_per_task == 20
+    sampled = times("l4", "evaluate.batch_size=64")["audit sampling"].seconds
+    batch = sampling_seconds(SMALL, "transformers", 64, config.train.max_completion_tokens)
+    assert sampled == pytest.approx(LOADING + 5 * batch)
+
+
+def test_fewer_steps_and_shorter_answers_take_less() -> None:
+    def seconds(*overrides: str) -> float:
+        found = training_seconds(load_config("l4", overrides), SMALL)
+        assert found is not None
+        return found
+
+    assert seconds("train.max_steps=750") == pytest.approx(seconds() / 2, rel=0.02)
+    assert seconds("train.max_completion_tokens=256") < seconds()
+    curriculum = "train.curriculum=[{until_step=1500, max_completion_tokens=256}]"
+    assert seconds(curriculum, "train.evaluate_every=1500") < seconds("train.evaluate_every=1500")
+    assert training_seconds(load_config("l4-next", ('train.algorithm="dpo"',)), SMALL) is None

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from schemas.config.train_sections import AlarmsSection
 from schemas.errors import GateRefused
 from tasks.train.resume.state_files import read_state, write_state
-from tasks.train.watch.alarms import Alarms
-from tasks.train.watch.validated import Validation
+from tasks.train.watch.alarms import Alarms, Validation, past_alarms
 
 FINE: dict[str, Any] = {
     "loss": 0.1,
@@ -201,3 +200,32 @@ def test_a_resumed_run_raises_the_alarms_of_an_uninterrupted_one(
     found += _walk(after, steps[cut:], first=len(steps[:cut]) + 1)
     assert found == wanted
     assert after.stopped_by == whole.stopped_by
+
+
+PAST_LIMITS = AlarmsSection(patience=2, hacking_patience=1)
+
+
+def past_validation(step: int, reward: float, truth: float) -> dict[str, Any]:
+    return {"step": step, "mean_reward": reward, "by_task": {"push": reward}, "ground_truth": {"push": {"own": truth}}}
+
+
+def entry(step: int, **metrics: float) -> dict[str, Any]:
+    return {"step": step, "loss": 0.1, "grad_norm": 0.5, "entropy": 1.0, "zero_variance": 0.0, **metrics}
+
+
+def test_alarms_of_steps_and_of_validations_are_raised_again_where_they_were() -> None:
+    summary = {
+        "log": [entry(1), entry(2, zero_variance=1.0), entry(3, zero_variance=1.0), entry(4)],
+        "validation": [past_validation(0, 0.5, 0.75), past_validation(4, 0.75, 0.5)],
+    }
+    assert [(alarm.step, alarm.name) for alarm in past_alarms(summary, PAST_LIMITS, 1)] == [
+        (3, "zero_variance"),
+        (4, "reward_hacking"),
+    ]
+
+
+def test_a_summary_of_several_trainings_has_none_of_its_own() -> None:
+    assert (
+        past_alarms({"validation": [past_validation(0, 0.5, 0.75), past_validation(4, 0.75, 0.5)]}, PAST_LIMITS, 1)
+        == []
+    )

@@ -7,7 +7,7 @@ import pytest
 
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
-from tasks.train.dpo.recipe import pairs_per_pass
+from tasks.train.dpo.pairs import pairs_per_pass
 from tasks.train.watch.out_of_memory import memory_errors_translated, out_of_memory_sentence
 
 RECIPE = TrainConfig(prompts_per_step=3, generations=4, accumulation=2, max_completion_tokens=64)

@@ -21,7 +21,7 @@ from tasks.policy.generate import Completion, StopReason
 from tasks.train.resume.adapter_files import CONFIG_FILE, WEIGHTS_FILE
 from tasks.train.resume.state_files import read_state, write_state
 from tasks.train.watch import validation
-from tasks.train.watch.validated import Validation
+from tasks.train.watch.alarms import Validation
 from tasks.train.watch.validation import CHOSEN_FILE, Selection, validate
 from tests.tasks.curate.prompt_rows import prompt_row
 from tests.tasks.train.small_training import prompt_rows, tiny_policy

@@ -1,0 +1,287 @@
+"""Laptop's own engine, in this process: one thread draws all answers, which join and leave between two tokens."""
+
+import asyncio
+import logging
+import os
+import queue
+import threading
+from collections import deque
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from jinja2 import TemplateError
+
+from schemas.errors import InputError, TucanoError
+from tasks.policy.fork_server import THREADS_VARIABLE
+from tasks.policy.generate import Completion, StopReason, generate, read_completion
+from tasks.serve.engines.client import EngineAnswer, EngineQuestion, EngineRefused, EngineUnavailable, FinishReason
+from tasks.serve.served_model import CHAMPION
+
+if TYPE_CHECKING:
+    from tasks.policy.continuous import ContinuousEngine, DrawnRow
+
+PROMPT_TOKENS: Final = 512
+"""Tokens of prompts computed between two steps, beyond which others wait: so long those that are drawn stand still."""
+SECONDS_TO_END: Final = 5.0
+THREADS: Final = 2
+"""Threads of the arithmetic, as of a child's, unless the environment sets another number."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(eq=False)
+class _LoadedModel:
+    """Weights, or their sum with an adapter."""
+
+    engine: "ContinuousEngine | None"
+    """Draws its answers; None where transformers' `generate` does."""
+    policy: Any
+    """The model in the form that transformers' `generate` takes; None where the engine draws."""
+    vocabulary: int
+    """Tokens that it scores."""
+
+
+@dataclass(eq=False)
+class _Asked:
+    """Question whose answer is drawn; it is given up once its answer is cancelled."""
+
+    question: EngineQuestion
+    answer: "Future[EngineAnswer]" = field(default_factory=Future)
+
+    def settle(self, outcome: EngineAnswer | Exception) -> None:
+        """Give the outcome to who asked, unless nobody waits any more."""
+        if self.answer.done() or not self.answer.set_running_or_notify_cancel():
+            return
+        if isinstance(outcome, Exception):
+            self.answer.set_exception(outcome)
+        else:
+            self.answer.set_result(outcome)
+
+
+class LocalEngine:
+    """Engine of the weights, by the name `champion`, and of adapters by their own names."""
+
+    takes_seed: Final = True
+
+    def __init__(self, weights: Path, adapters: Mapping[str, Path], *, rows: int, max_tokens: int) -> None:
+        """Describe an engine, which is not loaded yet.
+
+        Args:
+            weights: Folder of the model: merged, or a base.
+            adapters: Folders of adapters trained on it, by the names that they are asked by.
+            rows: Most answers drawn at once; more wait in order.
+            max_tokens: Longest answer, in tokens.
+
+        Raises:
+            InputError: An adapter has the name of the weights.
+        """
+        if CHAMPION in adapters:
+            raise InputError(f"an adapter is named {CHAMPION!r}, as the weights themselves are; give it another name")
+        self._weights, self._folders = weights, {CHAMPION: None, **adapters}
+        self._rows, self._max_tokens = rows, max_tokens
+        self._inbox: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
+        self._waiting: deque[_Asked] = deque()
+        self._drawn: dict[DrawnRow, tuple[_Asked, ContinuousEngine]] = {}
+        self._models: dict[str, _LoadedModel] = {}
+        self._tokenizer: Any = None
+        self._longest = 0
+        self._loaded: Future[None] = Future()
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="drawing", daemon=True)
+
+    async def start(self, seconds_to_load: float) -> None:
+        """Load the models, and return once they can be asked.
+
+        Raises:
+            InputError: One cannot be read, or leaves no memory for answers.
+            TucanoError: They are not loaded in time.
+        """
+        self._thread.start()
+        try:
+            await asyncio.wait_for(asyncio.wrap_future(self._loaded), seconds_to_load)
+        except TimeoutError:
+            raise TucanoError(
+                f"{self._weights} is not loaded within {seconds_to_load:g} seconds; raise serve.seconds_to_load if it "
+                "needs longer"
+            ) from None
+
+    async def complete(self, question: EngineQuestion) -> EngineAnswer:
+        """Ask a question, and return the whole answer; one that is cancelled gives its place away.
+
+        Raises:
+            EngineUnavailable: The engine failed meanwhile; the question can be asked again.
+            EngineRefused: It refused the question.
+        """
+        asked = _Asked(question)
+        self._inbox.put(asked)
+        return await asyncio.wrap_future(asked.answer)
+
+    async def close(self) -> None:
+        """End the thread; what it still draws is given up."""
+        self._closed = True
+        self._inbox.put(None)
+        if self._thread.is_alive():
+            await asyncio.to_thread(self._thread.join, SECONDS_TO_END)
+
+    def _run(self) -> None:
+        self._loaded.set_running_or_notify_cancel()
+        try:
+            self._load()
+        except Exception as error:  # noqa: BLE001 - the one that starts the engine hears of it
+            self._loaded.set_exception(error)
+            return
+        self._loaded.set_result(None)
+        while not self._closed:
+            try:
+                self._listen()
+                self._forget_cancelled()
+                self._admit()
+                self._step()
+            except Exception:  # noqa: BLE001 - those who asked hear of it, and the engine goes on
+                _log.exception("the engine failed, and begins again")
+                self._begin_again()
+        self._models.clear()
+        self._drawn.clear()
+
+    def _load(self) -> None:
+        import torch
+        import transformers
+
+        from tasks.policy.batch import longest_sequence
+        from tasks.policy.load import load_policy, load_tokenizer
+        from tasks.policy.unpacked import engine_draws
+
+        torch.set_num_threads(int(os.environ.get(THREADS_VARIABLE, THREADS)))
+        transformers.utils.logging.disable_progress_bar()
+        self._tokenizer = load_tokenizer(self._weights)
+        for name, folder in self._folders.items():
+            policy: Any = load_policy(self._weights, folder, four_bit=False)
+            self._longest = longest_sequence(policy, self._rows * len(self._folders))
+            if self._longest <= self._max_tokens:
+                raise InputError(
+                    f"this machine has memory for {self._longest} tokens in each of {self._rows} answers of "
+                    f"{len(self._folders)} models at once, and one answer may take {self._max_tokens}; lower "
+                    "serve.concurrency"
+                )
+            engine = self._engine_of(policy) if engine_draws(policy) else None
+            vocabulary = policy.get_output_embeddings().weight.shape[0]
+            self._models[name] = _LoadedModel(engine, None if engine else policy, vocabulary)
+
+    def _engine_of(self, policy: Any) -> "ContinuousEngine":
+        from tasks.policy.continuous import ContinuousEngine
+
+        ends = {self._tokenizer.eos_token_id}
+        return ContinuousEngine(policy, rows=self._rows, longest=self._longest, ends=ends)
+
+    def _begin_again(self) -> None:
+        """Give up all answers, and what was computed for them."""
+        for asked in [*(asked for asked, _ in self._drawn.values()), *self._waiting]:
+            asked.settle(EngineUnavailable("the engine failed"))
+        self._drawn.clear()
+        self._waiting.clear()
+        for model in self._models.values():
+            if model.engine is not None:
+                model.engine = self._engine_of(model.engine.model)
+
+    def _listen(self) -> None:
+        """Take what was asked meanwhile; wait for it where there is nothing to do."""
+        while not self._closed and not (self._inbox.empty() and (self._drawn or self._waiting)):
+            asked = self._inbox.get()
+            if asked is not None:
+                self._waiting.append(asked)
+
+    def _forget_cancelled(self) -> None:
+        for row, (asked, engine) in list(self._drawn.items()):
+            if asked.answer.cancelled():
+                del self._drawn[row]
+                engine.leave(row)
+
+    def _admit(self) -> None:
+        computed = 0
+        while self._waiting and len(self._drawn) < self._rows and computed < PROMPT_TOKENS:
+            asked = self._waiting.popleft()
+            if asked.answer.cancelled():
+                continue
+            try:
+                computed += self._begin(asked)
+            except (EngineRefused, InputError) as error:
+                asked.settle(EngineRefused(str(error)))
+            except Exception:
+                asked.settle(EngineUnavailable("the engine failed"))
+                raise
+
+    def _begin(self, asked: _Asked) -> int:
+        """Begin an answer, and return the tokens that were computed."""
+        from tasks.policy.guidance import Sampled, keys_of
+        from tasks.policy.continuous import DrawnRow
+        from tasks.policy.guidance import GuidedLogits, grammars_of
+
+        question = asked.question
+        model = self._models.get(question.model)
+        if model is None:
+            raise EngineRefused(f"the model that was asked is unknown; known are {', '.join(self._models)}")
+        prompt = self._prompt(question)
+        if model.engine is None:
+            asked.settle(self._answer(prompt, self._drawn_whole(question, model.policy)))
+            return PROMPT_TOKENS
+        guide = None
+        if question.grammar:
+            guide = GuidedLogits(grammars_of(self._tokenizer, model.vocabulary), [question.grammar])
+        keys = keys_of([prompt], question.seed or 0)
+        row = DrawnRow(prompt, Sampled(keys, temperature=question.temperature, guide=guide), question.max_tokens)
+        self._drawn[row] = (asked, model.engine)
+        model.engine.join(row)
+        self._settle_ended(row)
+        return len(prompt)
+
+    def _prompt(self, question: EngineQuestion) -> tuple[int, ...]:
+        try:
+            text = self._tokenizer.apply_chat_template(
+                list(question.messages), tokenize=False, add_generation_prompt=True
+            )
+        except TemplateError as error:
+            reason = (str(error).splitlines() or [""])[0]
+            raise EngineRefused(f"the model's chat template takes no such conversation: {reason}") from None
+        prompt = tuple(self._tokenizer.encode(text, add_special_tokens=False, verbose=False))
+        room = self._longest - question.max_tokens
+        if len(prompt) > room:
+            raise EngineRefused(
+                f"the prompt has {len(prompt)} tokens, and the model reads {room} before an answer of "
+                f"{question.max_tokens}; shorten it"
+            )
+        return prompt
+
+    def _drawn_whole(self, question: EngineQuestion, policy: Any) -> Completion:
+        """Draw an answer by transformers' `generate`, for a model that the engine does not know."""
+        (completion,) = generate(
+            policy,
+            self._tokenizer,
+            [[dict(message) for message in question.messages]],
+            temperature=question.temperature,
+            max_tokens=question.max_tokens,
+            batch_size=1,
+            seed=question.seed or 0,
+            grammars=[question.grammar],
+        )
+        return completion
+
+    def _step(self) -> None:
+        for model in self._models.values():
+            for row in model.engine.step() if model.engine else ():
+                self._settle_ended(row)
+
+    def _settle_ended(self, row: "DrawnRow") -> None:
+        if not row.ended:
+            return
+        asked, _ = self._drawn.pop(row)
+        if row.fault is not None:
+            asked.settle(EngineRefused(row.fault))
+        else:
+            asked.settle(self._answer(row.prompt, read_completion(row.drawn, self._tokenizer)))
+
+    def _answer(self, prompt: tuple[int, ...], completion: Completion) -> EngineAnswer:
+        finish: FinishReason = "stop" if completion.stop_reason is StopReason.END_OF_TURN else "length"
+        return EngineAnswer(completion.text, completion.tokens, len(prompt), finish)

@@ -1,0 +1,129 @@
+"""Plan of a forgetting: what is removed and what is not, in a journal that resumes and names nobody."""
+
+import hmac
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from schemas.errors import InputError
+from tasks.lineage.erase.find import reached
+from tasks.lineage.erase.plan import Forgetting, Journal, identities_left, planned, to_remove
+from tasks.lineage.store.artifacts import ArtifactStore
+from tasks.lineage.store.inventory import read_inventory
+from tests.tasks.lineage.made import commit
+from tests.tasks.lineage.small_world import ANA, BIA, World, make_world
+
+SECRET = b"s" * 32
+IDENTITIES = {
+    name: [hmac.digest(SECRET, value.encode(), "sha256").hex()]
+    for name, value in {
+        "customer_unique_id": "1",
+        "customer_id": "c-1",
+        "order_id": "o-1",
+        "review_id": "r-1",
+        "prompt_id": "p-1",
+        "parent_id": "p-1",
+    }.items()
+}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return make_world(tmp_path_factory.mktemp("state") / "artifacts")
+
+
+def plan(world: World, identifier: str = ANA) -> Forgetting:
+    inventory = world.inventory
+    return planned(inventory, reached(inventory, identifier), "digest", identifier)
+
+
+def removed(world: World, state: Forgetting) -> set[str]:
+    gone = to_remove(world.inventory, state)
+    return {stage for stage, record in world.made.items() if record.sha256 in gone}
+
+
+def test_whose_rows_were_trained_on_takes_the_model_and_all_that_came_of_it(world: World) -> None:
+    gone = removed(world, plan(world))
+    assert gone == {"synthesize", "curate", "base", "train", "answer-tuned", "evaluate", "promote"}
+
+
+def test_what_was_made_again_and_came_out_the_same_stays_with_what_came_of_it(world: World) -> None:
+    kept = tuple(world.made[stage].sha256 for stage in ("base", "train"))
+    assert removed(world, plan(world).model_copy(update={"kept": kept})) == {"synthesize", "curate"}
+
+
+def test_who_was_only_tested_with_takes_no_model(world: World) -> None:
+    assert not {"base", "train", "promote"} & removed(world, plan(world, BIA))
+
+
+def test_the_journal_resumes_and_names_nobody(world: World, tmp_path: Path) -> None:
+    journal = Journal(tmp_path, ANA, None)
+    assert journal.begun is None
+    state = journal.write(plan(world))
+    assert Journal(tmp_path, ANA, None).begun == state
+    assert Journal(tmp_path, BIA, None).begun is None
+    (file,) = (tmp_path / "forgetting").iterdir()
+    assert ANA not in file.read_text(encoding="utf-8")
+    assert file.stat().st_mode & 0o777 == 0o600
+    Journal(tmp_path, ANA, None).end()
+    assert not (tmp_path / "forgetting").exists()
+
+
+def test_an_id_of_two_persons_has_a_journal_for_each(world: World, tmp_path: Path) -> None:
+    state = plan(world).model_copy(update={"kind": "customer"})
+    Journal(tmp_path, ANA, "customer").write(state)
+    assert Journal(tmp_path, ANA, "customer").begun == Journal(tmp_path, ANA, None).begun == state
+    assert Journal(tmp_path, ANA, "order").begun is None
+
+
+def test_nobody_is_forgotten_while_another_is(world: World, tmp_path: Path) -> None:
+    Journal(tmp_path, ANA, None).write(plan(world))
+    Journal(tmp_path, ANA, None).require_no_other()
+    with pytest.raises(InputError, match="another person's forgetting was interrupted"):
+        Journal(tmp_path, BIA, None).require_no_other()
+    state = plan(world).model_copy(update={"done": ("logs", "decide")})
+    Journal(tmp_path, ANA, None).write(state)
+    Journal(tmp_path, BIA, None).require_no_other()
+
+
+def test_a_damaged_journal_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "forgetting").mkdir()
+    (tmp_path / "forgetting" / "a.json").write_text("{", encoding="utf-8")
+    with pytest.raises(InputError, match="remove it, and forget again"):
+        Journal(tmp_path, ANA, None)
+
+
+def left(root: Path, file: str, table: pl.DataFrame) -> list[str]:
+    commit(ArtifactStore(root), "prompts", {file: table})
+    return list(identities_left(read_inventory(root), IDENTITIES, SECRET))
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "found"),
+    [
+        ("customer_unique_id", "1", True),
+        ("customer_id", "c-1", True),
+        ("customer_id", "1", False),
+        ("order_id", "o-1", True),
+        ("review_id", "r-1", True),
+        ("parent_id", "p-1", True),
+        ("order_id", "r-1", False),
+    ],
+)
+def test_each_id_is_found_in_its_own_column(tmp_path: Path, column: str, value: str, found: bool) -> None:
+    sentences = left(tmp_path, "store/a.csv", pl.DataFrame({column: ["other", value]}))
+    assert bool(sentences) is found
+    assert all(f"1 of their ids as {column} in store/a.csv" in each for each in sentences)
+
+
+def test_a_prompt_has_the_person_as_its_customer(tmp_path: Path) -> None:
+    table = pl.DataFrame({"prompt_id": ["p-2", "p-3"], "customer_id": ["1", "c-1"]})
+    (sentence,) = left(tmp_path, "prompts.parquet", table)
+    assert "1 of their ids as customer_id" in sentence
+
+
+def test_a_table_that_cannot_be_read_is_no_proof(tmp_path: Path) -> None:
+    commit(ArtifactStore(tmp_path), "prompts", {"prompts.parquet": b"PAR1"})
+    (sentence,) = identities_left(read_inventory(tmp_path), IDENTITIES, SECRET)
+    assert "cannot be read" in sentence

@@ -1,0 +1,77 @@
+"""Signed reports: whole or refused, of this folder or another, with the proofs that hold."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.errors import GateRefused, InputError
+from tasks.lineage.erase.find import reached
+from tasks.lineage.erase.plan import identities_left, planned
+from tasks.lineage.erase.report import KEY_FILE, ROWS_PROOF, as_report, fingerprint, is_own, read_signed, signed
+from tests.small_disk import empty, fill, mounted_disk
+from tests.tasks.lineage.small_world import ANA, make_world
+
+DOCUMENT = {"subject": "1", "log_lines": {"logs": 2}, "text": "não alcançado"}
+
+
+def written(folder: Path, document: dict[str, Any]) -> Path:
+    file = folder / "report.json"
+    file.write_text(json.dumps(document, indent=1), encoding="utf-8")
+    return file
+
+
+def test_what_was_signed_is_read_back(tmp_path: Path) -> None:
+    document = read_signed(written(tmp_path, signed(tmp_path, DOCUMENT)))
+    assert document.items() >= DOCUMENT.items()
+    assert is_own(tmp_path, document)
+    assert len(fingerprint(document)) == 16
+    assert (tmp_path / KEY_FILE).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("change", [{"log_lines": {"logs": 3}}, {"added": 1}])
+def test_a_changed_one_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    document = signed(tmp_path, DOCUMENT)
+    with pytest.raises(GateRefused, match="was changed after it was signed"):
+        read_signed(written(tmp_path, {**document, **change}))
+
+
+def test_one_that_is_signed_again_by_another_is_not_of_this_folder(tmp_path: Path) -> None:
+    other = signed(tmp_path / "other", DOCUMENT)
+    signed(tmp_path, DOCUMENT)
+    assert not is_own(tmp_path, read_signed(written(tmp_path, other)))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"signature": "00", "public_key": "xx"}'])
+def test_what_is_no_report_is_one_sentence(tmp_path: Path, text: str) -> None:
+    (tmp_path / "report.json").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="is no report of `tucano forget`"):
+        read_signed(tmp_path / "report.json")
+
+
+def test_an_altered_key_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / KEY_FILE).write_text("short", encoding="ascii")
+    with pytest.raises(InputError, match="was altered"):
+        signed(tmp_path, {})
+
+
+def test_a_key_for_which_the_disk_has_no_room_is_made_once_it_has(tmp_path: Path) -> None:
+    with mounted_disk(tmp_path, 1 << 20) as disk:
+        fill(disk)
+        with pytest.raises(InputError, match=r"the disk of \S+/disk ran full \(0 MB free now\); free some space"):
+            signed(disk, {})
+        empty(disk)
+        assert is_own(disk, signed(disk, {}))
+
+
+def test_the_proof_of_rows_is_given_only_where_nothing_was_left(tmp_path: Path) -> None:
+    inventory = make_world(tmp_path).inventory
+    state = planned(inventory, reached(inventory, ANA), "digest", ANA)
+    assert list(identities_left(inventory, state.identities, state.key))
+    now = datetime(2026, 11, 27, tzinfo=UTC)
+    assert ROWS_PROOF in as_report(state, (), now)["proof"]
+    document = as_report(state.model_copy(update={"left": ("a table has them",)}), (), now)
+    assert ROWS_PROOF not in document["proof"]
+    assert document["not_reached"] == ["a table has them"]

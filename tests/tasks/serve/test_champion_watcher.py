@@ -1,0 +1,171 @@
+"""A new champion takes over between two requests; a failed check, or a registry that is away, ends nothing."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from schemas.errors import GateRefused
+from tasks.serve.champion_watcher import follow
+from tasks.serve.deployment import DeployedVersion
+from tasks.serve.engines.client import EngineClient
+from tasks.serve.gateway.metrics import Metrics
+from tests.gateway import served_model
+
+
+@dataclass
+class _Serving:
+    """What the registry says, what is deployed, and what was reported."""
+
+    deployment: DeployedVersion
+    champion: str | None = "1"
+    is_away: bool = False
+    disk_is_full: bool = False
+    nobody_listens: bool = False
+    damaged: frozenset[str] = frozenset()
+    looks: int = 0
+    deployed: list[str] = field(default_factory=list)
+    reports: list[tuple[str, str]] = field(default_factory=list)
+    metrics: Metrics = field(default_factory=Metrics)
+
+    def find(self) -> str | None:
+        self.looks += 1
+        if self.is_away:
+            raise ConnectionError("no route to a registry")
+        return self.champion
+
+    async def deploy(self, number: str) -> DeployedVersion:
+        self.deployed.append(number)
+        if self.disk_is_full:
+            raise OSError(28, "No space left on device")
+        if number in self.damaged:
+            raise GateRefused("it does not answer as it was evaluated")
+        return _deployment(number)
+
+    def report(self, outcome: str, number: str, sentence: str) -> None:
+        self.reports.append((outcome, number))
+        if self.nobody_listens:
+            raise ConnectionError("no route to a server of events")
+
+    async def wait(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(20):
+            while not holds():
+                await asyncio.sleep(0.005)
+
+    async def look_again(self) -> None:
+        seen = self.looks
+        await self.wait(lambda: self.looks > seen + 1)
+
+
+def _deployment(number: str) -> DeployedVersion:
+    return DeployedVersion(served_model(number), EngineClient("http://127.0.0.1:9/v1", connections=1), None)
+
+
+def _followed(serving: _Serving, steps: Callable[[_Serving], object]) -> None:
+    async def run() -> None:
+        task = asyncio.create_task(
+            follow(
+                serving,  # type: ignore[arg-type]
+                "1",
+                serving.find,
+                serving.deploy,
+                serving.report,
+                serving.metrics,
+                seconds=0.005,
+            )
+        )
+        try:
+            await steps(serving)  # type: ignore[misc]
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+        assert task.cancelled()
+
+    asyncio.run(run())
+
+
+def test_requests_under_way_end_on_the_old_version() -> None:
+    old = _deployment("1")
+
+    async def steps(serving: _Serving) -> None:
+        retired = asyncio.Event()
+        close = old.client.close
+
+        async def closed() -> None:
+            await close()
+            retired.set()
+
+        old.client.close = closed  # type: ignore[method-assign]
+        with old.answering():
+            serving.champion = "2"
+            await serving.wait(lambda: serving.deployment.model.number == "2")
+            await serving.look_again()
+            assert not retired.is_set()
+        await asyncio.wait_for(retired.wait(), 10)
+        await serving.wait(lambda: serving.reports == [("switched", "2")])
+
+    _followed(_Serving(old), steps)
+
+
+def test_a_version_that_fails_its_check_is_tried_once_and_the_old_one_goes_on() -> None:
+    async def steps(serving: _Serving) -> None:
+        serving.damaged = frozenset({"2"})
+        serving.champion = "2"
+        await serving.wait(lambda: serving.reports == [("refused", "2")])
+        await serving.look_again()
+        assert serving.deployment.model.number == "1"
+        assert serving.deployed == ["2"]
+        serving.champion = "3"
+        await serving.wait(lambda: serving.deployment.model.number == "3")
+        serving.champion, serving.damaged = "2", frozenset()
+        await serving.wait(lambda: serving.deployment.model.number == "2")
+
+    _followed(_Serving(_deployment("1")), steps)
+
+
+def test_a_refused_version_is_tried_again_after_a_rollback() -> None:
+    async def steps(serving: _Serving) -> None:
+        serving.damaged = frozenset({"2"})
+        serving.champion = "2"
+        await serving.wait(lambda: len(serving.reports) == 1)
+        serving.champion = "1"
+        await serving.look_again()
+        serving.damaged = frozenset()
+        serving.champion = "2"
+        await serving.wait(lambda: serving.deployment.model.number == "2")
+
+    _followed(_Serving(_deployment("1")), steps)
+
+
+def test_a_registry_that_is_away_or_empty_changes_nothing() -> None:
+    async def steps(serving: _Serving) -> None:
+        serving.is_away = True
+        await serving.look_again()
+        serving.is_away, serving.champion = False, None
+        await serving.look_again()
+        assert serving.deployment.model.number == "1"
+        serving.champion = "2"
+        await serving.wait(lambda: serving.deployment.model.number == "2")
+
+    _followed(_Serving(_deployment("1")), steps)
+
+
+def test_a_version_that_cannot_be_loaded_for_a_while_takes_over_later_and_is_not_refused() -> None:
+    async def steps(serving: _Serving) -> None:
+        serving.disk_is_full, serving.champion = True, "2"
+        await serving.wait(lambda: len(serving.deployed) > 1)
+        assert serving.deployment.model.number == "1"
+        serving.disk_is_full = False
+        await serving.wait(lambda: serving.deployment.model.number == "2")
+        await serving.wait(lambda: serving.reports == [("switched", "2")])
+
+    _followed(_Serving(_deployment("1")), steps)
+
+
+def test_the_following_goes_on_where_nobody_can_be_told() -> None:
+    async def steps(serving: _Serving) -> None:
+        serving.nobody_listens, serving.champion = True, "2"
+        await serving.wait(lambda: serving.deployment.model.number == "2")
+        serving.champion = "3"
+        await serving.wait(lambda: serving.deployment.model.number == "3")
+
+    _followed(_Serving(_deployment("1")), steps)

@@ -1,0 +1,80 @@
+"""A version that answers its golden prompts as at its evaluation may serve; one that answers otherwise may not."""
+
+import asyncio
+import json
+
+import pytest
+
+from schemas.errors import GateRefused
+from tasks.serve.deployment import DeployedVersion, GoldenCheck, GoldenPrompt, check_golden, chosen
+from tasks.serve.engines.client import EngineClient
+from tasks.serve.questions import question_of
+from tests.chat_server import Reply, says, serve
+from tests.gateway import served_model
+
+
+def _golden(count: int) -> list[GoldenPrompt]:
+    golden = []
+    for number in range(count):
+        stars = 1 + number % 5
+        polarity = "negative" if stars < 3 else "neutral" if stars == 3 else "positive"
+        known = {"polarity": polarity, "score": stars}
+        row = question_of("sentiment", {"review": f"Nota {stars}, pedido {number}"}, reference=known)
+        golden.append(GoldenPrompt(row, row.answered(json.dumps(known))))
+    return golden
+
+
+def _right(message: str, number: int) -> Reply:
+    (answer,) = {each.rollout.completion for each in _golden(20) if each.row.prompt == message}
+    return says(answer, "stop")
+
+
+def _check(golden: list[GoldenPrompt], play: object = _right, tolerance: float = 0.1) -> GoldenCheck | None:
+    async def checked() -> GoldenCheck | None:
+        with serve(play) as engine:  # type: ignore[arg-type]
+            client = EngineClient(f"{engine.url}/v1", connections=2)
+            try:
+                return await check_golden(DeployedVersion(served_model(), client, None), golden, tolerance=tolerance)
+            finally:
+                await client.close()
+
+    return asyncio.run(checked())
+
+
+def test_the_evaluations_own_answers_pass() -> None:
+    check = _check(_golden(20))
+    assert check is not None
+    assert (check.prompts, check.equal, check.found) == (20, 20, check.promised)
+
+
+def test_one_constant_answer_does_not_pass_and_the_sentence_says_how_far_it_is() -> None:
+    constant = says('{"polarity": "positive", "score": 5}', "stop")
+    with pytest.raises(
+        GateRefused, match=r"does not answer as it was evaluated: 20 prompts .*, 4 answers word for word"
+    ):
+        _check(_golden(20), lambda message, number: constant)
+
+
+def test_other_words_of_equal_worth_pass_as_sampling_has_them() -> None:
+    def spaced(message: str, number: int) -> Reply:
+        answer = json.loads(_right(message, number).body)["choices"][0]["message"]["content"]
+        return says(json.dumps(json.loads(answer), separators=(" ,", " : ")), "stop")
+
+    check = _check(_golden(20), spaced, tolerance=0.0)
+    assert check is not None
+    assert check.equal == 0
+
+
+def test_an_engine_that_fails_at_a_prompt_does_not_serve() -> None:
+    with pytest.raises(GateRefused, match="does not answer its golden prompts"):
+        _check(_golden(20), lambda message, number: Reply(b"", status=500))
+
+
+def test_the_tasks_take_turns_until_there_are_enough() -> None:
+    sentiment = [each.row for each in _golden(9)]
+    push = [question_of("push", {"product": f"fone {n}", "offer": "10%", "segment": "todos"}) for n in range(2)]
+    rollouts = {row.prompt_id: row.answered("x") for row in [*sentiment, *push]}
+    tasks = [each.row.task for each in chosen([*sentiment, *push], rollouts, 6)]
+    assert tasks == ["sentiment", "push", "sentiment", "push", "sentiment", "sentiment"]
+    assert len(chosen(sentiment, rollouts, 100)) == 9
+    assert chosen(sentiment, {}, 5) == []
