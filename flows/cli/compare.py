@@ -88,13 +88,13 @@ def compare(
         _refuse_one_file(base, tuned)
         evaluation = evaluation_of(base, tuned)
         options = {"margin": margin, "resamples": resamples, "seed": seed}
-        given = {name: value for name, value in options.items() if value is not None}
-        settings = {**DEFAULTS, **(evaluation.settings if evaluation else {}), **given}
+        chosen = {name: value for name, value in options.items() if value is not None}
+        settings = {**DEFAULTS, **(evaluation.settings if evaluation else {}), **chosen}
         if evaluation:
             say(
                 f"evaluation {short(evaluation.record.sha256)} of {evaluation.record.created_at:%Y-%m-%d %H:%M}, "
                 f"compared by seed {settings['seed']}, margin {settings['margin']:g}, {settings['resamples']} resamples"
-                + (f" ({', '.join(given)} as given)" if given else "")
+                + (f" ({', '.join(chosen)} as given)" if chosen else "")
             )
         with spoken(language or (evaluation.language if evaluation else "en")):
             comparison, examined = _compare(base, tuned, report, evaluation, settings)
