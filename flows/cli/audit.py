@@ -2,10 +2,10 @@
 
 import random
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -15,7 +15,7 @@ from flows.cli.tucano import UNDONE, Json, Overrides, Profile, ReportLanguage, S
 from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.session import ARTIFACTS_FOLDER
 from flows.runtime.signals import interruptible
-from flows.stages.past_audits import past_audits
+from flows.runtime.stores import past_audits
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.given_references import AskedTask
@@ -111,7 +111,9 @@ def check(
 
 def _audited(audit: stage.Audit) -> Iterator[str | Table]:
     """Yield the figures of each task, the gate's verdict with its reasons, and the worst disagreements."""
-    rows = {task: {**found, "probes": _passed(found["probes"])} for task, found in audit.report()["tasks"].items()}
+    rows = {task: dict(found) for task, found in audit.report()["tasks"].items()}
+    for found in rows.values():
+        found["probes"] = f"{sum(probe['passed'] for probe in found['probes'].values())} of {len(found['probes'])}"
     columns = "task=name scores=n rho 95_%_or_wider=rho_low..rho_high within=within_prompt_rho alpha probes verdict"
     yield Table("Rewards against scores", rows, columns)
     yield "passed: training may start" if audit.gate.passed else "refused: training must not start"
@@ -133,10 +135,6 @@ def _audited(audit: stage.Audit) -> Iterator[str | Table]:
             for found in worst_disagreements(audit.judged, DISAGREEMENTS_SHOWN)
         ]
         yield Table(f"The {len(worst)} worst disagreements", worst, "prompt completion score reward")
-
-
-def _passed(probes: Mapping[str, Mapping[str, Any]]) -> str:
-    return f"{sum(probe['passed'] for probe in probes.values())} of {len(probes)}"
 
 
 @app.command()

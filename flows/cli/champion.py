@@ -14,10 +14,9 @@ from flows.cli.result import Table, cell, new_folder, plural, show
 from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, configured
 from flows.runtime.console import say, stage_progress
 from flows.runtime.console import show as notice
-from flows.runtime.logs_to_monitor import logs_to_monitor
 from flows.runtime.session import BYTES_NEEDED, has_server, session
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import existing_store, open_store
+from flows.runtime.stores import existing_store, logs_to_monitor, open_store
 from schemas.disk import write_whole
 from schemas.errors import GateRefused, InputError
 from schemas.shown_text import as_shown
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 
 MOST_SHOWN: Final = 3
 """Answers that are shown whole."""
-LONGEST_STDIN: Final = 1_000_000
-PROOF_FILE: Final = "proof.json"
 
 
 def ask(
@@ -142,7 +139,7 @@ def _values(task: TaskName, given: Sequence[str]) -> dict[str, str]:
     if not sys.stdin.isatty():
         if len(needed) > 1:
             raise InputError(f"{task} has the inputs {', '.join(fields)}; give them as NAME=VALUE, or a --file")
-        return {needed[0]: sys.stdin.read(LONGEST_STDIN)}
+        return {needed[0]: sys.stdin.read(1_000_000)}
     return {name: text for name, is_needed in fields.items() if (text := _typed(task, name, needed=is_needed))}
 
 
@@ -179,7 +176,7 @@ def export(
 
         number = None if version == config.promote.alias else version
         document = export_version(config, number, kind, draft, out, progress)
-        write_whole(draft / PROOF_FILE, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+        write_whole(draft / "proof.json", json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     show({**document, "folder": str(out)}, exported_parts(document, out), as_json=as_json)
 
 
@@ -313,7 +310,7 @@ def _copy(folder: Path, report: Path) -> None:
 
 def monitored_parts(monitored: "Monitored", config: "Config") -> Iterator[str | Table]:
     """Yield each task's last day, what was left out, the cost and the alarms, in the report's language."""
-    from tasks.monitor.known_answers import known_sentence  # noqa: PLC0415 - as above
+    from tasks.monitor.measures import known_sentence  # noqa: PLC0415 - as above
     from tasks.monitor.report import (  # noqa: PLC0415
         cost_sentence,
         feedback_sentence,

@@ -36,8 +36,6 @@ from tasks.synthesize.served_prompts import write_served_prompts
 
 REPORT_MIX: Final = "extraction=40,sql_qa=40,insights=10,push=10"
 DEFAULT_SEED: Final = 42
-CURATED_BY: Final = "local"
-"""Profile by which `tucano curate` splits where none is given."""
 SERVED_FILE: Final = "served.parquet"
 """File of the output with the prompts of `synthesize.logs`, which are among all prompts too."""
 OPTIONS_OF_THEIR_OWN: Final = {
@@ -81,7 +79,7 @@ def synthesize(
     section = {"source": source, "olist_dir": olist_dir, "files": files, "orders": orders}
     if profile is None:
         config = _by_options(count, mix or REPORT_MIX, {**section, "source": source or "simulated"}, overrides)
-        curated, chosen = load_config(CURATED_BY).curate, DEFAULT_SEED
+        curated, chosen = load_config("local").curate, DEFAULT_SEED
     else:
         given = {f"--{name.replace('_', '-')}": value for name, value in section.items()} | {
             "--count": count,

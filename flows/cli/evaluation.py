@@ -17,7 +17,7 @@ from tasks.lineage.store.artifacts import RECORD_FILE, ArtifactDamaged, Artifact
 from tasks.lineage.store.inventory import short
 
 if TYPE_CHECKING:
-    from tasks.evaluate.evidence import Compare
+    from tasks.evaluate.decision import Compare
 
 BESIDE: Final = "floors, baselines, variety, general instructions, champion and rungs"
 """What an evaluation examines beside the scores of base and tuned."""
@@ -116,16 +116,15 @@ def decided(
         why = f"the evaluation has them for {scores_file(BASE)} and {scores_file(TUNED)} alone"
     else:
         # Two files of nobody's evaluation need none of its libraries.
-        from tasks.evaluate.decision import decide_on, matched  # noqa: PLC0415
-        from tasks.evaluate.examined import read_examined  # noqa: PLC0415
+        from tasks.evaluate.decision import matched, read_conditions  # noqa: PLC0415
 
         over_rungs = evaluation.record.config.get("promote", {}).get("over_rungs", "report")
         try:
-            examined = read_examined(evaluation.folder, base, tuned, over_rungs, compare)
+            conditions = read_conditions(evaluation.folder, base, tuned, over_rungs, compare)
         except InputError as error:
             warn(str(error))
             why = "what the evaluation says of them cannot be read"
         else:
-            found = decide_on(matched(base, tuned, compare), examined, margin, compare)
+            found = conditions.decide(matched(base, tuned, compare), margin, compare)
             return found, f"examined, as by evaluation {short(evaluation.record.sha256)}: {BESIDE}"
     return compare(base, tuned), f"not examined, for {why}: {BESIDE}; the verdicts are of the scores alone"

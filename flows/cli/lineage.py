@@ -248,7 +248,8 @@ def _of_row(graph: Graph, node: Node) -> Iterator[str]:
     prompts = [node] if node.kind == "prompt" else [each for each in after if each.kind == "prompt"]
     models = sorted(_version(each) for each in after if each.kind == "version")
     edges = [edge for prompt in prompts for edge in graph.after.get(prompt.key, ())]
-    splits = dict.fromkeys(edge.role for edge in edges if _kind(graph, edge) == "dataset")
+    targets = ((edge.role, graph.nodes.get(edge.target)) for edge in edges)
+    splits = dict.fromkeys(role for role, target in targets if target is not None and target.kind == "dataset")
     reached = f"model {_listed(models)}" if models else "no model"
     yield f"{node.name}: {', '.join(splits) or 'in no dataset'}; {reached}"
     yield from _places(graph, edges)
@@ -287,11 +288,6 @@ def _places(graph: Graph, edges: Sequence[Edge]) -> Iterator[str]:
         yield f"  {place}{f', {count} prompts' if count > 1 else ''}"
     if sampled:
         yield f"  sampled: {_listed(sampled)}"
-
-
-def _kind(graph: Graph, edge: Edge) -> str | None:
-    target = graph.nodes.get(edge.target)
-    return None if target is None else target.kind
 
 
 def _with_facts(node: Node) -> str:

@@ -25,11 +25,11 @@ class RatingSession(Protocol):
 
     @property
     def left(self) -> int:
-        """Return how many answers are left."""
+        """Return how many answers are left, of `total`."""
 
     @property
     def total(self) -> int:
-        """Return how many answers there are in all."""
+        """Return how many answers there are."""
 
     def view(self) -> dict[str, Any]:
         """Return what is asked now: `id`, `task`, `prompt`, `question` and `choices`; without them all is answered."""

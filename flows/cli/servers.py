@@ -26,7 +26,7 @@ from flows.runtime.session import (
     UI_LOCK,
     Pages,
     configure_prefect,
-    full_disk_told,
+    disk_full_errors,
     mlflow_store,
     private_files,
     prove_writable,
@@ -42,7 +42,6 @@ from tasks.policy.child import end_group
 
 HOST = "127.0.0.1"
 SECONDS_TO_START = 90
-SECONDS_TO_END = 10
 
 
 def ui(
@@ -58,7 +57,7 @@ def ui(
     if prefect_port == mlflow_port:
         raise InputError(f"--prefect-port and --mlflow-port are both {mlflow_port}; choose two ports")
     prove_writable(root)
-    with private_files(root), _alone(root), full_disk_told(root):
+    with private_files(root), _alone(root), disk_full_errors(root):
         _serve(root, prefect_port, mlflow_port)
 
 
@@ -117,7 +116,7 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     finally:
         file.unlink(missing_ok=True)
         for server in servers:
-            end_group(server, SECONDS_TO_END)
+            end_group(server, 10)
 
 
 def _start(command: Sequence[str], log_file: Path) -> "subprocess.Popen[bytes]":

@@ -10,7 +10,7 @@ from flows.cli.costs import confirm_costs, cost_lines, costs_of
 from flows.cli.evaluation import report_parts
 from flows.cli.result import Table, show
 from flows.cli.tucano import LOOKED, Fresh, Json, Overrides, Profile, StateFolder, Yes, configured
-from flows.doctor.ready import require_ready
+from flows.doctor.run import require_ready
 from flows.runtime.console import say, warn
 from flows.runtime.session import BYTES_NEEDED, has_server, prefect_folder, recorded, session
 from flows.runtime.signals import fresh_hint, interruptible
@@ -27,7 +27,7 @@ from tasks.train.sizing.fit import memory_limit, refuse_unfit
 from tasks.train.summaries import read_summary, rewards_by_task
 
 if TYPE_CHECKING:
-    from flows.retrain import Retraining, Until
+    from flows.stages.retraining import Retraining, Until
     from flows.stages.runner import StageResult
 
 READ_AHEAD: Final = (

@@ -87,29 +87,24 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "forget": "tucano forget CUSTOMER --dry-run",
     "doctor": "tucano doctor --profile l4 --all",
     "ui": "tucano ui --state .tucano",
-    "audit": "tucano audit label SHEET.csv --rater ana-1",
     "audit sheet": "tucano audit sheet ROLLOUTS.jsonl --out SHEET.csv",
     "audit check": "tucano audit check SHEET.csv --rollouts ROLLOUTS.jsonl --report REPORT",
     "audit label": "tucano audit label SHEET.csv --rater ana-1",
     "audit references": "tucano audit references --rater ana-1 --out references.jsonl",
     "audit attack": "tucano audit attack --task push",
     "audit record": "tucano audit record --task push",
-    "phrases": "tucano phrases propose cozinha --output SHEET.csv",
     "phrases propose": "tucano phrases propose cozinha --output SHEET.csv",
     "phrases add": "tucano phrases add SHEET.csv --set rewards.phrases=frases.toml",
-    "benchmark": "tucano benchmark write --out TEST",
     "benchmark write": "tucano benchmark write --out TEST",
     "benchmark run": "tucano benchmark run TEST --model .tucano/export --out ANSWERS.jsonl",
     "benchmark score": "tucano benchmark score TEST ANSWERS.jsonl --entry ENTRY.json --name ours",
     "benchmark scoreboard": "tucano benchmark scoreboard --out SCOREBOARD.md",
     "benchmark wheel": "tucano benchmark wheel --out WHEEL",
-    "checkpoints": "tucano checkpoints list",
     "checkpoints list": "tucano checkpoints list --profile local",
     "checkpoints verify": "tucano checkpoints verify gs://bucket/prefix",
     "checkpoints pull": "tucano checkpoints pull --pin best --out CHECKPOINT",
     "checkpoints push": "tucano checkpoints push CHECKPOINT gs://bucket/prefix",
     "checkpoints prune": "tucano checkpoints prune gs://bucket/prefix --keep 3",
-    "infra": "tucano infra check --profile l4",
     "infra apply": "tucano infra apply --profile l4",
     "infra check": "tucano infra check --profile l4",
 }
@@ -157,7 +152,10 @@ def polish(command: Any, path: str) -> Any:
     """
     if path != ROOT:
         command.params.append(_quiet())
-    command.epilog = f"Example: {EXAMPLES[path]}" if path in EXAMPLES else None
+    # That of a group is its first command's.
+    command.epilog = next(
+        (f"Example: {line}" for name, line in EXAMPLES.items() if f"{name} ".startswith(f"{path} ")), None
+    )
     for option in (*command.params, command.get_help_option(typer.Context(command, help_option_names=HELP_OPTIONS))):
         if getattr(option, "is_flag", False):
             option.metavar = ""

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli import tucano
-from flows.cli.tucano import COMMANDS, EXAMPLES, app, load
+from flows.cli.tucano import COMMANDS, app, load
 from schemas.errors import Interrupted
 from tests.flows.command import Ended, in_a_process, in_this_process
 
@@ -68,7 +68,7 @@ def all_commands() -> Iterator[tuple[str, Any]]:
 
 def test_each_command_takes_quiet_and_has_an_example_whose_options_it_knows() -> None:
     for path, command in all_commands():
-        words = shlex.split(EXAMPLES[path])
+        words = shlex.split(command.epilog.removeprefix("Example: "))
         assert " ".join(words[: 1 + len(path.split())]) == f"tucano {path}"
         named = command if not hasattr(command, "commands") else command.commands[words[2]]
         known = {name for option in named.params for name in option.opts}
