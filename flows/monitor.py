@@ -17,7 +17,7 @@ from flows.stages.runner import Session
 from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.tables.log_file import log_files
-from tasks.commerce.push.own_phrases import use_own
+from tasks.commerce.push.phrases import use_own
 from tasks.monitor.operations import OPERATIONS, SentAlarms, alarms_of
 
 SECONDS_TO_REST: Final = 60.0

@@ -13,8 +13,8 @@ from flows.runtime.console import stage_progress
 from flows.runtime.signals import interruptible
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
-from tasks.commerce.push.own_phrases import use_own
-from tasks.phrases import openers, sheet
+from tasks.commerce.push.phrases import use_own
+from tasks.phrases import openers
 
 if TYPE_CHECKING:
     from schemas.config.config import Config
@@ -50,7 +50,7 @@ def propose(
         lost = f"{dropped.total()} were dropped{lost.replace(',', ':', 1)}"
         if not kept:
             raise InputError(f"no opener of {group} is proposed, {lost}; name a larger model in synthesize.paraphrase")
-        sheet.write_sheet(output, group, kept)
+        openers.write_sheet(output, group, kept)
     parts = [
         f"{len(kept)} openers of {group} are proposed, {lost}",
         f"sheet: {output}; write `sim` into `approved` and a name into `by`, then: tucano phrases add {output}",
@@ -72,8 +72,8 @@ def add(
             f"profile {profile!r} names no file of a shop's own phrases; add --set rewards.phrases=FILE.toml"
         )
     with interruptible(UNDONE):
-        found = sheet.approved(approved)
-        sheet.append(found, file)
+        found = openers.approved(approved)
+        openers.append(found, file)
     added = f"{len(found)} openers were added to {file}; rewards and keys are others now, so train again to use them"
     show({"added": [each.texto for each in found], "file": str(file)}, [added], as_json=as_json)
 

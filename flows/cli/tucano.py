@@ -241,7 +241,7 @@ def configured(profile: str, overrides: Sequence[str], state: Path | None, *, ma
         InputError: As of `load_config`.
     """
     from schemas.config.profiles import load_config  # noqa: PLC0415 - `tucano --help` needs no more than Typer
-    from tasks.commerce.push.own_phrases import use_own  # noqa: PLC0415 - as above
+    from tasks.commerce.push.phrases import use_own  # noqa: PLC0415 - as above
 
     # A JSON string is one in TOML too: a folder may be called 2026.
     root = [] if state is None else [f"state.root={json.dumps(str(state))}"]

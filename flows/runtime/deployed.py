@@ -19,7 +19,7 @@ from flows.runtime.session import BYTES_NEEDED, StateFolderHeld, state_folder
 from flows.runtime.signals import first_sigterm_only, sigterm_on_parent_exit
 from schemas.config.config import Config
 from schemas.errors import Interrupted
-from tasks.commerce.push.own_phrases import use_own
+from tasks.commerce.push.phrases import use_own
 from tasks.policy.child import SECONDS_TO_END
 
 NOTICES_TO_REST: Final = 2

@@ -10,7 +10,7 @@ from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.tables.prompts import SPLITS, PromptRow, read_prompts
 from schemas.tasks import SpecName
-from tasks.commerce.push.own_phrases import require_own
+from tasks.commerce.push.phrases import require_own
 from tasks.evaluate.claims import unlearned_tasks
 from tasks.evaluate.compare import read_report
 from tasks.lineage.mlflow.registry import PolicyVersion

@@ -16,7 +16,7 @@ from tasks.commerce.sql_qa.sandbox import Databases
 class Metric(Protocol):
     """Ground-truth metric: the task's `truth.py`, which is not a reward and imports nothing that decides one."""
 
-    def __call__(self, rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:
+    def __call__(self, rollouts: Sequence[Rollout], databases: Databases | None, /) -> dict[str, float]:
         """Return metrics in [0, 1] over the rollouts with references; empty if none has one.
 
         Args:

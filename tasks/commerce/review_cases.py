@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, overload
+from typing import Any, Final
 
 from schemas.store.store import Store
 from tasks.commerce.extraction.real_reviews import of_stars
+from tasks.commerce.inputs import review_prompt
 from tasks.commerce.text.json_fields import CAUSE_FIELDS
 
 SOMETHING: Final = r"[^\s\x1c-\x1f]"
@@ -29,6 +30,10 @@ class ReviewCase:
     complaint_words: str | None = None
     """Words of the message that make the main complaint, where the store knows them; empty without one."""
 
+    def prompt(self, instruction: str) -> str:
+        """Return the prompt of a task that reads the review; it omits the rating."""
+        return review_prompt(instruction, self.text)
+
 
 class ReviewCases(Sequence[ReviewCase]):
     """Lazy sequence of a store's reviews: all of a large store's would fill the memory."""
@@ -39,23 +44,18 @@ class ReviewCases(Sequence[ReviewCase]):
     def __len__(self) -> int:
         return len(self._columns["review_id"])
 
-    @overload
-    def __getitem__(self, place: int) -> ReviewCase: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[ReviewCase]: ...
-    def __getitem__(self, place: int | slice) -> ReviewCase | list[ReviewCase]:
-        if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self)))]
+    def __getitem__(self, place: int) -> ReviewCase:  # type: ignore[override]  # Nobody takes a slice.
         columns = self._columns
         rating = columns["review_score"][place]
         text = _text(columns["review_comment_title"][place] or "", columns["review_comment_message"][place] or "")
+        is_known = "sentiment" in columns and columns["sentiment"][place] is not None
         return ReviewCase(
             review_id=columns["review_id"][place],
             order_id=columns["order_id"][place],
             customer_id=columns["customer_unique_id"][place],
             rating=rating,
             text=text,
-            known=self._causes(place) or dict(of_stars(text, rating)),
+            known={name: columns[name][place] for name in CAUSE_FIELDS} if is_known else dict(of_stars(text, rating)),
             complaint_words=columns[WORDS][place] if WORDS in columns else None,
         )
 
@@ -63,12 +63,6 @@ class ReviewCases(Sequence[ReviewCase]):
         """Return some of the reviews."""
         places = [place for place, case in enumerate(self) if is_chosen(case)]
         return ReviewCases({name: [column[place] for place in places] for name, column in self._columns.items()})
-
-    def _causes(self, place: int) -> dict[str, Any] | None:
-        columns = self._columns
-        if "sentiment" not in columns or columns["sentiment"][place] is None:
-            return None
-        return {name: columns[name][place] for name in CAUSE_FIELDS}
 
 
 def review_cases(store: Store) -> ReviewCases:

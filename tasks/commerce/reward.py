@@ -25,7 +25,7 @@ class Scorer(Protocol):
     """Scoring function of completions; never raises, whatever the string."""
 
     def __call__(
-        self, completion: str, prompt: str, reference: Reference | None, databases: "Databases | None"
+        self, completion: str, prompt: str, reference: Reference | None, databases: "Databases | None", /
     ) -> Score:
         """Return the components of the completion's reward; `databases` is read by sql_qa only."""
         ...

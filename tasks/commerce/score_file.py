@@ -3,7 +3,7 @@
 import json
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,10 +17,8 @@ from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
 from schemas.progress import Progress
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
-from tasks.commerce.commerce_task import CommerceTask
 from tasks.commerce.registry import TASKS, joint_version, reward_versions, score_rollout
 from tasks.commerce.sql_qa.open_databases import open_databases
-from tasks.commerce.sql_qa.sandbox import Databases
 
 
 @dataclass
@@ -65,19 +63,35 @@ def score_file(
     by_task: defaultdict[TaskName, TaskScores] = defaultdict(TaskScores)
     with _replacing(output, rollouts) as lines:
         total = _check(rollouts, spec, store, metrics=metrics)
-        databases = _open(store)
+        databases = None if store is None else open_databases(store)
         for number, rollout in enumerate(stream_json_lines(rollouts, Rollout, "rollouts"), start=1):
-            scored = _score(rollout, databases, spec, f"rollouts {rollouts}: line {number}")
+            try:
+                scored = score_rollout(rollout, databases, spec)
+            except InputError as error:
+                raise InputError(f"rollouts {rollouts}: line {number}: {error}") from None
             if lines is not None:
                 lines.write(_as_line(scored))
-            _add(by_task[rollout.task], scored, rollout if metrics else None)
+            scores = by_task[rollout.task]
+            scores.rewards.append(scored.reward)
+            for name, value in scored.components.items():
+                scores.components[name].append(value)
+            if metrics:
+                scores.rollouts.append(rollout)
             progress(number, total, "rollouts scored")
     return {
         "rollouts": total,
         "spec": spec,
         "reward_version": joint_version(spec),
         "reward_versions": reward_versions(by_task, spec),
-        "tasks": {task: _summary(TASKS[task], by_task[task], databases, metrics=metrics) for task in _present(by_task)},
+        "tasks": {
+            name: {
+                "n": len(scores.rewards),
+                "reward": fmean(scores.rewards),
+                "components": {part: fmean(values) for part, values in scores.components.items()},
+                **({"metrics": TASKS[name].metric(scores.rollouts, databases)} if metrics else {}),
+            }
+            for name, scores in sorted(by_task.items(), key=lambda each: TASK_NAMES.index(each[0]))
+        },
     }
 
 
@@ -93,12 +107,6 @@ def _check(rollouts: Path, spec: SpecName, store: Path | None, *, metrics: bool)
             "the store that they ask about with --store"
         )
     return total
-
-
-def _open(store: Path | None) -> Databases | None:
-    if store is None:
-        return None
-    return open_databases(store)
 
 
 @contextmanager
@@ -138,33 +146,3 @@ def _as_line(scored: ScoredRollout) -> bytes:
     except TypeError:
         # Other keys of a rollout may hold an integer beyond 64 bits.
         return json.dumps(document, ensure_ascii=False).encode() + b"\n"
-
-
-def _score(rollout: Rollout, databases: Databases | None, spec: SpecName, place: str) -> ScoredRollout:
-    try:
-        return score_rollout(rollout, databases, spec)
-    except InputError as error:
-        raise InputError(f"{place}: {error}") from None
-
-
-def _add(scores: TaskScores, scored: ScoredRollout, rollout: Rollout | None) -> None:
-    scores.rewards.append(scored.reward)
-    for name, value in scored.components.items():
-        scores.components[name].append(value)
-    if rollout is not None:
-        scores.rollouts.append(rollout)
-
-
-def _present(by_task: Iterable[TaskName]) -> list[TaskName]:
-    return [task for task in TASK_NAMES if task in set(by_task)]
-
-
-def _summary(task: CommerceTask, scores: TaskScores, databases: Databases | None, *, metrics: bool) -> dict[str, Any]:
-    summary: dict[str, Any] = {
-        "n": len(scores.rewards),
-        "reward": fmean(scores.rewards),
-        "components": {name: fmean(values) for name, values in scores.components.items()},
-    }
-    if metrics:
-        summary["metrics"] = task.metric(scores.rollouts, databases)
-    return summary

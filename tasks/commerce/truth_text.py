@@ -6,7 +6,9 @@ No scorer imports this, and it imports nothing of theirs (the contracts of impor
 import json
 import re
 import unicodedata
+from collections.abc import Mapping, Sequence
 from math import isfinite
+from statistics import fmean
 from typing import Any, Final, NoReturn
 
 MAX_JSON: Final = 20_000
@@ -71,6 +73,12 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON")
+
+
+def shares_kept(claims: Sequence[Mapping[str, bool]]) -> dict[str, float]:
+    """Return the share of the answers that keep each claim, and all of them (`all_kept`); nothing of no answer."""
+    whole = [{**each, "all_kept": all(each.values())} for each in claims]
+    return {name: fmean(each[name] for each in whole) for name in whole[0]} if whole else {}
 
 
 def number_of(value: object) -> float | None:

@@ -11,7 +11,7 @@ from schemas.config.evaluate import BASELINES, RUNGS, EvaluateConfig, OverRungs
 from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.commerce.variety import variety_of
+from tasks.commerce.shortcuts import variety_of
 from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, judged, judged_overall, not_learned
 from tasks.evaluate.compare import CHAMPION, Comparison, read_report, scores_file
 from tasks.evaluate.gate import PromotionGate, decide, hold_where_worse

@@ -28,7 +28,7 @@ import polars as pl
 
 from schemas.config.evaluate import CostConfig
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.commerce.variety import FORM
+from tasks.commerce.shortcuts import FORM
 from tasks.monitor.drift import ALL, Compared, Measure
 from tasks.monitor.scoring import baselines_of, known_parts
 from tasks.monitor.series import count_rewards, interval

@@ -24,7 +24,7 @@ from schemas.tables.prompts import PromptRow, content_id
 from schemas.tables.prompts_summary import ParaphraseCounts
 from schemas.tasks import TaskName
 from tasks.commerce.sql_qa.questions import read_families
-from tasks.commerce.text.wordings import read_wording
+from tasks.commerce.text.lexicons import read_wording
 from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply, ReplyCache, open_cache
 from tasks.synthesize.paraphrase_cache import FILE, question_key
 from tasks.synthesize.paraphrase_check import Sentence, find_fault, lists, named_values, tidy

@@ -13,14 +13,13 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 from schemas.tasks import TaskName
-from tasks.commerce.text.categories import readable_category
-from tasks.commerce.text.portuguese_numbers import numbers_in
-from tasks.commerce.text.text_form import FUNCTION_WORDS, chatters, content_words, fold, refuses, stem, words
+from tasks.commerce.text.portuguese import numbers_in, readable_category
+from tasks.commerce.text.text_form import FUNCTION_WORDS, chatters, content_words, fold, refuses, words
 
 DATA_FILES: Final = ("data/paraphrase",)
 FOLDER: Final = Path(__file__).resolve().parents[2] / "data" / "paraphrase"
@@ -215,3 +214,17 @@ def _telling_words(text: str) -> set[str]:
 @cache
 def _any_of(forms: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(form.replace('*', '[a-z]*') for form in forms)})\b")
+
+
+@lru_cache(maxsize=16_384)
+def stem(word: str) -> str:
+    """Return the common stem of a folded word's forms: `brinquedo` and `brinquedos`, `criativos` and `criativas`."""
+    if len(word) < 4 or not word.isalpha():
+        return word
+    if word.endswith("ns"):
+        return f"{word[:-2]}m"
+    if word.endswith("is"):
+        return f"{word[:-2]}l" if word[-3] in "aeou" else f"{word[:-1]}l"
+    root = word.removesuffix("s")
+    root = root[:-2] if root.endswith(("ao", "oe")) else root
+    return root[:-1] if len(root) > 4 and root[-1] in "aeo" else root

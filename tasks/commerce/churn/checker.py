@@ -5,36 +5,33 @@ else is read, and no word of an answer is ever shown.
 """
 
 from collections.abc import Sequence
-from enum import Enum
+from enum import StrEnum
 from typing import Final, NamedTuple
 
-import orjson
-
-from tasks.commerce.churn.phrases import Direction
-from tasks.commerce.churn.profile import MOST, CustomerProfile, themes
+from tasks.commerce.churn.profile import MOST, CustomerProfile, Direction, themes
+from tasks.commerce.evidence import read_evidence
 
 MAX_CHARACTERS: Final = 2_000
 """Of an answer; three reasons have some 250."""
 EVEN: Final = 0.5
 """Risk that goes with either answer."""
-KEYS: Final = ("risk_score", "churn", "reasons")
 REASON_KEYS: Final = ("campo", "valor", "aponta")
-_KEYS: Final = frozenset(KEYS)
+_KEYS: Final = frozenset(("risk_score", "churn", "reasons"))
 _REASON_KEYS: Final = frozenset(REASON_KEYS)
 
 
-class ReasonFault(Enum):
-    """Fault of a reason, the first that was found."""
+class ReasonFault(StrEnum):
+    """Fault of a reason, the first that was found, as the asker reads it."""
 
-    FORM = "form"
+    FORM = "não tem a forma de um motivo"
     """It is no object of these keys with texts."""
-    FIELD = "field"
+    FIELD = "o perfil não tem esse campo"
     """The profile has no such line, or it says nothing of any customer."""
-    VALUE = "value"
+    VALUE = "o valor não é o do perfil"
     """It is not the one that the profile prints."""
-    DIRECTION = "direction"
+    DIRECTION = "o valor não aponta para esse lado"
     """The value does not point that way; one that lies between points nowhere."""
-    REPEATED = "repeated field"
+    REPEATED = "repete um campo"
     """An earlier reason names the field, or another that says the same."""
 
 
@@ -71,33 +68,14 @@ class CheckedReason(NamedTuple):
     fault: ReasonFault | None
 
 
-def read_answer(completion: str) -> ChurnAnswer | str:
-    """Return an answer, its reasons unchecked, or why it cannot be used, whatever text it is."""
-    if len(completion) > MAX_CHARACTERS:
-        return f"it has {len(completion)} characters, and at most {MAX_CHARACTERS} are read"
-    try:
-        read = orjson.loads(completion)
-    except ValueError:
-        return "it is no JSON object alone"
-    if type(read) is not dict or read.keys() != _KEYS:
-        return f"it is no object with the keys {', '.join(KEYS)} and no others"
-    answer = ChurnAnswer(read["risk_score"], read["churn"], read["reasons"])
-    return _form_fault(answer, completion) or answer
-
-
-def _form_fault(answer: ChurnAnswer, completion: str) -> str | None:
-    """Return why what was read of a completion, of any type, is no answer."""
-    risk, churn, reasons = answer
-    if type(reasons) is not list or not 1 <= len(reasons) <= MOST:
-        return f"its reasons are no list of 1 to {MOST}"
-    if type(risk) not in (float, int) or not 0 <= risk <= 1 or type(churn) is not bool:
-        return "its risk_score is no number from 0 to 1, or its churn is neither true nor false"
-    if risk != EVEN and (risk > EVEN) != churn:
-        return "its risk_score and its churn contradict each other"
-    # No value of a profile has a colon, so that each further one belongs to a key that the reader has passed over.
-    if completion.count(":") != len(KEYS) + sum([len(each) for each in reasons if type(each) is dict]):
-        return "it has a key twice, or a colon in a value"
-    return None
+def read_answer(completion: str) -> ChurnAnswer | None:
+    """Return an answer, its reasons unchecked; None where it cannot be used or contradicts itself."""
+    read = read_evidence(completion, _KEYS, "reasons", MAX_CHARACTERS)
+    if read is None:
+        return None
+    risk, churn, reasons = answer = ChurnAnswer(read["risk_score"], read["churn"], read["reasons"])
+    has_form = 1 <= len(reasons) <= MOST and type(risk) in (float, int) and 0 <= risk <= 1 and type(churn) is bool
+    return answer if has_form and (risk == EVEN or (risk > EVEN) == churn) else None
 
 
 def check(profile: CustomerProfile, reasons: Sequence[object]) -> list[CheckedReason]:

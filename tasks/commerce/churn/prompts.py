@@ -1,16 +1,19 @@
-"""Prompts of churn: the store's profile of each shopper whose outcome it knows."""
+"""Prompts of churn: what a shop knows of one shopper, and the store's profile of each whose outcome it knows."""
 
 import random
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from math import floor
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import BeforeValidator, Field
 
 from schemas.store.store import Store
-from tasks.commerce.churn.inputs import ChurnInputs
 from tasks.commerce.churn.profile import read_profile
-from tasks.commerce.example import Example
-from tasks.commerce.prompt_rounds import distinct_prompts
-from tasks.commerce.text.categories import readable_category
-from tasks.commerce.text.wordings import read_wording
+from tasks.commerce.example import Example, distinct_prompts
+from tasks.commerce.inputs import Name, TaskInputs
+from tasks.commerce.text.json_fields import read_number
+from tasks.commerce.text.lexicons import read_wording
+from tasks.commerce.text.portuguese import decimal, readable_category, reais
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -19,25 +22,54 @@ DATA_FILES: Final = ("data/wordings/churn.toml",)
 WORDING: Final = read_wording("churn")
 
 
-class Profile(NamedTuple):
-    """Observed history of one shopper, and the outcome."""
+def _number(given: Any) -> Any:
+    """Return the number of a typed text, such as `R$ 1.234,50`; anything else as it is, for its field to refuse."""
+    found = read_number(given) if isinstance(given, str) and "%" not in given else None
+    return given if found is None else found
 
-    customer_id: str
-    churned: bool
-    state: str
-    orders: int
-    category: str | None
-    """Category of most of their items."""
-    spent: float
-    instalments: int | None
-    """Instalments of the payment with the most."""
-    silent_days: int
-    """Days from the last purchase to the store's last one."""
-    last_rating: float | None
-    """Rating of the newest order with a review."""
-    mean_rating: float | None
-    late: int
-    undelivered: int
+
+Count = Annotated[int, Field(ge=0, le=100_000)]
+Reais = Annotated[float, Field(ge=0, le=1e9), BeforeValidator(_number)]
+Stars = Annotated[float, Field(ge=1, le=5), BeforeValidator(_number)]
+
+
+class ChurnInputs(TaskInputs):
+    """Inputs of one shopper's risk."""
+
+    state: Annotated[str, Field(pattern="^[A-Z]{2}$")] = Field(description="The shopper's state, such as SP")
+    orders: Annotated[int, Field(ge=1, le=100_000)] = Field(description="Number of orders")
+    category: Name | None = Field(default=None, description="Category of most of the items, such as `beleza e saúde`")
+    spent: Reais = Field(description="Money spent in all, in reais")
+    instalments: Annotated[int, Field(ge=1, le=100)] = Field(
+        default=1, description="Instalments of the payment with the most"
+    )
+    silent_days: Count = Field(description="Days since the last purchase")
+    last_rating: Stars | None = Field(default=None, description="Stars of the newest review")
+    mean_rating: Stars | None = Field(default=None, description="Mean of all stars")
+    late: Count = Field(default=0, description="Number of late deliveries")
+    undelivered: Count = Field(default=0, description="Number of orders that did not arrive")
+
+    def prompt(self, instruction: str) -> str:
+        """Return the prompt."""
+        lines = [
+            instruction,
+            f"Estado: {self.state}",
+            f"Pedidos: {self.orders}",
+            f"Categoria favorita: {self.category or 'desconhecida'}",
+            f"Total gasto: {reais(self.spent)}",
+            f"Máximo de parcelas: {self.instalments}",
+            f"Dias desde a última compra: {self.silent_days}",
+            f"Última nota: {_rating(self.last_rating, 0 if self.last_rating in range(1, 6) else 1)}",
+            f"Nota média: {_rating(self.mean_rating, 1)}",
+            f"Entregas com atraso: {self.late}",
+            f"Pedidos não entregues: {self.undelivered}",
+        ]
+        return "\n".join(lines)
+
+
+def _rating(rating: float | None, places: int) -> str:
+    # Rounded down: nobody who gave 4,96 gave 5.
+    return "sem avaliação" if rating is None else decimal(floor(rating * 10 + 1e-9) / 10 if places else rating, places)
 
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
@@ -46,13 +78,14 @@ def examples(store: Store, generator: random.Random, count: int) -> Iterator[Exa
         return
     rows: list[tuple[Any, ...]] = _profiles(store, store.customer_hazards).rows()
     for row, prompt in distinct_prompts(rows, WORDING.instructions, _prompt, generator, count):
-        shopper, profile = Profile(*row), read_profile(prompt)
-        reference = {"churn": shopper.churned, "profile": dict(profile.texts) if profile else {}}
-        yield Example("churn", WORDING.system, prompt, reference, shopper.customer_id)
+        customer_id, churned, *_ = row
+        profile = read_profile(prompt)
+        reference = {"churn": churned, "profile": dict(profile.texts) if profile else {}}
+        yield Example("churn", WORDING.system, prompt, reference, customer_id)
 
 
 def _profiles(store: Store, hazards: "DataFrame") -> "DataFrame":
-    """Return one row per shopper, with the columns of `Profile`."""
+    """Return one row per shopper: who it is, whether they churned, and the inputs of their prompt."""
     import polars as pl
 
     bought, delivered = pl.col("order_purchase_timestamp"), pl.col("order_delivered_customer_date")
@@ -96,16 +129,15 @@ def _profiles(store: Store, hazards: "DataFrame") -> "DataFrame":
         .rename({"customer_unique_id": "customer_id", "product_category_name": "category"})
         .drop_nulls("state")
         .sort("customer_id")
-        .select(Profile._fields)
+        .select("customer_id", "churned", *ChurnInputs.model_fields)
     )
 
 
 def _prompt(row: tuple[Any, ...], instruction: str) -> str:
-    known = Profile(*row)._asdict()
+    _, _, *values = row
+    known = dict(zip(ChurnInputs.model_fields, values, strict=True))
     category = known["category"]
-    shown = known | {
-        "category": None if category is None else readable_category(category),
-        "instalments": known["instalments"] or 1,
-    }
+    known["category"] = None if category is None else readable_category(category)
+    known["instalments"] = known["instalments"] or 1
     # The store's tables are checked: a million prompts are not checked one by one again.
-    return ChurnInputs.model_construct(None, **shown).prompt(instruction)
+    return ChurnInputs.model_construct(None, **known).prompt(instruction)

@@ -1,15 +1,17 @@
 """Portuguese reasoning of an answer: how likely it is, the reasons for it that hold, and then those against it.
 
-Every word is of `data/evidence/churn.toml` or of the profile: no text of the answer is shown.
+Every word is of `data/evidence/churn.toml` or of the profile: no text of the answer is shown. The V4.2 report's
+reward is of what is shown.
 """
 
 from collections.abc import Sequence
 from typing import Final
 
-from tasks.commerce.churn.checker import ChurnAnswer, CitedReason, ReasonFault, check, read_answer
-from tasks.commerce.churn.phrases import PLURAL, read_phrases
-from tasks.commerce.churn.profile import MOST, CustomerProfile, read_profile
+from tasks.commerce.churn.checker import ChurnAnswer, CitedReason, check, read_answer
+from tasks.commerce.churn.profile import MOST, PLURAL, CustomerProfile, read_phrases, read_profile
+from tasks.commerce.reward import Reference, Reward, Score
 from tasks.commerce.served import Served, written
+from tasks.commerce.text.json_fields import REPORT_WEIGHTS, is_boolean, is_share, report_components
 
 NO_PROFILE: Final = (
     "o pedido não traz perfil com linhas conhecidas, e nada pôde ser conferido: escreva uma instrução e, abaixo dela, "
@@ -17,13 +19,6 @@ NO_PROFILE: Final = (
 )
 NO_REASONS: Final = f"a resposta não é só um objeto JSON de risco, decisão coerente e 1 a {MOST} motivos"
 UNSUPPORTED: Final = "nenhum motivo aponta para a decisão"
-WRONG: Final = {
-    ReasonFault.FORM: "não tem a forma de um motivo",
-    ReasonFault.FIELD: "o perfil não tem esse campo",
-    ReasonFault.VALUE: "o valor não é o do perfil",
-    ReasonFault.DIRECTION: "o valor não aponta para esse lado",
-    ReasonFault.REPEATED: "repete um campo",
-}
 
 
 def render(completion: str, prompt: str) -> Served:
@@ -31,10 +26,10 @@ def render(completion: str, prompt: str) -> Served:
     profile, answer = read_profile(prompt), read_answer(completion)
     if profile is None:
         return Served(None, False, NO_PROFILE)
-    if isinstance(answer, str):
+    if answer is None:
         return Served(None, False, NO_REASONS)
     checked = check(profile, answer.reasons)
-    left_out = [f"motivo {place}: {WRONG[fault]}" for place, (_, fault) in enumerate(checked, 1) if fault]
+    left_out = [f"motivo {place}: {fault}" for place, (_, fault) in enumerate(checked, 1) if fault]
     said = [reason for reason, fault in checked if reason and fault is None]
     if profile.pointing[answer.direction] and all(reason.aponta != answer.direction for reason in said):
         left_out.append(UNSUPPORTED)
@@ -46,7 +41,7 @@ def render(completion: str, prompt: str) -> Served:
 def serve(completion: str, prompt: str) -> Served:
     """Check an answer to a prompt, and return risk and outcome, which are its judgement, with what holds as words."""
     served, answer = render(completion, prompt), read_answer(completion)
-    if isinstance(answer, str) or not isinstance(served.parsed, dict):
+    if answer is None or not isinstance(served.parsed, dict):
         return served
     fields = {"risk_score": answer.risk, "churn": answer.churn, "reasoning": served.text or ""}
     return served._replace(text=written(fields), parsed=fields | served.parsed)
@@ -81,3 +76,22 @@ def said_with(phrase: str, value: str) -> str:
 def _listed(clauses: Sequence[str]) -> str:
     *others, last = clauses
     return f"{', '.join(others)} e {last}" if others else last
+
+
+CHECKS: Final = {"risk_score": is_share, "churn": is_boolean, "reasoning": bool}
+
+
+def score(completion: str, prompt: str, _reference: Reference | None, _: object) -> Score:
+    """Score by the V4.2 report a readable object, its three fields and their types.
+
+    The reasoning is that of the reasons that hold, so that rewards compare.
+    """
+    answer = read_answer(completion)
+    if answer is None:
+        return Score(report_components(0.0, {}, tuple(CHECKS), CHECKS))
+    text = render(completion, prompt).text
+    fields = {"risk_score": answer.risk, "churn": answer.churn} | ({"reasoning": text} if text else {})
+    return Score(report_components(1.0, fields, tuple(CHECKS), CHECKS), fields)
+
+
+V42_REWARD: Final = Reward(REPORT_WEIGHTS, score)

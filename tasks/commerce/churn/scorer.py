@@ -14,14 +14,11 @@ itself, earns 0. A right decision without a true reason earns 0.5. Reasons of a 
 that reads nothing for its decision would be paid for the lines that it copies.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tasks.commerce.churn.checker import FALSE, check, read_answer
 from tasks.commerce.churn.profile import MOST, read_profile
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
-
-if TYPE_CHECKING:
-    from tasks.commerce.sql_qa.sandbox import Databases
 
 WEIGHTS: Final = {"churn": 0.25, "risk": 0.25, "reasons": 0.30, "telling": 0.20}
 NOTHING: Final = Score(dict.fromkeys(WEIGHTS, 0.0))
@@ -32,10 +29,10 @@ MISLED: Final = 0.1
 """Share of their worth that the reasons of a wrong decision keep."""
 
 
-def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+def score(completion: str, prompt: str, reference: Reference | None, _: object) -> Score:
     """Score the decision and its reasons."""
     profile, answer = read_profile(prompt), read_answer(completion)
-    if profile is None or isinstance(answer, str):
+    if profile is None or answer is None:
         return NOTHING
     checked = check(profile, answer.reasons)
     false = len([fault for _, fault in checked if fault in FALSE])

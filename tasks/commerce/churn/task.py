@@ -2,21 +2,20 @@
 
 import json
 import random
+from collections.abc import Iterable
+from itertools import product
 from typing import Any, Final
 
 from tasks.commerce.churn.checker import EVEN
-from tasks.commerce.churn.grammar import reasons_grammar
-from tasks.commerce.churn.inputs import ChurnInputs
-from tasks.commerce.churn.phrases import Direction
-from tasks.commerce.churn.profile import OTHER, CustomerProfile, profile_of, read_profile
-from tasks.commerce.churn.prompts import WORDING
-from tasks.commerce.churn.render import serve
+from tasks.commerce.churn.profile import MOST, OTHER, CustomerProfile, Direction, profile_of, read_profile, themes
+from tasks.commerce.churn.prompts import WORDING, ChurnInputs
+from tasks.commerce.churn.render import V42_REWARD, serve
 from tasks.commerce.churn.scorer import REWARD
 from tasks.commerce.churn.truth import metric
-from tasks.commerce.churn.v42 import V42_REWARD
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.grammar import BOOLEAN, SHARE, object_schema, text
+from tasks.commerce.grammar import BOOLEAN, SHARE, literals, object_schema, text
 from tasks.commerce.reward import Reference
+from tasks.commerce.served import written
 
 SHARE_WRONG_ANSWER: Final = 0.35
 SHARE_LEFT_OUT: Final = 0.7
@@ -34,7 +33,7 @@ def answer(reference: Reference) -> str:
     weights = {way: sum(profile.bands[name].peso for name in names) for way, names in profile.pointing.items()}
     lead = weights[own] - weights[OTHER[own]]
     risk = next((risk for least, risk in _RISKS if lead >= least), _UNLIKELY)
-    return written(
+    return _written(
         risk if own == "sai" else round(1 - risk, 1),
         [_reason(profile, name) for name in profile.explanations[own].fields],
     )
@@ -44,10 +43,8 @@ def _reason(profile: CustomerProfile, name: str) -> dict[str, Any]:
     return {"campo": name, "valor": profile.texts[name], "aponta": profile.bands[name].aponta}
 
 
-def written(risk: float, reasons: list[dict[str, Any]]) -> str:
-    """Return an answer as compact JSON."""
-    fields = {"risk_score": risk, "churn": risk > EVEN, "reasons": reasons}
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+def _written(risk: float, reasons: list[dict[str, Any]]) -> str:
+    return written({"risk_score": risk, "churn": risk > EVEN, "reasons": reasons})
 
 
 def spoil(right: str, generator: random.Random) -> str:
@@ -58,7 +55,7 @@ def spoil(right: str, generator: random.Random) -> str:
         risk = round(1 - risk, 1)
     if len(reasons) > 1 and generator.random() < SHARE_LEFT_OUT:
         del reasons[generator.randrange(len(reasons))]
-    return written(risk, reasons)
+    return _written(risk, reasons)
 
 
 def grammar(prompt: str) -> str:
@@ -86,3 +83,48 @@ TASK: Final = CommerceTask(
     schema=object_schema({"risk_score": SHARE, "churn": BOOLEAN, "reasoning": text(LONGEST_REASONING, empty=True)}),
     prompt_grammar=grammar,
 )
+
+_FORM: Final = r"""
+start: "{{\"risk_score\":0." (stays | leaves) "]}}"
+stays: /[1-4]/ ",\"churn\":false,\"reasons\":[" ({})
+leaves: /[6-9]/ ",\"churn\":true,\"reasons\":[" ({})
+"""
+
+
+def reasons_grammar(profile: CustomerProfile) -> str:
+    """Return the grammar of an answer on a profile; where no value points any way, it keeps the form alone.
+
+    The first reason points as the answer does, if any line of the profile does, and no line or theme comes twice.
+    """
+    ways = {name: band.aponta for name, band in profile.bands.items() if band.aponta}
+    cited = list(ways.items()) or list(product(profile.texts, OTHER))
+    rules: dict[frozenset[int], str] = {}
+
+    def said(places: Iterable[int], before: frozenset[int]) -> str:
+        return " | ".join(f"cited_{place} {after(before | {place})}" for place in places)
+
+    def after(taken: frozenset[int]) -> str:
+        keys = {key for place in taken for key in _keys(*cited[place])}
+        free = [place for place, each in enumerate(cited) if keys.isdisjoint(_keys(*each))]
+        if len(taken) == MOST or not free:
+            return ""
+        name = f"after_{'_'.join(map(str, sorted(taken)))}"
+        if taken not in rules:
+            rules[taken] = f'{name}: ("," ({said(free, taken)}))?'
+        return name
+
+    first = [
+        said([place for place, (_, way) in enumerate(cited) if way == own] or range(len(cited)), frozenset())
+        for own in ("fica", "sai")
+    ]
+    reasons = [
+        f'cited_{place}: "{{\\"campo\\":" {literals([name])} ",\\"valor\\":" {literals([profile.texts[name]])} '
+        f'",\\"aponta\\":" {literals([way])} "}}"'
+        for place, (name, way) in enumerate(cited)
+    ]
+    return "\n".join([_FORM.strip().format(*first), *reasons, *rules.values()])
+
+
+def _keys(name: str, way: str) -> set[object]:
+    """Return the name and the theme of a line, of which no other reason has one."""
+    return {name, (themes()[name], way)}

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
-from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.lexicons import read_data, read_lexicon
 from tasks.commerce.text.text_form import KEPT_PROMPTS, fold
 
 DATA_FILES: Final = (
     "data/lexicons/complaint_signs.txt",
     "data/lexicons/intention_signs.txt",
+    "data/lexicons/review_patterns.toml",
     "data/lexicons/topic_words.txt",
 )
 MAX_READ: Final = 2_000
@@ -26,22 +27,7 @@ TAKEN_AS_LOST: Final = "#"
 LOST: Final = "produto não entregue"
 
 _TOKEN: Final = re.compile(r"[a-z]+|\d+|[.!?;:,\n]+")
-_SPELT: Final = {
-    "n": "nao",
-    "naum": "nao",
-    "nau": "nao",
-    "nan": "nao",
-    "num": "nao",
-    "q": "que",
-    "vc": "voce",
-    "nd": "nada",
-    # What somebody else tells of the shopper.
-    "comprou": "comprei",
-    "pediu": "pedi",
-    "solicitou": "solicitei",
-    "escolheu": "escolhi",
-    "encomendou": "encomendei",
-}
+_SPELT: Final[Mapping[str, str]] = read_data("lexicons/review_patterns.toml")["spelling"]
 NEGATIONS: Final = ("nao", "sem", "nem", "nunca", "nenhum", "nenhuma", "jamais", "ninguem")
 _DENIAL: Final = (
     rf"(?P<denial>\b(?:{'|'.join(NEGATIONS)}) "

@@ -5,15 +5,12 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from schemas.store.store import Store
-from tasks.commerce.example import Example
-from tasks.commerce.extraction.fields import COMPLAINT
-from tasks.commerce.extraction.quotation import MOST_WORDS, fault_of
+from tasks.commerce.example import Example, distinct_prompts
+from tasks.commerce.extraction.quotation import COMPLAINT, MOST_WORDS, fault_of
 from tasks.commerce.extraction.real_reviews import known_of_review, words_that_complain
-from tasks.commerce.inputs import review_prompt
-from tasks.commerce.prompt_rounds import distinct_prompts
 from tasks.commerce.review_cases import ReviewCase, review_cases
 from tasks.commerce.text.json_fields import CAUSE_FIELDS
-from tasks.commerce.text.wordings import read_wording
+from tasks.commerce.text.lexicons import read_wording
 
 DATA_FILES: Final = ("data/wordings/extraction.toml",)
 WORDING: Final = read_wording("extraction")
@@ -27,7 +24,7 @@ def examples(store: Store, generator: random.Random, count: int) -> Iterator[Exa
     title, makes no prompt.
     """
     cases = review_cases(store).only(_complaint_is_told)
-    for case, prompt in distinct_prompts(cases, WORDING.instructions, _prompt, generator, count):
+    for case, prompt in distinct_prompts(cases, WORDING.instructions, ReviewCase.prompt, generator, count):
         fields = _known_fields(case)
         reference = {"rating": case.rating, "fields": fields, "complaint_words": _words(case, fields[COMPLAINT])}
         yield Example("extraction", WORDING.system, prompt, reference, case.customer_id, case.order_id, case.review_id)
@@ -51,7 +48,3 @@ def _words(case: ReviewCase, complaint: str) -> str | None:
         return words_that_complain(case.text, complaint)
     words = " ".join(case.complaint_words.split()[:MOST_WORDS])
     return words if fault_of(words, case.text) is None else None
-
-
-def _prompt(case: ReviewCase, instruction: str) -> str:
-    return review_prompt(instruction, case.text)

@@ -23,13 +23,12 @@ from tasks.commerce.extraction.complaint_signs import (
     read_complaints,
     spoken_words,
 )
-from tasks.commerce.extraction.fields import COMPLAINT
-from tasks.commerce.extraction.quotation import MOST_WORDS, fault_of
+from tasks.commerce.extraction.quotation import COMPLAINT, MOST_WORDS, fault_of
 from tasks.commerce.text.json_fields import sentiment_of
-from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.lexicons import read_data, read_lexicon
 from tasks.commerce.text.text_form import KEPT_PROMPTS, fold
 
-DATA_FILES: Final = ("data/lexicons/complaints.txt",)
+DATA_FILES: Final = ("data/lexicons/complaints.txt", "data/lexicons/review_patterns.toml")
 LATE: Final = "atraso na entrega"
 ISSUE_TOPICS: Final = ("delivery", "product", "seller")
 SATISFIED: Final = 4
@@ -53,44 +52,16 @@ OF_SEVERAL_TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
 _OF_COMPLAINT: Final = frozenset((COMPLAINT, "complaint_category", *(f"{topic}_issue" for topic in ISSUE_TOPICS)))
 _MARKS: Final = ".!?;:, "
 _LINKS: Final = frozenset(("e", "mas", "porem", "pois", "porque", "que"))
-_OTHER_THINGS: Final = re.compile(
-    r"\bnao (?:\w+ ){0,2}?(?:receb|cheg|ve[im]|tem)\w* (?:\w+ ){0,2}?"
-    r"(?:avisos?|ligac\w+|nota|selo|mensage\w+|e ?mails?|contato)\b"
-    r"|\bpressa (?:em|de|para|pra) receb\w+|\bnao receb\w* (?:na|em|no) (?:cx|caixa|embalagem)\b"
-    r"|\baguard\w+ o envio por\b|\btroca e ate \w+ nada\b|\bnao contato disponivel\b"
-)
-"""What a review lacks beside the goods: a notice, an invoice, a box."""
-_FETCHED: Final = re.compile(
-    r"\b(?:buscar?|retira\w*|pegar|pega|retire)\b.{0,40}\b(?:correios?|agencia|posto|transportadora|centro de)\b"
-    r"|\b(?:correios?|agencia|posto|transportadora|centro de)\b.{0,40}\b(?:buscar?|retira\w*|pegar|retire)\b"
-    r"|\b(?:tive|tivemos|tenho|ter|precisei) (?:que |q |de )?(?:ir )?(?:buscar|retirar|pegar)\b"
-)
-"""It waits at the post office, or was fetched there: some call that undelivered, others do not."""
-_ARRIVED: Final = re.compile(
-    r"\b(?:produtos?|mercadorias?|pedidos?|encomendas?) (?:ja )?(?:chegou|veio|chegaram|vieram)\b"
-    r"|\bmas (?:veio|chegou)\b"
-    r"|(?<!nao )(?<!na )(?<!nunca )\brecebi (?:um|o|a|os|as|meu|minha) (?:produto|mercadoria|encomenda|pedido)s?\b"
-    r"|\bnao receb\w+ (?:(?:o|a|os|as|meu|minha|pedido|compra) ){0,2}(?:tod[oa]s?|tudo|complet\w+)\b"
-    r"|\bquase nao receb\w+|\bentrega na data\b|\bchegou pel[oa]s? (?:correios?|transportadora)\b"
-)
-"""The goods came, or some of them."""
 _WORD: Final = re.compile(r"[a-z]{2}")
 ELSEWHERE: Final = frozenset(("produto com defeito", "preço alto"))
 """Complaints that may be of something else: a package, goods that were never sent, the freight."""
-_ELSEWHERE: Final = re.compile(
-    r"\b(?:embalage[mn]s?|caixas?|pacotes?|envelope) (?:\w+ ){0,6}(?:amass|rasg|abert|avari|danific|viola|molha|fura)"
-    r"|\b(?:queim|quebr|estrag|danific|avari)\w* (?:\w+ ){0,4}(?:deposito|galpao|armazem|centro|estoque|caminhao)"
-    r"|\b(?:deposito|galpao|armazem|centro|estoque|caminhao) (?:\w+ ){0,3}(?:queim|incend)|\bfrete (?:\w+ ){4,}?car[oa]"
-)
-_IN_THE_END: Final = re.compile(
-    r"\b(?:mas|porem|depois|dias|agora|hoje|ontem|finalmente|enfim|so|somente|apenas|quando|ate que|resolvi\w+)\b"
-    r".{0,60}? (?:chegou|chegaram|recebi|recebemos|entregaram|entregou|(?:foi|foram) entreg\w+|veio|vieram)\b"
-)
-_ON_TIME: Final = re.compile(
-    r"\b(?:no prazo|dentro d[oe] (?:\w+ )?prazo|antes d[oae] (?:\w+ )?(?:prazo|data|dia|tempo)|na data|em dia|a tempo"
-    r"|pontual\w*|adiantad\w+|(?:prazo|data) (?:foi )?(?:cumprid|respeitad|certo|certa)\w*"
-    r"|(?:cumpri|respeit)\w+ (?:o |a )?(?:prazo|data))\b"
-)
+
+
+@cache
+def _patterns() -> Mapping[str, re.Pattern[str]]:
+    """Return what is often misread in a review, by its name."""
+    known = read_data("lexicons/review_patterns.toml")["misread"]
+    return {name: re.compile("|".join(any_of)) for name, any_of in known.items()}
 
 
 def known_of_review(review: str, rating: int | None) -> dict[str, Any]:
@@ -148,9 +119,9 @@ def _is_doubtful(reading: ComplaintReading, rating: int | None, spoken: str) -> 
         or (LOST in plain and not ARRIVED_WITH.isdisjoint(plain))
         or (topics == {"price"} and few and len(spoken.split()) > LONG_FOR_A_PRICE)
         or (many and not plain.isdisjoint(UNLIKELY))
-        or (LOST in plain and _IN_THE_END.search(reading.rest.partition(TAKEN_AS_LOST)[2]))
-        or (ELSEWHERE & plain and _ELSEWHERE.search(spoken))
-        or (LATE in plain and is_said(_ON_TIME, spoken))
+        or (LOST in plain and _patterns()["in_the_end"].search(reading.rest.partition(TAKEN_AS_LOST)[2]))
+        or (ELSEWHERE & plain and _patterns()["elsewhere"].search(spoken))
+        or (LATE in plain and is_said(_patterns()["on_time"], spoken))
     )
 
 
@@ -179,9 +150,9 @@ def _is_misread(review: str, complaint: str) -> bool:
         return False
     spoken = spoken_words(review[:MAX_READ])
     return bool(
-        _ARRIVED.search(spoken)
-        or (complaint == LOST and _FETCHED.search(spoken))
-        or complaint not in read_complaints(_OTHER_THINGS.sub(" ", spoken)).plain
+        _patterns()["arrived"].search(spoken)
+        or (complaint == LOST and _patterns()["fetched"].search(spoken))
+        or complaint not in read_complaints(_patterns()["other_things"].sub(" ", spoken)).plain
     )
 
 

@@ -18,24 +18,27 @@ The first three are paid in full only as far as the `values` are right, and a qu
 `values` are multiplied by the trust in a repaired object, and by 0.43 if text stands beside it (`parser`).
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
-from tasks.commerce.extraction.fields import (
-    CHECKS,
-    COMPLAINT,
-    ISSUES,
-    READABLE,
-    agreements,
-    kept_of_contradictions,
-)
-from tasks.commerce.extraction.quotation import fault_of, review_of, shared
+from tasks.commerce.extraction.quotation import COMPLAINT, fault_of, review_of, shared
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
+from tasks.commerce.text.json_fields import (
+    CAUSE_FIELDS,
+    REPORT_WEIGHTS,
+    is_boolean,
+    is_sentiment,
+    is_share,
+    is_stars,
+    read_share,
+    report_components,
+    sentiment_contradicts,
+    sentiment_of,
+)
 from tasks.commerce.text.parser import parse_object
-from tasks.commerce.text.text_form import ramp
-
-if TYPE_CHECKING:
-    from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.commerce.text.text_form import KEPT_PROMPTS, ramp
 
 WEIGHTS: Final = {"json": 0.12, "schema": 0.08, "types": 0.15, "values": 0.65}
 INVENTED: Final = 0.2
@@ -48,9 +51,134 @@ ENOUGH: Final = 0.9
 """Shared part of two quotations from which on they are one: a word more or less of a dozen says nothing else."""
 FORM_ALONE: Final = 0.25
 """Share of the form that an answer is paid for whose values are all wrong, or whose types are."""
+CATEGORIES: Final = frozenset({"delivery", "product", "seller", "price", "other", "none"})
+ISSUES: Final = ("delivery_issue", "product_issue", "seller_issue")
+CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "sentiment": is_sentiment,
+    "sentiment_score": is_stars,
+    "churn_risk": is_share,
+    "complaint_category": lambda value: isinstance(value, str) and value in CATEGORIES,
+    **dict.fromkeys((*ISSUES, "repeat_intent", "would_recommend"), is_boolean),
+}
+"""The nine checks, by field."""
+READABLE: Final[Mapping[str, Callable[[Any], bool]]] = {**CHECKS, COMPLAINT: lambda value: isinstance(value, str)}
+RISK_TOLERANCE: Final = 0.05
+"""Half of a reference's step: a risk within it counts as equal."""
+CONTRADICTED: Final = 0.25
+UNUSUAL: Final = 0.7
+ONE_STAR_OFF: Final = 0.9
+"""Agreement of stars that differ by one from a real review's: nobody reads exact stars in its words."""
+NEXT_MOOD: Final = 0.75
+"""Agreement of the mood beside a real review's that goes with such stars."""
 
 
-def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+class Clash(NamedTuple):
+    """Two fields that cannot both be right, or seldom are."""
+
+    first: str
+    second: str
+    kept: float
+    """Share of the agreement that either keeps."""
+    holds: Callable[[Any, Any], bool]
+    """Whether two well-typed values contradict each other."""
+
+
+def _of_issue(category: str) -> Callable[[bool, str], bool]:
+    return lambda issue, named: named == "none" if issue else named == category
+
+
+def _of_intention(sentiment: str, intends: bool) -> bool:
+    return sentiment == ("negative" if intends else "positive")
+
+
+def _of_risk(sentiment: str, risk: float) -> bool:
+    share = read_share(risk) or 0.0
+    return not 0.3 < share < 0.7 and sentiment == ("negative" if share <= 0.3 else "positive")
+
+
+CONTRADICTIONS: Final = (
+    Clash("sentiment", "sentiment_score", CONTRADICTED, sentiment_contradicts),
+    *(
+        Clash(f"{category}_issue", "complaint_category", CONTRADICTED, _of_issue(category))
+        for category in ("delivery", "product", "seller")
+    ),
+    Clash(COMPLAINT, "complaint_category", UNUSUAL, lambda text, name: bool(text) == (name == "none")),
+    Clash("sentiment", "repeat_intent", UNUSUAL, _of_intention),
+    Clash("sentiment", "would_recommend", UNUSUAL, _of_intention),
+    Clash("sentiment", "churn_risk", UNUSUAL, _of_risk),
+)
+_CONTRADICTING: Final = tuple(dict.fromkeys(name for rule in CONTRADICTIONS for name in (rule.first, rule.second)))
+
+
+def agreements(readable: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, float]:
+    """Return how far each known field but the complaint agrees, in [0, 1]: a risk and stars by their distance."""
+    found = readable.get
+    agree = {
+        name: 1.0 if found(name) == value else _agreement(name, found(name), value)
+        for name, value in wanted.items()
+        if value is not None
+    }
+    agree.pop(COMPLAINT, None)
+    return agree | _by_the_stars_alone(readable, wanted) if wanted.get("churn_risk") is None else agree
+
+
+def _agreement(name: str, found: Any, wanted: Any) -> float:
+    """Grade a field that differs from the reference's."""
+    if found is None:
+        return 0.0
+    if name == "churn_risk":
+        return ramp(abs((read_share(found) or 0.0) - wanted), 0.5, RISK_TOLERANCE)
+    return ramp(abs(found - wanted), 2, 0) if name == "sentiment_score" else 0.0
+
+
+def _by_the_stars_alone(readable: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, float]:
+    """Return the agreements of mood and stars one star off, where all that is known of either is a rating."""
+    stars, rating = readable.get("sentiment_score"), wanted.get("sentiment_score")
+    if stars is None or rating is None or abs(stars - rating) != 1:
+        return {}
+    mood, true = readable.get("sentiment"), wanted.get("sentiment")
+    beside = {mood, true} != {"positive", "negative"} and None not in (mood, true) and mood == sentiment_of(stars)
+    return {"sentiment_score": ONE_STAR_OFF} | ({"sentiment": NEXT_MOOD} if beside and mood != true else {})
+
+
+def kept_of_contradictions(
+    readable: Mapping[str, Any], wanted: Mapping[str, Any], rating: int | None
+) -> tuple[Mapping[str, float], float]:
+    """Return what contradictions that the reference has not leave of some fields, and what they leave of all.
+
+    A contradiction with a field that nobody knows costs of all of them: it might be either that is wrong.
+    """
+    kept: dict[str, float] = {}
+    kept_of_all = 1.0
+    broken = _contradictions(*map(readable.get, _CONTRADICTING))
+    for rule in broken:
+        if rule in _contradictions(*map(wanted.get, _CONTRADICTING)):
+            continue
+        if (wanted.get(rule.first) is None) != (wanted.get(rule.second) is None):
+            kept_of_all *= max(rule.kept, UNUSUAL)
+        for name in (rule.first, rule.second):
+            kept[name] = min(kept.get(name, 1.0), rule.kept)
+    if sentiment_contradicts(readable.get("sentiment"), rating) and not sentiment_contradicts(
+        wanted.get("sentiment"), rating
+    ):
+        kept_of_all *= 0.5
+    return kept, kept_of_all
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _contradictions(*values: Any) -> tuple[Clash, ...]:
+    """Return the rules that the values of `_CONTRADICTING` break."""
+    found = dict(zip(_CONTRADICTING, values, strict=True)).get
+    return tuple(
+        rule
+        for rule in CONTRADICTIONS
+        if (one := found(rule.first)) is not None
+        and (other := found(rule.second)) is not None
+        and rule.holds(one, other)
+    )
+
+
+def score(completion: str, prompt: str, reference: Reference | None, _: object) -> Score:
     """Score the form of the object and its agreement with the known facts."""
     parsed = parse_object(completion)
     fields = parsed.value or {}
@@ -105,3 +233,30 @@ def complaint_agreement(complaint: str, reference: Reference, review: str) -> fl
 
 
 REWARD: Final = Reward(WEIGHTS, score)
+
+V42_WEIGHTS: Final = {**REPORT_WEIGHTS, "mismatch": -0.20}
+_RATING: Final = re.compile(r"^Nota: ([1-5])\b", re.MULTILINE | re.ASCII)
+
+
+def v42_score(completion: str, prompt: str, reference: Reference | None, _: object) -> Score:
+    """Score by the V4.2 report, which knows no right answer, continuous where a part can be.
+
+    - `json`, .30: trust in the object. Gamed by any object.
+    - `schema`, .30: share of the ten fields that are present. Gamed by one fixed object.
+    - `types`, .40: share of the nine checks passed. Gamed likewise.
+    - `mismatch`, -.20: the sentiment contradicts the rating, of the reference or else the prompt's `Nota:`.
+    """
+    parsed = parse_object(completion)
+    fields = parsed.value or {}
+    components = report_components(parsed.trust, fields, CAUSE_FIELDS, CHECKS)
+    rating = (reference or {}).get("rating") or _rating_in(prompt)
+    components["mismatch"] = float(sentiment_contradicts(fields.get("sentiment"), rating))
+    return Score(components, parsed.value)
+
+
+def _rating_in(prompt: str) -> int | None:
+    found = _RATING.search(prompt)
+    return int(found[1]) if found else None
+
+
+V42_REWARD: Final = Reward(V42_WEIGHTS, v42_score)

@@ -1,18 +1,18 @@
-"""The one checker of findings: what reward, `valid`, probes and rendering know of an answer they know from here.
+"""The one checker of findings, and the best ones: what reward, `valid`, probes and rendering know of an answer.
 
 An answer is `{"achados":[{"coluna","fato","valor","linha","acao"}, ...]}` with two to four findings. `razao` has
 `outra` before `acao`: the row that it is compared with. Nothing else is read, and no word of an answer is ever shown.
+The best findings on a table are what a reward is measured by, and what the stand-in is shown.
 """
 
 from collections.abc import Mapping, Sequence
-from enum import Enum
+from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-import orjson
-
+from tasks.commerce.evidence import read_evidence
 from tasks.commerce.insights.phrases import Action, read_phrases
-from tasks.commerce.insights.table import FigureTable
+from tasks.commerce.insights.table import KEPT_TABLES, Cell, FigureTable
 
 MAX_CHARACTERS: Final = 4_000
 """Of an answer; four findings have some 600."""
@@ -24,23 +24,23 @@ _KEYS: Final = frozenset(KEYS)
 _KEYS_OF_RATIO: Final = frozenset((*KEYS, "outra"))
 
 
-class Fault(Enum):
+class Fault(StrEnum):
     """Fault of a finding, the first that was found: of its claim, which is then not said, or else of its action."""
 
-    FORM = "form"
+    FORM = "não tem a forma de um achado"
     """It is no object of these keys with texts, or its action is none of the catalogue."""
-    COLUMN = "column"
-    ROW = "row"
-    VALUE = "value"
+    COLUMN = "a tabela não tem essa coluna"
+    ROW = "a tabela não tem essa linha"
+    VALUE = "o valor não é o da tabela"
     """It is not the one that the table prints in that cell."""
-    FACT = "fact"
+    FACT = "o fato não é verdadeiro"
     """It is not true of the cell."""
-    REPEATED = "repeated cell"
+    REPEATED = "repete uma célula"
     """An earlier finding is of the same cell: nothing is said twice."""
-    ACTION = "action"
+    ACTION = "a ação não combina com o achado"
     """It makes no sense beside the finding."""
-    REPEATED_ACTION = "repeated action"
-    OPPOSED = "opposed action"
+    REPEATED_ACTION = "repete uma ação"
+    OPPOSED = "a ação contradiz outra"
     """It contradicts an earlier one on the same row."""
 
 
@@ -73,23 +73,10 @@ class Checked(NamedTuple):
         return self.finding if self.fault is None or self.fault in OF_ACTION else None
 
 
-def read_answer(completion: str) -> list[object] | str:
-    """Return the findings of an answer, unchecked, or the reason why it cannot be used, whatever text it is."""
-    if len(completion) > MAX_CHARACTERS:
-        return f"it has {len(completion)} characters, and at most {MAX_CHARACTERS} are read"
-    try:
-        read = orjson.loads(completion)
-    except ValueError:
-        return "it is no JSON object alone"
-    if not isinstance(read, dict) or list(read) != ["achados"] or not isinstance(read["achados"], list):
-        return "it is no object with the one key achados and a list"
-    found: list[object] = read["achados"]
-    if not 1 <= len(found) <= MOST:
-        return f"it has {len(found)} findings, and {FEWEST} to {MOST} are asked for"
-    # No value of a table has a colon, so that each further one belongs to a key that the reader has passed over.
-    if completion.count(":") != 1 + sum(len(each) for each in found if isinstance(each, dict)):
-        return "it has a key twice, or a colon in a value"
-    return found
+def read_answer(completion: str) -> list[object] | None:
+    """Return the findings of an answer, unchecked; None where it cannot be used, whatever text it is."""
+    read = read_evidence(completion, {"achados"}, "achados", MAX_CHARACTERS)
+    return read["achados"] if read and 1 <= len(read["achados"]) <= MOST else None
 
 
 def check(table: FigureTable, findings: Sequence[object]) -> list[Checked]:
@@ -165,7 +152,7 @@ def actions() -> dict[str, Action]:
 
 @cache
 def actions_on(kind: str, column: str) -> tuple[Action, ...]:
-    """Return the actions that a kind of rows and a column, in small letters, may have."""
+    """Return the actions that a kind of rows and a column, by the one that it is as, may have."""
     return tuple(each for each in read_phrases().acoes if kind in each.linhas and column in each.colunas)
 
 
@@ -188,20 +175,98 @@ def side(table: FigureTable, finding: CitedFinding) -> str:
 
 def fits(table: FigureTable, finding: CitedFinding, action: Action) -> bool:
     """Return whether an action makes sense beside a true finding: column, kind of row, side, and few orders."""
-    if table.kind not in action.linhas or finding.coluna.lower() not in action.colunas:
-        return False
     row = finding.linha
+    if table.kind not in action.linhas or row in table.unknown or _column(table, finding) not in action.colunas:
+        return False
     if (row in table.unsure and not action.leve) or (action.amostra and row not in table.few):
+        return False
+    if (action.divulga and row in table.regulated) or (action.promove and row in table.worst):
         return False
     if action.lado == "ambos" or side(table, finding) != action.lado:
         return action.lado == "ambos"
     # A rise from a very bad month is none to promote, so that the cell must lie on the side as well.
-    return not action.promove or (
-        side(table, finding._replace(fato="valor")) == action.lado and not is_worst(table, row)
+    return not action.promove or side(table, finding._replace(fato="valor")) == action.lado
+
+
+def _column(table: FigureTable, finding: CitedFinding) -> str:
+    return table.columns[finding.coluna].como
+
+
+ENOUGH: Final = 3
+"""Findings that an answer needs for the full reward."""
+STRONGEST: Final = ("razao", "subiu", "caiu", "melhor", "pior", "maior", "menor", "acima", "abaixo", "valor")
+"""Facts, the one that says most first: a cell's demonstration has the first that is true."""
+SHARES: Final = {"acima": 0.8, "abaixo": 0.8, "valor": 0.0}
+"""What a fact leaves of its cell's salience: all, but of those that are true of half of the cells, or of any."""
+
+
+class Best(NamedTuple):
+    """The best findings of a table and what they are worth."""
+
+    findings: tuple[CitedFinding, ...]
+    salience: float
+    """Sum of their worths."""
+    actions: float
+    """Sum of what their actions earn."""
+
+
+def worth(table: FigureTable, cell: Cell, fact: str) -> float:
+    """Return how informative a true claim is, in [0, 1)."""
+    return SHARES.get(fact, 1.0) * table.salience[cell]
+
+
+def earned_by_action(action: str) -> float:
+    """Return what a fitting action earns: half where it would fit every cell of its column."""
+    return 0.5 if actions()[action].lado == "ambos" else 1.0
+
+
+@lru_cache(maxsize=KEPT_TABLES)
+def best_of(table: FigureTable, count: int = ENOUGH) -> Best:
+    """Return so many of the best findings: of the most surprising cells the strongest facts, with actions that fit."""
+    facts = {cell: _strongest(table, cell) for cell in table.facts}
+    worths = {cell: worth(table, cell, fact) for cell, fact in facts.items()}
+    chosen = sorted(worths, key=lambda cell: (-worths[cell], STRONGEST.index(facts[cell]), cell))[:count]
+    taken: dict[str, str] = {}
+    findings = []
+    for cell in chosen:
+        bare = _finding(table, cell, facts[cell])
+        action = _action(table, bare, taken)
+        if action:
+            taken[action] = bare.linha
+        findings.append(bare._replace(acao=action))
+    return Best(
+        tuple(findings),
+        sum(worths[cell] for cell in chosen),
+        sum(map(earned_by_action, taken)),
     )
 
 
-def is_worst(table: FigureTable, row: str) -> bool:
-    """Return whether a row is the worst of its table in a column, so far that somebody need act."""
-    worst = (title for title in table.columns if "pior" in table.facts.get((row, title), ()))
-    return any(side(table, CitedFinding(title, "pior", "", row, "")) for title in worst)
+def _strongest(table: FigureTable, cell: Cell) -> str:
+    true = table.facts[cell]
+    return next(fact for fact in STRONGEST if fact in true)
+
+
+def _finding(table: FigureTable, cell: Cell, fact: str) -> CitedFinding:
+    row, title = cell
+    other = ""
+    if fact == "razao":
+        lower = (each for each in table.rows if table.times(row, each, title))
+        other = max(lower, key=lambda each: table.figures[each, title])
+    return CitedFinding(title, fact, table.texts[cell], row, "", other)
+
+
+def _action(table: FigureTable, finding: CitedFinding, taken: dict[str, str]) -> str:
+    """Return the fitting action that earns most and is neither taken nor opposed on its row; none if there is none."""
+    return next(
+        (
+            action.id
+            for action in _by_gain(table.kind, _column(table, finding))
+            if action.id not in taken and fits(table, finding, action) and not is_opposed(action, finding.linha, taken)
+        ),
+        "",
+    )
+
+
+@cache
+def _by_gain(kind: str, column: str) -> tuple[Action, ...]:
+    return tuple(sorted(actions_on(kind, column), key=lambda action: -earned_by_action(action.id)))

@@ -1,26 +1,25 @@
 """Portuguese Markdown of an answer: a heading, and for each finding that holds its sentence, its sample and its action.
 
 Every word is of `data/evidence` or of the table: the answer says which sentence, and none of its own text is shown.
+The V4.2 report's reward is of this text.
 """
 
+import re
+from collections.abc import Set as AbstractSet
 from typing import Final
 
-from tasks.commerce.insights.checker import Checked, CitedFinding, Fault, actions, check, read_answer
+from tasks.commerce.insights.checker import Checked, CitedFinding, actions, check, read_answer
 from tasks.commerce.insights.phrases import Words, read_phrases
 from tasks.commerce.insights.table import FigureTable, read_table
+from tasks.commerce.reward import Reference, Reward, Score
 from tasks.commerce.served import Served
+from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.text_form import fold, ramp, words
 
-WRONG: Final = {
-    Fault.FORM: "não tem a forma de um achado",
-    Fault.COLUMN: "a tabela não tem essa coluna",
-    Fault.ROW: "a tabela não tem essa linha",
-    Fault.VALUE: "o valor não é o da tabela",
-    Fault.FACT: "o fato não é verdadeiro",
-    Fault.REPEATED: "repete uma célula",
-    Fault.ACTION: "a ação não combina com o achado",
-    Fault.REPEATED_ACTION: "repete uma ação",
-    Fault.OPPOSED: "a ação contradiz outra",
-}
+DATA_FILES: Final = (
+    "data/lexicons/domain_words.txt",
+    "data/lexicons/report_action_words.txt",
+)
 
 
 def render(completion: str, prompt: str) -> Served:
@@ -29,11 +28,11 @@ def render(completion: str, prompt: str) -> Served:
     if table is None:
         return Served(None, False, "o pedido não traz tabela de colunas conhecidas, com ` | ` entre as células")
     found = read_answer(completion)
-    if isinstance(found, str):
+    if found is None:
         return Served(None, False, "a resposta não é só um objeto JSON de poucos achados")
     checked = check(table, found)
     lines = [line for place, each in enumerate(checked) if (line := _line(table, each, place))]
-    left_out = [f"achado {place}: {WRONG[each.fault]}" for place, each in enumerate(checked, 1) if each.fault]
+    left_out = [f"achado {place}: {each.fault}" for place, each in enumerate(checked, 1) if each.fault]
     if not lines:
         return Served(None, False, "; ".join(left_out))
     text = "\n".join([_heading(table), "", *(f"- {line}" for line in lines)])
@@ -62,7 +61,7 @@ def _line(table: FigureTable, checked: Checked, place: int) -> str:
 
 def sample_note(table: FigureTable, finding: CitedFinding) -> str:
     """Return the sentence on a mean or a rate of few orders; of a sum, few orders are no chance but the cause."""
-    orders = next((title for title in table.columns if title.lower() == "pedidos"), "")
+    orders = next((title for title, column in table.columns.items() if column.como == "pedidos"), "")
     if finding.linha not in table.few or not table.columns[finding.coluna].media:
         return ""
     text = table.texts[finding.linha, orders]
@@ -87,7 +86,7 @@ def sentences(table: FigureTable, finding: CitedFinding) -> list[str]:
         frame.texto.format(**words)
         for frame in read_phrases().frases
         if finding.fato in frame.fatos
-        and (not frame.colunas or title.lower() in frame.colunas)
+        and (not frame.colunas or column.como in frame.colunas)
         and ("o_linha" in words or "_linha}" not in frame.texto)
     ]
 
@@ -119,3 +118,43 @@ def _number(number: float, places: int) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+WEIGHTS: Final = {"actions": 0.40, "length": 0.30, "structure": 0.20, "domain": 0.10}
+ENOUGH: Final = 4
+"""Verbs of action and structure marks that the V4.2 report's reward requires."""
+ENOUGH_DOMAIN: Final = 2
+_MARK: Final = re.compile(r"^[ \t]*(?:[-*•–—#]|\d{1,2}[.)])[ \t]*\S", re.MULTILINE)
+_ACTIONS, _DOMAIN = (
+    re.compile("|".join(sorted(map(fold, read_lexicon(name)), key=len, reverse=True)))
+    for name in ("report_action_words", "domain_words")
+)
+"""Beginnings of words."""
+
+
+def score(completion: str, prompt: str, _reference: Reference | None, _: object) -> Score:
+    """Score the rendered findings by the V4.2 report's appendix, continuous where a part can be.
+
+    - `actions`, .40: different verbs of action, up to four. Gamed by a heap of actions.
+    - `length`, .30: 1 from 100 to 800 characters, falling to 0 at none and at 1600. Gamed by any text of that length.
+    - `structure`, .20: marks of headings, list items and bold type, up to four. Gamed by findings that say little.
+    - `domain`, .10: different words of a shop, up to two. Gamed by any two columns.
+    """
+    text = render(completion, prompt).text or ""
+    present = set(words(text))
+    marks = len(_MARK.findall(text)) + text.count("**") // 2
+    return Score(
+        {
+            "actions": min(_count(_ACTIONS, present), ENOUGH) / ENOUGH,
+            "length": ramp(len(text), 0, 100) * ramp(len(text), 1600, 800),
+            "structure": min(marks, ENOUGH) / ENOUGH,
+            "domain": min(_count(_DOMAIN, present), ENOUGH_DOMAIN) / ENOUGH_DOMAIN,
+        }
+    )
+
+
+def _count(beginnings: re.Pattern[str], present: AbstractSet[str]) -> int:
+    return len({found[0] for word in present if (found := beginnings.match(word))})
+
+
+V42_REWARD: Final = Reward(WEIGHTS, score)

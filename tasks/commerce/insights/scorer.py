@@ -16,25 +16,33 @@ earn 1. No reference is read: the table of the prompt decides.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tasks.commerce.insights.best import ENOUGH, Best, best_of, earned_by_action, worth
-from tasks.commerce.insights.checker import FALSE, FEWEST, CitedFinding, Fault, check, read_answer
+from tasks.commerce.insights.checker import (
+    ENOUGH,
+    FALSE,
+    FEWEST,
+    Best,
+    CitedFinding,
+    Fault,
+    best_of,
+    check,
+    earned_by_action,
+    read_answer,
+    worth,
+)
 from tasks.commerce.insights.table import FigureTable, read_table
 from tasks.commerce.reward import Reference, Reward, Score
-
-if TYPE_CHECKING:
-    from tasks.commerce.sql_qa.sandbox import Databases
 
 WEIGHTS: Final = {"claims": 0.55, "actions": 0.30, "form": 0.15}
 NOTHING: Final = Score(dict.fromkeys(WEIGHTS, 0.0))
 OF_BAD_CLAIM: Final = 0.5
 
 
-def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+def score(completion: str, prompt: str, _reference: Reference | None, _: object) -> Score:
     """Score the claims, their actions and the form."""
     table, found = read_table(prompt), read_answer(completion)
-    if table is None or isinstance(found, str):
+    if table is None or found is None:
         return NOTHING
     checked = check(table, found)
     left = OF_BAD_CLAIM ** sum(fault in FALSE or fault is Fault.REPEATED for _, fault in checked)

@@ -5,17 +5,15 @@ hundred thousand tables need no query.
 """
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.store.store import Store
-from tasks.commerce.insights.inputs import figures_text
-from tasks.commerce.text.categories import readable_category
-from tasks.commerce.text.months import MONTHS
-from tasks.commerce.text.portuguese_numbers import decimal, percent, reais
+from tasks.commerce.inputs import one_line
+from tasks.commerce.text.portuguese import MONTHS, decimal, percent, readable_category, reais
 from tasks.commerce.text.text_form import content_words
 
 if TYPE_CHECKING:
@@ -31,6 +29,7 @@ PAYMENTS: Final = {
 }
 ROWS: Final = (3, 4)
 COLUMNS: Final = 3
+BY_MONTH: Final = "Mês"
 MIN_ORDERS: Final = 5
 """A row about fewer orders is not informative."""
 WINDOW_MONTHS: Final = (2, 3, 4, 5, 6, 9, 12)
@@ -76,15 +75,6 @@ MEASURES: Final = (
 
 
 @dataclass(frozen=True)
-class Dimension:
-    """Grouping of the store's sales."""
-
-    title: str
-    running: Mapping[str, tuple[Sums, ...]]
-    """By row name: the sums of the first n months, n from 0 on."""
-
-
-@dataclass(frozen=True)
 class Ledger:
     """Running sums of a store's sales."""
 
@@ -92,7 +82,8 @@ class Ledger:
     """The first day of each month with sales, in order."""
     total: tuple[Sums, ...]
     """The sums of all sales of the first n months, n from 0 on."""
-    dimensions: tuple[Dimension, ...]
+    dimensions: Mapping[str, Mapping[str, tuple[Sums, ...]]]
+    """By the title of a grouping and the row: the sums of the first n months, n from 0 on."""
     measures: tuple[Measure, ...]
     """Those that the store knows, `COLUMNS` at least."""
     whole: range
@@ -122,16 +113,18 @@ def fact_tables(store: Store, generator: random.Random) -> Iterator[FactTable]:
 def _draw(ledger: Ledger, generator: random.Random) -> FactTable | None:
     length = min(generator.choice(WINDOW_MONTHS), len(ledger.months))
     start = generator.randrange(len(ledger.months) - length + 1)
-    dimension = generator.choice((*ledger.dimensions, None))
-    months = range(start, start + length)
-    if dimension is None:
-        sums = _of_months(ledger, [month for month in months if month in ledger.whole])
+    title = generator.choice((*ledger.dimensions, BY_MONTH))
+    if title == BY_MONTH:
+        months = [month for month in range(start, start + length) if month in ledger.whole]
+        spans = {_month_name(ledger.months[month]): _difference(ledger.total, month, month + 1) for month in months}
     else:
-        sums = _of_groups(ledger, dimension, start, length)
+        of_groups = ledger.dimensions[title].items()
+        spans = {name: _difference(running, start, start + length) for name, running in of_groups}
+    sums = {name: each for name, each in spans.items() if ledger.enough(each)}
     rows = generator.choice(ROWS)
     if len(sums) < min(ROWS):
         return None
-    if dimension is None:
+    if title == BY_MONTH:
         first = generator.randrange(max(1, len(sums) - rows + 1))
         names = list(sums)[first : first + rows]
     else:
@@ -141,26 +134,17 @@ def _draw(ledger: Ledger, generator: random.Random) -> FactTable | None:
     drawn = {*generator.sample(range(len(ledger.measures)), COLUMNS)}
     drawn.add(next(place for place, measure in enumerate(ledger.measures) if measure.title == "Pedidos"))
     measures = [ledger.measures[place] for place in sorted(drawn)]
-    period = f"{_month(ledger.months[start])} a {_month(ledger.months[start + length - 1])}"
-    title = "Mês" if dimension is None else dimension.title
-    return _table(title, {name: sums[name] for name in names}, measures, period)
-
-
-def _of_groups(ledger: Ledger, dimension: Dimension, start: int, length: int) -> dict[str, Sums]:
-    """Return the sums of each group with enough sales in a span of months."""
-    spans = {name: _difference(running, start, start + length) for name, running in dimension.running.items()}
-    return {name: sums for name, sums in spans.items() if ledger.enough(sums)}
-
-
-def _of_months(ledger: Ledger, months: Sequence[int]) -> dict[str, Sums]:
-    """Return the sums of each of some months with enough sales."""
-    spans = {
-        f"{MONTHS[ledger.months[month].month - 1]}/{ledger.months[month].year}": _difference(
-            ledger.total, month, month + 1
-        )
-        for month in months
-    }
-    return {name: sums for name, sums in spans.items() if ledger.enough(sums)}
+    figures = {name: [measure.write(measure.value(sums[name])) for measure in measures] for name in names}
+    lines = [[title, *(measure.title for measure in measures)], *([name, *figures[name]] for name in names)]
+    period = f"{_short_month(ledger.months[start])} a {_short_month(ledger.months[start + length - 1])}"
+    return FactTable(
+        figures_text(period, "\n".join(map(" | ".join, lines))),
+        tuple(
+            f"{title} | {name} | {measure.title} | {figure}"
+            for name in names
+            for measure, figure in zip(measures, figures[name], strict=True)
+        ),
+    )
 
 
 def _difference(running: Sequence[Sums], start: int, end: int) -> Sums:
@@ -173,16 +157,16 @@ def _tell_apart(names: Sequence[str]) -> bool:
     return all(one - set().union(*(other for other in own if other is not one)) for one in own)
 
 
-def _table(title: str, rows: Mapping[str, Sums], measures: Sequence[Measure], period: str) -> FactTable:
-    cells = {(name, measure): measure.value(sums) for name, sums in rows.items() for measure in measures}
-    texts = {(name, measure): measure.write(cell) for (name, measure), cell in cells.items()}
-    lines = [" | ".join([name, *(texts[name, measure] for measure in measures)]) for name in rows]
-    header = " | ".join([title, *(measure.title for measure in measures)])
-    written = tuple(f"{title} | {name} | {measure.title} | {text}" for (name, measure), text in texts.items())
-    return FactTable(figures_text(period, "\n".join([header, *lines])), written)
+def figures_text(period: str, table: str) -> str:
+    """Return a period and a table as a prompt shows them."""
+    return f"Período: {one_line(period)}\n{table}"
 
 
-def _month(day: date) -> str:
+def _month_name(day: date) -> str:
+    return f"{MONTHS[day.month - 1]}/{day.year}"
+
+
+def _short_month(day: date) -> str:
     return f"{MONTHS[day.month - 1][:3]}/{day.year}"
 
 
@@ -191,13 +175,13 @@ def _sum_up(store: Store) -> Ledger:
 
     sales = _sales(store)
     months = sales["month"].unique().sort().to_list()
-    dimensions = (
-        Dimension("Estado", _running(sales, "customer_state", months, _state)),
-        Dimension("Categoria", _running(sales, "product_category_name", months, readable_category)),
-        Dimension("Estado do vendedor", _running(sales, "seller_state", months, _state)),
-        Dimension("Pagamento", _running(sales, "payment_type", months, PAYMENTS.get)),
-        Dimension("Dia da compra", _running(sales, "weekday", months, lambda day: WEEKDAYS[day - 1])),
-    )
+    dimensions = {
+        "Estado": _running(sales, "customer_state", months, _state),
+        "Categoria": _running(sales, "product_category_name", months, readable_category),
+        "Estado do vendedor": _running(sales, "seller_state", months, _state),
+        "Pagamento": _running(sales, "payment_type", months, PAYMENTS.get),
+        "Dia da compra": _running(sales, "weekday", months, lambda day: WEEKDAYS[day - 1]),
+    }
     of_all = _running(sales.with_columns(whole=pl.lit("")), "whole", months, str)
     total = of_all.get("", ((0,) * SUMS,))
     measures = tuple(measure for measure in MEASURES if total[-1][measure.known_by])
@@ -213,8 +197,8 @@ def _whole_months(store: Store, months: Sequence[date]) -> range:
     return range(int(cut_at_start), len(months) - int((last + timedelta(days=1)).month == last.month))
 
 
-def _sum(parts: Iterable[Sums]) -> Sums:
-    return tuple(map(sum, zip(*parts, strict=True)))
+def _added(one: Sums, other: Sums) -> Sums:
+    return tuple(map(sum, zip(one, other, strict=True)))
 
 
 def _state(code: str) -> str:
@@ -252,10 +236,7 @@ def _running(
         name = name_of(group)
         if name is not None:
             monthly.setdefault(name, [zeros] * len(months))[place[month]] = tuple(sums)
-    return {
-        name: tuple(accumulate(sums, lambda one, other: _sum((one, other)), initial=zeros))
-        for name, sums in monthly.items()
-    }
+    return {name: tuple(accumulate(sums, _added, initial=zeros)) for name, sums in monthly.items()}
 
 
 def _sales(store: Store) -> "DataFrame":

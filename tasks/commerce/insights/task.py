@@ -2,20 +2,19 @@
 
 import json
 import random
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.insights.best import best_of
-from tasks.commerce.insights.checker import CitedFinding
-from tasks.commerce.insights.grammar import findings_grammar
-from tasks.commerce.insights.inputs import InsightsInputs
-from tasks.commerce.insights.prompts import WORDING
-from tasks.commerce.insights.render import render
+from tasks.commerce.grammar import literals
+from tasks.commerce.insights.checker import FEWEST, MOST, STRONGEST, CitedFinding, actions_on, best_of, fits
+from tasks.commerce.insights.prompts import WORDING, InsightsInputs
+from tasks.commerce.insights.render import V42_REWARD, render
 from tasks.commerce.insights.scorer import REWARD
-from tasks.commerce.insights.table import read_table
+from tasks.commerce.insights.table import FigureTable, read_table
 from tasks.commerce.insights.truth import metric
-from tasks.commerce.insights.v42 import V42_REWARD
 from tasks.commerce.reward import Reference
+from tasks.commerce.served import written
 
 CELL_PARTS: Final = 4
 """Of a reference's cell: kind of row, row, column, figure."""
@@ -27,19 +26,14 @@ def answer(reference: Reference) -> str:
     """Return the best findings on a reference's table; none if it knows none."""
     cells = [str(fact).split(" | ") for fact in reference.get("facts") or ()]
     if any(len(each) != CELL_PARTS for each in cells):
-        return written([])
+        return written({"achados": []})
     rows: dict[str, list[str]] = {}
     for _, row, _, figure in cells:
         rows.setdefault(row, []).append(figure)
     titles = list(dict.fromkeys(column for _, _, column, _ in cells))
     lines = [[cells[0][0], *titles], *([row, *figures] for row, figures in rows.items())] if cells else []
     table = read_table("\n".join(" | ".join(line) for line in lines))
-    return written([] if table is None else [_as_written(each) for each in best_of(table).findings])
-
-
-def written(findings: list[dict[str, Any]]) -> str:
-    """Return findings as the compact JSON of an answer."""
-    return json.dumps({"achados": findings}, ensure_ascii=False, separators=(",", ":"))
+    return written({"achados": [] if table is None else [_as_written(each) for each in best_of(table).findings]})
 
 
 def _as_written(finding: CitedFinding) -> dict[str, str]:
@@ -57,7 +51,7 @@ def spoil(right: str, generator: random.Random) -> str:
             finding.pop("outra", None)
         if generator.random() < SHARE_NO_ACTION:
             finding["acao"] = ""
-    return written(findings)
+    return written({"achados": findings})
 
 
 def grammar(prompt: str) -> str:
@@ -87,3 +81,49 @@ TASK: Final = CommerceTask(
     serve=lambda completion, prompt, _: render(completion, prompt),
     prompt_grammar=grammar,
 )
+
+ANY = "any"
+"""In the place of a cell where several have the fact."""
+
+
+def findings_grammar(table: FigureTable) -> str:
+    """Return the grammar of an answer's form on a table: compact JSON with its keys in one order."""
+    cells, rules = {}, []
+    for place, title in enumerate(table.columns):
+        for fact in STRONGEST:
+            rows = [row for row in table.rows if fact in table.facts.get((row, title), ())]
+            if rows:
+                is_alone = len(rows) == 1 and fact != "razao"
+                cells[f"{fact}_{place}"] = f"{table.rows.index(rows[0])}_{place}" if is_alone else ANY
+                rules.append(f"{fact}_{place}: {_finding(table, title, fact, rows)}")
+    fewest = min(FEWEST, len(table.facts))
+    for said in range(1, MOST):
+        for cell in dict.fromkeys(cells.values()):
+            others = {name: its for name, its in cells.items() if its != cell or cell == ANY} or cells
+            rules.append(f'after_{cell}_{said}: ("," ({_next(others, said + 1)})){"?" if said >= fewest else ""}')
+    return "\n".join([f'start: "{{\\"achados\\":[" ({_next(cells, 1)}) "]}}"', *rules])
+
+
+def _next(cells: Mapping[str, str], said: int) -> str:
+    """Return findings by name, each with what may follow its cell once so many are said."""
+    return " | ".join(name + (f" after_{cell}_{said}" if said < MOST else "") for name, cell in cells.items())
+
+
+def _finding(table: FigureTable, title: str, fact: str, rows: Sequence[str]) -> str:
+    cells = " | ".join(
+        f'{literals([table.texts[row, title]])} ",\\"linha\\":" {_row(table, CitedFinding(title, fact, "", row, ""))}'
+        for row in rows
+    )
+    begun = f'"{{\\"coluna\\":" {literals([title])} ",\\"fato\\":" {literals([fact])}'
+    return f'{begun} ",\\"valor\\":" ({cells}) "}}"'
+
+
+def _row(table: FigureTable, finding: CitedFinding) -> str:
+    fitting = [
+        each.id for each in actions_on(table.kind, table.columns[finding.coluna].como) if fits(table, finding, each)
+    ]
+    other = ""
+    if finding.fato == "razao":
+        lower = [row for row in table.rows if table.times(finding.linha, row, finding.coluna)]
+        other = f' ",\\"outra\\":" ({literals(lower)})'
+    return f'{literals([finding.linha])}{other} ",\\"acao\\":" ({literals(["", *fitting])})'

@@ -1,26 +1,40 @@
-"""Phrases of `data/evidence/push.toml`, and those of them that suit a product and an offer."""
+"""Phrases of pushes, and those of them that suit a product and an offer.
 
+The phrases are data (`data/evidence/push.toml`), and so are a shop's own openers beside them, whose file an environment
+variable names to all processes: the ground truth reads both by its own code.
+"""
+
+import hashlib
+import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from schemas.errors import InputError
-from tasks.commerce.phrase_files import PhraseData, read_whole
-from tasks.commerce.push.campaigns import things_of
-from tasks.commerce.push.own_phrases import with_own
+from schemas.faults import first_fault
+from tasks.commerce.push.products import things_of
+from tasks.commerce.text.lexicons import PhraseData, read_data
 
 DATA_FILES: Final = ("data/evidence/push.toml", "$TUCANO_PHRASES")
-FILE: Final = Path(__file__).resolve().parents[3] / DATA_FILES[0]
+VARIABLE: Final = "TUCANO_PHRASES"
 LEAST_PERCENT, MOST_PERCENT = 1, 90
 """Percentages that a discount or cashback can have."""
 GENERAL: Final = "geral"
 KEPT_CAMPAIGNS: Final = 4096
+LONGEST_OPENER: Final = 32
+"""Characters of a shop's own opener: the product and the offer need the others."""
+_CAPITAL: Final = "A-ZÀ-ÃÇÉÊÍÓ-ÕÚÜ"
+LETTER: Final = f"[{_CAPITAL}{_CAPITAL.lower()}]"
+"""A letter of Portuguese."""
+FORM: Final = rf"^[{_CAPITAL}]{LETTER}*(?:[ -]{LETTER}+)*[.!?]$"
+"""Words of Portuguese letters from a capital to the end of a sentence."""
 _AMOUNT: Final = re.compile(r"\d+(?:[.,]\d+)*")
+_NUMBER: Final = re.compile(r"(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?")
 _WORD: Final = re.compile(r"(?<![\w{])[\w-]{3,}")
 
 
@@ -73,18 +87,92 @@ class CampaignPhrases(NamedTuple):
     closers: tuple[str, ...]
 
 
+class OwnOpener(PhraseData):
+    """One opener, its group of products, and who approved it."""
+
+    grupo: str
+    texto: str = Field(pattern=FORM, max_length=LONGEST_OPENER)
+    por: str = Field(min_length=1)
+
+
+class OwnPhrases(PhraseData):
+    """All of a shop's file."""
+
+    aberturas: tuple[OwnOpener, ...]
+
+
 @cache
-def read_phrases(file: Path = FILE) -> PushPhrases:
-    """Read and check the file of phrases, and the shop's own beside it.
+def read_phrases() -> PushPhrases:
+    """Read the phrases, and the shop's own behind them.
 
     Raises:
-        InputError: It is no TOML, lacks something, or has no general openers.
+        InputError: The shop's file cannot be read, or an opener of it cannot be used.
     """
-    with read_whole(file):
-        phrases = PushPhrases.model_validate(with_own(tomllib.loads(file.read_text(encoding="utf-8"))))
-    if GENERAL not in phrases.grupos:
-        raise InputError(f"the phrases of {file} lack the group {GENERAL!r}, which suits every product; add it")
-    return phrases
+    phrases = read_data("evidence/push.toml")
+    for each in own_openers(phrases["grupos"]):
+        phrases["grupos"][each.grupo]["aberturas"].append(each.texto)
+    return PushPhrases.model_validate(phrases)
+
+
+def use_own(file: Path | None) -> None:
+    """Take a shop's phrases into account in this process, and in each that it starts from now on; None for none.
+
+    Raises:
+        InputError: The file cannot be read, or an opener of it cannot be used.
+    """
+    os.environ.pop(VARIABLE, None)
+    if file is not None:
+        os.environ[VARIABLE] = str(file.absolute())
+        own_openers(read_data("evidence/push.toml")["grupos"])
+
+
+def own_openers(groups: Collection[str]) -> tuple[OwnOpener, ...]:
+    """Return the openers of the shop's file, each of one of the groups.
+
+    Raises:
+        InputError: The shop's file cannot be read, or an opener of it cannot be used.
+    """
+    file = Path(os.environ.get(VARIABLE, ""))
+    try:
+        text = _content(file).decode() if VARIABLE in os.environ else "aberturas = []"
+        openers = OwnPhrases.model_validate(tomllib.loads(text)).aberturas
+    except ValidationError as error:
+        raise InputError(f"the phrases of {file} are broken: {first_fault(error)}; correct the file") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"the phrases of {file} cannot be read ({reason}); correct rewards.phrases") from None
+    for each in openers:
+        if each.grupo not in groups:
+            raise InputError(f"{file} has an opener of the group {each.grupo!r}; there are: {', '.join(groups)}")
+    return openers
+
+
+@cache
+def _content(file: Path) -> bytes:
+    return file.read_bytes()
+
+
+def require_own(sources: Mapping[str, str], what: str) -> None:
+    """Refuse to answer with what was made with phrases that are gone; the file may have grown at its end since.
+
+    Args:
+        sources: Digests of the code and the data that it was made with (`schemas.source.source_files`).
+        what: Its name in the sentence.
+
+    Raises:
+        InputError: Its phrases are not the beginning of those in use.
+    """
+    wanted = sources.get(f"${VARIABLE}")
+    seen, digest = set(), hashlib.sha256()
+    for line in _content(Path(os.environ[VARIABLE])).split(b"\n") if VARIABLE in os.environ else ():
+        for part in (line, b"\n"):
+            digest.update(part)
+            seen.add(digest.hexdigest())
+    if wanted is not None and wanted not in seen:
+        raise InputError(
+            f"{what} was made with own phrases (sha256 {wanted[:12]}) with which the file of rewards.phrases does not "
+            "begin; set it to theirs, which may have grown at its end, or retrain"
+        )
 
 
 @lru_cache(maxsize=KEPT_CAMPAIGNS)
@@ -107,11 +195,21 @@ def suiting(product: str, offer: str) -> CampaignPhrases:
 def _fitting(offer: str) -> frozenset[str]:
     """Return the kinds of phrases that an offer in lower case takes: those for all, and more of a known form."""
     known, form = read_phrases().ofertas, _AMOUNT.sub("#", offer)
-    amounts = [float(each.replace(".", "").replace(",", ".")) for each in _AMOUNT.findall(offer)]
+    amounts = amounts_of(offer)
+    if amounts is None:
+        return frozenset({"todas"})
     sound = _is_share(amounts) if "#%" in form else amounts == sorted(set(amounts), reverse=True) and 0 not in amounts
     if not sound or form not in (*known.com, *known.outras):
         return frozenset({"todas"})
     return frozenset({"todas", "conhecidas", *(["com"] if form in known.com else [])})
+
+
+def amounts_of(offer: str) -> list[float] | None:
+    """Return the numbers of an offer; None where one is no number, such as `10,20,30`."""
+    found = _AMOUNT.findall(offer)
+    if not all(map(_NUMBER.fullmatch, found)):
+        return None
+    return [float(each.replace(".", "").replace(",", ".")) for each in found]
 
 
 def _is_share(amounts: Sequence[float]) -> bool:

@@ -1,17 +1,113 @@
-"""Prompts of push: things with offers that fit them, and segments, of the store's campaigns in any combination."""
+"""Prompts of push: things with offers that fit their price, and segments of the store, in any combination."""
 
 import random
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+from pydantic import Field
 
 from schemas.store.store import Store
 from tasks.commerce.example import Example
-from tasks.commerce.push.campaigns import campaigns_of, segments_of
-from tasks.commerce.push.inputs import push_prompt
-from tasks.commerce.push.regulated import law_against
-from tasks.commerce.text.wordings import read_wording
+from tasks.commerce.inputs import Name, TaskInputs
+from tasks.commerce.push.products import things_of
+from tasks.commerce.regulated import law_against
+from tasks.commerce.text.lexicons import read_data, read_wording
+from tasks.commerce.text.portuguese import StateCode
 
-DATA_FILES: Final = ("data/wordings/push.toml",)
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+DATA_FILES: Final = (
+    "data/campaigns/offers.toml",
+    "data/wordings/push.toml",
+)
+
+
+class PushInputs(TaskInputs):
+    """Inputs of one push notification."""
+
+    product: Name = Field(description="The product or group of products, such as `fone de ouvido`")
+    offer: Name = Field(description="The offer, such as `20% de desconto`")
+    segment: Name = Field(description="Whom it is for, such as `clientes que não compram há 60 dias`")
+
+    def prompt(self, instruction: str) -> str:
+        """Return the prompt."""
+        return push_prompt(instruction, self.product, self.offer, self.segment)
+
+
+def push_prompt(instruction: str, product: str, offer: str, segment: str) -> str:
+    """Return the prompt for an offer; each text has one line."""
+    return f"{instruction}\nProduto: {product}\nOferta: {offer}\nPúblico: {segment}"
+
+
+CAMPAIGNS: Final = read_data("campaigns/offers.toml")
+OFFERS: Final[Mapping[str, tuple[float, float]]] = CAMPAIGNS["ofertas"]
+"""Offers, and the prices, in reais, from and up to which they make sense."""
+
+
+def campaigns_of(store: Store) -> list[tuple[str, str]]:
+    """Return every thing that the store sells with every offer that fits its price."""
+    sold = sorted(_purchases(store)["category"].drop_nulls().unique())
+    prices = {thing: price for category in sold for thing, price in things_of(category).items()}
+    return [(thing, offer) for thing, price in prices.items() for offer in offers_for(price)]
+
+
+def offers_for(price: float) -> list[str]:
+    """Return the offers that make sense for a thing at that price, in reais."""
+    return [offer for offer, (least, most) in OFFERS.items() if least <= price <= most]
+
+
+def segments_of(store: Store) -> list[str]:
+    """Return the segments of the store's shoppers, the same for the same store."""
+    import polars as pl
+
+    purchases = _purchases(store)
+    tastes = purchases.select("state", "category").drop_nulls().unique().sort("state", "category").rows()
+    states = [StateCode(state) for state in sorted(purchases["state"].drop_nulls().unique())]
+    shoppers = purchases.group_by("customer_unique_id").agg(orders=pl.n_unique("order_id"), silent=pl.min("days_ago"))
+    longest = shoppers["silent"].max()
+    silent = [days for days in CAMPAIGNS["dias_sem_compra"] if isinstance(longest, int) and days <= longest]
+    segments = (
+        *CAMPAIGNS["de_toda_loja"],
+        "novos clientes",
+        *(["clientes frequentes"] if (shoppers["orders"] > 1).any() else []),
+        *(f"clientes sem compra há {days} dias" for days in silent),
+        *(f"clientes {state:de}" for state in states),
+        *(f"clientes {state:de} sem compra há {days} dias" for state in states for days in silent),
+        *(
+            f"quem já comprou {thing}"
+            for category in sorted({each[1] for each in tastes})
+            for thing in things_of(category)
+        ),
+        *(
+            f"clientes {StateCode(state):de} que compraram {thing}"
+            for state, category in tastes
+            for thing in things_of(category)
+        ),
+    )
+    return list(dict.fromkeys(segments))
+
+
+def _purchases(store: Store) -> "DataFrame":
+    """Return one row per item: order, person, state, category, and its age on the store's last day."""
+    import polars as pl
+
+    bought = pl.col("order_purchase_timestamp")
+    return (
+        store.items.select("order_id", "product_id")
+        .join(store.orders.select("order_id", "customer_id", "order_purchase_timestamp"), on="order_id")
+        .join(store.customers.select("customer_id", "customer_unique_id", "customer_state"), on="customer_id")
+        .join(store.products.select("product_id", "product_category_name"), on="product_id")
+        .select(
+            "order_id",
+            "customer_unique_id",
+            state="customer_state",
+            category="product_category_name",
+            days_ago=(bought.max() - bought).dt.total_days(),
+        )
+    )
+
+
 WORDING: Final = read_wording("push")
 
 

@@ -13,14 +13,11 @@ A push with a fault earns 0. No reference is read: the product and the offer of 
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tasks.commerce.push.checker import LONGEST, fault_of, fill, graphemes, parts_of, read_campaign
 from tasks.commerce.push.phrases import suiting
 from tasks.commerce.reward import Reference, Score, StepReward
-
-if TYPE_CHECKING:
-    from tasks.commerce.sql_qa.sandbox import Databases
 
 WEIGHTS: Final = {"fit": 0.4, "variety": 0.4, "length": 0.2}
 NOTHING: Final = Score(dict.fromkeys(WEIGHTS, 0.0))
@@ -30,7 +27,7 @@ SEEN_AT_ONCE: Final = 90
 OF_LONGEST: Final = 0.5
 
 
-def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+def score(completion: str, prompt: str, _reference: Reference | None, _: object) -> Score:
     """Score the opener and the length of a push without a fault."""
     campaign, parts = read_campaign(prompt), parts_of(completion)
     if campaign is None or parts is None or fault_of(completion, campaign):

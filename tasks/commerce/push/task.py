@@ -1,7 +1,9 @@
 """Push: an opener, a core and a closer of proof-read phrases, with the product and the offer as fields."""
 
+import json
 import random
 import zlib
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
@@ -14,14 +16,11 @@ from tasks.commerce.push.checker import (
     parts_of,
     read_campaign,
 )
-from tasks.commerce.push.grammar import push_grammar
-from tasks.commerce.push.inputs import PushInputs
-from tasks.commerce.push.phrases import GENERAL, read_phrases, suiting
-from tasks.commerce.push.prompts import WORDING
-from tasks.commerce.push.render import serve
+from tasks.commerce.push.phrases import GENERAL, CampaignPhrases, content_words, read_phrases, suiting
+from tasks.commerce.push.prompts import WORDING, PushInputs
+from tasks.commerce.push.render import V42_REWARD, serve
 from tasks.commerce.push.scorer import REWARD, SEEN_AT_ONCE
 from tasks.commerce.push.truth import metric
-from tasks.commerce.push.v42 import V42_REWARD
 from tasks.commerce.reward import Reference
 
 ATTEMPTS: Final = 40
@@ -98,3 +97,43 @@ TASK: Final = CommerceTask(
     parts=("product", "offer"),
     prompt_grammar=grammar,
 )
+
+Words = frozenset[str]
+
+
+def push_grammar(phrases: CampaignPhrases) -> str:
+    """Return the grammar of the templates that these phrases make; empty, which guides nothing, where there is none."""
+    if not phrases.cores:
+        return ""
+    shared = _shared(phrases.cores, phrases.closers)
+    openers = _by_words([*phrases.own, *phrases.general], shared)
+    places = {words: place for place, words in enumerate({Words(): None, **dict.fromkeys(openers)})}
+    starts = [f'({_one_of(texts)}) " " rest_{places[words]}' for words, texts in openers.items()]
+    rules = [f"start: {' | '.join(['rest_0', *starts])}"]
+    closers = _by_words(phrases.closers, _shared([*phrases.own, *phrases.general], phrases.cores))
+    ends: dict[str, str] = {}
+    for words, place in places.items():
+        cores: dict[str, list[str]] = {}
+        for core in phrases.cores:
+            said = words | content_words(core)
+            if words.isdisjoint(content_words(core)):
+                free = _one_of(text for own, texts in closers.items() if said.isdisjoint(own) for text in texts)
+                end = f' (" " {ends.setdefault(free, f"end_{len(ends)}")})?' if free else ""
+                cores.setdefault(end, []).append(core)
+        rules.append(f"rest_{place}: {' | '.join(f'({_one_of(texts)}){end}' for end, texts in cores.items())}")
+    return "\n".join([*rules, *(f"{name}: {texts}" for texts, name in ends.items())])
+
+
+def _shared(texts: Iterable[str], others: Iterable[str]) -> Words:
+    return Words().union(*map(content_words, texts), *map(content_words, others))
+
+
+def _by_words(texts: Iterable[str], shared: Words) -> Mapping[Words, list[str]]:
+    found: dict[Words, list[str]] = {}
+    for text in texts:
+        found.setdefault(content_words(text) & shared, []).append(text)
+    return found
+
+
+def _one_of(texts: Iterable[str]) -> str:
+    return " | ".join(json.dumps(text, ensure_ascii=False) for text in texts)

@@ -36,13 +36,12 @@ from tasks.commerce.text.json_fields import (
     report_components,
     sentiment_contradicts,
 )
+from tasks.commerce.text.lexicons import read_wording
 from tasks.commerce.text.parser import parse_object
 from tasks.commerce.text.text_form import ramp
-from tasks.commerce.text.wordings import read_wording
 
 if TYPE_CHECKING:
     from schemas.tasks import SpecName
-    from tasks.commerce.sql_qa.sandbox import Databases
 
 DATA_FILES: Final = ("data/wordings/sentiment.toml",)
 WORDING: Final = read_wording("sentiment")
@@ -53,7 +52,7 @@ FORM_ALONE: Final = 0.25
 """Share of the form that an answer is paid for of which nothing else is right."""
 
 
-def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+def score(completion: str, _prompt: str, reference: Reference | None, _: object) -> Score:
     """Score the form of the object, the polarity and the stars."""
     parsed = parse_object(completion)
     fields = parsed.value or {}
@@ -91,7 +90,7 @@ def _stars_agreement(found: int | None, wanted: int) -> float:
     return 0.0 if found is None else ramp(abs(found - wanted), 2, 0)
 
 
-def v42_score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+def v42_score(completion: str, _prompt: str, _reference: Reference | None, _: object) -> Score:
     """Score a dict, its two fields and their types."""
     parsed = parse_object(completion)
     return Score(report_components(parsed.trust, parsed.value or {}, tuple(CHECKS), CHECKS), parsed.value)

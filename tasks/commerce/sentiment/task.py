@@ -4,8 +4,7 @@ import json
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.faults import spoil_json
-from tasks.commerce.grammar import STARS, json_grammar, object_schema, one_of
+from tasks.commerce.grammar import STARS, json_grammar, object_schema, one_of, spoil_json
 from tasks.commerce.inputs import ReviewInputs
 from tasks.commerce.reward import Reference
 from tasks.commerce.sentiment.scorer import CHECKS, REWARDS, WORDING

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from schemas.documents import Rollout
-from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.truth_text import read_object
 
 POLARITIES: Final = ("negative", "neutral", "positive")
@@ -18,7 +17,7 @@ MOST_APART: Final = 4
 """Stars between the best and the worst."""
 
 
-def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
+def metric(rollouts: Sequence[Rollout], _: object) -> dict[str, float]:
     """Return accuracy and macro-F1 of the polarity, and the nearness of the stars.
 
     - `accuracy`: share of the answers whose polarity is the reference's. A constant earns the share of its polarity.

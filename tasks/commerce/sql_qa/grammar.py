@@ -14,18 +14,16 @@ and other subqueries that refer to the outer one, joins in subqueries of a condi
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, product
-from pathlib import Path
 from typing import Any, Final
 
 from schemas.errors import InputError
 from tasks.commerce.sql_qa.sandbox import KEYS, TABLES
 from tasks.commerce.sql_qa.shown_schema import tables_in
-from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.lexicons import read_data, read_lexicon
 from tasks.commerce.text.text_form import fold
 
 DATA_FILES: Final = (
@@ -115,8 +113,7 @@ def sql_grammar(system: str) -> str:
 
 @cache
 def _read_rules() -> dict[str, Any]:
-    rules: dict[str, Any] = tomllib.loads((Path(__file__).resolve().parents[3] / DATA_FILES[0]).read_text("utf-8"))
-    return rules
+    return read_data("grammars/sql_qa.toml")
 
 
 def _given(chains: "_Chains", kinds: Mapping[str, Kinds]) -> Iterator[tuple[Sequence[str], list[str]]]:

@@ -102,18 +102,22 @@ def form(sql: str, completion: str) -> float:
         return 0.0
     if len(sql) == len(bare):
         return 1.0
-    fence = _FENCE.match(text)
-    if fence and text.endswith("```") and fence.end() == len(text) - 3 and fence[1].strip().rstrip(";").rstrip() == sql:
+    inside = _inside_fence(text)
+    if inside is not None and inside.strip().rstrip(";").rstrip() == sql:
         return FENCED
     return SURROUNDED * min(len(sql) / len(bare), 1.0)
 
 
+def _inside_fence(text: str) -> str | None:
+    """Return what the one code fence around all of a text holds; None without one."""
+    fence = _FENCE.match(text)
+    return fence[1] if fence and text.endswith("```") and fence.end() == len(text) - 3 else None
+
+
 def is_alone(sql: str, completion: str) -> bool:
     """Return whether a completion is the query and nothing else, but a code fence and comments."""
-    text = completion.strip()
-    fence = _FENCE.match(text)
-    if fence and text.endswith("```") and fence.end() == len(text) - 3:
-        text = fence[1]
+    inside = _inside_fence(completion.strip())
+    text = completion.strip() if inside is None else inside
     written = _COMMENTS.match(text)
     bare = text[written.end() if written else 0 :].rstrip().removesuffix(";").rstrip()
     return len(bare) == len(sql)

@@ -6,19 +6,16 @@ one number for each text and each combination of values, so that they can be dra
 
 import math
 import random
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, Final, Literal
 
 from schemas.store.store import Store
-from tasks.commerce.text.months import MONTHS
-from tasks.commerce.text.states import StateCode
+from tasks.commerce.text.lexicons import read_data
+from tasks.commerce.text.portuguese import MONTHS, StateCode
 
 DATA_FILES: Final = ("data/questions",)
-FOLDER: Final = Path(__file__).resolve().parents[3] / "data" / "questions"
 Level = Literal["filters", "joins", "aggregation", "dates", "windows"]
 LEVELS: Final[tuple[Level, ...]] = ("filters", "joins", "aggregation", "dates", "windows")
 """The levels, from easy to hard."""
@@ -83,7 +80,7 @@ def read_families() -> tuple[Family, ...]:
     """Read the question bank, the easy levels first."""
     families: list[Family] = []
     for level in LEVELS:
-        document = tomllib.loads((FOLDER / f"{level}.toml").read_text(encoding="utf-8"))
+        document = read_data(f"questions/{level}.toml")
         families += [_family(level, document["turns"], entry) for entry in document["family"]]
     return tuple(families)
 

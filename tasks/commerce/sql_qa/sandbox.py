@@ -191,15 +191,6 @@ class Database:
             return Execution(refusal, columns, (), frozenset(watch.reads))
         return Execution(None, columns, rows, frozenset(watch.reads))
 
-    def why_invalid(self, sql: str) -> str:
-        """Return SQLite's message on a query that `execute` found invalid, within the same bounds."""
-        self._watch.start(time.thread_time() + MAX_SECONDS, FUNCTIONS)
-        try:
-            self._connection.execute(sql).close()
-        except (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError) as error:
-            return str(error)
-        return "incomplete input"
-
 
 @dataclass(frozen=True)
 class Databases:

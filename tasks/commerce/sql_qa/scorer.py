@@ -53,9 +53,8 @@ from tasks.commerce.sql_qa.query_text import (
 )
 from tasks.commerce.sql_qa.results import COPIES_WITH_AN_ANSWER, WRONG_ORDER, agreement, f1, has_answer, shape
 from tasks.commerce.sql_qa.sandbox import MAX_SECONDS, Databases, Execution, Refusal
-from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.lexicons import read_lexicon, read_wording
 from tasks.commerce.text.text_form import fold, ramp, words
-from tasks.commerce.text.wordings import read_wording
 
 if TYPE_CHECKING:
     from schemas.tasks import SpecName
@@ -186,7 +185,7 @@ def _counted(executions: Sequence[Execution], wanted: Sequence[Execution]) -> li
     return pairs[:COPIES_WITH_AN_ANSWER] + [pair for pair in pairs[COPIES_WITH_AN_ANSWER:] if has_answer(pair[1].rows)]
 
 
-def v42_score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
+def v42_score(completion: str, _prompt: str, _reference: Reference | None, _: object) -> Score:
     """Grade the four tiers of the V4.2 report."""
     text = completion[:MAX_CHARACTERS]
     keywords = {" ".join(keyword.split()) for keyword in _KEYWORD.findall(text.upper())}

@@ -8,16 +8,14 @@ Where no word names a table, the whole schema is shown.
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from itertools import combinations
 from types import MappingProxyType
 from typing import Final
 
-from tasks.commerce.text.lexicons import FOLDER, read_lexicon
+from tasks.commerce.text.lexicons import read_data, read_lexicon, read_wording
 from tasks.commerce.text.text_form import fold
-from tasks.commerce.text.wordings import read_wording
 
 DATA_FILES: Final = ("data/lexicons/categories.txt", "data/lexicons/table_words.toml", "data/wordings/sql_qa.toml")
 DISTRACTORS: Final = 1
@@ -99,7 +97,7 @@ def _is_known(slug: str) -> bool:
 @cache
 def _patterns() -> Mapping[str, re.Pattern[str]]:
     """Return for each table what names it: the beginnings of words, and its own columns."""
-    words = tomllib.loads((FOLDER / "table_words.toml").read_text(encoding="utf-8"))
+    words = read_data("lexicons/table_words.toml")
     held = [column for columns in _tables().values() for column in columns]
     own = {name: [column for column in columns if held.count(column) == 1] for name, columns in _tables().items()}
     return {name: re.compile(rf"\b(?:{'|'.join((*words[name], *own[name]))})") for name in _tables()}

@@ -121,7 +121,7 @@ def refill(store: Store, filling: Filling) -> Store:
     sellers = _sellers(store.sellers, 0 if whole else items.height // ITEMS_A_SELLER, generator)
     for key, table in (("product_id", store.products), ("seller_id", sellers)):
         drawn = _drawn(table[key].to_list(), items, generator, each=whole) or items[key].to_list()
-        items = items.with_columns(pl.Series(key, drawn, items.schema[key]))
+        items = _with(items, key, drawn)
     items = _at_limits(items, "price", filling, generator)
     items = _at_limits(items, "freight_value", filling, generator)
     payments = _refilled(rows_of(store.payments), "payment_type", ("order_id",), generator)
@@ -142,15 +142,18 @@ def refill(store: Store, filling: Filling) -> Store:
     )
 
 
-def _of_other_orders(frame: "DataFrame", order_ids: list[str], generator: random.Random) -> "DataFrame":
-    """Give each order the rows of another, as many rows in all."""
+def _with(frame: "DataFrame", column: str, values: list[Any]) -> "DataFrame":
+    """Return a table with other values in a column of the same type."""
     import polars as pl
 
+    return frame.with_columns(pl.Series(column, values, frame.schema[column]))
+
+
+def _of_other_orders(frame: "DataFrame", order_ids: list[str], generator: random.Random) -> "DataFrame":
+    """Give each order the rows of another, as many rows in all."""
     others = dict(zip(order_ids, generator.sample(order_ids, len(order_ids)), strict=True))
     moved = [others.get(order, order) for order in frame["order_id"]]
-    return frame.with_columns(pl.Series("order_id", moved, frame.schema["order_id"])).sort(
-        "order_id", maintain_order=True
-    )
+    return _with(frame, "order_id", moved).sort("order_id", maintain_order=True)
 
 
 def _drawn(keys: list[str], items: "DataFrame", generator: random.Random, *, each: bool) -> list[str]:
@@ -183,20 +186,16 @@ def _drawn(keys: list[str], items: "DataFrame", generator: random.Random, *, eac
 
 def _in_other_instalments(payments: "DataFrame", generator: random.Random) -> "DataFrame":
     """Give a share of the payments the instalments of another, whatever its type."""
-    import polars as pl
-
     name = "payment_installments"
     values = payments[name].to_list()
     values = [generator.choice(values) if generator.random() < OTHER_INSTALMENTS else value for value in values]
-    return payments.with_columns(pl.Series(name, values, payments.schema[name]))
+    return _with(payments, name, values)
 
 
 def _some_uncategorised(products: "DataFrame", generator: random.Random) -> "DataFrame":
-    import polars as pl
-
     name = "product_category_name"
     values = [None if generator.random() < UNCATEGORISED else value for value in products[name]]
-    return products.with_columns(pl.Series(name, values, products.schema[name]))
+    return _with(products, name, values)
 
 
 def _hash(text: str) -> bytes:
@@ -231,13 +230,11 @@ def _refilled(frame: "DataFrame", column: str, keys: tuple[str, ...], generator:
 
 def _bought_otherwise(orders: "DataFrame", generator: random.Random) -> "DataFrame":
     """Give each order a moment near another's purchase, as the same orders have as many in each month."""
-    import polars as pl
-
     name = "order_purchase_timestamp"
     moments = orders[name].to_list()
     drawn = _donors([(moment.year, moment.month) for moment in moments], len(moments), generator)
     moved = [_at_limit(moments[place], generator) for place in drawn]
-    return orders.with_columns(pl.Series(name, moved, orders.schema[name]))
+    return _with(orders, name, moved)
 
 
 def _at_limit(moment: datetime, generator: random.Random) -> datetime:
@@ -301,14 +298,12 @@ def _living_elsewhere(customers: "DataFrame", generator: random.Random) -> "Data
 
 
 def _sellers(sellers: "DataFrame", fewest: int, generator: random.Random) -> "DataFrame":
-    import polars as pl
-
     if sellers.is_empty():
         return sellers
     more = [_hash(f"seller {number}").hex() * 2 for number in range(fewest - sellers.height)]
     seller_ids = sellers["seller_id"].to_list() + more
     rows = sellers[_donors(sellers["seller_state"].to_list(), len(seller_ids), generator)]
-    return rows.with_columns(pl.Series("seller_id", seller_ids, sellers.schema["seller_id"]))
+    return _with(rows, "seller_id", seller_ids)
 
 
 def _repeated(frame: "DataFrame", generator: random.Random) -> "DataFrame":
@@ -328,11 +323,9 @@ def _numbered(frame: "DataFrame", key: str) -> "DataFrame":
 
 def _at_limits(frame: "DataFrame", column: str, filling: Filling, generator: random.Random) -> "DataFrame":
     """Resample a column's values, and set a share of them to the limits and beside them, each equally often."""
-    import polars as pl
-
     at_limits = round(filling.at_limits * frame.height)
     sums = [limit + more for limit in LIMITS[column][:: filling.step] for more in (0, 1, -1)]
     limits = [float(sums[turn % len(sums)]) for turn in range(at_limits)]
     values = limits + generator.choices(frame[column].to_list(), k=frame.height - at_limits) if frame.height else []
     generator.shuffle(values)
-    return frame.with_columns(pl.Series(column, values, frame.schema[column]))
+    return _with(frame, column, values)

@@ -78,11 +78,6 @@ def is_sentiment(value: object) -> bool:
     return isinstance(value, str) and value in SENTIMENTS
 
 
-def is_text(value: object) -> bool:
-    """Return whether a value is a non-blank string."""
-    return isinstance(value, str) and not value.isspace() and value != ""
-
-
 def sentiment_contradicts(sentiment: object, stars: int | None) -> bool:
     """Return whether praise stands beside one or two stars, or blame beside four or five."""
     return stars is not None and ((sentiment == "positive" and stars <= 2) or (sentiment == "negative" and stars >= 4))

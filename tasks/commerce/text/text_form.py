@@ -7,7 +7,6 @@ cached, and a word list is checked by its first words before any pattern is run.
 import re
 import unicodedata
 from collections.abc import Collection, Sequence
-from functools import lru_cache
 from typing import Final
 
 from tasks.commerce.text.lexicons import read_lexicon
@@ -118,20 +117,6 @@ CLOSED_CLASS: Final = FUNCTION_WORDS | {fold(word) for word in read_lexicon("clo
 def content_words(text: str) -> list[str]:
     """Return the words with meaning, each once, in order."""
     return list(dict.fromkeys(word for word in words(text) if word not in FUNCTION_WORDS))
-
-
-@lru_cache(maxsize=16_384)
-def stem(word: str) -> str:
-    """Return the common stem of a folded word's forms: `brinquedo` and `brinquedos`, `criativos` and `criativas`."""
-    if len(word) < 4 or not word.isalpha():
-        return word
-    if word.endswith("ns"):
-        return f"{word[:-2]}m"
-    if word.endswith("is"):
-        return f"{word[:-2]}l" if word[-3] in "aeou" else f"{word[:-1]}l"
-    root = word.removesuffix("s")
-    root = root[:-2] if root.endswith(("ao", "oe")) else root
-    return root[:-1] if len(root) > 4 and root[-1] in "aeo" else root
 
 
 def fluency(folded_words: Sequence[str]) -> float:

@@ -18,8 +18,8 @@ from schemas.progress import Progress, silent
 from schemas.references import knows_anything
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.commerce.prompt_rule import choose_rule
 from tasks.commerce.registry import TASKS
+from tasks.commerce.shortcuts import choose_rule
 from tasks.report.wording import worded
 
 CANDIDATES: Final = 24

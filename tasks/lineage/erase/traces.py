@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from schemas.tables.person import Person
-from tasks.commerce.prompt_rule import FREE_TEXT
+from tasks.commerce.shortcuts import FREE_TEXT
 from tasks.lineage.erase.find import PEOPLE, PROMPTS
 from tasks.lineage.store.inventory import Inventory
 

@@ -19,7 +19,7 @@ from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.extraction.real_reviews import known_of_review, of_stars
 from tasks.commerce.inputs import TaskInputs
-from tasks.commerce.text.wordings import read_wording
+from tasks.commerce.text.lexicons import read_wording
 from tasks.synthesize.own.cells import ColumnCells, as_flags, as_identifiers, as_numbers, as_whole_numbers
 from tasks.synthesize.own.opened import NO_TABLES, OwnFiles
 

@@ -12,8 +12,8 @@ from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, Guided, SpecName
 from tasks.commerce import registry
+from tasks.commerce.shortcuts import variety_of
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.commerce.variety import variety_of
 from tasks.policy.generate import as_messages, generate
 from tasks.train.resume.adapter_files import adapter_weights, write_adapter
 from tasks.train.watch.alarms import Validation

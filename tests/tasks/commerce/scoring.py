@@ -1,16 +1,20 @@
-"""How the tests of the tasks score a completion."""
+"""How the tests of the tasks score a completion, and let a grammar write one."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
+from transformers import AutoTokenizer
 
 from schemas.documents import Rollout, ScoredRollout
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce.example import Example
-from tasks.commerce.registry import score_rollout
+from tasks.commerce.registry import TASKS, grammar_of, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.policy.guidance import Grammars
+from tasks.policy.stand_in import FOLDER
 
 
 def score(
@@ -41,3 +45,30 @@ def completions(values: st.SearchStrategy[Any]) -> st.SearchStrategy[str]:
     """Draw hostile completions: JSON of some values, any text, and any bytes."""
     anything = st.text(alphabet=st.characters())
     return st.one_of(values.map(json.dumps), anything, st.binary().map(lambda raw: raw.decode("latin-1")))
+
+
+def rollouts(examples: Sequence[Example], completion: str | None = None) -> list[Rollout]:
+    """Return a rollout of each example, with its reference answer if no completion is given."""
+    return [
+        Rollout(
+            prompt_id=str(number),
+            task=example.task,
+            prompt=example.prompt,
+            completion=TASKS[example.task].answer(example.reference) if completion is None else completion,
+            reference=example.reference,
+        )
+        for number, example in enumerate(examples)
+    ]
+
+
+@cache
+def _grammars() -> tuple[Grammars, AutoTokenizer]:
+    tokenizer = AutoTokenizer.from_pretrained(FOLDER)
+    return Grammars(tokenizer, len(tokenizer)), tokenizer
+
+
+def writes(task: TaskName, completion: str, prompt: str) -> bool:
+    """Return whether the grammar of a prompt lets a model write a completion and end."""
+    known, tokenizer = _grammars()
+    tokens = tokenizer.encode(completion, add_special_tokens=False)
+    return known.writes(grammar_of(task, prompt, "all"), [*tokens, tokenizer.eos_token_id])

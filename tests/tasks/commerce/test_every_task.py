@@ -7,7 +7,6 @@ from importlib import import_module
 
 import pytest
 
-from schemas.documents import Rollout
 from schemas.references import REFERENCES, check_reference
 from schemas.source import REPOSITORY, source_files
 from schemas.store.mapped_tables import NEEDED_BY_TASK
@@ -17,6 +16,7 @@ from tasks.audit.rubrics import task_rubric
 from tasks.commerce.example import Example
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
+from tests.tasks.commerce.scoring import rollouts
 
 Examples = Mapping[TaskName, list[Example]]
 PARTS = (
@@ -26,20 +26,6 @@ PARTS = (
 )
 
 pytestmark = pytest.mark.parametrize("name", TASK_NAMES)
-
-
-def rollouts(examples: list[Example], completion: str | None = None) -> list[Rollout]:
-    """Return a rollout of each example, with its reference answer if no completion is given."""
-    return [
-        Rollout(
-            prompt_id=str(number),
-            task=example.task,
-            prompt=example.prompt,
-            completion=TASKS[example.task].answer(example.reference) if completion is None else completion,
-            reference=example.reference,
-        )
-        for number, example in enumerate(examples)
-    ]
 
 
 def test_its_files_are_where_they_are_looked_for(name: TaskName) -> None:

@@ -11,7 +11,7 @@ from llguidance.hf import from_tokenizer
 from schemas.store.store import Store
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example import Example
-from tasks.commerce.registry import TASKS
+from tasks.commerce.registry import TASKS, grammar_of
 from tasks.commerce.sql_qa.questions import read_families, values_of
 from tasks.stand_in.model import build_tokenizer
 
@@ -92,3 +92,13 @@ def test_other_queries_are_in_the_grammar_too(tokenizer: LLTokenizer, sql: str) 
 )
 def test_other_forms_are_not_in_the_grammar(tokenizer: LLTokenizer, task: TaskName, answer: str) -> None:
     assert not accepts(tokenizer, task, answer)
+
+
+@pytest.mark.parametrize("name", ["insights", "push", "churn"])
+def test_a_prompt_of_another_form_has_no_grammar_and_guiding_is_chosen(
+    examples: Mapping[TaskName, list[Example]], name: TaskName
+) -> None:
+    prompt = examples[name][0].prompt
+    assert grammar_of(name, prompt, "all") == grammar_of(name, prompt, "forms") != ""
+    assert grammar_of(name, prompt, "none") == ""
+    assert grammar_of(name, "Sem nada conhecido.", "all") == ""

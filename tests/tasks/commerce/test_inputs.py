@@ -8,10 +8,10 @@ from pydantic import ValidationError
 
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example import Example
-from tasks.commerce.insights.inputs import normalized_table
-from tasks.commerce.prompt_rule import lines_of
+from tasks.commerce.insights.prompts import normalized_table
 from tasks.commerce.registry import TASKS
-from tasks.commerce.text.wordings import read_wording
+from tasks.commerce.shortcuts import lines_of
+from tasks.commerce.text.lexicons import read_wording
 
 SALE = {"product": "fone", "offer": "20% de desconto", "segment": "clientes novos"}
 

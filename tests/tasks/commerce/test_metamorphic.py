@@ -32,13 +32,6 @@ def answer(example: Example) -> str:
     return TASKS[example.task].answer(example.reference)
 
 
-@pytest.mark.parametrize("name", TASK_NAMES)
-def test_chatter_around_an_answer_costs(name: TaskName, examples: Examples, databases: Databases) -> None:
-    for example in examples[name]:
-        chatty = f"Claro! Segue a resposta:\n{answer(example)}\nEspero ter ajudado!"
-        assert reward(example, chatty, databases) < reward(example, answer(example), databases) - 0.04
-
-
 @pytest.mark.parametrize("name", ["sql_qa", "insights", "push"])
 def test_two_answers_are_not_better_than_one(name: TaskName, examples: Examples, databases: Databases) -> None:
     first, other = examples[name][:2]

@@ -5,7 +5,7 @@ from itertools import islice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.prompt_rounds import distinct_prompts
+from tasks.commerce.example import distinct_prompts
 
 
 def prompts(items: list[str], instructions: list[str], count: int, seed: int = 1) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-from tasks.commerce.prompt_rule import choose_rule, lines_of
+from tasks.commerce.shortcuts import choose_rule, lines_of
 
 RATINGS = [f"Extraia.\nNota: {stars}\nPedido: {number}\nAvaliação: texto" for number, stars in enumerate([1, 5] * 12)]
 

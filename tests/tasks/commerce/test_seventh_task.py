@@ -21,7 +21,11 @@ pytestmark = pytest.mark.integration
 TASK = "delay"
 PAGE = REPOSITORY / "docs" / "add-a-task.md"
 FILE = re.compile(r"^`(\S+)`:\n\n```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-TESTS = ("__init__.py", "tasks/__init__.py", *(f"tasks/commerce/{name}.py" for name in ("__init__", "conftest")))
+TESTS = (
+    "__init__.py",
+    "tasks/__init__.py",
+    *(f"tasks/commerce/{name}.py" for name in ("__init__", "conftest", "scoring")),
+)
 ROLLOUTS_AND_SHEET = """
 import json, sys
 from pathlib import Path

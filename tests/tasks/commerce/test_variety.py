@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.documents import Rollout
-from tasks.commerce.variety import effective_number, variety_of
+from tasks.commerce.shortcuts import effective_number, variety_of
 
 
 def rollouts(texts: list[str], scores: list[int]) -> list[Rollout]:

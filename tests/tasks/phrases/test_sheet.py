@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import InputError
-from tasks.commerce.push.own_phrases import OwnOpener, OwnPhrases
-from tasks.phrases.sheet import append, approved, write_sheet
+from tasks.commerce.push.phrases import OwnOpener, OwnPhrases
+from tasks.phrases.openers import append, approved, write_sheet
 
 HEADER = "group,opener,approved,by\n"
 

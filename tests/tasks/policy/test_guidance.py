@@ -10,7 +10,7 @@ from transformers import TopKLogitsWarper, TopPLogitsWarper
 
 from schemas.errors import InputError
 from schemas.tasks import TaskName
-from tasks.commerce.extraction.fields import READABLE
+from tasks.commerce.extraction.scorer import READABLE
 from tasks.commerce.push.checker import parts_of
 from tasks.commerce.registry import TASKS, grammar_of, grammars
 from tasks.commerce.sentiment.scorer import CHECKS

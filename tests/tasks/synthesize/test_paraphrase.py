@@ -11,7 +11,7 @@ import pytest
 from schemas.config.config import ParaphraseConfig
 from schemas.errors import InputError
 from schemas.tables.prompts import PromptRow, content_id
-from tasks.commerce.text.wordings import read_wording
+from tasks.commerce.text.lexicons import read_wording
 from tasks.curate.quarantine import drop_schema_failures
 from tasks.policy import endpoint
 from tasks.synthesize import paraphrase

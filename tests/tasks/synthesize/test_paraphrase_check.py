@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.tasks import TaskName
-from tasks.commerce.text.wordings import read_wording
-from tasks.synthesize.paraphrase_check import Sentence, find_fault, instruction_lists, lists, named_values, tidy
+from tasks.commerce.text.lexicons import read_wording
+from tasks.synthesize.paraphrase_check import Sentence, find_fault, instruction_lists, lists, named_values, stem, tidy
 
 PUSH = Sentence(
     "push", "Escreva o push desta campanha.", pool=("Escreva o push desta campanha.", "Crie a notificação.")
@@ -245,3 +245,16 @@ def test_our_own_wordings_speak_no_foreign_language_and_do_not_chatter(task: Tas
     wordings = read_wording(task).instructions
     faults = {find_fault(Sentence(task, wording, pool=wordings), wording) for wording in wordings}
     assert faults == {"nothing new"}
+
+
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [("brinquedos", "brinquedo"), ("criativos", "criativas"), ("bolsa", "bolsas"), ("promocao", "promocoes")],
+)
+def test_forms_of_a_word_share_a_stem(word: str, other: str) -> None:
+    assert stem(word) == stem(other)
+
+
+@pytest.mark.parametrize(("word", "other"), [("cama", "casa"), ("10", "100"), ("mesa", "mes"), ("sp", "spa")])
+def test_other_words_do_not(word: str, other: str) -> None:
+    assert stem(word) != stem(other)

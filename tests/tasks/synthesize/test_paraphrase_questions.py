@@ -14,7 +14,7 @@ from schemas.config.config import AUDIT_FOLDER
 from schemas.store.files import read_store
 from schemas.tables.prompts import PromptRow, content_id
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
-from tasks.commerce.text.portuguese_numbers import numbers_in
+from tasks.commerce.text.portuguese import numbers_in
 from tasks.synthesize.paraphrase import find_sentence
 from tasks.synthesize.paraphrase_check import Sentence, find_fault
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tasks.commerce.churn.inputs import ChurnInputs
+from tasks.commerce.churn.prompts import ChurnInputs
 from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.synthesize.simulated import simulate_store

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.commerce.churn.checker import ReasonFault, check, read_answer
-from tasks.commerce.churn.phrases import read_phrases
-from tasks.commerce.churn.profile import CustomerProfile, profile_of, read_profile
+from tasks.commerce.churn.profile import CustomerProfile, profile_of, read_phrases, read_profile
 from tasks.commerce.churn.truth import is_true
 from tests.tasks.commerce.churn.profiles import (
     all_reasons,
@@ -166,10 +165,8 @@ def test_a_field_counts_once_and_so_do_two_that_say_the_same() -> None:
         answer_of(reason("Pedidos", "1", "sai")) + " Espero ter ajudado!",
     ],
 )
-def test_what_cannot_be_read_has_a_reason(answer: str) -> None:
-    found = read_answer(answer)
-    assert isinstance(found, str)
-    assert "Pedidos" not in found
+def test_what_has_another_form_is_not_read(answer: str) -> None:
+    assert read_answer(answer) is None
 
 
 @given(ANY_JSON)
@@ -181,7 +178,7 @@ def test_no_value_in_any_place_raises(value: object) -> None:
         *(json.dumps({**whole, key: value}) for key in whole),
     ):
         found = read_answer(text)
-        if not isinstance(found, str):
+        if found is not None:
             check(profile_of_prompt(FURIOUS), found.reasons)
 
 
@@ -197,3 +194,30 @@ def test_lines_that_hold_no_figure_point_nowhere() -> None:
     texts = ["Pedidos: muitos", "Total gasto: R$ -", "Última nota: ", "Nota média: 4,5 de 5", "Entregas com atraso: ²"]
     profile = profile_of_prompt("\n".join(["Avalie.", *texts]))
     assert profile.pointing == {"sai": [], "fica": []}
+
+
+def test_counts_and_ratings_that_contradict_each_other_say_nothing() -> None:
+    counts = profile_of_prompt(prompt_of(orders=3, late=3, undelivered=3))
+    assert not {"Pedidos", "Entregas com atraso", "Pedidos não entregues"} & {
+        name for names in counts.pointing.values() for name in names
+    }
+    ratings = profile_of_prompt(prompt_of(orders=1, last_rating=1, mean_rating=5))
+    assert not {"Última nota", "Nota média"} & {name for names in ratings.pointing.values() for name in names}
+    odd = profile_of({"Entregas com atraso": "R$ 3", "Pedidos": "2,5", "Dias desde a última compra": "R$ 300"})
+    assert not any(odd.pointing.values())
+
+
+def test_a_rating_that_nobody_gave_is_printed_as_it_is() -> None:
+    assert lines_of(prompt_of(last_rating=4.96))["Última nota"] == "4,9"
+    assert lines_of(prompt_of(last_rating=5))["Última nota"] == "5"
+
+
+def test_nobody_received_all_in_time_whose_order_never_came() -> None:
+    assert not any(
+        "tudo" in phrase for field in read_phrases().campos for band in field.faixas for phrase in band.frases
+    )
+
+
+def test_windows_line_ends_are_none_of_a_value() -> None:
+    prompt = prompt_of()
+    assert profile_of_prompt(prompt.replace("\n", "\r\n")).texts == profile_of_prompt(prompt).texts

@@ -1,39 +1,21 @@
-"""The data of reasons: whole, and refused in one sentence where it is broken."""
+"""The data of reasons is whole: each value of a line is in one band, and a band that points is said."""
 
-from pathlib import Path
-
-import pytest
-
-from schemas.errors import InputError
-from tasks.commerce.churn.phrases import FILE, read_phrases
+from tasks.commerce.churn.profile import PLURAL, read_phrases
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ('aponta = "fica"', 'aponta = "volta"', "campos.0.faixas.0.aponta"),
-        ("ate = 30\n", "", "rise"),
-        ("ate = 90", "ate = 20", "rise"),
-        ("peso = 44\n", "", "peso"),
-        ("comprou há", "comprou {quando} há", "quando"),
-        ("{conclusao}: {motivos}", "{conclusao}: {motivo}", "motivo"),
-        ('ressalva = "Por', 'ressalvas = "Por', "ressalva"),
-        ("[texto]", "[texto", "correct"),
-    ],
-)
-def test_a_broken_file_is_one_sentence(tmp_path: Path, old: str, new: str, said: str) -> None:
-    text = FILE.read_text(encoding="utf-8")
-    assert old in text
-    file = tmp_path / "churn.toml"
-    file.write_text(text.replace(old, new, 1), encoding="utf-8")
-    with pytest.raises(InputError) as caught:
-        read_phrases(file)
-    message = str(caught.value)
-    assert said in message
-    assert str(file) in message
-    assert "\n" not in message
+def test_bands_rise_to_one_without_an_end_and_those_that_point_have_phrases_and_a_weight() -> None:
+    for field in read_phrases().campos:
+        *ends, last = [band.ate for band in field.faixas]
+        known = [end for end in ends if end is not None]
+        assert last is None, field.nome
+        assert len(known) == len(ends), field.nome
+        assert known == sorted(set(known)), field.nome
+        for band in field.faixas:
+            assert len({band.aponta is None, band.peso == 0, not band.frases}) == 1, field.nome
+            for phrase in band.frases:
+                assert "{" not in PLURAL.sub("", phrase).format(valor="1")
 
 
-def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"cannot be read.*correct the file"):
-        read_phrases(tmp_path / "none.toml")
+def test_sentences_have_no_slot_that_nothing_fills() -> None:
+    for text in read_phrases().texto.model_dump().values():
+        assert "{" not in text.format(conclusao="", motivos="")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.commerce.churn.checker import check
-from tasks.commerce.churn.phrases import read_phrases
+from tasks.commerce.churn.profile import read_phrases
 from tasks.commerce.churn.render import UNSUPPORTED, render, said_with
 from tasks.commerce.churn.task import answer
 from tests.tasks.commerce.churn.profiles import (

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from tasks.commerce.churn import prompts as churn_prompts
 from tasks.commerce.churn.checker import FALSE, ReasonFault, check
-from tasks.commerce.churn.phrases import read_phrases
-from tasks.commerce.churn.profile import CustomerProfile
+from tasks.commerce.churn.profile import CustomerProfile, read_phrases
 from tasks.commerce.churn.scorer import REWARD, score
 from tasks.commerce.churn.task import answer, spoil
 from tasks.commerce.example import Example

@@ -1,17 +1,13 @@
 """Churn as a task: examples, right answers, and the grammar that holds a model to a profile."""
 
 import json
-from functools import cache
-
-from transformers import AutoTokenizer
 
 from schemas.documents import Rollout
 from schemas.references import check_reference
 from tasks.commerce.churn.truth import metric
-from tasks.commerce.registry import TASKS, component_rewards, grammar_of, score_rollout
-from tasks.policy.guidance import Grammars
-from tasks.policy.stand_in import FOLDER
+from tasks.commerce.registry import TASKS, component_rewards
 from tests.tasks.commerce.churn.profiles import answer_of, examples, lines_of, prompt_of, reason
+from tests.tasks.commerce.scoring import rollouts, writes
 
 TASK = TASKS["churn"]
 
@@ -20,19 +16,9 @@ def rollout(completion: str, reference: dict[str, object], prompt: str = "") -> 
     return Rollout(prompt_id="1", task="churn", prompt=prompt, completion=completion, reference=reference)
 
 
-def right_answers() -> list[Rollout]:
-    return [rollout(TASK.answer(each.reference), each.reference, each.prompt) for each in examples()]
-
-
-def test_right_answers_keep_the_truth_and_can_be_used() -> None:
-    found = right_answers()
-    metrics = TASK.metric(found, None)
-    assert {metrics[name] for name in TASK.answer_metrics} == {1.0}
+def test_right_answers_tell_who_leaves() -> None:
+    metrics = TASK.metric(rollouts(examples()), None)
     assert metrics["auc"] == metrics["balanced_accuracy"] == 1.0
-    assert all(TASK.serve(each.completion, each.prompt, None).checked for each in found)
-    scored = score_rollout(found[0], None)
-    assert scored.components.keys() == {"churn", "risk", "reasons", "telling"}
-    assert scored.parsed is not None
 
 
 def test_references_hold_the_lines_of_their_prompts() -> None:
@@ -80,46 +66,49 @@ def test_the_report_reads_the_rendered_reasoning() -> None:
     assert reward.total(reward.score("sai", prompt, None, None).components) == 0
 
 
-@cache
-def grammars() -> tuple[Grammars, AutoTokenizer]:
-    tokenizer = AutoTokenizer.from_pretrained(FOLDER)
-    return Grammars(tokenizer, len(tokenizer)), tokenizer
-
-
-def writes(completion: str, prompt: str) -> bool:
-    known, tokenizer = grammars()
-    tokens = tokenizer.encode(completion, add_special_tokens=False)
-    return known.writes(grammar_of("churn", prompt, "forms"), [*tokens, tokenizer.eos_token_id])
-
-
 def test_the_grammar_writes_right_answers_and_no_other_value_field_or_way() -> None:
-    for each in right_answers()[:20]:
-        assert writes(each.completion, each.prompt)
+    for each in rollouts(examples())[:20]:
+        assert writes("churn", each.completion, each.prompt)
         fields = json.loads(each.completion)
         first, *others = fields["reasons"]
         for key, value in (("campo", "Estado"), ("valor", "9999"), ("aponta", "talvez")):
-            assert not writes(answer_of({**first, key: value}, *others, risk=fields["risk_score"]), each.prompt), key
+            assert not writes(
+                "churn", answer_of({**first, key: value}, *others, risk=fields["risk_score"]), each.prompt
+            ), key
         turned = {**first, "aponta": "sai" if first["aponta"] == "fica" else "fica"}
-        assert not writes(answer_of(turned, *others, risk=fields["risk_score"]), each.prompt)
-        assert not writes(answer_of(risk=fields["risk_score"]), each.prompt)
-        assert not writes(answer_of(*[first] * 4, risk=fields["risk_score"]), each.prompt)
-        assert not writes(each.completion.replace("true", "false").replace("0.", "0.9"), each.prompt)
+        assert not writes("churn", answer_of(turned, *others, risk=fields["risk_score"]), each.prompt)
+        assert not writes("churn", answer_of(risk=fields["risk_score"]), each.prompt)
+        assert not writes("churn", answer_of(*[first] * 4, risk=fields["risk_score"]), each.prompt)
+        assert not writes("churn", each.completion.replace("true", "false").replace("0.", "0.9"), each.prompt)
 
 
 def test_a_profile_that_points_nowhere_leaves_the_form() -> None:
     prompt = "Perfil:\nPedidos: 0"
-    assert writes(answer_of(reason("Pedidos", "0", "fica"), risk=0.4), prompt)
-    assert not writes(answer_of(reason("Pedidos", "1", "fica"), risk=0.4), prompt)
+    assert writes("churn", answer_of(reason("Pedidos", "0", "fica"), risk=0.4), prompt)
+    assert not writes("churn", answer_of(reason("Pedidos", "1", "fica"), risk=0.4), prompt)
 
 
 def test_an_answer_follows_from_its_risk_in_the_grammar() -> None:
     prompt = prompt_of()
     some = reason("Pedidos", "4", "fica")
-    assert writes(answer_of(some, risk=0.4), prompt)
-    assert not writes(answer_of(some, risk=0.4, churn=True), prompt)
-    assert not writes(answer_of(some, risk=0.6, churn=False), prompt)
+    assert writes("churn", answer_of(some, risk=0.4), prompt)
+    assert not writes("churn", answer_of(some, risk=0.4, churn=True), prompt)
+    assert not writes("churn", answer_of(some, risk=0.6, churn=False), prompt)
 
 
-def test_a_prompt_without_a_profile_has_no_grammar() -> None:
-    assert grammar_of("churn", "Sem perfil.", "forms") == ""
-    assert grammar_of("churn", prompt_of(), "none") == ""
+def test_the_grammar_lets_no_reason_come_twice_and_the_first_speak_for_the_answer() -> None:
+    prompt = prompt_of(undelivered=1)
+    orders, rating, mean = (
+        reason("Pedidos", "4", "fica"),
+        reason("Última nota", "5", "fica"),
+        reason("Nota média", "4,8", "fica"),
+    )
+    missing = reason("Pedidos não entregues", "1", "sai")
+    for reasons, right in (
+        ((orders, rating), 1),
+        ((orders, missing), 1),
+        ((orders, orders), 0),
+        ((missing, orders), 0),
+    ):
+        assert writes("churn", answer_of(*reasons, risk=0.4), prompt) == bool(right)
+    assert not writes("churn", answer_of(rating, orders, mean, risk=0.4), prompt)

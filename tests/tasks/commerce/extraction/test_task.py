@@ -3,39 +3,19 @@
 import json
 import random
 from dataclasses import replace
-from functools import cache
 
 import polars as pl
 import pytest
-from transformers import AutoTokenizer
 
-from schemas.documents import Rollout
 from schemas.references import check_reference
 from schemas.store.store import Store
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.extraction.quotation import fault_of, review_of
-from tasks.commerce.registry import TASKS, grammar_of, score_rollout
-from tasks.policy.guidance import Grammars
-from tasks.policy.stand_in import FOLDER
+from tasks.commerce.registry import TASKS
 from tests.tasks.commerce.extraction.test_scorer import FIELDS, examples
+from tests.tasks.commerce.scoring import rollouts, writes
 
 TASK = TASKS["extraction"]
-
-
-def test_right_answers_earn_all_and_keep_the_truth() -> None:
-    rollouts = [
-        Rollout(
-            prompt_id=str(number),
-            task="extraction",
-            prompt=each.prompt,
-            completion=TASK.answer(each.reference),
-            reference=each.reference,
-        )
-        for number, each in enumerate(examples())
-    ]
-    assert min(score_rollout(each, None).reward for each in rollouts) == pytest.approx(1.0)
-    assert set(TASK.metric(rollouts, None).values()) == {1.0}
-    assert all(TASK.serve(each.completion, each.prompt, None).checked for each in rollouts)
 
 
 def test_references_know_the_words_that_make_the_complaint() -> None:
@@ -80,26 +60,15 @@ def test_what_no_program_can_use_has_a_reason(completion: str) -> None:
     assert TASK.serve(completion, "", None)[:2] == (None, False)
 
 
-@cache
-def grammars() -> tuple[Grammars, AutoTokenizer]:
-    tokenizer = AutoTokenizer.from_pretrained(FOLDER)
-    return Grammars(tokenizer, len(tokenizer)), tokenizer
-
-
-def writes(complaint: str, prompt: str, **changes: object) -> bool:
-    known, tokenizer = grammars()
+def writes_complaint(complaint: str, prompt: str, **changes: object) -> bool:
     fields = FIELDS | {"main_complaint": complaint} | changes
-    completion = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
-    tokens = tokenizer.encode(completion, add_special_tokens=False)
-    return known.writes(grammar_of("extraction", prompt, "forms"), [*tokens, tokenizer.eos_token_id])
+    return writes("extraction", json.dumps(fields, ensure_ascii=False, separators=(",", ":")), prompt)
 
 
 def test_the_grammar_writes_right_answers() -> None:
-    known, tokenizer = grammars()
-    for example in examples()[:60]:
-        tokens = tokenizer.encode(TASK.answer(example.reference), add_special_tokens=False)
-        grammar = grammar_of("extraction", example.prompt, "forms")
-        assert known.writes(grammar, [*tokens, tokenizer.eos_token_id]), example.prompt
+    assert [
+        each.prompt for each in rollouts(examples()[:60]) if not writes("extraction", each.completion, each.prompt)
+    ] == []
 
 
 REVIEW = 'A caixa "lacrada" veio com\n\to código C:\\temp\\novo, aberta! 😡 Não é 100% nova'
@@ -124,20 +93,20 @@ REVIEW = 'A caixa "lacrada" veio com\n\to código C:\\temp\\novo, aberta! 😡 N
 )
 def test_the_grammar_holds_a_complaint_to_the_words_of_its_review(complaint: str, is_written: bool) -> None:
     prompt = f"Extraia.\nAvaliação: {REVIEW}"
-    assert writes(complaint, prompt) == is_written
+    assert writes_complaint(complaint, prompt) == is_written
     assert not is_written or fault_of(complaint, review_of(prompt)) is None
 
 
 @pytest.mark.parametrize("text", ["", "😡!!", '"', "\\", "}", "/[a-z]/ & %regex {}", "\u2028\u200b\x00a\x1b[31m"])
 def test_any_review_has_a_grammar_with_an_answer(text: str) -> None:
     prompt = f"Extraia.\nAvaliação: {text}"
-    assert writes("", prompt)
-    assert not writes("a\\", prompt)
+    assert writes_complaint("", prompt)
+    assert not writes_complaint("a\\", prompt)
 
 
 def test_the_grammar_ends_a_complaint_after_twelve_words() -> None:
     review = " ".join(f"palavra{number}" for number in range(30))
     prompt = f"Extraia.\nAvaliação: {review}"
-    assert writes(" ".join(review.split()[3:15]), prompt)
-    assert not writes(" ".join(review.split()[3:16]), prompt)
-    assert not writes("palavra1", prompt, sentiment_score=6)
+    assert writes_complaint(" ".join(review.split()[3:15]), prompt)
+    assert not writes_complaint(" ".join(review.split()[3:16]), prompt)
+    assert not writes_complaint("palavra1", prompt, sentiment_score=6)

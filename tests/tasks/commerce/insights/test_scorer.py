@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.insights.best import STRONGEST, best_of
-from tasks.commerce.insights.checker import CitedFinding, actions, actions_on, check, fits
+from tasks.commerce.insights.checker import STRONGEST, CitedFinding, actions, actions_on, best_of, check, fits
 from tasks.commerce.insights.scorer import REWARD, score
 from tasks.commerce.insights.store_facts import fact_tables
 from tasks.commerce.insights.table import FigureTable, read_table
-from tasks.commerce.insights.task import answer, spoil, written
+from tasks.commerce.insights.task import answer, spoil
 from tasks.synthesize.simulated import simulate_store
 from tests.tasks.commerce.insights.tables import all_findings, answer_of, cells_of, prompts
 
@@ -150,7 +149,7 @@ def _usual_actions(tables: list[FigureTable]) -> dict[tuple[str, str], str]:
 
 
 def _written(findings: list[CitedFinding]) -> str:
-    return written([{key: value for key, value in each._asdict().items() if key != "outra"} for each in findings])
+    return answer_of(*({key: value for key, value in each._asdict().items() if key != "outra"} for each in findings))
 
 
 def test_imperfect_demonstrations_are_read_and_earn_less_on_average() -> None:

@@ -6,26 +6,18 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
-import pytest
-from transformers import AutoTokenizer
-
-from schemas.documents import Rollout
 from schemas.references import check_reference
 from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.insights.checker import actions_on, check
-from tasks.commerce.insights.render import render
 from tasks.commerce.insights.table import read_table
 from tasks.commerce.registry import (
     TASKS,
-    grammar_of,
-    score_rollout,
 )
-from tasks.commerce.text.months import MONTHS
-from tasks.policy.guidance import Grammars
-from tasks.policy.stand_in import FOLDER
+from tasks.commerce.text.portuguese import MONTHS
 from tasks.synthesize.simulated import simulate_store
 from tests.tasks.commerce.insights.tables import FACTS, answer_of
+from tests.tasks.commerce.scoring import rollouts, writes
 
 TASK = TASKS["insights"]
 
@@ -34,27 +26,6 @@ TASK = TASKS["insights"]
 def examples() -> Sequence[Example]:
     store = simulate_store(800, random.Random("evidence:store"))
     return list(EXAMPLE_MAKERS["insights"](store, random.Random("evidence"), 120))
-
-
-def rollouts() -> list[Rollout]:
-    return [
-        Rollout(
-            prompt_id=str(number),
-            task="insights",
-            prompt=each.prompt,
-            completion=TASK.answer(each.reference),
-            reference=each.reference,
-        )
-        for number, each in enumerate(examples())
-    ]
-
-
-def test_right_answers_earn_all_keep_the_truth_and_are_said_whole() -> None:
-    found = rollouts()
-    assert min(score_rollout(each, None).reward for each in found) == 1.0
-    assert set(TASK.metric(found, None).values()) == {1.0}
-    assert all(render(each.completion, each.prompt).checked for each in found)
-    assert all(TASK.serve(each.completion, each.prompt, None).checked for each in found)
 
 
 def test_tables_count_their_orders_and_months_follow_one_another() -> None:
@@ -67,31 +38,19 @@ def test_tables_count_their_orders_and_months_follow_one_another() -> None:
             assert places == list(range(places[0], places[0] + len(places)))
 
 
-@cache
-def grammars() -> tuple[Grammars, AutoTokenizer]:
-    tokenizer = AutoTokenizer.from_pretrained(FOLDER)
-    return Grammars(tokenizer, len(tokenizer)), tokenizer
-
-
-def writes(completion: str, prompt: str) -> bool:
-    known, tokenizer = grammars()
-    tokens = tokenizer.encode(completion, add_special_tokens=False)
-    return known.writes(grammar_of("insights", prompt, "forms"), [*tokens, tokenizer.eos_token_id])
-
-
 def test_the_grammar_writes_right_answers_and_no_other_key_word_or_ending() -> None:
-    for rollout in rollouts()[:20]:
-        assert writes(rollout.completion, rollout.prompt)
+    for rollout in rollouts(examples())[:20]:
+        assert writes("insights", rollout.completion, rollout.prompt)
         (first, *others) = json.loads(rollout.completion)["achados"]
         for key, value in (("coluna", "Margem"), ("acao", "vender"), ("fato", "bom")):
             wrong = json.dumps({"achados": [{**first, key: value}, *others]}, ensure_ascii=False, separators=(",", ":"))
-            assert not writes(wrong, rollout.prompt), key
-        assert not writes(f"{rollout.completion} ", rollout.prompt)
+            assert not writes("insights", wrong, rollout.prompt), key
+        assert not writes("insights", f"{rollout.completion} ", rollout.prompt)
 
 
 def test_the_grammar_writes_a_finding_where_the_checker_finds_no_fault_in_it() -> None:
     generator, found = random.Random(7), Counter[bool]()
-    for rollout in rollouts()[:20]:
+    for rollout in rollouts(examples())[:20]:
         table = read_table(rollout.prompt)
         assert table is not None
         findings = json.loads(rollout.completion)["achados"]
@@ -105,7 +64,7 @@ def test_the_grammar_writes_a_finding_where_the_checker_finds_no_fault_in_it() -
             holds = check(table, [written])[0].fault is None
             found[holds] += 1
             sound = next(each for each in findings if (each["linha"], each["coluna"]) != (row, title))
-            assert writes(answer_of(written, sound), rollout.prompt) == holds, written
+            assert writes("insights", answer_of(written, sound), rollout.prompt) == holds, written
     assert min(found.values()) > 50
 
 
@@ -116,22 +75,15 @@ def test_the_only_cell_of_a_fact_is_not_told_twice_in_a_row() -> None:
         for fact in ("melhor", "maior")
     )
     lowest = {**best, "fato": "menor", "valor": "3,0", "linha": "RJ"}
-    assert not writes(answer_of(best, best), prompt)
-    assert not writes(answer_of(best, second), prompt)
-    assert writes(answer_of(best, lowest), prompt)
-    assert writes(answer_of(best, lowest, best), prompt)
+    assert not writes("insights", answer_of(best, best), prompt)
+    assert not writes("insights", answer_of(best, second), prompt)
+    assert writes("insights", answer_of(best, lowest), prompt)
+    assert writes("insights", answer_of(best, lowest, best), prompt)
 
 
 def test_names_that_contain_one_another_are_apart_in_the_grammar() -> None:
     prompt = "Estado | Receita\nMato Grosso | R$ 9\nMato Grosso do Sul | R$ 90"
     of_sul = '{"coluna":"Receita","fato":"valor","valor":"R$ 90","linha":"Mato Grosso do Sul","acao":""}'
     of_other = of_sul.replace(" do Sul", "")
-    assert writes(f'{{"achados":[{of_sul},{of_sul}]}}', prompt)
-    assert not writes(f'{{"achados":[{of_sul},{of_other}]}}', prompt)
-
-
-@pytest.mark.parametrize("guided", ["none", "forms", "all"])
-def test_only_insights_have_a_grammar_of_their_prompt(guided: str) -> None:
-    prompt = examples()[0].prompt
-    assert bool(grammar_of("insights", prompt, guided)) == (guided != "none")  # type: ignore[arg-type]
-    assert grammar_of("insights", "Sem tabela.", guided) == ""  # type: ignore[arg-type]
+    assert writes("insights", f'{{"achados":[{of_sul},{of_sul}]}}', prompt)
+    assert not writes("insights", f'{{"achados":[{of_sul},{of_other}]}}', prompt)

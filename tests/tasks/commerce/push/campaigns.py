@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from tasks.commerce.push.checker import PushCampaign, PushParts
-from tasks.commerce.push.inputs import push_prompt
 from tasks.commerce.push.phrases import CampaignPhrases, PushPhrases, suiting
+from tasks.commerce.push.prompts import push_prompt
 
 OF_MANY_KINDS = (
     PushCampaign("coleiras", "20% de desconto"),

@@ -4,7 +4,8 @@ from itertools import pairwise
 import pytest
 
 from schemas.store.store import Store
-from tasks.commerce.push.campaigns import OFFERS, campaigns_of, offers_for, segments_of, things_of
+from tasks.commerce.push.products import things_of
+from tasks.commerce.push.prompts import OFFERS, campaigns_of, offers_for, segments_of
 
 
 def test_campaigns_sell_things_and_no_departments(store: Store) -> None:
@@ -14,7 +15,7 @@ def test_campaigns_sell_things_and_no_departments(store: Store) -> None:
 
 
 def test_a_category_that_nobody_knows_is_sold_by_its_name() -> None:
-    assert things_of("arranjos_de_mesa") == ["arranjos de mesa"]
+    assert list(things_of("arranjos_de_mesa")) == ["arranjos de mesa"]
 
 
 def test_no_campaign_is_there_twice(store: Store) -> None:

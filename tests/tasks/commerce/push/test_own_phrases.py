@@ -13,15 +13,15 @@ import pytest
 
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
-from tasks.commerce.push import own_phrases
-from tasks.commerce.push.own_phrases import VARIABLE, require_own, use_own, with_own
+from tasks.commerce.push import phrases
+from tasks.commerce.push.phrases import VARIABLE, own_openers, require_own, use_own
 
 OWN: Final = '\n[[aberturas]]\ngrupo = "cozinha"\ntexto = "Cheirinho de bolo."\npor = "Ana"\n'
 PUSH: Final = "Cheirinho de bolo. {produto} com {oferta}. Toque e veja."
 CHILD: Final = f"""
 import json
 from tasks.commerce.push.checker import PushCampaign, fault_of
-from tasks.commerce.push.inputs import push_prompt
+from tasks.commerce.push.prompts import push_prompt
 from tasks.commerce.push.truth import claims_kept
 from tasks.commerce.registry import TASKS, grammar_of, joint_version, reward_version
 from schemas.source import source_digest, source_files
@@ -48,7 +48,7 @@ def _variable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv(VARIABLE, "")
     os.environ.pop(VARIABLE)
     yield
-    own_phrases._content.cache_clear()
+    phrases._content.cache_clear()
 
 
 def child(file: Path | None) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def child(file: Path | None) -> dict[str, Any]:
 def write(folder: Path, text: str) -> Path:
     file = folder / "frases.toml"
     file.write_text(text, encoding="utf-8")
-    own_phrases._content.cache_clear()
+    phrases._content.cache_clear()
     return file
 
 
@@ -99,7 +99,7 @@ def test_a_file_that_is_not_there_is_refused_and_none_is_no_phrases(tmp_path: Pa
     with pytest.raises(InputError, match=r"absent\.toml cannot be read"):
         use_own(tmp_path / "absent.toml")
     use_own(None)
-    assert with_own({"grupos": {}}) == {"grupos": {}}
+    assert own_openers(()) == ()
 
 
 def test_a_version_is_served_by_its_own_phrases_and_later_ones_alone(tmp_path: Path) -> None:

@@ -3,14 +3,9 @@
 import random
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 
 import pytest
-from transformers import AutoTokenizer
 
-from schemas.documents import Rollout
-from schemas.errors import InputError
-from schemas.references import check_reference
 from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.push.checker import (
@@ -23,16 +18,14 @@ from tasks.commerce.push.checker import (
     read_campaign,
     repeats,
 )
-from tasks.commerce.push.phrases import FILE, read_phrases
-from tasks.commerce.push.regulated import law_against
-from tasks.commerce.push.render import render
+from tasks.commerce.push.phrases import read_phrases
 from tasks.commerce.push.scorer import OF_GENERAL_OPENER
-from tasks.commerce.registry import TASKS, grammar_of, score_rollout
-from tasks.commerce.variety import effective_number
-from tasks.policy.guidance import Grammars
-from tasks.policy.stand_in import FOLDER
+from tasks.commerce.registry import TASKS, score_rollout
+from tasks.commerce.regulated import law_against
+from tasks.commerce.shortcuts import effective_number
 from tasks.synthesize.simulated import simulate_store
 from tests.tasks.commerce.push.campaigns import OF_MANY_KINDS, prompt_of, sayable
+from tests.tasks.commerce.scoring import rollouts, writes
 
 TASK = TASKS["push"]
 EVERY_CLOSER = " ".join(
@@ -48,33 +41,8 @@ def examples() -> Sequence[Example]:
     return list(EXAMPLE_MAKERS["push"](store, random.Random("evidence"), 300))
 
 
-def rollouts() -> list[Rollout]:
-    return [
-        Rollout(
-            prompt_id=str(number),
-            task="push",
-            prompt=each.prompt,
-            completion=TASK.answer(each.reference),
-            reference=each.reference,
-        )
-        for number, each in enumerate(examples())
-    ]
-
-
-def test_right_answers_earn_nearly_all_keep_the_truth_and_are_sent() -> None:
-    found = rollouts()
-    assert min(score_rollout(each, None).reward for each in found) > 0.9
-    assert set(TASK.metric(found, None).values()) == {1.0}
-    assert TASK.metric([found[0].model_copy(update={"reference": None})], None) == {}
-    assert all(render(each.completion, each.prompt).checked for each in found)
-    assert all(TASK.serve(each.completion, each.prompt, None).checked for each in found)
-    assert {each.system for each in examples()} == {TASK.system}
-    for each in examples():
-        check_reference("push", each.reference)
-
-
 def test_right_answers_are_varied_and_careless_ones_suit_less() -> None:
-    found, generator = rollouts(), random.Random(1)
+    found, generator = rollouts(examples()), random.Random(1)
     careless = [each.model_copy(update={"completion": TASK.faults(each.completion, generator)}) for each in found]
     assert effective_number([parts.opener for each in found if (parts := parts_of(each.completion))]) > 40
     of_them = [score_rollout(each, None).components["fit"] for each in careless]
@@ -98,41 +66,22 @@ def test_no_prompt_has_a_regulated_product() -> None:
 
 def test_v42_scores_what_a_customer_reads() -> None:
     reward = TASK.rewards["v4.2"]
-    found = rollouts()[0]
+    found = rollouts(examples())[0]
     components = reward.score(found.completion, found.prompt, None, None).components
     assert components == {"length": 1.0, "portuguese": 1.0, "creativity": 1.0, "formal": 0.0}
     refused = reward.score("Compre já!", found.prompt, None, None)
     assert reward.total(refused.components) == 0.0
 
 
-@cache
-def grammars() -> tuple[Grammars, AutoTokenizer]:
-    tokenizer = AutoTokenizer.from_pretrained(FOLDER)
-    return Grammars(tokenizer, len(tokenizer)), tokenizer
-
-
-def writes(completion: str, prompt: str) -> bool:
-    known, tokenizer = grammars()
-    tokens = tokenizer.encode(completion, add_special_tokens=False)
-    return known.writes(grammar_of("push", prompt, "all"), [*tokens, tokenizer.eos_token_id])
-
-
 def test_the_grammar_writes_what_the_checker_passes_but_for_its_length() -> None:
     generator = random.Random(3)
     for campaign in OF_MANY_KINDS:
         for parts in generator.sample(list(sayable(campaign)), 30):
-            assert writes(parts.template, prompt_of(campaign)) != repeats(parts), parts
+            assert writes("push", parts.template, prompt_of(campaign)) != repeats(parts), parts
     for text in ("Oi!", "Compre já!", "Oi! {produto}: {oferta}. ", "Hora da leitura. {produto}: {oferta}."):
-        assert not writes(text, prompt_of(OF_MANY_KINDS[0])), text
-    for each in rollouts()[:20]:
-        assert writes(each.completion, each.prompt)
-
-
-def test_a_prompt_without_a_campaign_has_no_grammar_and_guiding_is_chosen() -> None:
-    prompt = examples()[0].prompt
-    assert grammar_of("push", "Sem campanha.", "all") == ""
-    assert grammar_of("push", prompt, "all") == grammar_of("push", prompt, "forms") != ""
-    assert grammar_of("push", prompt, "none") == ""
+        assert not writes("push", text, prompt_of(OF_MANY_KINDS[0])), text
+    for each in rollouts(examples())[:20]:
+        assert writes("push", each.completion, each.prompt)
 
 
 def test_all_that_a_grammar_says_may_be_sent_but_for_what_is_too_long() -> None:
@@ -144,13 +93,3 @@ def test_all_that_a_grammar_says_may_be_sent_but_for_what_is_too_long() -> None:
         for parts in generator.sample(pushes, 20):
             length = graphemes(fill(parts.template, campaign))
             assert fault_of(parts.template, campaign) == (PushFault.LONG if length > LONGEST else None)
-
-
-@pytest.mark.parametrize(
-    ("old", "new"), [("[[nucleos]]", "[nucleos]"), ("{oferta}", "{desconto}"), ("[grupos.geral]", "[grupos.todos]")]
-)
-def test_a_broken_file_is_refused_with_its_name(old: str, new: str, tmp_path: Path) -> None:
-    file = tmp_path / "push.toml"
-    file.write_text(FILE.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
-    with pytest.raises(InputError, match=r"push\.toml"):
-        read_phrases(file)

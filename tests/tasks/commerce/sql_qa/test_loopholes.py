@@ -1,31 +1,18 @@
 """Queries that would be paid without the work: constants by size, two statements, names that talk, order by chance."""
 # ruff: noqa: S608 - the queries are answers, and ours
 
-import random
 from collections.abc import Sequence
 
 import pytest
 
 from tasks.commerce.example import Example
-from tasks.commerce.sql_qa import prompts as sql_qa_prompts
 from tasks.commerce.sql_qa.query_text import names_explain, orders_rows
 from tasks.commerce.sql_qa.sandbox import TABLES, Databases
-from tasks.synthesize.simulated import simulate_store
 from tests.tasks.commerce.scoring import score
 
 MONTHS = (
     "SELECT strftime('%m', order_purchase_timestamp), COUNT(*) FROM orders WHERE order_status = 'delivered' GROUP BY 1"
 )
-
-
-@pytest.fixture(scope="module")
-def copies() -> Databases:
-    return Databases.from_store(simulate_store(1_500, random.Random(21)))
-
-
-@pytest.fixture(scope="module")
-def examples() -> Sequence[Example]:
-    return list(sql_qa_prompts.examples(simulate_store(1_500, random.Random(21)), random.Random(4), 120))
 
 
 def reward(completion: str, reference: str, databases: Databases) -> float:
@@ -38,7 +25,7 @@ def test_constants_chosen_by_the_size_of_a_table_are_never_right(
 ) -> None:
     sizes = [copy.execute(f"SELECT COUNT(*) FROM {table}").rows[0][0] for copy in copies.copies]
     tried = 0
-    for example in examples:
+    for example in examples[:120]:
         sql = example.reference["sql"]
         results = [copy.execute(sql).rows for copy in copies.copies]
         if any(len(rows) != 1 or len(rows[0]) != 1 or isinstance(rows[0][0], str) for rows in results):

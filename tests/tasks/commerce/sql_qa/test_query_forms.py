@@ -12,7 +12,6 @@ from schemas.store.store import Store
 from tasks.commerce.sql_qa.prompts import proves_something
 from tasks.commerce.sql_qa.questions import Family, read_families, shuffled, values_of
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.synthesize.simulated import simulate_store
 from tests.tasks.commerce.scoring import score
 
 ORDERS: Final = "orders o JOIN customers c ON c.customer_id = o.customer_id"
@@ -143,16 +142,6 @@ MUTATIONS: Final[dict[str, tuple[Callable[[str], str], float]]] = {
     "shoppers not distinct": (lambda sql: sql.replace("DISTINCT customer_unique_id", "customer_unique_id"), 0.10),
 }
 """Near misses, and the most of them that may go unnoticed."""
-
-
-@pytest.fixture(scope="module")
-def simulated() -> Store:
-    return simulate_store(1_500, random.Random(21))
-
-
-@pytest.fixture(scope="module")
-def copies(simulated: Store) -> Databases:
-    return Databases.from_store(simulated)
 
 
 def family(name: str) -> Family:

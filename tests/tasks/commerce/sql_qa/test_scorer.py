@@ -19,7 +19,6 @@ from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.sql_qa.scorer import WORDING
 from tasks.commerce.sql_qa.task import TASK
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.synthesize.simulated import simulate_store
 from tests.tasks.commerce.scoring import score
 
 SQL = (
@@ -37,21 +36,6 @@ WITH_CLAUSE = (
 )
 REFERENCE = {"sql": SQL}
 EXPLAINED = "Claro! Segue a consulta com SELECT e JOIN:\n\n```sql\n{};\n```\n\nEla filtra os pedidos e calcula o valor."
-
-
-@pytest.fixture(scope="module")
-def simulated() -> Store:
-    return simulate_store(1_500, random.Random(21))
-
-
-@pytest.fixture(scope="module")
-def copies(simulated: Store) -> Databases:
-    return Databases.from_store(simulated)
-
-
-@pytest.fixture(scope="module")
-def examples(simulated: Store) -> Sequence[Example]:
-    return list(sql_qa_prompts.examples(simulated, random.Random(4), 200))
 
 
 def reward(completion: str, databases: Databases, reference: dict[str, str] = REFERENCE) -> float:

@@ -7,7 +7,7 @@ from tasks.commerce.sql_qa import prompts
 from tasks.commerce.sql_qa.grammar import sql_grammar
 from tasks.commerce.sql_qa.sandbox import TABLES
 from tasks.commerce.sql_qa.shown_schema import DISTRACTORS, needed_tables, shown_system
-from tasks.commerce.text.wordings import read_wording
+from tasks.commerce.text.lexicons import read_wording
 from tasks.synthesize.simulated import simulate_store
 
 WHOLE = read_wording("sql_qa").system

@@ -10,13 +10,12 @@ from tasks.commerce.text.json_fields import (
     is_sentiment,
     is_share,
     is_stars,
-    is_text,
     read_number,
     read_share,
     report_components,
     sentiment_contradicts,
 )
-from tasks.commerce.text.portuguese_numbers import decimal
+from tasks.commerce.text.portuguese import decimal
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),
@@ -84,7 +83,7 @@ def test_no_value_raises_and_shares_are_shares(value: object) -> None:
     share = read_share(value)
     assert share is None or 0 <= share <= 1
     assert is_share(value) is (share is not None)
-    for check in (is_boolean, is_sentiment, is_stars, is_text):
+    for check in (is_boolean, is_sentiment, is_stars):
         assert check(value) in (True, False)
 
 
@@ -95,7 +94,6 @@ def test_no_value_raises_and_shares_are_shares(value: object) -> None:
         (is_stars, [1, 5], [0, 6, 0.2, 1.0, True, "1", None]),
         (is_share, [0, 1, 0.5, "0,5", "50%"], [1.1, -0.1, 80, "80", True, None]),
         (is_sentiment, ["positive", "neutral", "negative"], ["positivo", "Positive", "", None, ["positive"]]),
-        (is_text, ["x"], ["", " \n", None, 7]),
     ],
 )
 def test_checks_are_strict(check: Callable[[object], bool], right: list[object], wrong: list[object]) -> None:

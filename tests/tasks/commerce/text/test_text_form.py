@@ -9,7 +9,6 @@ from tasks.commerce.text.text_form import (
     fold,
     ramp,
     refuses,
-    stem,
     words,
 )
 
@@ -22,19 +21,6 @@ def test_words_are_folded_and_keep_the_signs_of_money_and_percent() -> None:
 
 def test_content_words_leave_out_what_only_binds() -> None:
     assert content_words("beleza e saúde para você") == ["beleza", "saude"]
-
-
-@pytest.mark.parametrize(
-    ("word", "other"),
-    [("brinquedos", "brinquedo"), ("criativos", "criativas"), ("bolsa", "bolsas"), ("promocao", "promocoes")],
-)
-def test_forms_of_a_word_share_a_stem(word: str, other: str) -> None:
-    assert stem(word) == stem(other)
-
-
-@pytest.mark.parametrize(("word", "other"), [("cama", "casa"), ("10", "100"), ("mesa", "mes"), ("sp", "spa")])
-def test_other_words_do_not(word: str, other: str) -> None:
-    assert stem(word) != stem(other)
 
 
 @pytest.mark.parametrize("text", ["Ação", "ÀS ÓRFÃS", "Ac\u0327a\u0303o", "à\xa0vista", "1ª opção", "ção – já • só 🧸"])

@@ -9,7 +9,7 @@ from schemas.errors import InputError
 from schemas.references import check_reference
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
-from tasks.commerce.text.wordings import read_wording
+from tasks.commerce.text.lexicons import read_wording
 from tasks.synthesize.own.opened import OwnFiles, open_own_files
 from tasks.synthesize.own.prompts import Skipped, kind_of, own_prompts
 from tests.tasks.synthesize.own.task_inputs import INPUTS

@@ -1,12 +1,17 @@
-"""Rule on a prompt's own lines: a constant answer for each value of a line such as `Nota: 5`, the text unread.
+"""Shortcuts past the work, which a policy takes as a baseline does: a rule on a prompt's own lines, and one answer.
 
-The cheapest reader of a prompt. What it earns is earned without the work, by a policy as by a baseline.
+The rule has a constant for each value of a line such as `Nota: 5`, the text unread: the cheapest reader of a prompt. A
+model that gives one answer to every prompt is useless, whatever that answer earns, so that answers' variety is counted.
 """
 
+import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
+
+from schemas.documents import Rollout
+from tasks.commerce.registry import TASKS
 
 LINE: Final = re.compile(r"^([^\W\d][\w ]{0,40}): (.+)$", re.MULTILINE)
 FREE_TEXT: Final = "Avaliação"
@@ -83,3 +88,44 @@ def _best_place(earned: Sequence[Sequence[float]]) -> int:
 
 def _value(read: tuple[str, ...], known: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(known.get(name, "") for name in read)
+
+
+FORM: Final = re.compile(r"""[\s,;:.!?"'`{}\[\]()]+""")
+"""Characters that make no other answer, as case does not."""
+
+
+class Variety(NamedTuple):
+    """Effective number of a task's answers beside that of its reference answers."""
+
+    answers: float
+    references: float
+
+    @property
+    def share(self) -> float:
+        """Return what the answers' number is above one as a share of the references', in [0, 1]; 0 for a constant."""
+        if self.references <= 1 + 1e-9:
+            return 1.0
+        return min(1.0, (self.answers - 1) / (self.references - 1))
+
+
+def variety_of(rollouts: Sequence[Rollout]) -> Variety | None:
+    """Return the variety of one task's answers, each prompt's first; None without references."""
+    known = {rollout.prompt_id: rollout for rollout in reversed(rollouts) if rollout.reference}
+    if not known:
+        return None
+    right = [TASKS[each.task].answer(each.reference or {}) for each in known.values()]
+    return Variety(effective_number([each.completion for each in known.values()]), effective_number(right))
+
+
+def effective_number(texts: Sequence[str]) -> float:
+    """Return how many equally frequent texts would be as uncertain: the exponential of Shannon's entropy.
+
+    It is 1 where all are the same and their number where all differ (Hill, 1973, "Diversity and evenness", order 1).
+    Texts that differ in case, spacing, punctuation, quotes or brackets alone are the same: one answer with and without
+    a stray comma is one answer.
+
+    Args:
+        texts: One text or more.
+    """
+    counts = Counter(" ".join(FORM.sub(" ", text.casefold()).split()) for text in texts)
+    return math.exp(-sum(count / len(texts) * math.log(count / len(texts)) for count in counts.values()))

@@ -1,0 +1,84 @@
+"""Portuguese as data is written in it: months, states and categories by name, and numbers in Brazilian notation."""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Final
+
+from tasks.commerce.text.lexicons import read_data, read_lexicon
+
+DATA_FILES: Final = (
+    "data/states/articles.toml",
+    "data/lexicons/categories.txt",
+)
+# fmt: off
+MONTHS: Final = (
+    "janeiro", "fevereiro", "março", "abril", "maio", "junho",
+    "julho", "agosto", "setembro", "outubro", "novembro", "dezembro",
+)
+# fmt: on
+
+_JOINED: Final = {
+    "de": {"": "de", "o": "do", "a": "da"},
+    "em": {"": "em", "o": "no", "a": "na"},
+    "para": {"": "para", "o": "para o", "a": "para a"},
+}
+
+
+class StateCode(str):
+    """Code of a state, whose format is a preposition: `f"clientes {code:de}"` is `clientes do RJ`."""
+
+    __slots__ = ()
+
+    def __format__(self, preposition: str) -> str:
+        return f"{_JOINED[preposition][_articles().get(self, '')]} {self!s}" if preposition else str(self)
+
+
+@cache
+def _articles() -> Mapping[str, str]:
+    articles: dict[str, str] = read_data("states/articles.toml")
+    return articles
+
+
+def readable_category(name: str) -> str:
+    """Return a category's name in good Portuguese, such as `beleza e saúde` for `beleza_saude`."""
+    return _categories().get(name, name.replace("_", " "))
+
+
+@cache
+def _categories() -> dict[str, str]:
+    pairs = (line.partition("=") for line in read_lexicon("categories"))
+    return {name.strip(): readable.strip() for name, _, readable in pairs}
+
+
+_NUMBER: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?(?!\d)|\d+(?:[.,]\d+)?", re.ASCII)
+_THOUSANDS: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?", re.ASCII)
+MAX_DIGITS: Final = 15
+"""Longer runs of digits are no amounts, and a float would not hold them."""
+
+
+def numbers_in(text: str) -> list[float]:
+    """Return the numbers of a text in order; 12.345 is twelve thousand, 4,5 and 4.5 are four and a half."""
+    return [value_of(written) for written in _NUMBER.findall(text) if len(written) <= MAX_DIGITS]
+
+
+def value_of(written: str) -> float:
+    """Return the value of one written number, such as `1.234,5`."""
+    if _THOUSANDS.fullmatch(written):
+        written = written.replace(".", "")
+    return float(written.replace(",", "."))
+
+
+def decimal(value: float, places: int = 1) -> str:
+    """Format a number with a decimal comma and dots between the thousands."""
+    return f"{value:,.{places}f}".translate(str.maketrans(",.", ".,"))
+
+
+def percent(share: float) -> str:
+    """Format a share in [0, 1] as a percentage with one decimal."""
+    return f"{decimal(100 * share)}%"
+
+
+def reais(value: float) -> str:
+    """Format an amount in whole reais."""
+    return f"R$ {decimal(value, 0)}"
