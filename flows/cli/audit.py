@@ -1,48 +1,61 @@
-"""Commands `tucano audit`: the reward audit on its own, and the ways of scoring a sheet."""
+"""Commands `tucano audit`: the reward audit on its own, scores and references by people, and attacks on rewards."""
 
+import random
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
-from flows.cli.audit_attack import attack
-from flows.cli.options import UNDONE, Json, Overrides, Profile, ReportLanguage, StateFolder, configured, emit
-from flows.cli.output_folder import new_folder
-from flows.cli.tables.audit import print_audit, print_disagreements, print_sample
-from flows.runtime.console import show, stage_progress
-from flows.runtime.session import ARTIFACTS_FOLDER, EXPERIMENT, mlflow_store
+from flows.cli.rating import serve_page
+from flows.cli.result import Table, new_folder, show, write_file
+from flows.cli.tucano import UNDONE, Json, Overrides, Profile, ReportLanguage, StateFolder, configured, group
+from flows.runtime.console import say, stage_progress, warn
+from flows.runtime.session import ARTIFACTS_FOLDER
 from flows.runtime.signals import interruptible
 from flows.runtime.stores import past_audits
-from schemas.config.profiles import read_state
+from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.given_references import AskedTask
+from schemas.json_lines import read_json_lines
+from schemas.shown_text import as_shown
+from schemas.store.files import read_store
+from schemas.tables.prompts import TEST_FILE, read_prompts
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
-from tasks.audit import review, stage
+from tasks.audit import stage
 from tasks.audit.alterations.recorded import changes, read_recorded
 from tasks.audit.alterations.recording import record as write_record
+from tasks.audit.alterations.search import AttackedReward, FoundExploit, SearchResult, search
+from tasks.audit.disagreements import worst_disagreements
+from tasks.audit.labelling import Labelling
 from tasks.audit.new_sheet import make_sheet
+from tasks.audit.references import ReferenceSession
 from tasks.audit.report import REPORT_PAGE
 from tasks.audit.reward import reward_of
 from tasks.audit.stage import STORE_FOLDER, shipped_files
 from tasks.lineage.store.inventory import read_inventory
 from tasks.report.language import spoken
+from tasks.synthesize.simulated import simulate_store
 
-app = typer.Typer(
-    name="audit",
-    help="Check, before training, that the rewards rank answers as human raters do.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
+app = group("audit")
 
-KEPT = "interrupted; what was done is kept, and the same command resumes"
+ANYTHING: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
+DISAGREEMENTS_SHOWN: Final = 5
+REASONS_SHOWN: Final = 20
+LONGEST_SHOWN: Final = 280
+ORDERS: Final = 4_000
+"""Orders of the simulated store that prompts are about, where an attack is given no store."""
+MINUTES: Final = 10.0
 
 Sheet = Annotated[Path, typer.Argument(help="The audit sheet, a CSV file.")]
 Store = Annotated[
     Path | None,
     typer.Option(help="Store that sql_qa's questions are about: `store` beside the rollouts, or else the shipped one."),
 ]
-State = Annotated[Path, typer.Option(metavar="FOLDER", help="The state folder.")]
-Mlflow = Annotated[str | None, typer.Option(help="Address of an MLflow server, where the state has none of its own.")]
+Rater = Annotated[str, typer.Option(help="Your pseudonym: small letters, digits and hyphens.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port of the page on this machine; 0 for any that is free.")]
 
 
 @app.command()
@@ -57,8 +70,16 @@ def sheet(
     """Draw completions for people to score: half at random, half by strata of the reward."""
     with interruptible(UNDONE), stage_progress("sheet") as progress:
         sample = make_sheet(rollouts, spec, _store(rollouts, store), per_task, seed, out, progress)
-    print_sample(sample)
-    show(f"sheet: {out}; score it in a spreadsheet, or with: tucano audit label {out} --rater PSEUDONYM")
+    if sample.too_long:
+        warn(f"{sample.too_long} completions are too long for a spreadsheet's cell, and are not on the sheet")
+    if sample.alone:
+        warn(
+            f"no prompt of {', '.join(sample.alone)} has two completions on the sheet; give rollouts with "
+            "several completions of each prompt, so that agreement within a prompt can be measured"
+        )
+    drawn = [{"task": name, "completions": count} for name, count in sample.drawn.items()]
+    done = f"sheet: {out}; score it in a spreadsheet, or with: tucano audit label {out} --rater PSEUDONYM"
+    show(None, [Table("Completions to score", drawn, "task completions"), done], as_json=False)
 
 
 @app.command()
@@ -83,31 +104,53 @@ def check(
         spoken(language or config.language),
     ):
         audit = stage.run(files, config.audit, spec or config.rewards.spec, draft, past_audits(config), progress)
-    print_audit(audit)
-    if not audit.gate.passed:
-        print_disagreements(audit.judged)
-    show(f"report: {report / REPORT_PAGE}")
-    emit(audit.report(), as_json=as_json)
+    show(audit.report(), [*_audited(audit), f"report: {report / REPORT_PAGE}"], as_json=as_json)
     if not audit.gate.passed:
         raise typer.Exit(3)
+
+
+def _audited(audit: stage.Audit) -> Iterator[str | Table]:
+    """Yield the figures of each task, the gate's verdict with its reasons, and the worst disagreements."""
+    rows = {task: dict(found) for task, found in audit.report()["tasks"].items()}
+    for found in rows.values():
+        found["probes"] = f"{sum(probe['passed'] for probe in found['probes'].values())} of {len(found['probes'])}"
+    columns = "task=name scores=n rho 95_%_or_wider=rho_low..rho_high within=within_prompt_rho alpha probes verdict"
+    yield Table("Rewards against scores", rows, columns)
+    yield "passed: training may start" if audit.gate.passed else "refused: training must not start"
+    reasons = list(audit.gate.reasons)
+    if not audit.gate.passed:
+        # A task may fail a hundred probes.
+        reasons = list(map(str, sorted(audit.gate.objections, key=lambda each: each.check.startswith("probe:"))))
+    yield from (f"- {reason}" for reason in reasons[:REASONS_SHOWN])
+    if (more := len(reasons) - REASONS_SHOWN) > 0:
+        yield f"and {more} more reasons, which the report names"
+    if not audit.gate.passed:
+        worst = [
+            {
+                "prompt": found.judged.rollout.prompt[:LONGEST_SHOWN],
+                "completion": found.judged.rollout.completion[:LONGEST_SHOWN],
+                "score": found.judged.item.score,
+                "reward": found.judged.rollout.reward,
+            }
+            for found in worst_disagreements(audit.judged, DISAGREEMENTS_SHOWN)
+        ]
+        yield Table(f"The {len(worst)} worst disagreements", worst, "prompt completion score reward")
 
 
 @app.command()
 def label(
     sheet: Sheet,
-    rater: Annotated[str, typer.Option(help="Your pseudonym: small letters, digits and hyphens.")],
+    rater: Rater,
     task: Annotated[TaskName | None, typer.Option(help="Score this task only.")] = None,
+    port: Port = 8765,
 ) -> None:
-    """Score a sheet in the terminal, one key a completion; every score is saved at once."""
-    # The other commands draw no screen.
-    from flows.cli.label.app import label as score_in_terminal  # noqa: PLC0415
-
-    score_in_terminal(sheet, rater, task)
+    """Score a sheet on a page in the browser, one key a completion; every score is saved at once."""
+    serve_page(Labelling(sheet, rater, task), port)
 
 
 @app.command()
 def references(
-    rater: Annotated[str, typer.Option(help="Your pseudonym: small letters, digits and hyphens.")],
+    rater: Rater,
     dataset: Annotated[
         str | None,
         typer.Argument(
@@ -119,35 +162,27 @@ def references(
         "references.jsonl"
     ),
     task: Annotated[AskedTask | None, typer.Option(help="Ask about this task only; the others are not asked.")] = None,
-    state: State = Path(".tucano"),
+    state: Annotated[Path, typer.Option(metavar="FOLDER", help="The state folder.")] = Path(".tucano"),
+    port: Port = 8765,
 ) -> None:
-    """Give references of test prompts in the terminal: what a person can read in a review and nobody knows yet."""
-    # The other commands draw no screen.
-    from flows.cli.label.references import give_references  # noqa: PLC0415
-
-    give_references(_dataset(dataset, state), out, rater, task)
-
-
-@app.command()
-def publish(sheet: Sheet, state: State = Path(".tucano"), mlflow: Mlflow = None) -> None:
-    """Put a sheet into MLflow's review queue, to be scored in the browser."""
-    with interruptible(KEPT), stage_progress("publish") as progress:
-        published = review.publish(sheet, *mlflow_store(read_state(state, mlflow)), EXPERIMENT, progress)
-    show(f"{published.new} of {published.completions} completions are new in MLflow; to score, {published.where}")
-    show(f"then read the scores back with: tucano audit collect {sheet}")
+    """Give references of test prompts in the browser: what a person can read in a review and nobody knows yet."""
+    folder = _dataset(dataset, state)
+    if not (folder / TEST_FILE).is_file():
+        raise InputError(f"{folder} is no dataset, for it has no {TEST_FILE}; give a folder of `tucano curate`")
+    if not out.parent.is_dir():
+        raise InputError(f"--out is {out}, and there is no folder {out.parent}; make it first")
+    serve_page(ReferenceSession(read_prompts(folder / TEST_FILE), out, rater, task), port)
+    show(None, [f"next: tucano retrain --set curate.references={out}"], as_json=False)
 
 
-@app.command()
-def collect(sheet: Sheet, state: State = Path(".tucano"), mlflow: Mlflow = None) -> None:
-    """Read the scores that were given in MLflow back into the sheet."""
-    with interruptible(KEPT):
-        collected = review.collect(sheet, *mlflow_store(read_state(state, mlflow)), EXPERIMENT)
-    show(
-        f"{collected.answers} scores of {collected.raters} raters are in {sheet}; "
-        f"{collected.unscored} completions have no score yet"
+@app.command("publish", hidden=True, context_settings=ANYTHING)
+@app.command("collect", hidden=True, context_settings=ANYTHING)
+def removed() -> None:
+    """Name what replaces the review queue of MLflow."""
+    raise InputError(
+        "MLflow's review queue is gone; score on a page in the browser with: tucano audit label SHEET.csv --rater "
+        "PSEUDONYM, which writes each score into the sheet"
     )
-    if collected.not_by_people:
-        show(f"{collected.not_by_people} answers of judges and programs were left out: an audit asks people")
 
 
 @app.command()
@@ -158,14 +193,82 @@ def record(task: Annotated[TaskName | None, typer.Option(help="Record this task 
             score = reward_of({name}, shipped_files().store, "grounded")
             known = read_recorded(name)
             changed = [said for prompt in known for said in changes(prompt, score)]
-            for said in changed:
-                show(f"{name}: {said}")
+            show(None, [f"{name}: {said}" for said in changed], as_json=False)
             prompts = write_record(name, score) if changed or not known else known
             count = sum(len(prompt.scores) for prompt in prompts)
-            show(f"{name}: {len(changed)} of {count} altered answers earned something else than was recorded")
+            done = f"{name}: {len(changed)} of {count} altered answers earned something else than was recorded"
+            show(None, [done], as_json=False)
 
 
-app.command()(attack)
+@app.command()
+def attack(
+    task: Annotated[
+        list[str],
+        typer.Option(help="A task to attack; may be given several times, and all are attacked if not given."),
+    ] = [],  # noqa: B006 - Typer reads the default and never changes it
+    minutes: Annotated[
+        float | None, typer.Option(min=0.01, help="Time of all tasks together; 10 if not given.")
+    ] = None,
+    evaluations: Annotated[
+        int | None, typer.Option(min=1, help="Completions to score of each task; equal numbers give equal finds.")
+    ] = None,
+    rollouts: Annotated[
+        Path | None, typer.Option(help="JSON Lines of a model's rollouts to begin with; the shipped ones if not given.")
+    ] = None,
+    store: Annotated[
+        Path | None, typer.Option(help="Folder of the store that prompts are about; a simulated one if not given.")
+    ] = None,
+    spec: Annotated[SpecName, typer.Option(help="The reward specification.")] = "grounded",
+    seed: Annotated[int, typer.Option(min=0, help="Decides prompts, and what is left to chance.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder of the finds.")] = Path(".tucano/attack"),
+    top: Annotated[int, typer.Option(min=0, help="Finds of each task that are printed with their text.")] = 3,
+    as_json: Json = False,
+) -> None:
+    """Search for completions that the rewards pay for and should not, one task after the other."""
+    if unknown := [name for name in task if name not in TASK_NAMES]:
+        raise InputError(f"there is no task {unknown[0]!r}; use one of: {', '.join(TASK_NAMES)}")
+    tasks = [name for name in TASK_NAMES if name in task or not task]
+    seconds = None if minutes is None and evaluations is not None else 60 * (minutes or MINUTES) / len(tasks)
+    results = []
+    with (
+        interruptible(f"interrupted; what was found is kept in {out}, and the same command finds it again"),
+        stage_progress("attack") as progress,
+    ):
+        seeds = read_json_lines(rollouts or shipped_files().rollouts, Rollout, "rollouts")
+        about = read_store(store) if store is not None else simulate_store(ORDERS, random.Random(f"{seed}:attacked"))
+        witness = simulate_store(ORDERS // 2, random.Random(f"{seed}:witness"))
+        targets = [AttackedReward(name, spec, about, witness, seed) for name in tasks]
+        for done, target in enumerate(targets):
+            progress(done, len(targets), target.task)
+            file = out / f"finds-{target.task}.jsonl"
+            is_over = partial(_is_over, evaluations, None if seconds is None else time.monotonic() + seconds)
+            found = search(target, seeds, is_over, found=partial(_write_finds, file))
+            _write_finds(file, found.finds)
+            results.append(found)
+        progress(len(targets), len(targets), "tasks attacked")
+    document = {each.task: each.model_dump(mode="json") for each in results}
+    show(document, _attacked(results, top), as_json=as_json)
+
+
+def _attacked(results: Sequence[SearchResult], top: int) -> Iterator[str | Table]:
+    """Yield a summary, and the worst finds of each task with their text."""
+    rows = [{**vars(each), "number": len(each.finds)} for each in results]
+    header = "task scored=evaluations seconds finds=number most_that_a_bad_answer_earns=best_bad"
+    yield Table("Attack on the rewards", rows, header)
+    for each in (find for result in results for find in result.finds[:top]):
+        yield (
+            f"{each.task} {each.identity}: {each.hits} of {each.prompts} prompts, reward {each.reward:.2f} of "
+            f"{each.good:.2f}, truth {each.truth:.2f}, by {', '.join(each.mechanism)}"
+        )
+        yield f"    {as_shown(each.example.completion)[:LONGEST_SHOWN]}"
+
+
+def _is_over(evaluations: int | None, end: float | None, spent: int) -> bool:
+    return (evaluations is not None and spent >= evaluations) or (end is not None and time.monotonic() >= end)
+
+
+def _write_finds(file: Path, finds: Sequence[FoundExploit]) -> None:
+    write_file(file, "".join(f"{each.model_dump_json()}\n" for each in finds))
 
 
 def _dataset(given: str | None, state: Path) -> Path:
@@ -188,5 +291,5 @@ def _store(rollouts: Path, given: Path | None) -> Path:
     beside = rollouts.parent / STORE_FOLDER
     if given is not None or beside.is_dir():
         return given or beside
-    show(f"no --store, and no {STORE_FOLDER} beside {rollouts}: where there is SQL, it is run on the shipped store")
+    say(f"no --store, and no {STORE_FOLDER} beside {rollouts}: where there is SQL, it is run on the shipped store")
     return shipped_files().store

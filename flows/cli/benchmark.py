@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 import typer
 from pydantic import ValidationError
 
-from flows.cli.options import UNDONE, Json, emit
-from flows.cli.output_folder import new_folder
-from flows.runtime.console import print_table, show, stage_progress
+from flows.cli.result import Table, new_folder, show
+from flows.cli.tucano import UNDONE, Json, group
+from flows.runtime.console import stage_progress
 from flows.runtime.signals import interruptible
 from schemas.config.endpoint import EndpointSection
 from schemas.errors import InputError
@@ -24,12 +24,7 @@ from tasks.benchmark.scoreboard import as_entry, page, read_entries, write_entry
 from tasks.benchmark.scorers import Benchmark
 from tasks.benchmark.write import write_benchmark
 
-app = typer.Typer(
-    name="benchmark",
-    help="Write a test of the six tasks for any harness, run a model on it, score answers, and keep the scoreboard.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
+app = group("benchmark")
 KEPT = "interrupted, and every answer so far is kept; run the same command again"
 ENTRIES = REPOSITORY / "benchmarks" / "scoreboard"
 PAGE = REPOSITORY / "docs" / "scoreboard.md"
@@ -50,8 +45,7 @@ def write(
     """Write a benchmark: test.jsonl, the copies of its store and its card; equal seeds give equal bytes."""
     with new_folder(out) as draft, stage_progress("benchmark") as progress:
         card = write_benchmark(seed, per_task, orders, draft, progress)
-    show(f"benchmark {seed} with {per_task} items of each task: {out}")
-    emit(card, as_json=as_json)
+    show(card, [f"benchmark {seed} with {per_task} items of each task: {out}"], as_json=as_json)
 
 
 @app.command()
@@ -90,7 +84,7 @@ def run(
                 items, Path(model), adapter, out,
                 guided=guided, temperature=temperature, max_tokens=max_tokens, seed=seed, progress=progress,
             )  # fmt: skip
-    show(f"{len(items)} answers: {out}")
+    show(None, [f"{len(items)} answers: {out}"], as_json=False)
 
 
 def _endpoint(**values: object) -> EndpointSection:
@@ -121,11 +115,6 @@ def score(
         benchmark = Benchmark(folder)
         given = read_answers(answers, list(benchmark.items.values()))
         scored = score_answers(benchmark, given, spec)
-    print_table(
-        f"{scored['answers']} answers, spec {spec}",
-        ("task", "items", "reward", "95 % interval", "truth", "95 % interval"),
-        [(task, str(b["n"]), *_cells(b["reward"]), *_cells(b["truth"])) for task, b in scored["tasks"].items()],
-    )
     cost = dollars_per_1000(given, dollars_in, dollars_out, dollars_an_hour)
     if entry is not None and name is not None and date is not None:
         sources = sorted({answer.source or "unknown" for answer in given})
@@ -134,12 +123,17 @@ def score(
             scored, card, name=name, kind=kind, date=date.date(), answered="; ".join(sources), dollars_per_1000=cost
         )
         write_entry(entry, written)
-        show(f"entry: {entry}; write the page with: tucano benchmark scoreboard")
-    emit({**scored, "dollars_per_1000": cost}, as_json=as_json)
-
-
-def _cells(found: list[float] | None) -> tuple[str, str]:
-    return ("", "") if found is None else (f"{found[0]:.3f}", f"{found[1]:.3f} to {found[2]:.3f}")
+    # Each figure is a mean with the ends of its interval.
+    parts: list[str | Table] = [
+        Table(
+            f"{scored['answers']} answers, spec {spec}: mean, 95 % interval",
+            scored["tasks"],
+            "task=name n reward truth",
+        )
+    ]
+    if entry is not None:
+        parts.append(f"entry: {entry}; write the page with: tucano benchmark scoreboard")
+    show({**scored, "dollars_per_1000": cost}, parts, as_json=as_json)
 
 
 @app.command()
@@ -153,11 +147,11 @@ def scoreboard(
             raise InputError(f"{option}: there is no folder {folder}; name one that is there, as a clone has")
     found = read_entries(entries)
     out.write_text(page(found), encoding="utf-8")
-    show(f"{len(found)} entries: {out}")
+    show(None, [f"{len(found)} entries: {out}"], as_json=False)
 
 
 @app.command()
 def wheel(out: Annotated[Path, typer.Option(help="The folder of the wheel.")]) -> None:
     """Build the scorers and adapters as a wheel of four small dependencies."""
     with interruptible(UNDONE):
-        show(f"wheel: {build_wheel(out)}")
+        show(None, [f"wheel: {build_wheel(out)}"], as_json=False)

@@ -2,19 +2,17 @@
 
 import json
 import math
-from collections.abc import Sequence
-from enum import StrEnum
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, Final, Literal, NoReturn
 
 import typer
 from rich.filesize import decimal
 
-from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured, emit
-from flows.cli.output_folder import new_folder
-from flows.cli.tables.checkpoints import print_checkpoints, print_pruned, print_verified
-from flows.runtime.console import show, stage_progress
+from flows.cli.result import Table, cell, new_folder, show
+from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, configured, group
+from flows.runtime.console import stage_progress
 from flows.runtime.signals import interruptible
 from schemas.errors import GateRefused, InputError
 from tasks.checkpoints.address import open_mirror, require_folder, trainings
@@ -28,31 +26,23 @@ from tasks.checkpoints.inspect import (
 )
 from tasks.checkpoints.lease import Lease, holder
 from tasks.checkpoints.local import verify_sealed
-from tasks.checkpoints.manifest import Manifest
+from tasks.checkpoints.manifest import REWARD, Manifest
 from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.object_store import GRACE_SECONDS
 from tasks.checkpoints.segments import describe, read_segments
 
-app = typer.Typer(
-    name="checkpoints",
-    help="List, verify, pull, push and prune the checkpoints of a mirror: a folder or gs://bucket/prefix.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
+app = group("checkpoints")
 
 SENT_IN_PART = "interrupted before the checkpoint was there as a whole; the same command resumes with what was sent"
 PRUNED_IN_PART = "interrupted, and every checkpoint that is left is whole; the same command resumes"
 PUSH_LEASE_SECONDS = 60.0
 """Seconds for which the lease of a killed push keeps others waiting."""
+FENCING: Final = "Fencing: which writer made it; a machine that takes a training over has a higher number"
+EMPTY: Final = "is empty: it has no checkpoints, and no training writes to it"
 
 
-class Pin(StrEnum):
-    """Names under which a training keeps checkpoints whatever their age."""
-
-    best = "best"
-    final = "final"
-
-
+Pin = Literal["best", "final"]
+"""Names under which a training keeps checkpoints whatever their age."""
 Address = Annotated[str, typer.Argument(metavar="MIRROR", help="A folder, or gs://bucket/prefix.")]
 Known = Annotated[
     str | None,
@@ -77,8 +67,27 @@ def list_checkpoints(
     mirror = mirror or _configured_mirror(profile, overrides, state)
     with interruptible(LOOKED):
         trainings = [_as_document(opened) for opened in _open(mirror, training)]
-    print_checkpoints(mirror, trainings)
-    emit({"mirror": mirror, "trainings": trainings}, as_json=as_json)
+    show({"mirror": mirror, "trainings": trainings}, _listed(mirror, trainings), as_json=as_json)
+
+
+def _listed(mirror: str, trainings: Sequence[Mapping[str, Any]]) -> Iterator[str | Table]:
+    """Yield each training's checkpoints, newest first, then its history and who works on it now."""
+    if not trainings:
+        yield f"{mirror} {EMPTY}"
+    for training in trainings:
+        yield f"training {training['training']}"
+        if training["checkpoints"]:
+            reward = f"{REWARD}=metrics.{REWARD}"
+            yield Table(FENCING, training["checkpoints"], f"step fencing pins {reward} files bytes created_at")
+        else:
+            yield "no checkpoint yet"
+        if training["history"]:
+            yield f"steps: {training['history']}"
+        if lease := training["lease"]:
+            yield (
+                f"lease: process {lease['process']} on {lease['machine']}, last heard of at {cell(lease['heard_at'])} "
+                f"UTC; lost after {lease['seconds']:g} s of silence"
+            )
 
 
 @app.command()
@@ -98,9 +107,18 @@ def verify(
     rows = [row for rows in checked.values() for row in rows]
     if not rows and step is not None:
         raise InputError(f"{mirror} has no checkpoint of step {step}; list them with: tucano checkpoints list {mirror}")
-    print_verified(mirror, checked)
     damaged = [row for row in rows if row["problem"]]
-    emit({"mirror": mirror, "whole": not damaged, "trainings": checked}, as_json=as_json)
+    tables = [
+        Table(
+            f"training {name}",
+            [{**row, "verdict": row["problem"] or "whole"} for row in found],
+            "step fencing verdict",
+        )
+        for name, found in checked.items()
+        if found
+    ]
+    document = {"mirror": mirror, "whole": not damaged, "trainings": checked}
+    show(document, tables if checked else [f"{mirror} {EMPTY}"], as_json=as_json)
     if damaged:
         raise GateRefused(
             f"{len(damaged)} of {len(rows)} checkpoints in {mirror} are not whole; a training that resumes passes them "
@@ -130,8 +148,8 @@ def pull(
         for path in list(restored.iterdir()):
             path.rename(draft / path.name)
         restored.rmdir()
-    show(f"pulled {_describe(manifest)}, from {mirror} to {out}")
-    emit({"mirror": mirror, **_identity(manifest), "out": str(out)}, as_json=as_json)
+    document = {"mirror": mirror, **_identity(manifest), "out": str(out)}
+    show(document, [f"pulled {_describe(manifest)}, from {mirror} to {out}"], as_json=as_json)
 
 
 @app.command()
@@ -154,8 +172,9 @@ def push(
         finally:
             lease.release()
     sent = opened.bytes_sent
-    show(f"pushed {_describe(manifest)}, from {folder} to {mirror}; {decimal(sent)} were not there yet")
-    emit({"mirror": mirror, **_identity(manifest), "from": str(folder), "bytes_sent": sent}, as_json=as_json)
+    document = {"mirror": mirror, **_identity(manifest), "from": str(folder), "bytes_sent": sent}
+    done = f"pushed {_describe(manifest)}, from {folder} to {mirror}; {decimal(sent)} were not there yet"
+    show(document, [done], as_json=as_json)
 
 
 @app.command()
@@ -179,16 +198,10 @@ def prune(
         for number, opened in enumerate(mirrors):
             progress(number, len(mirrors), opened.training)
             pruned = opened.prune(keep, grace_hours * 3600)
-            removed.append(
-                {
-                    "training": opened.training,
-                    "checkpoints": pruned.manifests,
-                    "blobs": pruned.blobs,
-                    "bytes": pruned.bytes,
-                }
-            )
-    print_pruned(mirror, removed)
-    emit({"mirror": mirror, "trainings": removed}, as_json=as_json)
+            counts = {"checkpoints": pruned.manifests, "blobs": pruned.blobs, "bytes": pruned.bytes}
+            removed.append({"training": opened.training, **counts})
+    done = Table("Removed", removed, "training checkpoints blobs bytes") if removed else f"{mirror} {EMPTY}"
+    show({"mirror": mirror, "trainings": removed}, [done], as_json=as_json)
 
 
 def _configured_mirror(profile: str, overrides: Sequence[str], state: Path | None) -> str:
@@ -245,7 +258,7 @@ def _refuse_to_wait(mirror: Mirror, _sentence: str, seconds: float) -> NoReturn:
 
 def _as_document(mirror: Mirror) -> dict[str, Any]:
     pins = mirror.pins()
-    segments = read_segments(mirror.store, mirror.root)
+    segments, held_by = read_segments(mirror.store, mirror.root), holder(mirror.store, mirror.root)
     return {
         "training": mirror.training,
         "checkpoints": [
@@ -255,19 +268,13 @@ def _as_document(mirror: Mirror) -> dict[str, Any]:
         # The key in the JSON document stays.
         "stretches": [segment.model_dump(mode="json") for segment in segments],
         "history": describe(segments),
-        "lease": _lease(mirror),
-    }
-
-
-def _lease(mirror: Mirror) -> dict[str, Any] | None:
-    held_by = holder(mirror.store, mirror.root)
-    if held_by is None:
-        return None
-    return {
-        "machine": held_by.owner.machine,
-        "process": held_by.owner.process,
-        "heard_at": held_by.heard_at.isoformat(),
-        "seconds": held_by.seconds,
+        "lease": held_by
+        and {
+            "machine": held_by.owner.machine,
+            "process": held_by.owner.process,
+            "heard_at": held_by.heard_at.isoformat(),
+            "seconds": held_by.seconds,
+        },
     }
 
 

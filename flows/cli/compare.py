@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import typer
 
-from flows.cli.compare_evaluation import Evaluation, decided, evaluation_of
-from flows.cli.options import UNDONE, Json, emit
-from flows.cli.tables.compare import print_plan, print_report
-from flows.runtime.console import show
+from flows.cli.evaluation import Evaluation, decided, evaluation_of, report_parts
+from flows.cli.result import Table, plural, show
+from flows.cli.tucano import UNDONE, Json
+from flows.runtime.console import say
 from flows.runtime.signals import interruptible
 from schemas.config.evaluate import TRUTH_LOSS
 from schemas.digests import file_sha256
@@ -36,14 +36,8 @@ OF_A_COMPARISON: Final = {"base": "BASE", "tuned": "TUNED"} | {
 OR_THE_EVALUATIONS: Final = "If not given, that of the evaluation that the files are in, else"
 
 
-@dataclass(frozen=True)
-class _Settings:
-    """How two files are compared where neither the command line nor an evaluation says otherwise."""
-
-    margin: float = 0.05
-    resamples: int = 10_000
-    seed: int = 0
-    truth_loss: float = TRUTH_LOSS
+DEFAULTS: Final = {"margin": 0.05, "resamples": 10_000, "seed": 0, "truth_loss": TRUTH_LOSS}
+"""How two files are compared where neither the command line nor an evaluation says otherwise."""
 
 
 def compare(
@@ -93,16 +87,19 @@ def compare(
         _refuse_one_file(base, tuned)
         evaluation = evaluation_of(base, tuned)
         options = {"margin": margin, "resamples": resamples, "seed": seed}
-        settings = _settings(evaluation, {name: value for name, value in options.items() if value is not None})
+        chosen = {name: value for name, value in options.items() if value is not None}
+        settings = {**DEFAULTS, **(evaluation.settings if evaluation else {}), **chosen}
+        if evaluation:
+            say(
+                f"evaluation {short(evaluation.record.sha256)} of {evaluation.record.created_at:%Y-%m-%d %H:%M}, "
+                f"compared by seed {settings['seed']}, margin {settings['margin']:g}, {settings['resamples']} resamples"
+                + (f" ({', '.join(chosen)} as given)" if chosen else "")
+            )
         with spoken(language or (evaluation.language if evaluation else "en")):
             comparison, examined = _compare(base, tuned, report, evaluation, settings)
     document = comparison.report()
-    show(f"{comparison.gate.verdict}: {headline(comparison)}")
-    print_report(document)
-    show(examined)
-    if report is not None:
-        show(f"report: {report / REPORT_PAGE}")
-    emit(document, as_json=as_json)
+    parts = [f"{comparison.gate.verdict}: {headline(comparison)}", *report_parts(document), examined]
+    show(document, [*parts, f"report: {report / REPORT_PAGE}"] if report is not None else parts, as_json=as_json)
     if comparison.gate.verdict != "promote":
         raise typer.Exit(3)
 
@@ -116,27 +113,14 @@ def _refuse_one_file(base: Path, tuned: Path) -> None:
         raise InputError(f"{base} and {tuned} are the same file; give the scores of two models")
 
 
-def _settings(evaluation: Evaluation | None, given: Mapping[str, Any]) -> _Settings:
-    """Return how to compare: as asked, else as the evaluation did; and say so where there is one."""
-    if evaluation is None:
-        return _Settings(**given)
-    settings = _Settings(**{**evaluation.settings, **given})
-    show(
-        f"evaluation {short(evaluation.record.sha256)} of {evaluation.record.created_at:%Y-%m-%d %H:%M}, compared by "
-        f"seed {settings.seed}, margin {settings.margin:g}, {settings.resamples} resamples"
-        + (f" ({', '.join(given)} as given)" if given else "")
-    )
-    return settings
-
-
 def _compare(
-    base: Path, tuned: Path, report: Path | None, evaluation: Evaluation | None, settings: _Settings
+    base: Path, tuned: Path, report: Path | None, evaluation: Evaluation | None, settings: Mapping[str, Any]
 ) -> tuple[Comparison, str]:
     """Compare two files, and write the report; return with the comparison what was examined beside the scores."""
 
     def compared() -> tuple[Comparison, str]:
-        by_settings = partial(compare_scores, **asdict(settings))
-        return decided(evaluation, read_scores(base), read_scores(tuned), settings.margin, by_settings)
+        by_settings = partial(compare_scores, **settings)
+        return decided(evaluation, read_scores(base), read_scores(tuned), settings["margin"], by_settings)
 
     if report is None:
         return compared()
@@ -191,9 +175,25 @@ def _plan(report: Path, effect: float | None, *, as_json: bool) -> None:
     several = any(found.sample + found.base_sample > 0 for found in earlier.components.values())
     samples = PLANNED_SAMPLES if several else (1,)
     needs = {scope: plan(found, wanted, samples=samples) for scope, found in earlier.components.items()}
-    print_plan(needs, wanted, earlier.n_seeds)
-    if earlier.without_spread:
-        unknown = ", ".join(map(as_shown, earlier.without_spread))
-        show(f"no spread to plan by: {unknown}, whose prompts have one difference")
-    found = {scope: [asdict(need) for need in of_scope] for scope, of_scope in needs.items()}
-    emit({"effect": wanted, "needs": found}, as_json=as_json)
+    document = {"effect": wanted, "needs": {scope: [asdict(each) for each in of] for scope, of in needs.items()}}
+    show(document, _plan_parts(document, earlier.n_seeds, earlier.without_spread), as_json=as_json)
+
+
+def _plan_parts(document: Mapping[str, Any], n_seeds: int, without_spread: Sequence[str]) -> Iterator[str | Table]:
+    """Yield how many prompts each scope needs, by training seeds and by samples."""
+    rows: dict[tuple[str, int], dict[str, Any]] = {}
+    for scope, needs in document["needs"].items():
+        for need in needs:
+            row = rows.setdefault((scope, need["samples"]), {"scope": scope, "samples": need["samples"]})
+            row[plural(need["seeds"], "seed").replace(" ", "_")] = (
+                "never" if need["prompts"] is None else need["prompts"]
+            )
+    columns = " ".join(dict.fromkeys(name for row in rows.values() for name in row))
+    yield Table(f"Prompts that a true difference of {document['effect']:g} needs", list(rows.values()), columns)
+    yield "so many find it with power .80, by a one-sided test at .05, if the variance is what the report found"
+    if any("never" in row.values() for row in rows.values()):
+        yield "never: the training seeds differ so much that no number of prompts is enough; it takes more seeds"
+    if n_seeds == 1:
+        yield "the report is of one training seed: how much trainings differ is not known, and is not in these numbers"
+    if without_spread:
+        yield f"no spread to plan by: {', '.join(map(as_shown, without_spread))}, whose prompts have one difference"

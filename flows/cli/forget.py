@@ -1,14 +1,15 @@
 """Command `tucano forget`: take a person out of data and models, and prove it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from flows.cli.chain import warm_up
-from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured, emit
-from flows.runtime.console import say, show
+from flows.cli.result import show
+from flows.cli.training import warm_up
+from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, configured
+from flows.runtime.console import say
 from flows.runtime.session import BYTES_NEEDED, configure_prefect, recorded, session
 from flows.runtime.signals import interruptible
 from flows.runtime.stores import existing_store
@@ -69,34 +70,30 @@ def _apply(config: Config, identifier: str, kind: AskedKind | None, *, remove_on
         from flows.forget import forget as forget_person  # noqa: PLC0415
 
         done = forget_person(config, identifier, kind, remove_only=remove_only)
-    _show_report(done.document)
-    show(f"report: {done.report}")
-    emit({**done.document, "report": str(done.report)}, as_json=as_json)
+    document = {**done.document, "report": str(done.report)}
+    show(document, [*_report_lines(done.document), f"report: {done.report}"], as_json=as_json)
     if missed := done.document["not_reached"]:
         raise GateRefused(f"{len(missed)} places were not reached, which {done.report} names; see to them by hand")
 
 
-def _show_report(document: Mapping[str, Any]) -> None:
-    removed = document["removed"]
-    made_again = sum(each["replaced_by"] is not None for each in removed)
-    lines = sum(document["log_lines"].values())
-    show(
-        f"{len(removed)} artifacts removed, {made_again} of them replaced; {lines} log lines and "
-        f"{len(document['trainings_removed'])} trainings' checkpoints removed"
+def _report_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    removed, lines = document["removed"], sum(document["log_lines"].values())
+    yield (
+        f"{len(removed)} artifacts removed, {sum(each['replaced_by'] is not None for each in removed)} of them "
+        f"replaced; {lines} log lines and {len(document['trainings_removed'])} trainings' checkpoints removed"
     )
     if document["lines_by_text"]:
-        show(f"{document['lines_by_text']} of these lines were found by their text alone, which had no id of theirs")
+        yield f"{document['lines_by_text']} of these lines were found by their text alone, which had no id of theirs"
     if document["versions_removed"]:
-        show(f"versions removed: {', '.join(document['versions_removed'])}")
+        yield f"versions removed: {', '.join(document['versions_removed'])}"
     if document["verdict"]:
-        show(f"the gate says {document['verdict']} of the new model")
-    _show_sentences(document)
+        yield f"the gate says {document['verdict']} of the new model"
+    yield from _to_do(document)
 
 
-def _show_sentences(document: Mapping[str, Any]) -> None:
-    for name, heading in (("not_reached", "not reached"), ("to_do", "to do")):
-        for sentence in document.get(name, ()):
-            show(f"{heading}: {sentence}")
+def _to_do(document: Mapping[str, Any]) -> Iterator[str]:
+    for name in ("not_reached", "to_do"):
+        yield from (f"{name.replace('_', ' ')}: {sentence}" for sentence in document.get(name, ()))
 
 
 def _plan(config: Config, identifier: str, kind: AskedKind | None, *, as_json: bool) -> None:
@@ -105,40 +102,46 @@ def _plan(config: Config, identifier: str, kind: AskedKind | None, *, as_json: b
     configure_prefect(root)
     begun = Journal(root, identifier.strip(), kind).begun
     if begun is not None:
-        emit(_show_begun(config, begun), as_json=as_json)
+        document = _begun_document(config, begun)
+        show(document, _begun_lines(document), as_json=as_json)
         return
     from flows.stages.forget import outlook  # noqa: PLC0415
 
     document = outlook(config, identifier, kind)
+    lines = list(_plan_lines(document))
+    if others := unended(root):
+        lines.append(
+            f"another person's forgetting was interrupted ({others[0]}), and has to end before: give that ID again"
+        )
+    show(document, lines, as_json=as_json)
+
+
+def _plan_lines(document: Mapping[str, Any]) -> Iterator[str]:
     rows = ", ".join(f"{count} in {split}" for split, count in document["rows_by_split"].items())
-    show(f"the ID is a {' and a '.join(document['kinds'])}")
-    show(
+    yield f"the ID is a {' and a '.join(document['kinds'])}"
+    yield (
         f"{document['prompts']} prompts of theirs ({rows or 'none in the dataset of this profile'}); "
         f"{document['artifacts']} artifacts hold their rows, and {document['learned']} learned from a row or from such "
         "weights"
     )
     if not document["learned"]:
-        show("no model learned from them")
+        yield "no model learned from them"
     if document["made_again"]:
-        show("prompts and dataset are made again without them, and the models are trained again from the start")
+        yield "prompts and dataset are made again without them, and the models are trained again from the start"
     else:
-        show("nothing of this profile's chain is made again: what holds them is removed, and what learned from them")
+        yield "nothing of this profile's chain is made again: what holds them is removed, and what learned from them"
     if document["versions"]:
-        show(f"versions that are removed: {', '.join(document['versions'])}")
+        yield f"versions that are removed: {', '.join(document['versions'])}"
         if not document["made_again"]:
-            show("nothing is made in their place, so that --apply needs --remove-only too")
-    _show_sentences(document)
-    show("nothing was changed; run it with --apply to do this")
-    if others := unended(root):
-        show(f"another person's forgetting was interrupted ({others[0]}), and has to end before: give that ID again")
-    emit(document, as_json=as_json)
+            yield "nothing is made in their place, so that --apply needs --remove-only too"
+    yield from _to_do(document)
+    yield "nothing was changed; run it with --apply to do this"
 
 
-def _show_begun(config: Config, state: Forgetting) -> dict[str, Any]:
-    # A second, which only this case needs.
-    from flows.forget import STEPS  # noqa: PLC0415
+def _begun_document(config: Config, state: Forgetting) -> dict[str, Any]:
+    from flows.forget import STEPS  # noqa: PLC0415 - a second, which only this case needs
 
-    document: dict[str, Any] = {
+    return {
         "begun": True,
         "done": list(state.done),
         "left": [name for name in STEPS if name not in state.done],
@@ -146,13 +149,15 @@ def _show_begun(config: Config, state: Forgetting) -> dict[str, Any]:
         "kind": state.kind,
         "same_configuration": state.config_digest == config.digest(),
     }
-    show("a forgetting of this ID was begun, and has not come to its end")
-    show(f"done: {', '.join(state.done) or 'nothing'}; left: {', '.join(document['left'])}")
-    _show_sentences(document)
+
+
+def _begun_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    yield "a forgetting of this ID was begun, and has not come to its end"
+    yield f"done: {', '.join(document['done']) or 'nothing'}; left: {', '.join(document['left'])}"
+    yield from _to_do(document)
     if not document["same_configuration"]:
-        show("it was begun with another configuration: give the same profile and values of --set again")
-    show("nothing was changed now; run it with --apply to resume")
-    return document
+        yield "it was begun with another configuration: give the same profile and values of --set again"
+    yield "nothing was changed now; run it with --apply to resume"
 
 
 def _verify(config: Config, report: Path, *, as_json: bool) -> None:
@@ -160,5 +165,5 @@ def _verify(config: Config, report: Path, *, as_json: bool) -> None:
     root = config.state.root
     own = is_own(root, document)
     whose = f"the key of {root}" if own else f"a key that is not that of {root}: compare its fingerprint"
-    show(f"{report} is as it was signed, by {whose} ({fingerprint(document)})")
-    emit({"whole": True, "own_key": own, "fingerprint": fingerprint(document)}, as_json=as_json)
+    found = {"whole": True, "own_key": own, "fingerprint": fingerprint(document)}
+    show(found, [f"{report} is as it was signed, by {whose} ({found['fingerprint']})"], as_json=as_json)

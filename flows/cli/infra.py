@@ -1,13 +1,19 @@
-"""Commands `tucano infra`: apply work pools, deployments and automations to a Prefect server, or compare them."""
+"""Commands `tucano doctor` and `infra`: what a run needs here, and what a Prefect server has of its deployment."""
 
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.cli.options import LOOKED, Json, Overrides, Profile, StateFolder, configured, emit
+from flows.cli.result import Table, plural, show
+from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, configured, group
 from flows.deploy.server import server_address
-from flows.runtime.console import show
+from flows.doctor.finding import Finding
+from flows.doctor.run import examine
+from flows.runtime.console import say, warn
 from flows.runtime.prefect_server import shown
 from flows.runtime.signals import interruptible
 from schemas.source import REPOSITORY
@@ -15,12 +21,7 @@ from schemas.source import REPOSITORY
 if TYPE_CHECKING:
     from flows.deploy.plan import PlannedChange
 
-app = typer.Typer(
-    name="infra",
-    help="Put work pools, deployments and automations on the Prefect server of PREFECT_API_URL, or compare it.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
+app = group("infra")
 
 FOLDER = REPOSITORY
 """Folder of prefect.yaml and infra/."""
@@ -60,7 +61,6 @@ def _carry_out(profile: str, overrides: list[str], state: Path | None, *, write:
     address = server_address(config)
     with interruptible(APPLIED_IN_PART if write else LOOKED):
         # Prefect reads what `server_address` sets when it is imported, which takes seconds.
-        from flows.cli.tables.infra import DONE, FOUND, as_document, print_applied, print_checked  # noqa: PLC0415
         from flows.deploy import apply as infra  # noqa: PLC0415
         from flows.runtime.prefect_client import connected  # noqa: PLC0415
 
@@ -68,14 +68,73 @@ def _carry_out(profile: str, overrides: list[str], state: Path | None, *, write:
             planned = infra.plan(client, FOLDER, config, profile)
             if write:
                 infra.apply(client, planned, address, _say_written)
-    server = shown(address)
-    if write:
-        print_applied(planned, server)
-    else:
-        print_checked(planned, server)
-    emit(as_document(planned, server, DONE if write else FOUND), as_json=as_json)
+    words = {"missing": "made", "differs": "changed"} if write else {}
+    things = [
+        {
+            "kind": change.wanted.kind,
+            "name": change.wanted.name,
+            "status": words.get(change.status, change.status),
+            "differences": [vars(difference) for difference in change.differences],
+        }
+        for change in planned.changes
+    ]
+    document = {
+        "server": shown(address),
+        "things": things,
+        "besides": [{"kind": kind, "name": name} for kind, name in planned.besides],
+        "warnings": list(planned.warnings),
+    }
+    for warning in planned.warnings:
+        warn(warning)
+    show(document, _parts(document), as_json=as_json)
     return bool(planned.due)
 
 
+def _parts(document: Mapping[str, Any]) -> Iterator[str | Table]:
+    yield Table(f"{document['server']} and the files", document["things"], "kind name status")
+    differences = [{**thing, **each} for thing in document["things"] for each in thing["differences"]]
+    if differences:
+        yield Table("Differences", differences, "name field here there")
+    for thing in document["besides"]:
+        yield f"besides: the {thing['kind']} {thing['name']} is on the server and in no file; it is left alone"
+
+
 def _say_written(change: "PlannedChange") -> None:
-    show(f"written: {change.wanted.kind} {change.wanted.name}")
+    say(f"written: {change.wanted.kind} {change.wanted.name}")
+
+
+def doctor(
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
+    torch: Annotated[
+        bool, typer.Option("--torch", help="Load torch too, and compute on the GPU; it takes some seconds.")
+    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show also what the profile has no use for.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Say what a run with this profile needs, and what of it is missing here. Nothing is changed."""
+    config = configured(profile, overrides, state)
+    with interruptible(LOOKED):
+        findings = examine(config, load_torch=torch)
+    faulty = any(finding.verdict == "fault" for finding in findings)
+    document = {"profile": profile, "ready": not faulty, "findings": [asdict(finding) for finding in findings]}
+    show(document, _findings(profile, findings, everything=everything), as_json=as_json)
+    if faulty:
+        raise typer.Exit(2)
+
+
+def _findings(profile: str, findings: Sequence[Finding], *, everything: bool) -> Iterator[str | Table]:
+    """Yield the findings in the given order, then the number of bad ones; those of no use only with `everything`."""
+    shown = [finding for finding in findings if everything or not finding.unused]
+    rows = [{**vars(each), "text": f"{each.found}\n→ {each.remedy}" if each.remedy else each.found} for each in shown]
+    yield Table(f"What a run with profile {profile} needs", rows, "check verdict found,_and_what_to_do=text")
+    if left := len(findings) - len(shown):
+        yield f"{plural(left, 'check')} of what the profile has no use for left out; --all shows them"
+    counts = Counter(finding.verdict for finding in findings)
+    if counts["fault"]:
+        yield f"{plural(counts['fault'], 'fault')}, {plural(counts['warning'], 'warning')}: a run would fail"
+    elif counts["warning"]:
+        yield f"{plural(counts['warning'], 'warning')}: a run can begin"
+    else:
+        yield "all is well"

@@ -1,27 +1,67 @@
-"""Command `tucano lineage`: origins and descendants of an artifact, its integrity, and why two models differ."""
+"""Commands `tucano lineage` and `show`: where an artifact or a row came from and led to, and what the models said."""
 
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
-from flows.cli.lineage_store import artifact_store, open_inventory, open_walker
-from flows.cli.options import LOOKED, Json, Overrides, Profile, ReportLanguage, StateFolder, configured, emit
-from flows.cli.tables.lineage import print_differences, print_findings, print_lineage, print_reached
-from flows.cli.tables.lineage_answer import print_answer, print_reached_answer
-from flows.runtime.console import show, stage_progress
+from flows.cli.result import Table, plural, show
+from flows.cli.tucano import LOOKED, Json, Overrides, Profile, ReportLanguage, StateFolder, configured
+from flows.runtime.console import stage_progress, warn
+from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
 from flows.runtime.signals import interruptible
+from flows.runtime.stores import existing_store, read_registry
+from schemas.artifact import TrainingSegment
 from schemas.config.config import Config
 from schemas.config.report import Language
 from schemas.errors import GateRefused, InputError
-from tasks.lineage.erase.find import reached
+from tasks.checkpoints.address import open_mirror, trainings
+from tasks.checkpoints.manifest import REWARD, Manifest
+from tasks.checkpoints.segments import Segment, read_segments
+from tasks.lineage.erase.find import Place, Reached, reached
 from tasks.lineage.graph.difference import differences
+from tasks.lineage.graph.graph import Edge, Graph, Node
+from tasks.lineage.graph.models import local_aliases, read_versions
 from tasks.lineage.graph.page import write_page
-from tasks.lineage.store.verify import verify
+from tasks.lineage.graph.references import Registered
+from tasks.lineage.graph.trainings import MirroredTraining, TrainingCheckpoint
+from tasks.lineage.graph.walk import Lineage, Walker
+from tasks.lineage.mlflow.runs import artifacts_of_run
+from tasks.lineage.store.artifacts import ArtifactStore
+from tasks.lineage.store.inventory import Inventory, read_inventory
+from tasks.lineage.store.verify import verify as verify_artifacts
 from tasks.report.language import spoken
 from tasks.synthesize.own.identities import find_known
+
+Result = tuple[dict[str, Any], Sequence[str | Table]]
+
+SHOWN_FACTS: Final = {
+    "promotion": ("decision",),
+    "policy": ("training", "chosen step", "rollouts"),
+    "evaluation": ("verdict", "reward", "difference"),
+    "audit": ("verdict", "scored by"),
+    "dataset": ("train", "validation", "test"),
+    "base": ("model",),
+    "prompts": ("rows", "store"),
+}
+"""Facts of an artifact that the answer tells, by its kind; `--long` has them all."""
+ORIGINS: Final = ("customer", "order", "review")
+ROWS: Final = frozenset({"prompt", *ORIGINS})
+MOST_NAMED: Final = 4
+MAIN_MODELS: Final = tuple(f"{name} on these prompts" for name in ("base", "tuned", "champion"))
+SIDES: Final = {
+    "subject": "Asked about",
+    "before": "It came from",
+    "both": "It came from, and led to",
+    "after": "It led to",
+    "beside": "Beside it",
+}
 
 
 def lineage(
@@ -45,9 +85,7 @@ def lineage(
         bool, typer.Option("--forget", help="Say what holds a customer, order or review, and what learned from it.")
     ] = False,
     language: ReportLanguage = None,
-    long: Annotated[
-        bool, typer.Option("--long", help="Print the whole tree or list, with digests and reasons.")
-    ] = False,
+    long: Annotated[bool, typer.Option("--long", help="List all things in it, with digests and reasons.")] = False,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     state: StateFolder = None,
@@ -62,14 +100,15 @@ def lineage(
     config = configured(profile, overrides, state)
     with interruptible(LOOKED):
         if verify:
-            document = _verify(config, reference)
+            document, parts = _verify(config, reference)
         elif diff is not None:
-            document = _diff(config, reference, diff)
+            document, parts = _diff(config, reference, diff)
         elif forget:
-            document = _forget(config, reference, long=long)
+            found = find_known(config.state.root, reference, partial(reached, open_inventory(config)))
+            document, parts = found.document(), list(_reached_parts(found, long=long))
         else:
-            document = _walk(config, reference, html, language or config.language, long=long)
-    emit(document, as_json=as_json)
+            document, parts = _walk(config, reference, html, language or config.language, long=long)
+    show(document, parts, as_json=as_json)
     if verify and not document["whole"]:
         raise GateRefused(
             f"{len(document['findings'])} faults are in the {document['artifacts']} artifacts of {reference}; bring "
@@ -77,45 +116,298 @@ def lineage(
         )
 
 
-def _walk(config: Config, text: str, html: Path | None, language: Language, *, long: bool) -> dict[str, Any]:
+def _walk(config: Config, text: str, html: Path | None, language: Language, *, long: bool) -> Result:
     walker = open_walker(config)
     walked = walker.walk(find_known(config.state.root, text, walker.find))
-    if long or (walked.kind == "run" and len(walked.subjects) > 1):
-        print_lineage(walked)
-    else:
-        print_answer(walked)
+    document = walked.document()
+    parts = list(_tables(document) if long else _answer(walked))
+    for warning in walked.warnings:
+        warn(warning)
     if html is not None:
         with spoken(language):
             write_page(walked, html)
-        show(f"page: {html}")
-    return walked.document()
+        parts.append(f"page: {html}")
+    return document, parts
 
 
-def _verify(config: Config, text: str) -> dict[str, Any]:
+def _tables(document: Mapping[str, Any]) -> Iterator[str | Table]:
+    """Yield all nodes with their facts, by the side of the subject that they are on."""
+    for side, title in SIDES.items():
+        nodes = [node for node in document["nodes"] if node["side"] == side]
+        if nodes:
+            yield Table(title, nodes, "thing=name facts")
+    for split, ids in document["rows"].items():
+        yield f"{split}: {len(ids)} rows, whose prompt_ids --json lists"
+
+
+def _verify(config: Config, text: str) -> Result:
     walker = open_walker(config)
     artifacts = walker.artifacts(find_known(config.state.root, text, walker.find))
     with stage_progress("verify") as progress:
-        findings = verify(artifact_store(config), artifacts, progress)
-    print_findings(text, len(artifacts), findings)
-    return {
-        "reference": text,
-        "artifacts": len(artifacts),
-        "whole": not findings,
-        "findings": [asdict(finding) for finding in findings],
-    }
+        findings = [asdict(each) for each in verify_artifacts(artifact_store(config), artifacts, progress)]
+    document = {"reference": text, "artifacts": len(artifacts), "whole": not findings, "findings": findings}
+    if not findings:
+        return document, [f"{text}: {len(artifacts)} artifacts are what their records say"]
+    return document, [Table(f"{text}: {len(artifacts)} artifacts hashed", findings, "artifact=kind sha256 file what")]
 
 
-def _diff(config: Config, one: str, other: str) -> dict[str, Any]:
+def _diff(config: Config, one: str, other: str) -> Result:
     walker = open_walker(config)
     policies = [walker.policy(walker.find(text)) for text in (one, other)]
-    found = differences(artifact_store(config), *policies)
-    print_differences(found)
-    return found.document()
+    document = differences(artifact_store(config), *policies).document()
+    rows = [each for each in document["data"] if each["only_one"] or each["only_other"]]
+    found = {
+        "data": (rows, "split task only_in_the_one=only_one only_in_the_other=only_other in_both=same"),
+        **{
+            name: (document[name], "value=name the_one=one the_other=other")
+            for name in ("rewards", "configuration", "seeds")
+        },
+        "code": (document["code"], "file the_one=one the_other=other it_made=made"),
+    }
+    parts: list[str | Table] = [
+        Table(name.capitalize(), each, columns) for name, (each, columns) in found.items() if each
+    ]
+    if same := [name for name, (each, _) in found.items() if not each and (name != "data" or document["data"])]:
+        parts.append(f"the same: {', '.join(same)}")
+    return document, [*parts, *document["notes"]]
 
 
-def _forget(config: Config, identifier: str, *, long: bool) -> dict[str, Any]:
-    found = find_known(config.state.root, identifier, partial(reached, open_inventory(config)))
-    print_reached_answer(found, long=long)
-    if long:
-        print_reached(found)
-    return found.document()
+def _reached_parts(found: Reached, *, long: bool) -> Iterator[str | Table]:
+    """Yield what holds a person's data, what learned from it and the commands that forget; all places, where asked."""
+    certain = [place for place in found.places if not place.possibly]
+    holding = {place.sha256 for place in certain if place.file is not None}
+    yield (
+        f"{' and '.join(found.kinds)} {found.identifier}: {plural(len(found.prompts), 'prompt')}, "
+        f"{plural(len({place.sha256 for place in certain}), 'artifact')}, {plural(len(found.models), 'model')}"
+    )
+    yield f"  {plural(len(found.orders), 'order')}, {plural(len(found.reviews), 'review')}"
+    yield f"  rows in {_kinds_of(place for place in certain if place.sha256 in holding) or 'no artifact'}"
+    learned = _kinds_of(place for place in certain if place.sha256 not in holding)
+    yield f"  without a row, but learned from one or from such weights: {learned or 'none'}"
+    yield f"  models: {_listed(found.models) or 'none'}"
+    if found.possible_models:
+        yield f"  models that it possibly reached: {_listed(found.possible_models)}"
+    if found.doubts:
+        yield f"  {plural(len(found.doubts), 'artifact')} cannot be searched, which --long names"
+    # An e-mail address or a number as its shop writes it may have signs of the shell.
+    asked = shlex.quote(found.identifier)
+    yield f"what forgetting would do: tucano forget {asked}"
+    yield f"to do it: tucano forget {asked} --apply"
+    if not long:
+        yield "each table with its rows, and copies that no artifact tells of: --long"
+        return
+    yield "forgetting does all this, or names what it does not reach; by hand it is:"
+    yield Table(
+        "Where it is", [vars(place) for place in found.places], "artifact=kind sha256 file rows what_to_do=action"
+    )
+    yield from found.notes
+
+
+def _answer(walked: Lineage) -> Iterator[str]:
+    """Yield what is asked about, what it came from and what became of it, in a few lines."""
+    graph = walked.graph
+    for key in walked.subjects:
+        if node := graph.nodes.get(key):
+            yield from _of_row(graph, node) if node.kind in ROWS else _of_artifact(graph, node)
+    yield f"all {len(graph.nodes)} things in it, with digests and reasons: --long; as a page: --html FILE"
+
+
+def _kinds_of(places: Iterable[Place]) -> str:
+    """Return the kinds of the artifacts of some places, with how many where there are several."""
+    counts = Counter(kind for _, kind in dict.fromkeys((place.sha256, place.kind) for place in places))
+    return ", ".join(f"{kind} ({count})" if count > 1 else kind for kind, count in counts.items())
+
+
+def _of_artifact(graph: Graph, node: Node) -> Iterator[str]:
+    """Yield a line of an artifact or a version, one of each thing that it was made of, and what it led to."""
+    yield _with_facts(node)
+    waiting, seen = [node], {node.key}
+    while waiting:
+        made = waiting.pop(0)
+        for edge in graph.before.get(made.key, ()):
+            source = graph.nodes.get(edge.source)
+            if source is None or source.key in seen or source.kind not in SHOWN_FACTS:
+                continue
+            if made.kind == "evaluation" and node.kind != "evaluation":
+                # Not all that it compared: what it found is what is asked.
+                continue
+            seen.add(source.key)
+            yield f"  from {_with_facts(source)}"
+            waiting.append(source)
+    reached = [graph.nodes[key] for key in graph.led_to(node.key) if key in graph.nodes]
+    if reached:
+        yield f"  led to {_named(reached)}"
+
+
+def _of_row(graph: Graph, node: Node) -> Iterator[str]:
+    """Yield what became of a prompt, or of the prompts of a person, an order or a review; and then whose it is."""
+    before, after = (
+        [graph.nodes[key] for key in keys if key in graph.nodes]
+        for keys in (graph.came_from(node.key), graph.led_to(node.key))
+    )
+    prompts = [node] if node.kind == "prompt" else [each for each in after if each.kind == "prompt"]
+    models = sorted(_version(each) for each in after if each.kind == "version")
+    edges = [edge for prompt in prompts for edge in graph.after.get(prompt.key, ())]
+    targets = ((edge.role, graph.nodes.get(edge.target)) for edge in edges)
+    splits = dict.fromkeys(role for role, target in targets if target is not None and target.kind == "dataset")
+    reached = f"model {_listed(models)}" if models else "no model"
+    yield f"{node.name}: {', '.join(splits) or 'in no dataset'}; {reached}"
+    yield from _places(graph, edges)
+    for each in after:
+        scores = [f"{name.split()[0]} {value}" for name, value in each.facts.items() if name.startswith(MAIN_MODELS)]
+        if scores:
+            yield f"  scores in {each.name}: {', '.join(scores)}"
+    own = [f"{name} {value}" for name, value in node.facts.items()]
+    parts = sorted(
+        (each for each in (*before, *after) if each.kind in ORIGINS),
+        key=lambda each: (ORIGINS.index(each.kind), each.name),
+    )
+    if node.kind != "prompt":
+        counts = Counter(each.kind for each in (*parts, *prompts))
+        own += [plural(count, kind) for kind, count in counts.items()]
+    else:
+        own += [each.name for each in parts]
+    if own:
+        yield f"  {', '.join(own)}"
+
+
+def _places(graph: Graph, edges: Sequence[Edge]) -> Iterator[str]:
+    """Yield where prompts are, and what was sampled of them, with how many where there are several."""
+    places: Counter[str] = Counter()
+    sampled: list[str] = []
+    for edge in edges:
+        target = graph.nodes.get(edge.target)
+        if target is None or target.kind == "prompts":
+            continue
+        if edge.role == "sampled":
+            steps = [f"{name}: {value}" for name, value in target.facts.items()]
+            sampled.append(f"{target.name} ({'; '.join(steps[:MOST_NAMED])})" if steps else target.name)
+        elif target.kind in {"dataset", "policy", "sheet", "audit"}:
+            places[f"{edge.role} of {target.name}" if target.kind == "dataset" else f"{target.name}: {edge.role}"] += 1
+    for place, count in places.items():
+        yield f"  {place}{f', {count} prompts' if count > 1 else ''}"
+    if sampled:
+        yield f"  sampled: {_listed(sampled)}"
+
+
+def _with_facts(node: Node) -> str:
+    names = SHOWN_FACTS.get(node.kind, tuple(node.facts)[:MOST_NAMED])
+    facts = [f"{name}: {node.facts[name]}" for name in names if name in node.facts]
+    held = f", which is `{node.facts['alias']}`" if node.kind == "version" and "alias" in node.facts else ""
+    if node.kind == "version":
+        return f"{node.name}{held}"
+    return f"{node.name}{': ' if facts else ''}{' · '.join(facts)}"
+
+
+def _version(node: Node) -> str:
+    return f"{node.name} ({node.facts['alias']})" if "alias" in node.facts else node.name
+
+
+def _named(nodes: Sequence[Node]) -> str:
+    versions = sorted(_version(node) for node in nodes if node.kind == "version")
+    counts = Counter(node.kind for node in nodes if node.kind != "version")
+    return ", ".join([*versions, *(f"{count} {kind}" for kind, count in sorted(counts.items()))])
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
+
+
+AT_ONCE = 8
+
+
+def artifact_store(config: Config) -> ArtifactStore:
+    """Open the artifact store, read-only.
+
+    Raises:
+        InputError: The state folder has no artifacts.
+    """
+    return existing_store(config, "nothing came from anything there")
+
+
+def open_inventory(config: Config) -> Inventory:
+    """Read every record of the artifact store.
+
+    Raises:
+        InputError: The state folder has no artifacts.
+    """
+    artifact_store(config)
+    return read_inventory(artifacts_folder(config))
+
+
+def open_walker(config: Config) -> Walker:
+    """Open a state folder's lineage for walks.
+
+    The mirror is read only where a walk shows its content, and MLflow imported only where nothing else knows a
+    reference.
+
+    Raises:
+        InputError: The state folder has no artifacts.
+    """
+    inventory = open_inventory(config)
+    uri, local = mlflow_store(config.state)
+    model = config.promote.model_name
+
+    def ask_alias(alias: str) -> str | None:
+        if local is not None:
+            return None  # All artifacts of a local store are known already.
+
+        holder = read_registry(config).holder(model, alias)
+        return holder.version if holder else None
+
+    def ask_run(run_id: str) -> Sequence[str]:
+        if local is not None and not local.parent.is_dir():
+            return ()  # Opening the store would create it.
+
+        return artifacts_of_run(uri, EXPERIMENT, run_id)
+
+    known = Registered(model, local_aliases(uri, model), ask_alias, ask_run)
+    return Walker(inventory, read_versions(inventory), partial(_trainings, config), known)
+
+
+def _trainings(config: Config) -> tuple[MirroredTraining, ...]:
+    """Read the mirror; an unreadable mirror does not keep the rest of the lineage from being shown."""
+    address = mirror_address(config)
+    if config.state.mirror is None and not (config.state.root / "mirror").is_dir():
+        return ()
+
+    try:
+        return read_trainings(address)
+    except InputError as error:
+        warn(f"{error}; the checkpoints and machines of trainings are not shown")
+        return ()
+
+
+def read_trainings(address: str) -> tuple[MirroredTraining, ...]:
+    """Read the segments and manifests of every training in a mirror; a damaged manifest is skipped.
+
+    Raises:
+        InputError: The mirror cannot be read.
+    """
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return tuple(pool.map(partial(_read_training, address), trainings(address)))
+
+
+def _read_training(address: str, training: str) -> MirroredTraining:
+    mirror = open_mirror(address, training)
+    return MirroredTraining(
+        training,
+        tuple(map(_segment, read_segments(mirror.store, mirror.root))),
+        tuple(map(_checkpoint, mirror.manifests())),
+    )
+
+
+def _segment(segment: Segment) -> TrainingSegment:
+    return TrainingSegment.model_validate(segment.model_dump())
+
+
+def _checkpoint(manifest: Manifest) -> TrainingCheckpoint:
+    return TrainingCheckpoint(
+        manifest.step,
+        manifest.fencing,
+        manifest.created_at,
+        manifest.base,
+        manifest.metrics.get(REWARD),
+        frozenset(file.sha256 for file in manifest.files.values()),
+    )

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from flows.cli.options import UNDONE, Json, Overrides, Profile, emit
-from flows.runtime.console import show, stage_progress
+from flows.cli.result import show
+from flows.cli.tucano import UNDONE, Json, Overrides, Profile, group
+from flows.runtime.console import stage_progress
 from flows.runtime.signals import interruptible
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
@@ -19,12 +20,7 @@ if TYPE_CHECKING:
     from schemas.config.config import Config
     from tasks.policy.endpoint import Reply
 
-app = typer.Typer(
-    name="phrases",
-    help="Let a model propose openers of pushes, and add those that a person approves to the shop's own.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
+app = group("phrases")
 MAX_TOKENS: Final = 400
 TEMPERATURE: Final = 0.8
 
@@ -55,9 +51,11 @@ def propose(
         if not kept:
             raise InputError(f"no opener of {group} is proposed, {lost}; name a larger model in synthesize.paraphrase")
         openers.write_sheet(output, group, kept)
-    show(f"{len(kept)} openers of {group} are proposed, {lost}")
-    show(f"sheet: {output}; write `sim` into `approved` and a name into `by`, then: tucano phrases add {output}")
-    emit({"group": group, "proposed": kept, "dropped": dropped, "sheet": str(output)}, as_json=as_json)
+    parts = [
+        f"{len(kept)} openers of {group} are proposed, {lost}",
+        f"sheet: {output}; write `sim` into `approved` and a name into `by`, then: tucano phrases add {output}",
+    ]
+    show({"group": group, "proposed": kept, "dropped": dropped, "sheet": str(output)}, parts, as_json=as_json)
 
 
 @app.command()
@@ -76,8 +74,8 @@ def add(
     with interruptible(UNDONE):
         found = openers.approved(approved)
         openers.append(found, file)
-    show(f"{len(found)} openers were added to {file}; rewards and keys are others now, so train again to use them")
-    emit({"added": [each.texto for each in found], "file": str(file)}, as_json=as_json)
+    added = f"{len(found)} openers were added to {file}; rewards and keys are others now, so train again to use them"
+    show({"added": [each.texto for each in found], "file": str(file)}, [added], as_json=as_json)
 
 
 def _configured(profile: str, overrides: list[str]) -> "Config":

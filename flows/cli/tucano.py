@@ -1,19 +1,254 @@
-"""Command `tucano`."""
+"""Command `tucano`: the table of its commands, their shared options, and the end of each."""
 
 import errno
+import json
 import os
 import sys
-from importlib import metadata
-from typing import Annotated
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from flows.cli.commands import HELP_OPTIONS, LazyCommands, polish
-from flows.cli.options import Quiet
-from flows.runtime.signals import handle_signals
+from flows.runtime.signals import handle_signals, interruptible
 from schemas.errors import InputError, Interrupted, TucanoError
 from schemas.garbage import collect_rarely
 from schemas.safe_path import safe_environment
+
+if TYPE_CHECKING:
+    from schemas.config.config import Config
+
+COMMANDS: Final[Mapping[str, str]] = {
+    "retrain": "Retrain, end to end. Run again, it resumes: finished stages are skipped.",
+    "score": "Score rollouts of any model with the rewards.",
+    "synthesize": "Make a store, simulated, Olist's or of your own files, and prompts with references from it.",
+    "init": "Look at your own files, and write the column map and the profile that train on them.",
+    "curate": "Make one dataset of prompts: checked, scrubbed, without copies, split without leakage.",
+    "train": "Train, and make before it what is not there yet. Run again, it resumes from its newest checkpoint.",
+    "evaluate": "Evaluate on the test split, after all that it needs; exit code 3 where the verdict is no promotion.",
+    "compare": "Compare two models' scores, and say whether the second may be promoted; exit code 3 where it is held.",
+    "promote": (
+        "Promote a version that an earlier run registered; exit code 3 where the gate holds it and nothing is forced."
+    ),
+    "ask": "Ask the champion, on this machine: one prompt, a file of them, or what you type.",
+    "serve": "Serve the champion over HTTP: OpenAI's API, and a path for each task; a new one takes over by itself.",
+    "export": "Export a version for other programs, proven by reading it back; exit code 3 where it differs.",
+    "monitor": (
+        "Score production logs, and say whether the champion answers as at its evaluation; exit code 3 for any alarm."
+    ),
+    "lineage": "Walk from a model, a run, an artifact or a row to all that it came from and led to.",
+    "show": "Show a prompt's answers and rollouts, or a step's rollouts, of the newest training.",
+    "forget": (
+        "Take a person out of data, logs and models, and prove it; exit code 3 where something was not reached."
+    ),
+    "doctor": "Say what a run with this profile needs, and what of it is missing here. Nothing is changed.",
+    "ui": "Serve Prefect's and MLflow's pages on loopback, until Ctrl-C.",
+    "audit": "Check, before training, that the rewards rank answers as human raters do.",
+    "phrases": "Let a model propose openers of pushes, and add those that a person approves to the shop's own.",
+    "benchmark": (
+        "Write a test of the six tasks for any harness, run a model on it, score answers, and keep the scoreboard."
+    ),
+    "checkpoints": "List, verify, pull, push and prune the checkpoints of a mirror: a folder or gs://bucket/prefix.",
+    "infra": "Put work pools, deployments and automations on the Prefect server of PREFECT_API_URL, or compare it.",
+}
+"""Help of each command, by its name; a test compares it with the command's own."""
+
+
+ROOT: Final = "tucano"
+MODULES: Final[Mapping[str, tuple[str, ...]]] = {
+    "champion": ("ask", "export", "promote", "monitor"),
+    "data": ("init", "synthesize", "curate"),
+    "infra": ("doctor",),
+    "servers": ("serve", "ui"),
+    "training": ("retrain", "train", "evaluate"),
+}
+"""Modules of more than one command; each other command is the module of its name."""
+HELP_OPTIONS: Final = ["-h", "--help"]
+EXAMPLES: Final[Mapping[str, str]] = {
+    ROOT: "tucano retrain --profile local",
+    "retrain": "tucano retrain --profile local --set train.max_steps=20",
+    "score": "tucano score ROLLOUTS.jsonl --metrics --out SCORED.jsonl",
+    "synthesize": "tucano synthesize --count 5000 --seed 42 --out PROMPTS",
+    "init": "tucano init exports/ --out shop",
+    "curate": "tucano curate PROMPTS --out DATASET",
+    "train": "tucano train --profile l4 --dry-run",
+    "evaluate": "tucano evaluate --profile local",
+    "compare": "tucano compare BASE.scores.jsonl TUNED.scores.jsonl --report REPORT",
+    "promote": 'tucano promote 3 --force "the shop needs it today"',
+    "ask": 'tucano ask push product="mala" offer="10% de desconto" segment="novos"',
+    "serve": "tucano serve --port 8081",
+    "export": "tucano export champion --format gguf --out EXPORT",
+    "monitor": "tucano monitor LOGS --report REPORT",
+    "lineage": "tucano lineage champion --long",
+    "show": "tucano show 20 --task push --worst",
+    "forget": "tucano forget CUSTOMER --dry-run",
+    "doctor": "tucano doctor --profile l4 --all",
+    "ui": "tucano ui --state .tucano",
+    "audit sheet": "tucano audit sheet ROLLOUTS.jsonl --out SHEET.csv",
+    "audit check": "tucano audit check SHEET.csv --rollouts ROLLOUTS.jsonl --report REPORT",
+    "audit label": "tucano audit label SHEET.csv --rater ana-1",
+    "audit references": "tucano audit references --rater ana-1 --out references.jsonl",
+    "audit attack": "tucano audit attack --task push",
+    "audit record": "tucano audit record --task push",
+    "phrases propose": "tucano phrases propose cozinha --output SHEET.csv",
+    "phrases add": "tucano phrases add SHEET.csv --set rewards.phrases=frases.toml",
+    "benchmark write": "tucano benchmark write --out TEST",
+    "benchmark run": "tucano benchmark run TEST --model .tucano/export --out ANSWERS.jsonl",
+    "benchmark score": "tucano benchmark score TEST ANSWERS.jsonl --entry ENTRY.json --name ours",
+    "benchmark scoreboard": "tucano benchmark scoreboard --out SCOREBOARD.md",
+    "benchmark wheel": "tucano benchmark wheel --out WHEEL",
+    "checkpoints list": "tucano checkpoints list --profile local",
+    "checkpoints verify": "tucano checkpoints verify gs://bucket/prefix",
+    "checkpoints pull": "tucano checkpoints pull --pin best --out CHECKPOINT",
+    "checkpoints push": "tucano checkpoints push CHECKPOINT gs://bucket/prefix",
+    "checkpoints prune": "tucano checkpoints prune gs://bucket/prefix --keep 3",
+    "infra apply": "tucano infra apply --profile l4",
+    "infra check": "tucano infra check --profile l4",
+}
+"""An example of each command, by how it is called; the help shows it."""
+
+
+class LazyCommands(TyperGroup):
+    """Group that imports the module of a command only to run it."""
+
+    def __init__(self, **named: Any) -> None:
+        """List the table; the arguments are Typer's."""
+        super().__init__(**named)
+        self.commands = {name: TyperCommand(name, help=line) for name, line in COMMANDS.items()}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Return the command that is run, whole."""
+        name, command, others = super().resolve_command(ctx, args)
+        return name, load(name) if name is not None and name in COMMANDS else command, others
+
+
+def load(name: str) -> Any:
+    """Import a command: a module's `app`, or its function of the command's name."""
+    of = next((module for module, names in MODULES.items() if name in names), name)
+    with interruptible(LOOKED):
+        module = import_module(f"flows.cli.{of}")
+    whole = typer.Typer()
+    if command := getattr(module, name, None):
+        whole.command(name)(command)
+    else:
+        whole.add_typer(module.app)
+    return polish(typer.main.get_group(whole).commands[name], name)
+
+
+def group(name: str) -> typer.Typer:
+    """Return an empty group of commands with the help of the table."""
+    return typer.Typer(name=name, help=COMMANDS[name], no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+def polish(command: Any, path: str) -> Any:
+    """Give a command and those in it --quiet and their example; its help leaves out that a flag is a truth value.
+
+    Args:
+        command: Typer's command.
+        path: How it is called, such as `audit label`.
+    """
+    if path != ROOT:
+        command.params.append(_quiet())
+    # That of a group is its first command's.
+    command.epilog = next(
+        (f"Example: {line}" for name, line in EXAMPLES.items() if f"{name} ".startswith(f"{path} ")), None
+    )
+    for option in (*command.params, command.get_help_option(typer.Context(command, help_option_names=HELP_OPTIONS))):
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+    for name, inner in getattr(command, "commands", {}).items():
+        if path != ROOT:
+            polish(inner, f"{path} {name}")
+    return command
+
+
+@cache
+def _quiet() -> Any:
+    """Return the option `--quiet`, which each command takes after its name as `tucano` takes it before."""
+    only = typer.Typer(add_completion=False)
+
+    @only.command()
+    def _(quiet: Quiet = False) -> None: ...
+
+    (option,) = typer.main.get_command(only).params
+    return option
+
+
+UNDONE = "interrupted, and nothing was written; run the same command again"
+LOOKED = "interrupted, and nothing was changed; run the same command again"
+
+ReportLanguage = Annotated[
+    Literal["en", "pt"] | None,
+    typer.Option("--language", help="Language of the report: English or Portuguese; report.language if not given."),
+]
+
+
+def _be_quiet(asked: bool) -> None:
+    if asked:
+        from flows.runtime.console import be_quiet  # noqa: PLC0415 - `tucano --help` needs no more than Typer
+
+        be_quiet()
+
+
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        callback=_be_quiet,
+        expose_value=False,
+        help="Print only results, warnings and errors, no progress.",
+    ),
+]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Make every stage again, and train from the start.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")]
+StateFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--state", metavar="FOLDER", help="The state folder; if not given, the profile's, which is .tucano as a rule."
+    ),
+]
+
+
+def _profiles(incomplete: str) -> Iterable[str]:
+    """Return the names of profiles for a shell's completion."""
+    from schemas.config.profiles import known_profiles  # noqa: PLC0415 - `tucano --help` needs no more than Typer
+
+    return [name for name in known_profiles() if name.startswith(incomplete)]
+
+
+Profile = Annotated[
+    str, typer.Option(help="A profile of infra/profiles, or a path to a TOML file.", autocompletion=_profiles)
+]
+Overrides = Annotated[
+    list[str],
+    typer.Option("--set", metavar="A.B=C", help="Override one value, such as train.max_steps=20. May be repeated."),
+]
+
+
+Yes = Annotated[
+    bool, typer.Option("--yes", "-y", help="Do not ask before money is spent; without a terminal nobody is asked.")
+]
+
+
+def configured(profile: str, overrides: Sequence[str], state: Path | None, *, makes_prompts: bool = True) -> "Config":
+    """Read a profile with its overrides, and the state folder of --state, which is short for --set state.root=FOLDER.
+
+    Raises:
+        InputError: As of `load_config`.
+    """
+    from schemas.config.profiles import load_config  # noqa: PLC0415 - `tucano --help` needs no more than Typer
+    from tasks.commerce.push.phrases import use_own  # noqa: PLC0415 - as above
+
+    # A JSON string is one in TOML too: a folder may be called 2026.
+    root = [] if state is None else [f"state.root={json.dumps(str(state))}"]
+    config = load_config(profile, [*overrides, *root], makes_prompts=makes_prompts)
+    use_own(config.rewards.phrases)
+    return config
+
 
 app = typer.Typer(
     cls=LazyCommands,

@@ -6,15 +6,13 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Final
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
 
 from flows.runtime.signals import refuse_if_interrupted
 from schemas.progress import Progress as Report
@@ -48,7 +46,7 @@ def captured() -> Iterator[list[str]]:
 
 
 def be_quiet() -> None:
-    """Print from now on only results, errors and warnings: what `show`, `print_table` and `warn` are given."""
+    """Print from now on only results, errors and warnings, and nothing of `say` or of progress."""
     global _quiet  # noqa: PLW0603 - one terminal, set once by the command
     _quiet = True
 
@@ -58,7 +56,12 @@ def show(text: str) -> None:
 
     A word that is longer than a line, such as a path, and a command in backticks stay whole, to be copied.
     """
-    console.print("\n".join(map(_wrapped, text.split("\n"))), markup=False, soft_wrap=True)
+    console.print(wrapped(text), markup=False, soft_wrap=True)
+
+
+def wrapped(text: str) -> str:
+    """Return a text in lines of the terminal's width."""
+    return "\n".join(map(_wrapped, text.split("\n")))
 
 
 def _wrapped(line: str) -> str:
@@ -182,27 +185,3 @@ def _lines(stage: str) -> Report:
         say(f"{stage}: {done}/{total} {text}{estimate}")
 
     return report
-
-
-def print_table(
-    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[str] = (), *, lines: bool = False
-) -> None:
-    """Print a table within the columns; the first column and those named in `texts` are left-aligned.
-
-    Args:
-        title: Title of the table.
-        header: Names of the columns.
-        rows: Cells of each row, shown literally: markup is not interpreted.
-        texts: Columns of words.
-        lines: Draw a line between rows, for cells of several lines.
-    """
-    table = Table(title=title, title_justify="left", show_lines=lines)
-    for index, name in enumerate(header):
-        words = name in texts
-        # A word that is wider than its column, such as a JSON object, goes on in the next line; names are cut.
-        table.add_column(
-            name, justify="left" if index == 0 or words else "right", overflow="fold" if words else "ellipsis"
-        )
-    for row in rows:
-        table.add_row(*map(Text, row))
-    console.print(table, width=min(columns(), console.width))

@@ -14,7 +14,6 @@ from prefect.input import Keyset, RunInput, keyset_from_base_key, read_flow_run_
 from prefect.runtime import deployment
 from pydantic import ConfigDict, Field
 
-from schemas.config.config import StateConfig
 from schemas.errors import Interrupted
 from tasks.audit.labelling import PSEUDONYM
 from tasks.audit.rubrics import RUBRICS_FOLDER
@@ -34,7 +33,7 @@ class ScoresDone(RunInput):
     and hyphens, up to 31 in all."""
 
 
-def wait_for_scores(sheet: Path, unscored: int, days: float, state: StateConfig) -> None:
+def wait_for_scores(sheet: Path, unscored: int, days: float) -> None:
     """Wait until people have scored a sheet, without a process that waits.
 
     A run of a deployment is suspended. Resumed, it runs its flow again from the top, where finished stages are skipped,
@@ -45,7 +44,6 @@ def wait_for_scores(sheet: Path, unscored: int, days: float, state: StateConfig)
         sheet: The sheet's file.
         unscored: How many of its completions wait for a score.
         days: How long a suspended run waits; then Prefect fails it, and a retry resumes from here.
-        state: The state with the MLflow store that the sheet is published to.
 
     Raises:
         Interrupted: The run has no deployment, so that nobody could resume it; the same command resumes.
@@ -53,10 +51,10 @@ def wait_for_scores(sheet: Path, unscored: int, days: float, state: StateConfig)
     """
     waiting = f"{unscored} completions of {sheet} wait for a score"
     if deployment.id is None:
-        _show(sheet, state, unscored, "Then run the same command again: it resumes from here.")
+        _show(sheet, unscored, "Then run the same command again: it resumes from here.")
         raise Interrupted(
-            f"{waiting}; score them in a spreadsheet, with `{_label(sheet)}`, or in MLflow's review queue, where "
-            "`tucano audit publish` puts them, and run the same command again, which resumes from here"
+            f"{waiting}; score them in a spreadsheet, or in the browser with `{_label(sheet)}`, and run the same "
+            "command again, which resumes from here"
         )
     asked = _forms_shown()
     who = _answer_to(asked)
@@ -65,7 +63,6 @@ def wait_for_scores(sheet: Path, unscored: int, days: float, state: StateConfig)
     until = datetime.now(UTC) + timedelta(days=days)
     _show(
         sheet,
-        state,
         unscored,
         f"Then press *Resume* on the run's page and fill in its form, before {until:%Y-%m-%d %H:%M} UTC. Later the run "
         "has failed: press *Retry*, or run it again with the same parameters, and it resumes from here.",
@@ -107,10 +104,8 @@ def _key(number: int) -> str:
     return f"scores-{number}"
 
 
-def _show(sheet: Path, state: StateConfig, unscored: int, go_on: str) -> None:
+def _show(sheet: Path, unscored: int, go_on: str) -> None:
     """Show on the run's page where the sheet is, how to score it and what comes then."""
-    where = ["--mlflow", state.mlflow] if state.mlflow else ["--state", str(state.root.resolve())]
-    published = " \\\n  ".join([shlex.quote(str(sheet)), shlex.join(where)])
     create_markdown_artifact(
         key=SHEET_ARTIFACT,
         markdown=f"""\
@@ -120,17 +115,13 @@ def _show(sheet: Path, state: StateConfig, unscored: int, go_on: str) -> None:
 {sheet}
 ```
 
-What each score means is written in `{RUBRICS_FOLDER}`. There are three ways to score:
+What each score means is written in `{RUBRICS_FOLDER}`. There are two ways to score:
 
 - open the sheet in a spreadsheet, fill in `human_score`, `rater` (a pseudonym) and `rater_kind` (`human`), save as CSV;
-- in a terminal, a key a score;
-- in MLflow's review queue: publish the sheet there, and collect the scores when they are given.
+- in the browser, a key a score.
 
 ```
 {_label(sheet)}
-
-tucano audit publish {published}
-tucano audit collect {published}
 ```
 
 {go_on}

@@ -80,7 +80,7 @@ def people_scores(session: Session, prompts: StageResult, dataset: StageResult, 
         _publish(drawn, kept, folder)
     files = files_of(folder)
     if unscored := _unscored(files):
-        wait_for_scores(files.sheet, unscored, config.audit.days_to_score, config.state)
+        wait_for_scores(files.sheet, unscored, config.audit.days_to_score)
     return files
 
 

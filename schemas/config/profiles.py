@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from schemas.config.config import Config, StateConfig, SynthesizeConfig
+from schemas.config.config import Config, SynthesizeConfig
 from schemas.config.explanations import explain
 from schemas.config.section import Section
 from schemas.did_you_mean import did_you_mean
@@ -52,18 +52,6 @@ def load_config(profile: str, overrides: Sequence[str] = (), *, makes_prompts: b
 def known_profiles() -> list[str]:
     """Return the names of the profiles of `infra/profiles`."""
     return sorted(file.stem for file in PROFILES_FOLDER.glob("*.toml"))
-
-
-def read_state(root: Path, mlflow: str | None) -> StateConfig:
-    """Return the location of state without a profile.
-
-    Raises:
-        InputError: The address of MLflow is invalid.
-    """
-    try:
-        return StateConfig(root=root, mlflow=mlflow)
-    except ValidationError as error:
-        raise InputError(f"state: {_first_failures(error, StateConfig)}") from None
 
 
 def synthesize_config(values: dict[str, Any], overrides: Sequence[str] = ()) -> SynthesizeConfig:

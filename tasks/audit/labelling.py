@@ -5,18 +5,25 @@ a killed session loses nothing, raters may work in parallel, and edits by a spre
 """
 
 import re
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from schemas.errors import InputError
+from schemas.shown_text import as_shown
 from schemas.tasks import TASK_NAMES, TaskName
+from tasks.audit.rubrics import general_rubric, task_rubric
 from tasks.audit.scoring import Rows, change_rows, row_of, with_score, without_score
-from tasks.audit.sheet import Row, is_scored, read_rows
+from tasks.audit.sheet import MOST_CHARACTERS, Row, is_scored, read_rows
 
+SCALE: Final = {
+    "1": "não serve",
+    "2": "quase não serve",
+    "3": "serve corrigida",
+    "4": "um deslize",
+    "5": "como está",
+}
+"""Meaning of each score."""
 PSEUDONYM: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
 
 
@@ -34,29 +41,16 @@ class RaterView:
     """The answer to score, which is hostile text."""
 
 
-@dataclass(frozen=True)
-class _Step:
-    """A score or a skip, as needed for undo."""
-
-    audit_id: str
-    skipped_before: tuple[str, ...]
-    seconds: float | None
-    """Time between display and score; None for a skip."""
-
-
 class Labelling:
     """A rater's progress through a sheet: in sheet order, then the skipped completions again."""
 
-    def __init__(
-        self, sheet: Path, rater: str, task: TaskName | None = None, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, sheet: Path, rater: str, task: TaskName | None = None) -> None:
         """Open a sheet for one rater, at the first completion without that rater's score.
 
         Args:
             sheet: The sheet's file.
             rater: The rater's pseudonym.
             task: The only task to score; None for all.
-            clock: Returns the time in seconds.
 
         Raises:
             InputError: The sheet cannot be read or has none of the task, or the pseudonym is invalid or is not a
@@ -66,10 +60,11 @@ class Labelling:
         self.sheet: Final = sheet
         self.rater: Final = rater
         self._task = task
-        self._clock = clock
         self._skipped: tuple[str, ...] = ()
-        self._steps: tuple[_Step, ...] = ()
+        self._steps: tuple[tuple[str, tuple[str, ...] | None], ...] = ()
+        """Scores and skips, each with its completion, and for a skip those that were skipped before."""
         self._notes: dict[str, str] = {}
+        """Notes of scores that were undone."""
         self._take(read_rows(sheet))
         self._check_kind()
         if not self._shown:
@@ -95,57 +90,61 @@ class Labelling:
         return len(self._queue)
 
     @property
-    def skipped(self) -> int:
-        """Return the number of skipped completions still to come."""
-        return len({shown.audit_id for shown in self._queue} & set(self._skipped))
-
-    @property
-    def seconds_each(self) -> float | None:
-        """Return the median time per score in this session; None before the first."""
-        seconds = [step.seconds for step in self._steps if step.seconds is not None]
-        return median(seconds) if seconds else None
-
-    @property
-    def scored_now(self) -> int:
-        """Return the number of scores in this session."""
-        return sum(step.seconds is not None for step in self._steps)
-
-    @property
     def note(self) -> str:
         """Return the rater's note on the current completion; it is saved with the score."""
         audit_id = self._now().audit_id
         row = row_of(self._rows, audit_id, self.rater)
         return self._notes.get(audit_id, row["notes"] if row else "")
 
-    @property
-    def notes_without_score(self) -> int:
-        """Return the number of notes not yet saved by a score."""
-        return sum(bool(self._notes.get(shown.audit_id)) for shown in self._queue)
+    def view(self) -> dict[str, Any]:
+        """Return what a rater's page shows: the completion to score now; empty if all are scored."""
+        shown = self.current
+        if shown is None:
+            return {}
+        return {
+            "id": shown.audit_id,
+            "task": shown.task,
+            "prompt": as_shown(shown.prompt),
+            "completion": as_shown(shown.completion),
+            "question": "Que nota a resposta merece?",
+            "choices": list(SCALE.items()),
+            "note": self.note,
+            "rubric": f"{task_rubric(shown.task)}\n{general_rubric()}",
+        }
 
-    def write_note(self, text: str) -> None:
-        """Set the note on the current completion; an empty text removes it."""
-        self._notes[self._now().audit_id] = text
+    def act(self, action: str, value: str, note: str) -> None:
+        """Do what a rater's page was asked for: `answer` with a score, `skip` or `undo`; the errors are theirs."""
+        if action == "answer" and value in SCALE:
+            self.score(int(value), note[:MOST_CHARACTERS])
+        elif action == "skip":
+            self.skip()
+        elif action == "undo":
+            self.undo()
 
-    def score(self, score: int) -> None:
-        """Save the current completion's score and note, and advance.
+    def score(self, score: int, note: str | None = None) -> None:
+        """Save the current completion's score, and advance.
+
+        Args:
+            score: The score, 1 to 5.
+            note: The rater's note; None leaves the present one.
 
         Raises:
             InputError: The sheet can no longer be read or written, or has no such completion.
         """
-        shown, note, seconds = self._now(), self.note, self._clock() - self._since
+        shown, kept = self._now(), self.note if note is None else note
 
         def scored(rows: Rows) -> Rows:
             self._check_there(rows, shown)
-            return with_score(rows, shown.audit_id, self.rater, "human", score, note)
+            return with_score(rows, shown.audit_id, self.rater, "human", score, kept)
 
         rows = change_rows(self.sheet, scored)
-        self._steps = (*self._steps, _Step(shown.audit_id, self._skipped, seconds))
+        self._steps = (*self._steps, (shown.audit_id, None))
         self._take(rows)
 
     def skip(self) -> None:
         """Postpone the current completion until after all others, or to the next session."""
         shown = self._now()
-        self._steps = (*self._steps, _Step(shown.audit_id, self._skipped, None))
+        self._steps = (*self._steps, (shown.audit_id, self._skipped))
         self._skipped = (*(identity for identity in self._skipped if identity != shown.audit_id), shown.audit_id)
         self._take(self._rows)
 
@@ -157,12 +156,15 @@ class Labelling:
         """
         if not self._steps:
             return False
-        last = self._steps[-1]
+        *steps, (audit_id, skipped_before) = self._steps
         rows = self._rows
-        if last.seconds is not None:
-            rows = change_rows(self.sheet, lambda rows: self._without_score(rows, last.audit_id))
-        self._steps = self._steps[:-1]
-        self._skipped = last.skipped_before
+        if skipped_before is None:
+            row = row_of(rows, audit_id, self.rater)
+            self._notes[audit_id] = row["notes"] if row else ""
+            rows = change_rows(self.sheet, lambda rows: without_score(rows, audit_id, self.rater))
+        else:
+            self._skipped = skipped_before
+        self._steps = tuple(steps)
         self._take(rows)
         return True
 
@@ -171,17 +173,11 @@ class Labelling:
         self._rows = rows
         mine = {row["audit_id"] for row in rows if row["rater"] == self.rater and is_scored(row)}
         in_scope = (row for row in rows if self._task in {None, row["task"]})
-        self._shown = tuple({row["audit_id"]: _as_shown(row) for row in in_scope}.values())
+        self._shown = tuple({row["audit_id"]: _rater_view(row) for row in in_scope}.values())
         waiting = [shown for shown in self._shown if shown.audit_id not in mine]
         # The sort is stable: completions never skipped stay in sheet order.
         places = {identity: place for place, identity in enumerate(self._skipped)}
         self._queue = sorted(waiting, key=lambda shown: places.get(shown.audit_id, -1))
-        self._since = self._clock()
-
-    def _without_score(self, rows: Rows, audit_id: str) -> Rows:
-        row = row_of(rows, audit_id, self.rater)
-        self._notes[audit_id] = row["notes"] if row else ""
-        return without_score(rows, audit_id, self.rater)
 
     def _now(self) -> RaterView:
         if not self._queue:
@@ -189,7 +185,7 @@ class Labelling:
         return self._queue[0]
 
     def _check_there(self, rows: Rows, shown: RaterView) -> None:
-        if all(_as_shown(row) != shown for row in rows if row["audit_id"] == shown.audit_id):
+        if all(_rater_view(row) != shown for row in rows if row["audit_id"] == shown.audit_id):
             raise InputError(
                 f"sheet {self.sheet} was changed: the completion {shown.audit_id}, the next to be scored, is no longer "
                 "in it or has another text; put it back, and run the same command again"
@@ -218,5 +214,5 @@ def check_pseudonym(rater: str) -> None:
         )
 
 
-def _as_shown(row: Row) -> RaterView:
+def _rater_view(row: Row) -> RaterView:
     return RaterView(row["audit_id"], cast("TaskName", row["task"]), row["prompt"], row["completion"])

@@ -4,7 +4,7 @@ The file of references is the only state: it is read again under its lock at eac
 is changed. So a killed session loses nothing, and several people may answer at the same time.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -12,10 +12,56 @@ from typing import Any, Final
 from schemas.disk import locked, replace_whole
 from schemas.errors import InputError
 from schemas.given_references import ASKED_FIELDS, AskedTask, GivenReference, read_given, values_of, with_values
+from schemas.shown_text import as_shown
 from schemas.tables.prompts import PromptRow, canonical_json
 from tasks.audit.labelling import check_pseudonym
 
 Lines = tuple[GivenReference, ...]
+
+LONGEST_COMPLAINT: Final = 100
+"""Most characters of what is written as a reference."""
+
+Choices = Mapping[str, tuple[str, Any]]
+"""Wording and value of each answer, by key."""
+
+_MOODS: Final = {"1": ("negativo", "negative"), "2": ("neutro", "neutral"), "3": ("positivo", "positive")}
+_STARS: Final = {str(stars): ("estrela" if stars == 1 else "estrelas", stars) for stars in range(1, 6)}
+_YES_OR_NO: Final = {"s": ("sim", True), "n": ("não", False)}
+_FIFTHS: Final = {
+    "1": ("até 20%", 0.1),
+    "2": ("20 a 40%", 0.3),
+    "3": ("40 a 60%", 0.5),
+    "4": ("60 a 80%", 0.7),
+    "5": ("mais de 80%", 0.9),
+}
+_CATEGORIES: Final = {
+    "1": ("entrega", "delivery"),
+    "2": ("produto", "product"),
+    "3": ("vendedor", "seller"),
+    "4": ("preço", "price"),
+    "5": ("outra", "other"),
+    "0": ("nenhuma", "none"),
+}
+_MOOD: Final = ("Qual é o sentimento do cliente?", _MOODS)
+_RATING: Final = ("Que nota o cliente daria, pelo que escreveu?", _STARS)
+QUESTIONS: Final[Mapping[str, tuple[str, Choices]]] = {
+    "polarity": _MOOD,
+    "score": _RATING,
+    "sentiment": _MOOD,
+    "sentiment_score": _RATING,
+    "churn_risk": ("Qual é o risco de o cliente não voltar a comprar?", _FIFTHS),
+    "delivery_issue": ("O cliente reclama da entrega?", _YES_OR_NO),
+    "product_issue": ("O cliente reclama do produto?", _YES_OR_NO),
+    "seller_issue": ("O cliente reclama do vendedor?", _YES_OR_NO),
+    "main_complaint": ("Qual é a queixa principal, em poucas palavras?", {"0": ("nenhuma queixa", "")}),
+    "complaint_category": ("A que se refere a queixa principal?", _CATEGORIES),
+    "repeat_intent": ("O cliente pretende comprar de novo?", _YES_OR_NO),
+    "would_recommend": ("O cliente recomendaria a compra?", _YES_OR_NO),
+}
+"""Question about each field of a reference, and its answers."""
+UNKNOWN_KEY: Final = "d"
+WRITTEN: Final = frozenset({"main_complaint"})
+"""Fields whose answer may also be written in words."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +118,32 @@ class ReferenceSession:
         """Return the number of unknown fields that nobody was asked for."""
         return len(self._queue)
 
-    @property
-    def answered_now(self) -> int:
-        """Return the number of answers in this session."""
-        return len(self._answered)
+    def view(self) -> dict[str, Any]:
+        """Return what a rater's page shows: the field to give now, with its prompt; empty if all are given."""
+        asked = self.current
+        if asked is None:
+            return {}
+        question, choices = QUESTIONS[asked.field]
+        return {
+            "id": f"{asked.prompt_id}:{asked.field}",
+            "task": asked.task,
+            "prompt": as_shown(asked.prompt),
+            "question": question,
+            "choices": [*((key, wording) for key, (wording, _) in choices.items()), (UNKNOWN_KEY, "não se sabe")],
+            "written": LONGEST_COMPLAINT if asked.field in WRITTEN else 0,
+        }
+
+    def act(self, action: str, value: str, note: str) -> None:  # noqa: ARG002 - a reference has no note
+        """Do what a rater's page was asked for: `answer` by a key, `write`, or `undo`; the errors are theirs."""
+        asked = self.current
+        if action == "undo":
+            self.undo()
+        elif asked is not None and action == "write" and asked.field in WRITTEN and value:
+            self.answer(value[:LONGEST_COMPLAINT])
+        elif asked is not None and action == "answer":
+            choices = {UNKNOWN_KEY: ("", None), **QUESTIONS[asked.field][1]}
+            if value in choices:
+                self.answer(choices[value][1])
 
     def answer(self, value: Any) -> None:
         """Save a value of the current field, and advance; a value that another person gave meanwhile stays.

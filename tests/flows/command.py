@@ -21,6 +21,11 @@ class Ended:
     stdout: str
     stderr: str
 
+    @property
+    def text(self) -> str:
+        """All that it printed."""
+        return self.stdout + self.stderr
+
 
 def in_a_process(*arguments: str | Path, folder: Path | None = None, server: str | None = None) -> Ended:
     """Run the command as a person does; with the address of a Prefect server, it starts none of its own."""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from flows.cli.commands import load
+from flows.cli.tucano import load
 from schemas.config.profiles import load_config
 from schemas.config.serve import ServeConfig
 from schemas.source import REPOSITORY

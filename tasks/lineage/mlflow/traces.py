@@ -6,13 +6,22 @@ be a write of its own.
 
 import hashlib
 import json
+import os
+import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from tasks.lineage.mlflow.client import answered, milliseconds_now, open_client
-from tasks.lineage.mlflow.review_queue import PREVIEW_CHARACTERS, as_preview
+
+# MLflow tries for minutes to reach a server that is not there.
+os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
+
+PREVIEW_CHARACTERS: Final = 1000
+"""Size of the preview column in a server's database."""
+EMPTY: Final = "(resposta vazia)"
+CUT_OFF: Final = "\\\n(o texto continua: leia o resto em “View full trace”)"
 
 _SPANS_AT_ONCE: Final = 100
 
@@ -151,3 +160,32 @@ def _as_mlflow(trace: Trace, key: str, run_id: str, experiment: str, time: int) 
         "attributes": {name: json.dumps(value) for name, value in attributes.items()},
     }
     return info, Span.from_dict(span)
+
+
+def as_preview(text: str) -> str:
+    """Write a text so that MLflow's review page shows it literally, and not as Markdown or JSON.
+
+    Each line is a code span, since those wrap and are shown literally; a long text is truncated with a note.
+    """
+    whole = _as_code(text)
+    if len(whole) <= PREVIEW_CHARACTERS:
+        return whole
+    kept = text[:PREVIEW_CHARACTERS]
+    while len(_as_code(kept)) > PREVIEW_CHARACTERS - len(CUT_OFF):
+        kept = kept[: len(kept) * 9 // 10]
+    return _as_code(kept) + CUT_OFF
+
+
+def _as_code(text: str) -> str:
+    lines = text.rstrip("\n").split("\n")
+    return "\\\n".join(_as_code_span(line) for line in lines) if any(lines) else EMPTY
+
+
+def _as_code_span(line: str) -> str:
+    if not line:
+        return ""
+    runs = {len(run) for run in re.findall("`+", line)}
+    fence = "`" * next(length for length in range(1, len(runs) + 2) if length not in runs)
+    # Markdown strips one space off each end, if there is one at both.
+    padded = line.startswith("`") or line.endswith("`") or (line[0] == line[-1] == " " and line.strip(" "))
+    return f"{fence} {line} {fence}" if padded else f"{fence}{line}{fence}"

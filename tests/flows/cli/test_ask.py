@@ -28,7 +28,7 @@ def _ask(shop: Promotable, *arguments: str | Path) -> Ended:
 
 
 def _answers(ended: Ended) -> list[dict[str, Any]]:
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0, ended.text
     answers: list[dict[str, Any]] = json.loads(ended.stdout)["answers"]
     return answers
 
@@ -36,8 +36,8 @@ def _answers(ended: Ended) -> list[dict[str, Any]]:
 def test_without_a_champion_the_sentence_says_what_can_be_asked(shop: Promotable) -> None:
     ended = _ask(shop, "sentiment", REVIEW)
     assert ended.returncode == 2
-    assert "no version of tucano2-commerce is `champion` yet" in ended.stderr
-    assert "--version 2" in ended.stderr
+    assert "no version of tucano2-commerce is `champion` yet" in ended.text
+    assert "--version 2" in ended.text
 
 
 def test_a_version_and_its_base_answer_each_with_its_own_weights(shop: Promotable) -> None:
@@ -56,8 +56,8 @@ def test_a_task_that_the_evaluation_did_not_find_learned_is_refused(shop: Promot
     asked = ("--version", "1", "--json", "--set", f"state.root={shop.root}")
     refused = in_this_process("ask", "sentiment", REVIEW, *asked)
     assert refused.returncode == 2
-    assert "sentiment is not learned by version 1" in refused.stderr
-    assert "--any" in refused.stderr
+    assert "sentiment is not learned by version 1" in refused.text
+    assert "--any" in refused.text
     learned = ("product=fone", "offer=20% de desconto", "segment=novos")
     for arguments in (("push", *learned), ("sentiment", REVIEW, "--base")):
         assert in_this_process("ask", *arguments, *asked).returncode == 0
@@ -68,12 +68,12 @@ def test_a_file_is_answered_in_its_order_and_scored_where_a_reference_is(shop: P
     file, out = tmp_path / "asked.jsonl", tmp_path / "answers.jsonl"
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
     ended = _ask(shop, "sentiment", "--file", file, "--out", out, "--version", "1")
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0, ended.text
     written = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert [answer["prompt"].splitlines()[-1] for answer in written] == ["Avaliação: Bom", f"Avaliação: {REVIEW}"]
     assert written[0]["reward"] is None
     assert written[1]["components"].keys() >= {"polarity", "score"}
-    assert "2 answers" in ended.stderr
+    assert "2 answers" in ended.text
 
 
 def test_a_prompt_of_the_dataset_is_asked_by_its_id(shop: Promotable) -> None:
@@ -84,8 +84,8 @@ def test_a_prompt_of_the_dataset_is_asked_by_its_id(shop: Promotable) -> None:
     (answer,) = _answers(_ask(shop, "push", "--prompt", row.prompt_id, "--version", "1", "--json"))
     assert (answer["prompt_id"], answer["prompt"]) == (row.prompt_id, row.prompt)
     assert answer["reward"] is not None
-    assert "is one of push" in _ask(shop, "churn", "--prompt", row.prompt_id, "--version", "1").stderr
-    assert "no prompt of the dataset" in _ask(shop, "push", "--prompt", "zz", "--version", "1").stderr
+    assert "is one of push" in _ask(shop, "churn", "--prompt", row.prompt_id, "--version", "1").text
+    assert "no prompt of the dataset" in _ask(shop, "push", "--prompt", "zz", "--version", "1").text
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_a_prompt_of_the_dataset_is_asked_by_its_id(shop: Promotable) -> None:
 def test_what_cannot_be_asked_is_refused(shop: Promotable, arguments: tuple[str, ...], said: str) -> None:
     ended = _ask(shop, *arguments)
     assert ended.returncode == 2
-    assert said in ended.stderr
-    assert len(ended.stderr.strip().splitlines()) == 1
+    assert said in ended.text
+    assert len(ended.text.strip().splitlines()) == 1
 
 
 def test_a_damaged_version_does_not_answer(shop: Promotable) -> None:
@@ -118,7 +118,7 @@ def test_a_damaged_version_does_not_answer(shop: Promotable) -> None:
     finally:
         weights.write_bytes(whole)
     assert ended.returncode == 2
-    assert "version 1 of tucano2-commerce is lost or damaged" in ended.stderr
+    assert "version 1 of tucano2-commerce is lost or damaged" in ended.text
 
 
 def test_a_review_is_read_from_a_pipe(shop: Promotable, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,4 +138,4 @@ def test_each_input_is_asked_for_on_a_terminal(shop: Promotable, monkeypatch: py
     ended = _ask(shop, "insights", "--version", "1", "--json")
     (answer,) = _answers(ended)
     assert answer["prompt"].splitlines()[1:] == ["Período: jan/2025", "Estado | Receita", "SP | R$ 10"]
-    assert "The period, such as" in ended.stderr
+    assert "The period, such as" in ended.text

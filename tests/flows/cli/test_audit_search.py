@@ -25,25 +25,25 @@ def test_finds_are_printed_written_and_the_same_again(tmp_path: Path) -> None:
     with hole.planted():
         ended, again = (attack(*arguments) for _ in range(2))
 
-    assert ended.returncode == again.returncode == 0, ended.stderr
+    assert ended.returncode == again.returncode == 0, ended.text
     document = json.loads(ended.stdout)["sentiment"]
     assert document["evaluations"] >= 2_000
     assert {"task", "reward_version", "evaluations", "seconds", "finds"} <= document.keys()
     assert document["finds"] == json.loads(again.stdout)["sentiment"]["finds"] != []
     lines = (tmp_path / "finds-sentiment.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line) for line in lines] == document["finds"]
-    said = " ".join(ended.stderr.split())
+    said = " ".join(ended.text.split())
     for find in document["finds"][:3]:
         assert f"sentiment {find['identity']}: {find['hits']} of {find['prompts']} prompts, reward " in said
         assert f"{find['reward']:.2f} of {find['good']:.2f}, truth {find['truth']:.2f}, by " in said
         assert "".join(find["example"][2][:60].split()) in "".join(said.split())
-    assert max(map(len, re.findall(r"(?m)^[┃┏┡│└].*$", ended.stderr))) <= 100
+    assert max(map(len, re.findall(r"(?m)^[┃┏┡│└].*$", ended.text))) <= 100
 
 
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (("--task", "pushes"), "there is no task 'pushes', did you mean 'push'?; use one of: extraction"),
+        (("--task", "pushes"), "there is no task 'pushes'; use one of: extraction"),
         (("--rollouts", "none.jsonl"), "rollouts none.jsonl cannot be read"),
         (("--task", "push", "--evaluations", "1", "--out", __file__), "cannot be written (File exists); give"),
     ],
@@ -51,7 +51,7 @@ def test_finds_are_printed_written_and_the_same_again(tmp_path: Path) -> None:
 def test_bad_usage_is_one_sentence(more: tuple[str, ...], sentence: str) -> None:
     ended = attack(*more)
     assert ended.returncode == 2
-    assert sentence in ended.stderr
+    assert sentence in ended.text
 
 
 @pytest.mark.integration

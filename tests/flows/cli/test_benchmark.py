@@ -47,4 +47,4 @@ def test_a_model_gets_from_the_questions_to_the_page(base: Path, tmp_path: Path)
 def test_a_mistake_is_one_sentence(arguments: tuple[str, ...], message: str) -> None:
     ended = tucano(*arguments)
     assert ended.returncode == 2
-    assert message in ended.stderr.strip().splitlines()[-1]
+    assert message in ended.text.strip().splitlines()[-1]

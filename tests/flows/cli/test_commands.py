@@ -1,43 +1,52 @@
-"""The help lists each command as the command describes itself, and imports none of them."""
+"""The command: its help lists each command and imports none, and a user's mistake is one sentence and exit code 2."""
 
+import json
 import os
 import shlex
+import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli import commands
-from flows.cli.commands import COMMANDS, EXAMPLES, load
-from flows.cli.tucano import app
+from flows.cli import tucano
+from flows.cli.tucano import COMMANDS, app, load
 from schemas.errors import Interrupted
-from tests.flows.command import in_this_process
+from tests.flows.command import Ended, in_a_process, in_this_process
 
+ANSWER: Final = {"prompt_id": "a", "task": "churn", "prompt": "Pedidos: 3", "completion": '{"churn":true}'}
+ROLLOUT: Final = json.dumps(ANSWER | {"reference": {"churn": True}}) + "\n"
 REFUSED: Final = (
-    ("retrain", "--profile", "locl"),
-    ("retrain", "--set", "train.max_step=5"),
-    ("retrain", "--set", "train.seeds=1,2"),
-    ("ask", "sql", "Quantos?"),
-    ("ask", "push", "x=1"),
-    ("ask", "sql_qa", "table=t"),
-    ("score", "absent.jsonl"),
-    ("synthesize", "--out", "absent"),
-    ("synthesize", "--out", "absent", "--count", "5", "--source", "olist"),
-    ("synthesize", "--out", "absent", "--count", "5", "--mix", "poetry=1"),
-    ("curate", "absent.jsonl", "--out", "absent"),
-    ("init", "absent", "--out", "shop"),
-    ("compare", "absent.jsonl", "absent.jsonl"),
-    ("checkpoints", "list", "absent"),
-    ("checkpoints", "pull", "absent", "--out", "absent", "--step", "1", "--pin", "best"),
-    ("lineage", "champion", "--state", "absent"),
-    ("show", "abc"),
-    ("forget", "CUSTOMER", "--dry-run", "--state", "absent"),
-    ("audit", "check", "absent.csv", "--rollouts", "absent.jsonl", "--report", "absent"),
-    ("audit", "attack", "--task", "pushes"),
-    ("ui", "--state", "absent"),
+    (("retrain", "--profile", "locl"), "there is no profile 'locl'"),
+    (("retrain", "--set", "train.max_step=5"), "train.max_step: unknown key"),
+    (
+        ("retrain", "--set", "seed=one"),
+        "seed: must be a valid integer",
+    ),
+    (("retrain", "--state", "/proc/tucano"), "the state folder /proc/tucano cannot be written"),
+    (("retrian",), "No such command 'retrian'"),
+    (("retrain", "--no-such-option"), "No such option"),
+    (("serve", "--port", "abc"), "Invalid value for '--port'"),
+    (("ask", "sql", "Quantos?"), "'sql' is not one of 'extraction'"),
+    (("ask", "push", "x=1"), "'x=1' is none of the inputs of push"),
+    (("score", "absent.jsonl"), "absent.jsonl cannot be read"),
+    (("synthesize", "--out", "absent"), "no --count is given"),
+    (("synthesize", "--out", "absent", "--count", "5", "--source", "olist"), "--olist-dir FOLDER go together"),
+    (("curate", "absent.jsonl", "--out", "absent"), "absent.jsonl"),
+    (("init", "absent", "--out", "shop"), "absent"),
+    (("compare", "absent.jsonl", "absent.jsonl"), "absent.jsonl"),
+    (("checkpoints", "list", "absent"), "absent"),
+    (("checkpoints", "pull", "a", "--out", "b", "--step", "1", "--pin", "best"), "name two checkpoints"),
+    (("lineage", "champion", "--state", "absent"), "run `tucano retrain` first"),
+    (("forget", "CUSTOMER", "--dry-run", "--state", "absent"), "nobody is known there"),
+    (("audit", "attack", "--task", "pushes"), "there is no task 'pushes'"),
+    (("ui", "--state", "absent"), "run `tucano retrain` first"),
 )
 """What people mistype or do not have yet."""
 
@@ -52,30 +61,24 @@ def all_commands() -> Iterator[tuple[str, Any]]:
     waiting = [(name, load(name)) for name in COMMANDS]
     while waiting:
         path, command = waiting.pop()
-        yield path, command
+        if not command.hidden:
+            yield path, command
         waiting += [(f"{path} {name}", inner) for name, inner in getattr(command, "commands", {}).items()]
 
 
-def test_each_command_has_an_example_whose_options_it_knows() -> None:
+def test_each_command_takes_quiet_and_has_an_example_whose_options_it_knows() -> None:
     for path, command in all_commands():
-        words = shlex.split(EXAMPLES[path])
+        words = shlex.split(command.epilog.removeprefix("Example: "))
         assert " ".join(words[: 1 + len(path.split())]) == f"tucano {path}"
         named = command if not hasattr(command, "commands") else command.commands[words[2]]
         known = {name for option in named.params for name in option.opts}
         assert {word for word in words if word.startswith("-")} <= known, path
-
-
-def test_each_command_takes_quiet_after_its_name_too() -> None:
-    for path, command in all_commands():
         assert any("--quiet" in option.opts for option in command.params), path
 
 
-def test_a_flag_is_no_truth_value_in_the_help() -> None:
+def test_the_help_shows_a_commands_example() -> None:
     shown = CliRunner().invoke(app, ["retrain", "-h"])
-    assert shown.exit_code == 0
-    assert "--fresh" in shown.output
-    assert "<bool>" not in shown.output
-    assert "Example: tucano retrain" in shown.output
+    assert (shown.exit_code, "Example: tucano retrain" in shown.output) == (0, True)
 
 
 def test_a_shell_completes_commands_options_and_profiles() -> None:
@@ -91,56 +94,106 @@ def test_a_shell_completes_commands_options_and_profiles() -> None:
     assert "l4-next" in completed("tucano retrain --profile l4-n", 3)
 
 
-def test_the_help_imports_no_command() -> None:
+def test_the_help_imports_no_command_and_scoring_nothing_heavy() -> None:
     code = (
         "import sys; from flows.cli.tucano import app; app(['--help'], standalone_mode=False); "
-        "print({name for name in sys.modules if name.startswith(('flows', 'schemas'))}, file=sys.stderr)"
+        "print({name for name in sys.modules if name.startswith(('flows', 'schemas'))}, file=sys.stderr); "
+        "import tasks.commerce.score_file; "
+        "assert not {'torch', 'prefect', 'mlflow', 'transformers', 'datasets', 'pandera', 'polars'} & set(sys.modules)"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "retrain" in ended.stdout
     assert set(eval(ended.stderr)) == {  # noqa: S307 - our own print
-        "flows", "flows.cli", "flows.cli.commands", "flows.cli.options", "flows.cli.tucano", "flows.runtime",
+        "flows", "flows.cli", "flows.cli.tucano", "flows.runtime",
         "flows.runtime.signals", "schemas", "schemas.errors", "schemas.garbage", "schemas.safe_path",
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (
-            ("ask", "sql", "Quantos?"),
-            "there is no task 'sql', did you mean 'sql_qa'?; use one of: extraction, sql_qa, ",
-        ),
-        (("audit", "label", "s.csv", "--rater", "a", "--task", "x"), "there is no task 'x'; use one of: extraction"),
-        (("export", "--format", "ggu", "--out", "x"), "there is no format 'ggu', did you mean 'gguf'?; use one of: "),
-        (
-            ("ui", "--prefect-port", "0"),
-            "Invalid value for '--prefect-port': it must be greater than or equal to 1 (it is '0')\n",
-        ),
-        (("serve", "--port", "abc"), "Invalid value for '--port': it must be a valid integer (it is 'abc')\n"),
-    ],
-)
-def test_a_value_that_an_option_does_not_take_is_one_sentence_of_ours(
-    arguments: tuple[str, ...], sentence: str
+def refuses(ended: Ended, sentence: str) -> None:
+    assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert sentence in " ".join(ended.stderr.replace("│", "").split())
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), REFUSED, ids=[" ".join(words) for words, _ in REFUSED])
+def test_a_mistake_is_one_sentence_and_exit_code_2(
+    arguments: tuple[str, ...], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ended = in_this_process(*arguments)
-    assert ended.returncode == 2
-    assert ended.stderr.startswith(f"tucano: {sentence}")
+    monkeypatch.chdir(tmp_path)
+    refuses(in_this_process(*arguments), sentence)
+    assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("columns", [80, 100])
-def test_help_and_refusals_fit_into_the_columns(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    asked = [[*path.split(), "-h"] for path, _ in all_commands()]
-    mistakes = [*asked, *([*words[:-1], "--no-such-option"] for words in asked), *REFUSED]
-    for arguments in (["-h"], ["retrian"], *mistakes):
-        ended = in_this_process(*arguments)
-        assert max(map(len, (ended.stdout + ended.stderr).splitlines())) <= columns, arguments
+@pytest.mark.integration
+def test_an_olist_folder_without_its_tables_is_named(
+    tmp_path: Path, prefect_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PREFECT_API_URL", prefect_server)
+    olist = tmp_path / "olist"
+    olist.mkdir()
+    overrides = [f"state.root={tmp_path / 'state'}", "synthesize.source=olist", f"synthesize.olist_dir={olist}"]
+    small = Path(__file__).parents[2] / "e2e" / "small.toml"
+    arguments = [part for override in overrides for part in ("--set", override)]
+    refuses(in_a_process("retrain", "--profile", small, *arguments), "olist_orders_dataset.csv")
+
+
+def test_a_busy_port_is_named_with_its_option(tmp_path: Path) -> None:
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        port = str(busy.getsockname()[1])
+        refuses(
+            in_this_process("ui", "--root", tmp_path, "--prefect-port", port),
+            f"port {port} of 127.0.0.1 cannot be used",
+        )
+
+
+def test_quiet_before_or_after_the_name_leaves_out_progress_alone(tmp_path: Path) -> None:
+    assert in_a_process("--version").stdout.startswith("tucano ")
+    (tmp_path / "rollouts.jsonl").write_text(ROLLOUT, encoding="utf-8")
+    score = ("score", tmp_path / "rollouts.jsonl", "--state", tmp_path)
+    said, before, after = (in_a_process(*words) for words in (score, ("--quiet", *score), (*score, "--quiet")))
+    assert "1 rollouts" in said.stdout
+    assert (said.stdout, "") == (before.stdout, before.stderr)
+    assert before == after
+
+
+def test_score_prints_one_document_and_writes_the_scored_rollouts(tmp_path: Path) -> None:
+    rollouts, scored = tmp_path / "rollouts.jsonl", tmp_path / "scored.jsonl"
+    rollouts.write_text(ROLLOUT, encoding="utf-8")
+    ended = in_this_process("score", rollouts, "--out", scored, "--metrics", "--json")
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["tasks"]["churn"]["metrics"]["accuracy"] == 1.0
+    assert json.loads(scored.read_text(encoding="utf-8"))["spec"] == "grounded"
+
+
+def test_score_names_the_bad_line_and_writes_nothing(tmp_path: Path) -> None:
+    rollouts, scored = tmp_path / "rollouts.jsonl", tmp_path / "scored.jsonl"
+    rollouts.write_text(ROLLOUT + ROLLOUT.replace("churn", "poetry", 1), encoding="utf-8")
+    refuses(in_this_process("score", rollouts, "--out", scored), "line 2: task: Input should be 'extraction'")
+    assert not scored.exists()
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_score_leaves_nothing_and_says_so(tmp_path: Path, ending: signal.Signals) -> None:
+    rollouts, scored = tmp_path / "rollouts.jsonl", tmp_path / "scored.jsonl"
+    rollouts.write_text(ROLLOUT * 400_000, encoding="utf-8")
+    command = [sys.executable, "-m", "flows", "score", str(rollouts), "--out", str(scored)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        while not list(tmp_path.glob(".*")):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(ending)
+        said = process.communicate()[1]
+    assert process.returncode == 4, said
+    assert "interrupted, and nothing was written" in said
+    assert [file.name for file in tmp_path.iterdir()] == ["rollouts.jsonl"]
 
 
 def test_ctrl_c_while_a_commands_module_is_imported_is_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(_: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(commands, "import_module", interrupt)
+    monkeypatch.setattr(tucano, "import_module", interrupt)
     with pytest.raises(Interrupted, match="nothing was changed; run the same command again"):
         load("compare")

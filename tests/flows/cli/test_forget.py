@@ -25,9 +25,9 @@ def tucano(root: Path, *arguments: str | Path) -> Ended:
 
 
 def refuses(ended: Ended, code: int, sentence: str) -> None:
-    assert ended.returncode == code, ended.stderr
-    assert sentence in ended.stderr
-    assert "Traceback" not in ended.stderr
+    assert ended.returncode == code, ended.text
+    assert sentence in ended.text
+    assert "Traceback" not in ended.text
 
 
 def reported(root: Path) -> Path:
@@ -37,13 +37,13 @@ def reported(root: Path) -> Path:
 def test_a_dry_run_reports_the_plan_and_changes_nothing(world: World) -> None:
     before = sorted(world.root.rglob("*"))
     ended = tucano(world.root.parent, ANA, "--json")
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0, ended.text
     document = json.loads(ended.stdout)
     assert (document["prompts"], document["artifacts"], document["learned"]) == (2, 3, 4)
     assert document["versions"] == [f"{MODEL}/1"]
-    assert "the ID is a customer_unique_id" in ended.stderr
-    assert "--apply needs --remove-only" in ended.stderr
-    assert "nothing was changed" in ended.stderr
+    assert "the ID is a customer_unique_id" in ended.text
+    assert "--apply needs --remove-only" in ended.text
+    assert "nothing was changed" in ended.text
     assert sorted(world.root.rglob("*")) == before
     assert not (world.root.parent / "forget.key").exists()
 
@@ -67,20 +67,20 @@ def test_one_that_was_interrupted_is_shown_with_what_is_done_and_left(world: Wor
     reset = tucano(root, ANA, "--set", "seed=99")
     assert sorted(root.rglob("*")) == before
     journal.end()
-    assert ended.returncode == 0, ended.stderr
-    assert "was begun, and has not come to its end" in ended.stderr
-    assert "done: logs, models; left: mark, remove, decide" in ended.stderr
+    assert ended.returncode == 0, ended.text
+    assert "was begun, and has not come to its end" in ended.text
+    assert "done: logs, models; left: mark, remove, decide" in ended.text
     assert json.loads(ended.stdout)["kind"] == kind
     assert json.loads(ended.stdout)["left"] == ["mark", "remove", "decide"]
-    assert "another configuration" not in ended.stderr
-    assert "another configuration" in reset.stderr
-    assert "another person's forgetting was interrupted" in other.stderr
+    assert "another configuration" not in ended.text
+    assert "another configuration" in reset.text
+    assert "another person's forgetting was interrupted" in other.text
 
 
 def test_a_person_of_the_test_split_takes_no_model(world: World) -> None:
     ended = tucano(world.root.parent, BIA, "--json")
-    assert ended.returncode == 0, ended.stderr
-    assert "no model learned from them" in ended.stderr
+    assert ended.returncode == 0, ended.text
+    assert "no model learned from them" in ended.text
     assert (json.loads(ended.stdout)["learned"], json.loads(ended.stdout)["versions"]) == (0, [])
 
 
@@ -152,7 +152,7 @@ def test_a_report_is_verified_and_an_altered_one_refused(world: World, tmp_path:
     root = world.root.parent
     report = reported(root)
     ended = tucano(root, "--verify", report, "--json")
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0, ended.text
     assert json.loads(ended.stdout)["own_key"] is True
     assert json.loads(tucano(tmp_path, "--verify", report, "--json").stdout)["own_key"] is False
     report.write_text(report.read_text(encoding="utf-8").replace("12:00", "13:00"), encoding="utf-8")

@@ -58,7 +58,7 @@ class Team:
     def applied(self, *arguments: str) -> dict[str, str]:
         """Apply, and give what became of each thing."""
         ended = self.infra("apply", "--json", *arguments)
-        assert ended.returncode == 0, ended.stderr
+        assert ended.returncode == 0, ended.text
         return {thing["name"]: thing["status"] for thing in json.loads(ended.stdout)["things"]}
 
     def checked(self) -> tuple[int, dict[str, list[Any]]]:
@@ -102,7 +102,7 @@ def _empty(client: SyncPrefectClient) -> None:
 
 
 def last(ended: Ended) -> str:
-    return ended.stderr.strip().splitlines()[-1]
+    return ended.text.strip().splitlines()[-1]
 
 
 def test_what_is_applied_is_all_there_and_applied_again_it_is_left_alone(team: Team) -> None:
@@ -159,8 +159,8 @@ def test_what_somebody_has_changed_is_reported_field_by_field_and_mended_in_plac
         "retrain-lost": [["enabled", True, False]],
     }
     ended = team.infra("apply")
-    assert "deployment retrain/retrain is paused, and its schedules rest" in ended.stderr
-    assert "work pool cpu has no worker online" in ended.stderr
+    assert "deployment retrain/retrain is paused, and its schedules rest" in ended.text
+    assert "work pool cpu has no worker online" in ended.text
     assert team.checked() == (0, {})
     after = team.state()
     assert after["deployments"]["retrain"]["paused"]
@@ -171,7 +171,7 @@ def test_what_somebody_has_changed_is_reported_field_by_field_and_mended_in_plac
 
 
 def test_a_notification_block_of_the_name_is_used_from_the_next_time_on(team: Team) -> None:
-    reported = team.infra("apply").stderr
+    reported = team.infra("apply").text
     assert [name for name in NOTIFYING if f"{name} notifies nobody" not in reported] == []
     webhook = CustomWebhookNotificationBlock(name="tucano", url="http://127.0.0.1:9/hook")
     with temporary_settings({PREFECT_API_URL: team.server}):
@@ -189,7 +189,7 @@ def test_what_the_files_do_not_name_is_reported_and_left_alone(team: Team) -> No
     team.applied()
     ended = team.infra("check")
     assert ended.returncode == 0
-    assert "the work pool another-team is on the server and in no file; it is left alone" in ended.stderr
+    assert "the work pool another-team is on the server and in no file; it is left alone" in ended.text
     assert "another-team" in team.state()["pools"]
 
 
@@ -362,7 +362,7 @@ def test_a_server_that_does_not_let_us_in_is_one_sentence_without_the_key(
         ended = in_this_process("infra", "apply", "--set", f"state.root={tmp_path}")
     assert (ended.returncode, ended.stdout) == (2, "")
     assert f"the Prefect server at {address} {reported}" in last(ended)
-    assert not any(value in ended.stderr for value in keys.values())
+    assert not any(value in ended.text for value in keys.values())
 
 
 def test_a_server_that_is_not_there_or_not_named_is_one_sentence(

@@ -22,16 +22,16 @@ def shop(tmp_path: Path) -> Path:
 
 def test_a_map_and_a_profile_are_written_and_the_next_command_is_told(shop: Path, tmp_path: Path) -> None:
     ended = in_this_process("init", shop, "--out", tmp_path / "loja", "--json")
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0, ended.text
     assert [file.task for file in read_column_map(tmp_path / "loja" / "columns.toml").prompts] == [
         "extraction",
         "sentiment",
     ]
     profile = tmp_path / "loja" / "shop.toml"
     assert load_config(str(profile)).synthesize.files == tmp_path / "loja" / "columns.toml"
-    assert f"then: tucano retrain --profile {profile}" in ended.stderr
-    assert "not recognised: Canal" in ended.stderr
-    assert "ana1@" not in ended.stderr + ended.stdout
+    assert f"then: tucano retrain --profile {profile}" in ended.text
+    assert "not recognised: Canal" in ended.text
+    assert "ana1@" not in ended.text + ended.stdout
     document = json.loads(ended.stdout)
     assert document["tasks"]["sentiment"] == {"rows": 80, "count": 80, "missing": None}
     assert document["tasks"]["churn"]["count"] == 0
@@ -41,7 +41,7 @@ def test_nothing_is_overwritten_without_force(shop: Path, tmp_path: Path) -> Non
     (tmp_path / "columns.toml").write_text("# à mão", encoding="utf-8")
     ended = in_this_process("init", shop, "--out", tmp_path)
     assert ended.returncode == 2
-    assert "columns.toml exists, and may have been corrected by hand" in ended.stderr
+    assert "columns.toml exists, and may have been corrected by hand" in ended.text
     assert not (tmp_path / "shop.toml").exists()
     assert in_this_process("init", shop, "--out", tmp_path, "--force").returncode == 0
     assert read_column_map(tmp_path / "columns.toml").prompts
@@ -51,15 +51,15 @@ def test_files_that_tell_nothing_leave_a_map_to_be_completed(tmp_path: Path) -> 
     (tmp_path / "xpto.csv").write_bytes(b"a;b\n1;2\n")
     ended = in_this_process("init", tmp_path / "xpto.csv", "--out", tmp_path)
     assert ended.returncode == 0
-    assert "nothing was recognised" in ended.stderr
-    assert "no task can be trained yet: confirm what is right in both, or give more files" in ended.stderr
+    assert "nothing was recognised" in ended.text
+    assert "no task can be trained yet: confirm what is right in both, or give more files" in ended.text
 
 
 def test_a_file_that_cannot_be_read_writes_nothing(tmp_path: Path) -> None:
     (tmp_path / "torto.csv").write_bytes(b"a;b\n1\n")
     ended = in_this_process("init", tmp_path / "torto.csv", "--out", tmp_path / "loja")
     assert ended.returncode == 2
-    assert "line 2 has 1 cells where the header has 2" in ended.stderr
+    assert "line 2 has 1 cells where the header has 2" in ended.text
     assert not (tmp_path / "loja").exists()
 
 
@@ -68,8 +68,8 @@ def test_a_file_in_place_of_the_folder_is_one_sentence(shop: Path, tmp_path: Pat
     (tmp_path / "notes.txt").write_text("à mão", encoding="utf-8")
     ended = in_this_process("init", shop, "--out", tmp_path / "notes.txt" / below)
     assert ended.returncode == 2
-    assert "cannot be written" in ended.stderr
-    assert "give a folder that you may write" in ended.stderr
+    assert "cannot be written" in ended.text
+    assert "give a folder that you may write" in ended.text
     assert (tmp_path / "notes.txt").read_text(encoding="utf-8") == "à mão"
 
 
@@ -101,8 +101,8 @@ def test_an_export_with_cancelled_and_refunded_orders_and_one_without_an_email_i
         f"#4,rui@exemplo.com,voided,,unfulfilled,,10.00,{at},1,Caneca,10.00,,0.00",
     )
     ended = in_this_process("init", file, "--out", tmp_path / "loja")
-    assert ended.returncode == 0, ended.stderr
-    assert "then: tucano retrain" in ended.stderr
+    assert ended.returncode == 0, ended.text
+    assert "then: tucano retrain" in ended.text
     store = made_of(tmp_path / "loja" / "shop.toml", tmp_path / "out")
     assert store.orders["order_status"].to_list() == ["shipped", "canceled", "shipped", "canceled"]
     assert store.payments["payment_value"].to_list() == [57.9, 0.0, 60.0, 10.0]
@@ -133,8 +133,8 @@ def test_a_status_that_is_not_understood_is_refused_until_it_is_confirmed(
     rows = [row.format(n=n, status=("cancelado", "enviado", "voltou ao começo")[n % 3]) for n in range(9)]
     out = tmp_path / "loja"
     ended = in_this_process("init", sales(tmp_path, header, *rows), "--out", out)
-    assert ended.returncode == 0, ended.stderr
-    assert f"once the values of {column} are confirmed: tucano retrain" in " ".join(ended.stderr.split())
+    assert ended.returncode == 0, ended.text
+    assert f"once the values of {column} are confirmed: tucano retrain" in " ".join(ended.text.split())
     run = ("synthesize", "--profile", out / "shop.toml", "--out", tmp_path / "o", "--state", tmp_path / "s")
     refused = in_this_process(*run)
     assert (refused.returncode, (tmp_path / "o").exists()) == (2, False)
@@ -152,7 +152,7 @@ def test_a_column_of_cancellations_that_is_empty_yet_is_read_in_the_next_export(
     row = "#{n},a@b.com,paid,,fulfilled,,1.00,2025-01-19,1,Caneca,1.00,{at},"
     file = shopify(tmp_path, *(row.format(n=n, at="") for n in range(9)))
     ended = in_this_process("init", file, "--out", tmp_path / "loja")
-    assert "then: tucano retrain" in ended.stderr
+    assert "then: tucano retrain" in ended.text
     shopify(tmp_path, *(row.format(n=n, at="2025-01-20" if n < 4 else "") for n in range(9)))
     store = made_of(tmp_path / "loja" / "shop.toml", tmp_path / "out")
     assert (store.orders["order_status"] == "canceled").sum() == 4
@@ -218,9 +218,9 @@ def test_an_export_is_read_without_a_question(tmp_path: Path, system: str) -> No
     header, row, statuses = EXPORTS[system]
     rows = [row.format(n=n, status=status) for n, status in enumerate(statuses, 1)]
     ended = in_this_process("init", sales(tmp_path, header, *rows), "--out", tmp_path / "loja")
-    assert ended.returncode == 0, ended.stderr
-    assert "then: tucano retrain" in ended.stderr
-    assert "review_" not in ended.stderr.split("Tasks that")[0]
+    assert ended.returncode == 0, ended.text
+    assert "then: tucano retrain" in ended.text
+    assert "review_" not in ended.text.split("Tasks that")[0]
     store = made_of(tmp_path / "loja" / "shop.toml", tmp_path / "out")
     assert store.orders["order_status"].to_list() == list(statuses.values())
     assert set(store.customers["customer_state"]) == {"SP"}
@@ -232,19 +232,19 @@ def test_a_status_that_has_no_place_is_named(tmp_path: Path) -> None:
     rows = [f"{n // 2};2{n // 2}/01/2025;P{n};20,00;{['enviado', 'cancelado'][n % 2]};{n % 5 + 1}" for n in range(9)]
     file = sales(tmp_path, "Pedido;Data;Produto;Preço;Situação do item;Qtd. de caixas", *rows)
     ended = in_this_process("init", file, "--out", tmp_path / "loja")
-    assert "not read, though they may tell of canceled sales, which count: Situação do item" in ended.stderr
-    assert "then: tucano retrain" in ended.stderr
-    assert "review_score" not in ended.stderr.split("Tasks that")[0]
+    assert "not read, though they may tell of canceled sales, which count: Situação do item" in ended.text
+    assert "then: tucano retrain" in ended.text
+    assert "review_score" not in ended.text.split("Tasks that")[0]
 
 
 def test_orders_that_wait_to_be_confirmed_are_what_is_confirmed_first(tmp_path: Path) -> None:
     file = sales(tmp_path, "Pedido;Quando;Produto;Preço", *(f"{n};1{n}/01/2025;Caneca;20,00" for n in range(9)))
     ended = in_this_process("init", file, "--out", tmp_path / "loja")
-    assert ended.returncode == 0, ended.stderr
-    assert "a run refuses the files until you confirm the columns of table orders" in " ".join(ended.stderr.split())
+    assert ended.returncode == 0, ended.text
+    assert "a run refuses the files until you confirm the columns of table orders" in " ".join(ended.text.split())
     run = ("--source", "files", "--files", tmp_path / "loja" / "columns.toml", "--count", "9", "--mix", "sql_qa=1")
     refused = in_this_process("synthesize", *run, "--out", tmp_path / "o", "--state", tmp_path / "s")
-    assert "has no table orders; add it, or remove the `#`" in " ".join(refused.stderr.split())
+    assert "has no table orders; add it, or remove the `#`" in " ".join(refused.text.split())
 
 
 @pytest.mark.parametrize(
@@ -259,8 +259,8 @@ def test_the_refusal_of_a_run_is_that_of_init(tmp_path: Path, row: str, refusal:
     right = [f"#{n},a{n}@b.com,paid,,fulfilled,,1.00,2025-01-{n % 28 + 1:02},1,Caneca {n},1.00,," for n in range(80)]
     ended = in_this_process("init", shopify(tmp_path, *right, row), "--out", tmp_path / "loja")
     assert ended.returncode == 2
-    assert refusal in " ".join(ended.stderr.split())
-    assert "then: tucano retrain" not in ended.stderr
+    assert refusal in " ".join(ended.text.split())
+    assert "then: tucano retrain" not in ended.text
     profile = tmp_path / "loja" / "shop.toml"
     assert {file.name for file in (tmp_path / "loja").iterdir()} == {"columns.toml", "shop.toml"}
     run = in_this_process("synthesize", "--profile", profile, "--out", tmp_path / "out", "--state", tmp_path / "s")
@@ -271,11 +271,11 @@ def test_the_refusal_of_a_run_is_that_of_init(tmp_path: Path, row: str, refusal:
 def test_what_a_person_has_to_confirm_hides_no_refusal(tmp_path: Path) -> None:
     rows = [f"#{n},a{n}@b.com,paid,,fulfilled,,1.00,03/04/2025,1,Caneca {n},1.00,," for n in range(80)]
     file = shopify(tmp_path, *rows)
-    assert "once dates and decimals are confirmed: tucano" in in_this_process("init", file, "--out", tmp_path).stderr
+    assert "once dates and decimals are confirmed: tucano" in in_this_process("init", file, "--out", tmp_path).text
     shopify(tmp_path, *rows, "#9,a@b.com,paid,,fulfilled,,1.00,03/04/2025,1,Caneca,um real,,")
     ended = in_this_process("init", file, "--out", tmp_path, "--force")
-    assert (ended.returncode, "row 82 is no number" in " ".join(ended.stderr.split())) == (2, True)
-    assert "once it is corrected, and dates and decimals are confirmed: tucano" in " ".join(ended.stderr.split())
+    assert (ended.returncode, "row 82 is no number" in " ".join(ended.text.split())) == (2, True)
+    assert "once it is corrected, and dates and decimals are confirmed: tucano" in " ".join(ended.text.split())
 
 
 @pytest.mark.parametrize(
@@ -297,4 +297,4 @@ def test_a_column_of_other_texts_is_no_review(tmp_path: Path, column: str, cells
     file = tmp_path / "vendas.csv"
     file.write_text("\n".join([f"Canal;{column}", *(f"x{n};{row}" for n, row in enumerate(rows))]), encoding="utf-8")
     ended = in_this_process("init", file, "--out", tmp_path)
-    assert "review = " not in ended.stderr + (tmp_path / "columns.toml").read_text(encoding="utf-8")
+    assert "review = " not in ended.text + (tmp_path / "columns.toml").read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from flows.cli.lineage_store import read_trainings
+from flows.cli.lineage import read_trainings
 from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.segments import begin, end
 from tests.tasks.checkpoints.checkpoint_folders import BASE, NEW, OLD, publish

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.cli.output_folder import new_folder
+from flows.cli.result import new_folder
 from schemas.errors import InputError, Interrupted
 
 

@@ -23,10 +23,10 @@ def test_what_a_model_proposes_and_a_person_approves_becomes_the_shops_own(tmp_p
         asked = ("phrases", "propose", "cozinha", "--count", "2", "--output", str(sheet), "--json", *options)
         ended = in_this_process(*asked)
         again = in_this_process(*asked)
-    assert (ended.returncode, again.returncode) == (0, 2), ended.stderr
-    assert "exists and may be filled in" in again.stderr
+    assert (ended.returncode, again.returncode) == (0, 2), ended.text
+    assert "exists and may be filled in" in again.text
     assert json.loads(ended.stdout)["proposed"] == ["Cheirinho de bolo.", "Panela no fogo!"]
-    assert "2 were dropped: digits 1" in " ".join(ended.stderr.split())
+    assert "2 were dropped: digits 1" in " ".join(ended.text.split())
     rows = list(csv.DictReader(sheet.read_text(encoding="utf-8-sig").splitlines()))
     assert [set(row.items()) >= {("approved", ""), ("by", "")} for row in rows] == [True, True]
     sheet.write_text(sheet.read_text(encoding="utf-8").replace("bolo.,,", "bolo.,sim,Ana"), encoding="utf-8")
@@ -62,5 +62,5 @@ def test_the_profiles_base_is_asked_where_no_endpoint_is_set(tmp_path: Path, mon
     ended = in_this_process("phrases", "propose", "cozinha", "--output", tmp_path / "sheet.csv")
     # The stand-in has learned nothing but the forms of the six tasks.
     assert ended.returncode == 2
-    assert "no opener of cozinha is proposed" in ended.stderr
-    assert "were dropped" in ended.stderr
+    assert "no opener of cozinha is proposed" in ended.text
+    assert "were dropped" in ended.text

@@ -56,7 +56,7 @@ def shop(made: Promotable, prefect_server: str) -> Shop:
 
 
 def last(ended: Ended) -> str:
-    return ended.stderr.strip().splitlines()[-1]
+    return ended.text.strip().splitlines()[-1]
 
 
 def move(shop: Shop, version: str) -> None:

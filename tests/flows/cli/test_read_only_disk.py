@@ -28,7 +28,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.mark.parametrize("command", [("lineage", ANA), ("forget", ANA)])
 def test_what_only_reads_works(state: Path, command: tuple[str, ...]) -> None:
     ended = in_this_process(*command, "--set", f"state.root={state}")
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0, ended.text
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_what_writes_is_refused_in_one_sentence(
     before = listing(state)
     ended = in_this_process(*command, "--state", state)
     assert ended.returncode == 2
-    assert str(state) in ended.stderr
-    assert "Traceback" not in ended.stderr
+    assert str(state) in ended.text
+    assert "Traceback" not in ended.text
     assert listing(state) == before
     assert not list(tmp_path.iterdir())

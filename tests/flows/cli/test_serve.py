@@ -56,12 +56,12 @@ def _serving(shop: Promotable, *more: str) -> Iterator[Served]:
 def test_without_a_champion_or_a_free_port_it_does_not_start(shop: Promotable) -> None:
     ended = in_a_process(*_arguments(shop, free_port()))
     assert ended.returncode == 2
-    assert "no version of tucano2-commerce is `champion` yet" in ended.stderr
+    assert "no version of tucano2-commerce is `champion` yet" in ended.text
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         ended = in_a_process(*_arguments(shop, taken.getsockname()[1]))
     assert ended.returncode == 2
-    assert "choose another with --port PORT" in ended.stderr
+    assert "choose another with --port PORT" in ended.text
 
 
 def test_other_machines_are_not_served_without_tokens(shop: Promotable) -> None:

@@ -25,9 +25,9 @@ def refused(folder: Path, *arguments: str) -> str:
     """Run a command that must refuse, and return its one sentence."""
     before = sorted(folder.rglob("*"))
     ended = tucano("--out", str(folder / "out"), "--state", str(folder / "state"), *arguments)
-    assert ended.returncode == 2, ended.stderr
+    assert ended.returncode == 2, ended.text
     assert ended.stdout == ""
-    assert "Traceback" not in ended.stderr
+    assert "Traceback" not in ended.text
     assert sorted(folder.rglob("*")) == before
     last = ended.stderr.strip().splitlines()[-1]
     assert last.startswith("tucano: ")
@@ -38,7 +38,7 @@ def refused(folder: Path, *arguments: str) -> str:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     ended = in_a_process("synthesize", *COUNT, "--out", folder / "out", "--json")
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0, ended.text
     (folder / "summary.json").write_text(ended.stdout)
     (folder / "said").write_text(ended.stderr)
     return folder
@@ -78,23 +78,19 @@ def test_neither_prefect_nor_torch_is_loaded(tmp_path: Path) -> None:
         "print([name for name in ('prefect', 'torch', 'mlflow', 'httpx') if name in sys.modules])"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert ended.stdout.strip() == "[]"
+    assert ended.stdout.endswith("\n[]\n")
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (["--count", "0"], "--count 0"),
-        (["--count", "9", "--seed", "-1"], "--seed -1"),
         (["--count", "9", "--source", "kaggle"], "source: must be 'simulated', 'olist' or 'files'"),
-        (["--count", "9", "--source", "olist"], "--olist-dir FOLDER"),
-        (["--count", "9", "--olist-dir", "."], "--source olist and --olist-dir"),
         (["--count", "9", "--mix", "poems=3"], "--mix: 'poems=3' is not TASK=WEIGHT"),
         (["--count", "9", "--orders", "3"], "orders: must be greater than or equal to 50"),
         (["--count", "9", "--set", "train.max_steps=1"], "another section"),
         (["--count", "9", "--set", "synthesize.paraphrase.url=sk-1"], "paraphrase.url: must be an http"),
         (["--count", "5", "--set", "synthesize.counts={extraction=2000}"], "use --count and --mix"),
-        (["--count", "5", "--set", "synthesize.counts.push=7"], "use --count and --mix"),
         (["--count", "5", "--set", " synthesize.orders=77"], "use --orders"),
         (["--count", "99999999999"], "counts asks for 99999999999 prompts; 10,000,000 is the most"),
         (["--count", "9", "--orders", "99999999999"], "orders: must be less than or equal to 10000000"),
@@ -182,6 +178,6 @@ def test_a_file_in_the_state_folders_place_is_named(tmp_path: Path) -> None:
 def test_kaggles_folder_makes_prompts(tmp_path: Path) -> None:
     arguments = ("--source", "olist", "--olist-dir", str(SAMPLE), "--count", "60", "--mix", "extraction=2,sentiment=1")
     ended = tucano(*arguments, "--out", str(tmp_path / "out"), "--json")
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0, ended.text
     made = json.loads(ended.stdout)["made"]
     assert (made["extraction"], made["sentiment"]) == (40, 20)

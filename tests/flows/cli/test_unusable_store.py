@@ -53,7 +53,7 @@ def test_a_store_in_use_is_waited_for_and_the_command_can_be_repeated(
     with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         ended = in_this_process(*command, "--set", f"state.root={tmp_path / 'state'}")
-    said = " ".join(ended.stderr.split())
+    said = " ".join(ended.text.split())
     assert (ended.returncode, "in use by another process" in said) == (4, True), said
     assert "run the same command again" in said
 
@@ -67,7 +67,7 @@ def test_a_store_of_another_version_is_refused_with_both_and_stays_as_it_is(
     before = sha256(store.path.read_bytes()).digest()
     ended = in_this_process(*command, "--set", f"state.root={tmp_path / 'state'}")
     assert store.schema is not None
-    said = " ".join(ended.stderr.split())
+    said = " ".join(ended.text.split())
     assert ended.returncode == 2, said
     for expected in ("abc123", store.schema.revisions()[0], "copy the file", "mlflow db upgrade"):
         assert expected in said

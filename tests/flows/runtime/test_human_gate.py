@@ -31,7 +31,6 @@ from prefect.states import AwaitingRetry
 
 from flows.runtime.human_gate import SHEET_ARTIFACT, ScoresDone, wait_for_scores
 from flows.runtime.prefect_server import reachable
-from schemas.config.config import StateConfig
 from schemas.documents import Rollout
 from schemas.errors import Interrupted
 from schemas.source import REPOSITORY
@@ -64,7 +63,7 @@ def gated(sheet: Path, log: Path, days: float) -> None:
     artifact = earlier(log)
     while unscored := sum(not is_scored(row) for row in read_rows(sheet)):
         try:
-            wait_for_scores(sheet, unscored, days, StateConfig(root=sheet.parent))
+            wait_for_scores(sheet, unscored, days)
         except BaseException as error:
             _note(log, f"left because {error.__cause__ or error}")
             raise
@@ -190,8 +189,7 @@ def test_a_run_is_suspended_until_every_completion_is_scored(server: Server, tmp
     page = server.page()
     assert "3 completions" in page
     assert f"\n{run.sheet}\n" in page
-    for command in ("label", "publish", "collect"):
-        assert f"\ntucano audit {command} '{run.sheet}'" in page
+    assert f"\ntucano audit label '{run.sheet}' --rater" in page
     assert str(RUBRICS_FOLDER.relative_to(REPOSITORY)) in page
 
     form = {name: _input(run, f"suspended-scores-1-{name}") for name in ("description", "schema")}
@@ -238,7 +236,7 @@ def test_a_run_without_a_deployment_tells_how_to_score_and_to_go_on(server: Serv
     assert caught.value.exit_code == 4
     reported = str(caught.value)
     assert reported.startswith(f"2 completions of {sheet} wait for a score")
-    for way in ("in a spreadsheet", f"`tucano audit label '{sheet}' --rater", "`tucano audit publish`"):
+    for way in ("in a spreadsheet", f"in the browser with `tucano audit label '{sheet}' --rater"):
         assert way in reported
     assert "run the same command again" in reported
     page = server.page()

@@ -26,16 +26,6 @@ ROLLOUTS = tuple(
 COMPLETIONS = [rollout.completion for rollout in ROLLOUTS]
 
 
-class Clock:
-    """A clock that the test moves."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def sheet(tmp_path: Path) -> Path:
     return new_sheet(tmp_path)
@@ -59,10 +49,6 @@ def scores(sheet: Path) -> list[tuple[str, str, str]]:
 
 def now(labelling: Labelling) -> str:
     return labelling.current.completion if labelling.current else "nothing"
-
-
-def pace(labelling: Labelling) -> tuple[float | None, int]:
-    return labelling.seconds_each, labelling.scored_now
 
 
 def score_all(labelling: Labelling, score: int = 3) -> list[str]:
@@ -130,10 +116,9 @@ def test_what_was_skipped_comes_again_at_the_end_and_in_turn(sheet: Path) -> Non
     labelling.score(1)
     labelling.skip()
     labelling.score(1)
-    assert (now(labelling), labelling.skipped) == (COMPLETIONS[0], 2)
+    assert now(labelling) == COMPLETIONS[0]
     labelling.skip()
     assert score_all(labelling) == [COMPLETIONS[2], COMPLETIONS[0]]
-    assert labelling.skipped == 0
 
 
 def test_each_undo_restores_the_sheet_to_the_byte(sheet: Path) -> None:
@@ -180,27 +165,17 @@ def test_an_undone_first_score_leaves_the_second_raters(sheet: Path) -> None:
 
 def test_a_note_is_kept_with_its_score(sheet: Path) -> None:
     labelling = Labelling(sheet, "ana")
-    labelling.write_note("=não é só “preço”, né; 1,5")
-    assert labelling.notes_without_score == 1
-    labelling.score(2)
-    assert labelling.notes_without_score == 0
+    labelling.score(2, "=não é só “preço”, né; 1,5")
     assert read_rows(sheet)[0]["notes"] == "=não é só “preço”, né; 1,5"
     assert labelling.note == ""
 
 
-def test_a_note_waits_for_what_is_skipped_and_comes_back_with_undo(sheet: Path) -> None:
+def test_a_note_comes_back_with_undo_and_may_be_taken_back(sheet: Path) -> None:
     labelling = Labelling(sheet, "ana", TASK_NAMES[0])
-    labelling.write_note("difícil")
-    labelling.skip()
-    assert labelling.note == ""
-    for _ in range(3):
-        labelling.score(1)
-    assert labelling.note == "difícil"
-    labelling.score(4)
+    labelling.score(4, "difícil")
     labelling.undo()
     assert (labelling.note, read_rows(sheet)[0]["notes"]) == ("difícil", "")
-    labelling.write_note("")
-    labelling.score(4)
+    labelling.score(4, "")
     assert read_rows(sheet)[0]["notes"] == ""
 
 
@@ -241,8 +216,8 @@ def test_two_raters_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from tasks.audit.labelling import Labelling\n"
         "labelling = Labelling(Path(sys.argv[1]), sys.argv[2]); print('ready', flush=True); input()\n"
-        "while labelling.current: labelling.score(4)\n"
-        "print(labelling.scored_now)"
+        "given = 0\nwhile labelling.current: labelling.score(4); given += 1\n"
+        "print(given)"
     )
     raters = [
         subprocess.Popen(
@@ -274,22 +249,6 @@ def test_a_rater_is_shown_nothing_that_could_sway(sheet: Path) -> None:
     assert labelling.note == ""
     labelling.score(5)
     assert scores(sheet) == [(COMPLETIONS[0], "bia", "1"), (COMPLETIONS[0], "ana", "5")]
-
-
-def test_the_pace_is_the_median_of_this_sessions_scores(sheet: Path) -> None:
-    clock = Clock()
-    labelling = Labelling(sheet, "ana", clock=clock)
-    assert pace(labelling) == (None, 0)
-    for seconds in (10, 14, 3600):
-        clock.now += seconds
-        labelling.score(3)
-    assert pace(labelling) == (14, 3)
-    clock.now += 500
-    labelling.skip()
-    assert pace(labelling) == (14, 3)
-    labelling.undo()
-    labelling.undo()
-    assert pace(labelling) == (12, 2)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from typing import Final, get_args
 
 import pytest
 
-from flows.cli.tables.monitor import HEADER, TRIAL_HEADER
 from flows.stages.evaluate import AS_SERVED, BESIDE_NF4, OF_THE_PUBLISHED
 from schemas.artifact import ArtifactKind
 from schemas.config.evaluate import BASELINES, FLOORS, RUNGS
@@ -41,7 +40,6 @@ TEMPLATES: Final = {
     for room in ROOMS
     for file in room.rglob("*.j2")
 }
-TERMINAL: Final = REPOSITORY / "flows" / "cli" / "tables" / "monitor.py"
 BY_PLACE: Final = {
     "worded": slice(0, 1),
     "counted": slice(1, 3),
@@ -82,7 +80,6 @@ def data() -> set[str]:
         AT_RANDOM,
         *FALLEN.values(),
         *(TWICE, TOO_OLD, EARLIER, OF_OTHERS, ON_TRIAL, OWN_SHADOW, HALF_WRITTEN, STORE_IS_GONE),
-        *(*HEADER, *TRIAL_HEADER),
         *get_args(TrialVerdict),
         *get_args(TrialFinding),
         *("reward", "form", "drift", "floor", "alarm", "as promised", "form as before", "no promise", ALL),
@@ -100,7 +97,7 @@ def of_the_lineage() -> set[str]:
 
 
 def of_the_code() -> Iterator[str]:
-    for file in (TERMINAL, *(file for room in ROOMS for file in room.rglob("*.py"))):
+    for file in (file for room in ROOMS for file in room.rglob("*.py")):
         for function in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if not isinstance(function, ast.FunctionDef):
                 continue

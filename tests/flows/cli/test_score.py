@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.cli.score_store import store_of
+from flows.cli.score import store_of
 from tasks.lineage.store.artifacts import ArtifactStore
 from tests.flows.command import in_this_process
 from tests.tasks.lineage.small_world import TRAINED, World, commit, documents, fill_prompts, make_world
@@ -69,7 +69,7 @@ def test_questions_about_stores_that_differ_are_refused_and_the_stores_listed(tm
     rollouts = rollouts_of(TRAINED.prompt_id, tmp_path / "a.jsonl")
     refused = in_this_process("score", rollouts, "--state", state)
     assert refused.returncode == 2
-    (sentence,) = refused.stderr.splitlines()
+    (sentence,) = refused.text.splitlines()
     assert all(f"{each.sha256[:12]} of {each.created_at:%Y-%m-%d %H:%M}" in sentence for each in made)
     assert "--store" in sentence
 

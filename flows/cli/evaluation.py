@@ -1,12 +1,14 @@
-"""Evaluation whose scores are compared, found by their record: its settings, and what it examined beside the scores."""
+"""Evaluation as a result, and as the background of two files of scores: its settings, and what else it examined."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from flows.cli.result import Table
 from flows.runtime.console import warn
 from schemas.artifact import ArtifactRecord
+from schemas.config.evaluate import BASELINES
 from schemas.config.report import Language, language_of
 from schemas.documents import PairedScore
 from schemas.errors import InputError
@@ -15,7 +17,7 @@ from tasks.lineage.store.artifacts import RECORD_FILE, ArtifactDamaged, Artifact
 from tasks.lineage.store.inventory import short
 
 if TYPE_CHECKING:
-    from tasks.evaluate.decision import Compare, GateConditions
+    from tasks.evaluate.decision import Compare
 
 BESIDE: Final = "floors, baselines, variety, general instructions, champion and rungs"
 """What an evaluation examines beside the scores of base and tuned."""
@@ -59,6 +61,39 @@ def evaluation_of(base: Path, tuned: Path) -> Evaluation | None:
     return Evaluation(record, folder, [base.name, tuned.name] == [scores_file(BASE), scores_file(TUNED)])
 
 
+def report_parts(report: Mapping[str, Any]) -> Iterator[str | Table]:
+    """Yield the content of a `report.json`: scores, ground truth where known, and the gate's reasons."""
+    title = "Scores of n test prompts, base against tuned; p gain is corrected for the number of tasks"
+    yield _scores(title, report)
+    if claims := report.get("claims"):
+        rows = {
+            task: {
+                **claim,
+                "tuned": report["tasks"][task]["mean_tuned"],
+                **{name: each["scores"]["mean_base"] for name, each in claim["baselines"].items()},
+            }
+            for task, claim in claims.items()
+        }
+        columns = f"name tuned {' '.join(BASELINES)} variety,_base=base_variety variety,_tuned=variety"
+        title = "Scores of answers that take no model, and the answers' variety beside the references'"
+        yield Table(title, rows, columns)
+    if report["ground_truth"]:
+        yield _scores("Ground truth of the same answers, which is no reward", report["ground_truth"])
+    if report.get("general"):
+        yield report["general"]["finding"]
+    yield f"the gate says {report['gate']['verdict']}:"
+    yield from (f"- {reason}" for reason in report["gate"]["reasons"])
+
+
+def _scores(title: str, blocks: Mapping[str, Any]) -> Table:
+    columns = "base=mean_base tuned=mean_tuned gain=mean_difference 95_%_interval=ci_low..ci_high"
+    return Table(
+        title,
+        {**blocks["tasks"], "overall": blocks["overall"]},
+        f"name n=n_prompts {columns} p_gain=p_holm p_harm verdict",
+    )
+
+
 def decided(
     evaluation: Evaluation | None,
     base: Sequence[PairedScore],
@@ -83,7 +118,7 @@ def decided(
         # Two files of nobody's evaluation need none of its libraries.
         from tasks.evaluate.decision import matched, read_conditions  # noqa: PLC0415
 
-        over_rungs = _over_rungs(evaluation.record.config)
+        over_rungs = evaluation.record.config.get("promote", {}).get("over_rungs", "report")
         try:
             conditions = read_conditions(evaluation.folder, base, tuned, over_rungs, compare)
         except InputError as error:
@@ -91,26 +126,5 @@ def decided(
             why = "what the evaluation says of them cannot be read"
         else:
             found = conditions.decide(matched(base, tuned, compare), margin, compare)
-            return found, f"examined, as by evaluation {short(evaluation.record.sha256)}: {_listed(conditions)}"
+            return found, f"examined, as by evaluation {short(evaluation.record.sha256)}: {BESIDE}"
     return compare(base, tuned), f"not examined, for {why}: {BESIDE}; the verdicts are of the scores alone"
-
-
-def _over_rungs(config: Mapping[str, Any]) -> Any:
-    return config.get("promote", {}).get("over_rungs", "report")
-
-
-def _listed(conditions: "GateConditions") -> str:
-    """Return what was examined beside the scores, in words."""
-    claims = conditions.claims.values()
-    baselines = dict.fromkeys(name for claim in claims for name in claim.baselines)
-    floors = sum(len(claim.floors) for claim in claims)
-    found = [
-        f"{floors} floor{'' if floors == 1 else 's'}" if floors else "",
-        f"baselines {', '.join(baselines)}" if baselines else "",
-        "variety" if any(claim.variety is not None for claim in claims) else "",
-        f"seed {conditions.chosen_seed} alone" if conditions.alone else "",
-        "champion" if conditions.champion else "",
-        f"rungs {', '.join(rung.name for rung in conditions.ladder)}" if conditions.ladder else "",
-        "general instructions" if conditions.general else "",
-    ]
-    return "; ".join(each for each in found if each) or "nothing beside the scores"

@@ -83,12 +83,12 @@ def test_an_evaluations_files_get_its_figures_verdicts_and_reasons(
     ended, found = compared(folder)
     report = json.loads((folder / REPORT_FILE).read_text(encoding="utf-8"))
     assert found == {name: report[name] for name in found}
-    assert ended.returncode == (0 if report["gate"]["verdict"] == "promote" else 3), ended.stderr
+    assert ended.returncode == (0 if report["gate"]["verdict"] == "promote" else 3), ended.text
 
 
 def test_one_line_says_what_was_examined(tmp_path: Path) -> None:
     ended, _ = compared(evaluated(tmp_path, **SCENARIOS["all that is examined"]))
-    (line,) = (each for each in ended.stderr.splitlines() if each.startswith("examined"))
+    (line,) = (each for each in ended.text.splitlines() if each.startswith("examined"))
     assert "1 floor; baselines constant, echo; variety; seed 123 alone; champion; rungs base-guided, sft" in line
     assert line.endswith("general instructions")
 
@@ -102,9 +102,7 @@ def test_the_settings_that_are_said_are_those_that_were_used(tmp_path: Path) -> 
 def test_what_is_not_examined_is_said_of_copies_and_of_other_files_of_an_evaluation(tmp_path: Path) -> None:
     folder = evaluated(tmp_path, **SCENARIOS["held for the champion"])
     other, _ = compared(folder, files=("base", "champion"))
-    assert (
-        "not examined, for the evaluation has them for base.scores.jsonl and tuned.scores.jsonl alone" in other.stderr
-    )
+    assert "not examined, for the evaluation has them for base.scores.jsonl and tuned.scores.jsonl alone" in other.text
     copies, found = compared(Path(shutil.copytree(folder, tmp_path / "copies")))
     assert "not examined, for the files are of no evaluation's artifact: floors, baselines" in copies.stderr
     assert found["claims"] == {}
@@ -117,6 +115,6 @@ def test_an_evaluation_of_another_version_is_told_and_the_scores_are_compared(
     monkeypatch.setattr("tasks.evaluate.decision.read_report", lambda _: {"claims": {}})
     ended, found = compared(folder)
     assert ended.returncode == 0
-    assert "warning: " in ended.stderr
-    assert "is of another version of this program" in ended.stderr
+    assert "warning: " in ended.text
+    assert "is of another version of this program" in ended.text
     assert found["gate"]["verdict"] == "promote"

@@ -1,0 +1,348 @@
+"""Commands `tucano ask`, `export`, `promote` and `monitor`: what is done with the champion."""
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+import typer
+
+from flows.cli.result import Table, cell, new_folder, plural, show
+from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, configured
+from flows.runtime.console import say, stage_progress
+from flows.runtime.console import show as notice
+from flows.runtime.session import BYTES_NEEDED, has_server, session
+from flows.runtime.signals import interruptible
+from flows.runtime.stores import existing_store, logs_to_monitor, open_store
+from schemas.disk import write_whole
+from schemas.errors import GateRefused, InputError
+from schemas.shown_text import as_shown
+from schemas.tables.log_file import log_files, require_rows
+from schemas.tasks import TaskName
+from tasks.commerce.registry import TASKS
+from tasks.serve.questions import fields_of, question_of, read_questions
+
+if TYPE_CHECKING:
+    from flows.stages.monitor import Monitored
+    from schemas.config.config import Config
+    from schemas.tables.prompts import PromptRow
+    from tasks.serve.answerer import TaskAnswer
+
+MOST_SHOWN: Final = 3
+"""Answers that are shown whole."""
+
+
+def ask(
+    task: Annotated[TaskName, typer.Argument(help="The task.")],
+    values: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME=VALUE]...", help="The task's inputs, or its only one as a text; asked for where missing."
+        ),
+    ] = None,
+    file: Annotated[Path | None, typer.Option(help="JSON Lines of inputs, or of prompts.")] = None,
+    prompt: Annotated[
+        str | None, typer.Option(metavar="ID", help="A prompt of the version's own dataset, by its id's beginning.")
+    ] = None,
+    version: Annotated[
+        str | None, typer.Option(metavar="N", help="A version by its number; the champion if not given.")
+    ] = None,
+    base: Annotated[bool, typer.Option("--base", help="Ask the base that the version was trained on.")] = False,
+    answer_all: Annotated[bool, typer.Option("--any", help="Ask for a task even if it was not learned.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Where the answers go, as JSON Lines; replaced if there.")] = None,
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
+    as_json: Json = False,
+) -> None:
+    """Ask the champion, on this machine: one prompt, a file of them, or what you type."""
+    given = [name for name, is_given in (("NAME=VALUE", values), ("--file", file), ("--prompt", prompt)) if is_given]
+    if len(given) > 1:
+        raise InputError(f"{' and '.join(given)} are given, and one says what is asked; leave the others out")
+    config = configured(profile, overrides, state)
+    with interruptible(LOOKED):
+        rows: Sequence[PromptRow] | None = None
+        if file is not None:
+            rows = read_questions(file, task)
+        elif prompt is None:
+            rows = [question_of(task, _values(task, values or []))]
+        # Torch, transformers and MLflow take seconds to import, and a mistake above none.
+        from tasks.policy.fork_server import load_less  # noqa: PLC0415
+
+        load_less()
+        from flows.stages.served_model import find_prompt, find_served_model  # noqa: PLC0415
+
+        served, dataset = find_served_model(config, version, base=base, answer_all=answer_all)
+        if rows is None:
+            row = find_prompt(dataset, prompt or "")
+            if row.task != task:
+                raise InputError(f"the prompt {row.prompt_id[:12]} is one of {row.task}; ask `tucano ask {row.task}`")
+            rows = [row]
+        with stage_progress("ask") as progress:
+            progress(0, len(rows), "loading the model")
+            from tasks.serve.answerer import Answerer  # noqa: PLC0415
+
+            answers = Answerer(served, task).answer(rows, progress)
+    if out is not None:
+        write_whole(out, "".join(f"{answer.model_dump_json()}\n" for answer in answers))
+        notice(f"answers: {out}")
+    documents = [answer.model_dump() for answer in answers]
+    document = {"model": config.promote.model_name, "answered_by": served.name, "answers": documents}
+    if as_json:
+        show(document, [], as_json=True)
+        return
+    for answer in answers[:MOST_SHOWN]:
+        _show_answer(answer)
+    seconds, tokens = sum({answer.seconds for answer in answers}), sum(answer.tokens for answer in answers)
+    shown, checked = (
+        sum(each) for each in zip(*((each.text is not None, each.checked) for each in answers), strict=True)
+    )
+    rewards = [answer.reward for answer in answers if answer.reward is not None]
+    worth = f", mean reward {fmean(rewards):.3f}" if rewards else ""
+    notice(
+        f"{document['model']}, {served.name}: {plural(len(answers), 'answer')}, {shown} shown, {checked} checked"
+        f"{worth}, {tokens} tokens in {seconds:.2f} s"
+    )
+
+
+def _show_answer(answer: "TaskAnswer") -> None:
+    """Print what holds of an answer on stdout; and on stderr its prompt, what does not hold, and why."""
+    notice(f"{as_shown(answer.prompt)}\n")
+    if answer.text is not None:
+        is_object = isinstance(answer.parsed, dict) and answer.text.startswith("{")
+        text = json.dumps(json.loads(answer.text), ensure_ascii=False, indent=1) if is_object else answer.text
+        typer.echo(as_shown(text))
+    if answer.reason is not None:
+        notice(f"{'nothing to show' if answer.text is None else 'not all is checked'}: {answer.reason}")
+    if answer.reward is not None and answer.components is not None:
+        notice(f"reward {answer.reward:.3f}: {cell(answer.components)}")
+
+
+def _values(task: TaskName, given: Sequence[str]) -> dict[str, str]:
+    """Return the task's inputs by name: as given, from a pipe, or typed on the terminal."""
+    fields = fields_of(task)
+    needed = [name for name, is_needed in fields.items() if is_needed]
+    values: dict[str, str] = {}
+    for text in given:
+        name, separator, value = text.partition("=")
+        if separator and name in fields:
+            values[name] = value
+        elif len(needed) == 1 and len(given) == 1:
+            values[needed[0]] = text
+        else:
+            raise InputError(f"{text[:40]!r} is none of the inputs of {task}: {', '.join(fields)}; write NAME=VALUE")
+    if given:
+        return values
+    if not sys.stdin.isatty():
+        if len(needed) > 1:
+            raise InputError(f"{task} has the inputs {', '.join(fields)}; give them as NAME=VALUE, or a --file")
+        return {needed[0]: sys.stdin.read(1_000_000)}
+    return {name: text for name, is_needed in fields.items() if (text := _typed(task, name, needed=is_needed))}
+
+
+def _typed(task: TaskName, name: str, *, needed: bool) -> str:
+    field = TASKS[task].inputs.model_fields[name]
+    notice(f"{field.description}{':' if needed else ' (Enter for none):'}")
+    if name != "table":
+        return sys.stdin.readline().strip()
+    lines: list[str] = []
+    while line := sys.stdin.readline().rstrip("\n"):
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def export(
+    version: Annotated[str, typer.Argument(help="A version by its number, or `champion`.")],
+    out: Annotated[Path, typer.Option(help="The folder for it, which is new or empty.")],
+    kind: Annotated[
+        Literal["safetensors", "gguf", "peft"],
+        typer.Option(
+            "--format", help="Merged weights; GGUF in F16 and Q8_0, each with a Modelfile for Ollama; or the adapter."
+        ),
+    ],
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
+    as_json: Json = False,
+) -> None:
+    """Export a version for other programs, proven by reading it back; exit code 3 where it differs."""
+    config = configured(profile, overrides, state)
+    with new_folder(out) as draft, stage_progress("export") as progress:
+        # Torch, transformers and MLflow take seconds to import, and a mistake above none.
+        from flows.stages.export import export_version  # noqa: PLC0415
+
+        number = None if version == config.promote.alias else version
+        document = export_version(config, number, kind, draft, out, progress)
+        write_whole(draft / "proof.json", json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    show({**document, "folder": str(out)}, exported_parts(document, out), as_json=as_json)
+
+
+def exported_parts(document: Mapping[str, Any], folder: Path) -> Iterator[str | Table]:
+    """Yield each file's proof, and how it is used."""
+    files = document["files"]
+    yield Table(
+        f"Version {document['version']} of {document['model']}, read back by {files[0]['read_by']}",
+        [{**file, "file": "folder" if file["name"] == "." else file["name"]} for file in files],
+        "file bytes equal ties=tied prompts nats_apart=difference reward_lost 95_%=lost_low..lost_high",
+    )
+    yield f"exported: {folder}"
+    last = files[-1]
+    if document["format"] == "safetensors":
+        use = f"vllm serve {folder}"
+    elif document["format"] == "peft":
+        use = f"AutoPeftModelForCausalLM.from_pretrained({str(folder)!r}) of PEFT"
+    elif last["modelfile"] is None:
+        yield "no Modelfile: Ollama has a tokenizer of its own for this model, which reads the prompts as other tokens"
+        use = f"llama-server --jinja -m {folder / last['name']}"
+    else:
+        use = f"ollama create {document['model']} -f {folder / last['modelfile']}"
+    yield f"use it: {use}"
+
+
+def promote(
+    version: Annotated[
+        str | None, typer.Argument(metavar="[VERSION]", help="Its number in the registry; the newest if not given.")
+    ] = None,
+    force: Annotated[
+        str | None, typer.Option(metavar="REASON", help="Promote it though the gate holds it; the reason is recorded.")
+    ] = None,
+    rollback: Annotated[
+        bool, typer.Option("--rollback", help="Give the alias back to the version that held it before.")
+    ] = False,
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
+    as_json: Json = False,
+) -> None:
+    """Promote a version that an earlier run registered; exit code 3 where the gate holds it and nothing is forced."""
+    from flows.stages.registered_version import promote_registered, roll_back  # noqa: PLC0415 - MLflow
+    from tasks.lineage.mlflow.registry import checked_reason  # noqa: PLC0415
+
+    if rollback and (version is not None or force is not None):
+        given = f"VERSION {version}" if version is not None else "--force"
+        raise InputError(f"--rollback goes to the version before and takes no {given}; leave one of them out")
+    reason = None if force is None else checked_reason(force)
+    config = configured(profile, overrides, state)
+    existing_store(config, "nothing is registered there")
+    model, alias = config.promote.model_name, config.promote.alias
+    parts: list[str] = []
+    if rollback:
+        done = roll_back(config)
+        parts.append(f"version {done.left.version} of {model} is left: `{alias}` is version {done.back.version} again")
+        document: dict[str, Any] = {"version": done.back.version, "rolled_back": done.left.version}
+    else:
+        document = promote_registered(config, version, reason)
+    show({"model": model, "alias": alias, **document}, parts, as_json=as_json)
+    if not rollback and not document["promoted"]:
+        raise GateRefused(
+            f"the gate holds version {document['version']} of {model}: {'; '.join(document['reasons'])}; promote it "
+            "all the same with --force REASON"
+        )
+
+
+def monitor(
+    logs: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Logs as .jsonl or .parquet, or a folder of them; if not given, monitor.logs, or what `serve` wrote."
+        ),
+    ] = None,
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
+    report: Annotated[
+        Path | None, typer.Option(help="The folder of the report; an earlier report in it is replaced.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Score production logs, and say whether the champion answers as at its evaluation; exit code 3 for any alarm."""
+    config = configured(profile, overrides, state)
+    given = logs_to_monitor(config, logs)
+    files = log_files(given)
+    # Where some were monitored before, no row may mean that nobody is answered any more.
+    if not files.has_rows and not open_store(config).records("monitoring"):
+        require_rows(files)
+    count = len(files.files)
+    say(f"monitoring {count} file{'' if count == 1 else 's'} of logs, state in {config.state.root}")
+    # What is kept of logs is compressed, and so smaller than they are.
+    with session(config, bytes_needed=BYTES_NEEDED + files.bytes):
+        # Prefect reads the session's settings when it is imported.
+        from flows.monitor import monitor as flow  # noqa: PLC0415
+
+        # It schedules nothing, so that it starts no server of its own.
+        monitored = (flow if has_server() else flow.fn)(config, given)
+    # Its statistics take seconds to import, which the flow has done by now.
+    from tasks.monitor.report import REPORT_PAGE  # noqa: PLC0415
+
+    stage, folder = monitored.stage, report or monitored.stage.path
+    if report is not None:
+        _copy(stage.path, report)
+    document = {
+        **monitored.found,
+        "sha256": stage.record.sha256,
+        "path": str(stage.path),
+        "reused": stage.reused,
+        "silence": monitored.silence and monitored.silence.reason,
+        "seconds": dict(monitored.seconds),
+    }
+    parts = [*monitored_parts(monitored, config), f"report: {folder / REPORT_PAGE}"]
+    show(document, parts, as_json=as_json)
+    if monitored.reasons:
+        raise typer.Exit(3)
+
+
+def _copy(folder: Path, report: Path) -> None:
+    """Copy the report, without the answers that it is made from."""
+    from tasks.monitor.stage import ANSWERS_FILE  # noqa: PLC0415 - as above
+
+    parts = [part for part in sorted(folder.iterdir()) if part.name != ANSWERS_FILE]
+    with new_folder(report, frozenset(part.name for part in parts)) as draft:
+        for part in parts:
+            # The artifact's own files are read-only.
+            if part.is_dir():
+                shutil.copytree(part, draft / part.name, copy_function=shutil.copyfile)
+            else:
+                shutil.copyfile(part, draft / part.name)
+
+
+def monitored_parts(monitored: "Monitored", config: "Config") -> Iterator[str | Table]:
+    """Yield each task's last day, what was left out, the cost and the alarms, in the report's language."""
+    from tasks.monitor.measures import known_sentence  # noqa: PLC0415 - as above
+    from tasks.monitor.report import (  # noqa: PLC0415
+        cost_sentence,
+        feedback_sentence,
+        promise_sentence,
+        ratings_sentence,
+    )
+    from tasks.monitor.stage import last_days  # noqa: PLC0415
+    from tasks.report.language import spoken  # noqa: PLC0415
+
+    found = monitored.found
+    logs, champion = found["logs"], found["champion"]
+    series = {each["name"]: each for each in found["drift"]["series"] if each["measure"] in ("reward", "form")}
+    rows = [
+        {**day, "test": series[day["task"]]["promised"][-1] if day["task"] in series else None}
+        for day in last_days(monitored.stage.path)
+    ]
+    yield Table(
+        f"Version {champion['version']} of {champion['model']}, each task's last day",
+        rows,
+        "task day answers mean 95_%=low..high test valid=valid_share answered=answered_share median_ms=latency_p50",
+    )
+    yield f"{logs['answers']:,} answers from {logs['first_day']} to {logs['last_day']}, of {logs['rows']:,} rows"
+    yield from (f"left out: {count:,} {why}" for why, count in logs["left_out"].items())
+    yield from (f"note: {note}" for note in found["notes"])
+    with spoken(config.language, config.workers.reais_per_dollar):
+        sentences = [*map(known_sentence, found["known"]), feedback_sentence(logs["feedback"])]
+        sentences += [ratings_sentence(found["ratings"]), cost_sentence(found["serving"])]
+        promise = promise_sentence(found["drift"])
+    yield from filter(None, sentences)
+    for trial in found["trials"]:
+        columns = "name answers mean bounds=low..high finding answers_needed=needed"
+        yield Table(f"{trial['challenger']} less the champion", trial["series"], columns)
+        yield f"{trial['verdict']}: {trial['reason']}"
+    yield "alarms:" if monitored.reasons else f"no alarm: {promise}"
+    yield from (f"- {reason}" for reason in monitored.reasons)

@@ -1,0 +1,337 @@
+"""Commands `tucano init`, `synthesize` and `curate`: your own files, prompts from a store, and one dataset of them."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import ceil
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from flows.cli.result import Table, new_folder, show, write_file
+from flows.cli.tucano import UNDONE, Json, Overrides, Profile, StateFolder, configured
+from flows.runtime.console import say, stage_progress, warn
+from flows.runtime.own_files import own_files, refusal_of
+from flows.runtime.session import BYTES_NEEDED, recorded, session
+from flows.runtime.signals import interruptible
+from schemas.config.config import Config, CurateConfig, SynthesizeConfig
+from schemas.config.profiles import load_config, synthesize_config
+from schemas.errors import InputError
+from schemas.shown_text import as_shown
+from schemas.tables.dataset_summary import DatasetSummary
+from schemas.tables.prompts_summary import PromptsSummary
+from tasks.curate import stage as curate_stage
+from tasks.curate.processes import MapShards, in_processes
+from tasks.synthesize import stage as synthesize_stage
+from tasks.synthesize.columns.choices import ColumnChoice
+from tasks.synthesize.columns.document import column_map_text
+from tasks.synthesize.columns.look import find_files, look_at
+from tasks.synthesize.columns.profile import plan, profile_text
+from tasks.synthesize.columns.recognize import Recognized, recognize
+from tasks.synthesize.columns.undecided import undecided
+from tasks.synthesize.mix import read_mix, split_count
+from tasks.synthesize.served_prompts import write_served_prompts
+
+REPORT_MIX: Final = "extraction=40,sql_qa=40,insights=10,push=10"
+DEFAULT_SEED: Final = 42
+SERVED_FILE: Final = "served.parquet"
+"""File of the output with the prompts of `synthesize.logs`, which are among all prompts too."""
+OPTIONS_OF_THEIR_OWN: Final = {
+    "source": "--source",
+    "olist_dir": "--olist-dir",
+    "files": "--files",
+    "orders": "--orders",
+    "counts": "--count and --mix",
+}
+"""Settings that `tucano synthesize` takes as options only, so that its output is what its options say."""
+SPARE: Final = 1.5
+"""Customers are held out, not prompts: a task may have fewer of its prompts there than its share."""
+
+
+def synthesize(
+    out: Annotated[Path, typer.Option(help="The folder to write: new or empty.")],
+    count: Annotated[int | None, typer.Option(help="Prompts to make, split by the mix.")] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="Make what a profile makes, in place of --count and the options of a store.")
+    ] = None,
+    source: Annotated[str | None, typer.Option(help="simulated, which is the default, olist, or files.")] = None,
+    olist_dir: Annotated[Path | None, typer.Option(help="The folder of Olist's CSV files, as Kaggle ships it.")] = None,
+    files: Annotated[Path | None, typer.Option(help="The column map of your own files, with --source files.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help=f"Where all randomness comes from; the profile's, or {DEFAULT_SEED}.")
+    ] = None,
+    mix: Annotated[str | None, typer.Option(help=f"Weights of the tasks; {REPORT_MIX} where not given.")] = None,
+    orders: Annotated[
+        int | None, typer.Option(help="Orders in a simulated store; one a prompt, 1,500 to 100,000, where not given.")
+    ] = None,
+    overrides: Annotated[
+        list[str],
+        typer.Option("--set", metavar="A.B=C", help="Override one value: synthesize.a=b. May be given several times."),
+    ] = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="The state folder: it keeps a paraphrasing model's answers.")
+    ] = Path(".tucano"),
+    as_json: Json = False,
+) -> None:
+    """Make a store, simulated, Olist's or of your own files, and prompts with references from it."""
+    section = {"source": source, "olist_dir": olist_dir, "files": files, "orders": orders}
+    if profile is None:
+        config = _by_options(count, mix or REPORT_MIX, {**section, "source": source or "simulated"}, overrides)
+        curated, chosen = load_config("local").curate, DEFAULT_SEED
+    else:
+        given = {f"--{name.replace('_', '-')}": value for name, value in section.items()} | {
+            "--count": count,
+            "--mix": mix,
+        }
+        if named := [name for name, value in given.items() if value is not None]:
+            raise InputError(
+                f"profile {profile!r} says what is made; leave out {', '.join(named)}, or change it with "
+                "--set synthesize.counts.TASK=N"
+            )
+        whole = load_config(profile, overrides)
+        config, curated, chosen = whole.synthesize, whole.curate, whole.seed
+    seed = chosen if seed is None else seed
+    simulated = f"a store of {config.orders_to_simulate} simulated orders"
+    store = simulated if config.source == "simulated" else str(config.olist_dir or config.files)
+    say(f"making {sum(config.counts.values())} prompts from {store}, seed {seed}")
+    _warn_of_too_few(config, curated)
+    started = time.monotonic()
+    own = own_files(config, state)
+    with new_folder(out) as draft, stage_progress("synthesize") as progress:
+        served = None
+        if config.logs is not None:
+            served = draft / SERVED_FILE
+            write_served_prompts(config.logs, config.counts, served)
+        summary = synthesize_stage.run(config, seed, draft, progress, state, served, own)
+    seconds = time.monotonic() - started
+    for warning in summary.warnings:
+        warn(warning)
+    document = {**summary.as_document(), "out": str(out), "seconds": round(seconds, 3)}
+    parts: list[str | Table] = [_synthesized(summary), f"prompts and store in {out}, in {seconds:.1f} s"]
+    show(document, parts, as_json=as_json)
+
+
+def _by_options(count: int | None, mix: str, section: Mapping[str, Any], overrides: Sequence[str]) -> SynthesizeConfig:
+    if count is None or count < 1:
+        said = "no --count is given" if count is None else f"--count {count}"
+        raise InputError(f"{said}: give a count of 1 or more, or --profile NAME for what a profile makes")
+    source = section["source"]
+    if (source == "olist") != (section["olist_dir"] is not None):
+        raise InputError("--source olist and --olist-dir FOLDER go together; give both or neither")
+    if (source == "files") != (section["files"] is not None):
+        raise InputError("--source files and --files MAP go together; give both or neither")
+    if source == "olist" and section["orders"] is not None:
+        raise InputError("--orders is for a simulated store; Olist's is as large as it is")
+    for assignment in overrides:
+        named = assignment.partition("=")[0].strip().removeprefix("synthesize.").partition(".")[0].strip()
+        if named in OPTIONS_OF_THEIR_OWN:
+            raise InputError(f"--set synthesize.{named} has an option of its own; use {OPTIONS_OF_THEIR_OWN[named]}")
+    return synthesize_config({**section, "counts": split_count(count, read_mix(mix))}, overrides)
+
+
+def _warn_of_too_few(config: SynthesizeConfig, curate: CurateConfig) -> None:
+    """Say, before anything is made, what `tucano curate` would refuse of it."""
+    needed = {
+        task: ceil(SPARE * (curate.test_rows(task) + curate.validation_rows(task)) / curate.held_out_share)
+        for task, count in config.counts.items()
+        if count
+    }
+    short = [f"{task} {config.counts[task]}" for task, least in needed.items() if config.counts[task] < least]
+    if short:
+        # In the same mix.
+        enough = ceil(sum(config.counts.values()) * max(least / config.counts[task] for task, least in needed.items()))
+        warn(
+            f"`tucano curate` holds out {curate.held_out_share:.0%} of the customers and takes test and "
+            f"validation prompts from them, which asks for some {max(needed.values())} prompts of a task, and this is "
+            f"fewer: {', '.join(short)}; make {enough:,} in this mix, or curate with the smaller sizes that its "
+            "refusal names"
+        )
+
+
+def _synthesized(summary: PromptsSummary) -> Table:
+    """Return how many prompts each task has, by their source."""
+    counts = {"made": summary.made, "paraphrases": summary.paraphrases.made if summary.paraphrases else {}}
+    if summary.served is not None:
+        counts["from_logs"] = summary.served
+    if summary.source == "files":
+        sources = dict.fromkeys(source for by_source in summary.origins.values() for source in by_source)
+        counts = {source: {task: by.get(source, 0) for task, by in summary.origins.items()} for source in sources}
+        counts["no_reference"] = summary.without_reference
+    rows = [
+        {"task": task, "asked": asked, **{name: by_task.get(task, 0) for name, by_task in counts.items()}}
+        for task, asked in summary.asked.items()
+        if asked
+    ]
+    by = "own" if summary.source == "files" else summary.source
+    return Table(f"Prompts by task, from {summary.store.orders} {by} orders", rows, " ".join(["task asked", *counts]))
+
+
+def curate(
+    prompts: Annotated[
+        Path, typer.Argument(help="A folder of `tucano synthesize`, a prompt table, or JSON Lines of your own prompts.")
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to write: new or empty.")],
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
+    as_json: Json = False,
+) -> None:
+    """Make one dataset of prompts: checked, scrubbed, without copies, split without leakage."""
+    config = configured(profile, overrides, state, makes_prompts=False)
+    started = time.monotonic()
+    with new_folder(out) as draft, _workers(config) as map_shards, stage_progress("curate") as progress:
+        # Workers of a cluster run in folders of their own.
+        summary = curate_stage.run(config.curate, config.policy, prompts.absolute(), draft, progress, map_shards)
+    seconds = time.monotonic() - started
+    for warning in summary.warnings:
+        warn(warning)
+    document = {**summary.as_document(), "out": str(out), "seconds": round(seconds, 3)}
+    done = f"dataset in {out}, in {seconds:.1f} s; its card is {out / 'README.md'}"
+    show(document, [*_curated(summary), done], as_json=as_json)
+
+
+@contextmanager
+def _workers(config: Config) -> Iterator[MapShards]:
+    """Provide the runner of shards; only Dask's needs Prefect, and with it the state folder."""
+    if config.curate.runner == "processes":
+        yield in_processes(config.curate.workers)
+        return
+    # The session's own sentence promises that finished work is kept, which is not so here.
+    with session(config, bytes_needed=BYTES_NEEDED), recorded(config), interruptible(UNDONE):
+        # Prefect reads the session's settings when it is imported.
+        from flows.stages.shard_runners import map_shards  # noqa: PLC0415
+
+        yield map_shards(config.curate)
+
+
+def _curated(summary: DatasetSummary) -> Iterator[str | Table]:
+    """Yield the splits by task, why rows were dropped, and what was replaced."""
+    tasks = {task: sizes for task, sizes in summary.tasks.items() if any(sizes.values())}
+    title = f"{sum(summary.rows.values())} prompts kept, {summary.quarantined} in quarantine"
+    yield Table(title, tasks, "task=name train validation test")
+    for task, splits in summary.references_by_people.items():
+        yield f"{task}: people gave references of {splits['test']} test and {splits['validation']} validation prompts"
+    reasons = {reason: {"rows": sum(by.values()), "by": by} for reason, by in summary.reasons.items() if by}
+    if reasons:
+        yield Table("Quarantine", reasons, "reason=name rows by_task=by")
+    replaced = {f"[{kind}]": {"times": count} for kind, count in summary.scrubbed.items() if count}
+    if replaced:
+        yield Table("Personal data replaced", replaced, "placeholder=name times")
+
+
+COLUMN_MAP: Final = "columns.toml"
+PROFILE: Final = "shop.toml"
+
+
+def init(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Files of CSV, JSON Lines or Parquet, or folders of them.", metavar="FILE_OR_FOLDER..."),
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to write the column map and the profile into.")] = Path(),
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier column map and profile.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Look at your own files, and write the column map and the profile that train on them."""
+    column_map, profile = out / COLUMN_MAP, out / PROFILE
+    there = [file for file in (column_map, profile) if file.exists()]
+    if there and not force:
+        raise InputError(
+            f"{' and '.join(map(str, there))} exists, and may have been corrected by hand; move it away, give another "
+            "folder by --out, or replace it by --force"
+        )
+    with interruptible(UNDONE), stage_progress("init") as progress:
+        found = find_files(files)
+        looked = []
+        for done, file in enumerate(found):
+            progress(done, len(found), f"looking at {file.name}")
+            looked.append(look_at(file))
+        recognized = recognize(looked)
+        local = load_config("local")
+        planned, confirmed = plan(recognized, local), plan(recognized.confirmed, local)
+        write_file(column_map, column_map_text(recognized, out))
+        write_file(profile, profile_text(planned, confirmed, column_map))
+        progress(len(found), len(found), "reading all rows as a run will")
+        refusal = _refusal(recognized, out)
+    tasks = {each.task: {"rows": each.rows, "count": each.count, "missing": each.missing} for each in planned.tasks}
+    waiting, retrain = " and ".join(_waiting(recognized)), f"tucano retrain --profile {profile}"
+    parts: list[str | Table] = [
+        *_recognized_lines(recognized),
+        Table("Tasks that these files can train", tasks, "task=name rows prompts=count missing"),
+        f"column map: {column_map}; read it, and remove the `#` of what you confirm",
+        f"profile: {profile}",
+        *([f"a run refuses the files until you confirm {waiting} in {column_map}"] if waiting else []),
+    ]
+    document = {"column_map": str(column_map), "profile": str(profile), "tasks": tasks}
+    if refusal is not None:
+        if not as_json:
+            show(document, parts, as_json=False)
+        too = f", and {waiting} are confirmed" if waiting else ""
+        raise InputError(f"{refusal}; once it is corrected{too}: {retrain}")
+    if planned.trained:
+        parts.append(f"{f'once {waiting} are confirmed' if waiting else 'then'}: {retrain}")
+    else:
+        parts.append("no task can be trained yet: confirm what is right in both, or give more files")
+    show(document, parts, as_json=as_json)
+
+
+def _recognized_lines(recognized: Recognized) -> Iterator[str]:
+    """Yield for each file what was recognised, what is to be confirmed, and what is left out."""
+    for file in recognized.files:
+        sections = [section for section in recognized.sections if section.file is file]
+        yield f"{file.path}: {file.cells.height:,} rows, {file.cells.width} columns"
+        for section in sections:
+            kind = "table" if section.is_table else "prompts of"
+            by = f", as {section.shipped} exports it" if section.shipped else ""
+            sure = [as_shown(_pair(choice)) for choice in section.choices if choice.sure]
+            yield f"  {kind} {section.name}{by}: {', '.join(sure) or 'nothing is sure'}"
+            open_choices = ((_pair(choice), choice.why) for choice in section.choices if not choice.sure)
+            for line, why in (*open_choices, *undecided(section)):
+                yield as_shown(f"  - to confirm: {line}: {why}")
+        if not sections:
+            yield "  nothing was recognised"
+        for what, columns in (
+            ("not recognised", recognized.unused(file)),
+            ("not read, though they may tell of canceled sales, which count", recognized.unread_statuses(file)),
+            ("a person's own, and left out", recognized.personal(file)),
+            ("objects, and left out", file.nested),
+        ):
+            if columns:
+                yield as_shown(f"  {what}: {', '.join(columns)}")
+
+
+def _pair(choice: ColumnChoice) -> str:
+    return choice.ours if choice.ours == choice.theirs else f"{choice.ours} = {choice.theirs}"
+
+
+def _waiting(recognized: Recognized) -> list[str]:
+    """Return what a person must confirm before a run: tables of orders, cells with two meanings, and statuses."""
+    orders = ["the columns of table orders"] if _lack_orders(recognized) else []
+    open_cells = any(True for section in recognized.sections for _ in undecided(section))
+    statuses = {
+        each.theirs for section in recognized.sections if section.is_sure for each in section.choices if each.waits
+    }
+    return [
+        *orders,
+        *["dates and decimals"] * open_cells,
+        *(as_shown(f"the values of {name}") for name in sorted(statuses)),
+    ]
+
+
+def _lack_orders(recognized: Recognized) -> bool:
+    tables = {section.name: section.is_sure for section in recognized.sections if section.is_table}
+    return not tables.get("orders", True) and any(tables.values())
+
+
+def _refusal(recognized: Recognized, out: Path) -> str | None:
+    """Return why a run would refuse the files, once what waits is confirmed; None if not, or if orders wait."""
+    if _lack_orders(recognized) or not any(section.is_sure for section in recognized.sections):
+        return None
+    assumed = out / f".{os.getpid()}.{COLUMN_MAP}"
+    write_file(assumed, column_map_text(recognized, out, confirmed=True))
+    try:
+        return refusal_of(assumed)
+    finally:
+        assumed.unlink()

@@ -1,1 +1,0 @@
-"""Screens in the terminal: `tucano audit label` and `tucano audit references`."""

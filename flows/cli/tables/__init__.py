@@ -1,1 +1,0 @@
-"""Tables and lists that the commands print."""

@@ -1,0 +1,330 @@
+"""Commands `tucano retrain`, `train` and `evaluate`: the chain up to a stage, and its estimate before it starts."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from flows.cli.costs import confirm_costs, cost_lines, costs_of
+from flows.cli.evaluation import report_parts
+from flows.cli.result import Table, show
+from flows.cli.tucano import LOOKED, Fresh, Json, Overrides, Profile, StateFolder, Yes, configured
+from flows.doctor.run import require_ready
+from flows.runtime.console import say, warn
+from flows.runtime.session import BYTES_NEEDED, has_server, prefect_folder, recorded, session
+from flows.runtime.signals import fresh_hint, interruptible
+from flows.runtime.stores import open_recorder, open_store
+from schemas.config.config import Config
+from schemas.config.workers import price_per_hour
+from schemas.errors import InputError
+from schemas.source import source_digest
+from tasks.evaluate.completions.page import PAGE_FILE
+from tasks.evaluate.report.page import REPORT_PAGE
+from tasks.policy.merge import MERGED_FOLDER
+from tasks.train.sizing.estimate import Estimate, cost_usd, estimate_training, training_prompts
+from tasks.train.sizing.fit import memory_limit, refuse_unfit
+from tasks.train.summaries import read_summary, rewards_by_task
+
+if TYPE_CHECKING:
+    from flows.stages.retraining import Retraining, Until
+    from flows.stages.runner import StageResult
+
+READ_AHEAD: Final = (
+    "tasks.synthesize.stage",
+    "tasks.curate.stage",
+    "tasks.audit.stage",
+    "tasks.train.sft.warm_start",
+    "flows.stages.evaluate",
+    "flows.stages.promote",
+)
+
+
+def retrain(
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
+    fresh: Fresh = False,
+    yes: Yes = False,
+    as_json: Json = False,
+) -> None:
+    """Retrain, end to end. Run again, it resumes: finished stages are skipped."""
+    config = configured(profile, overrides, state)
+    opening = f"retraining with profile {profile}, seed {config.seed}, state in {config.state.root}"
+    result = run_chain(config, profile, opening, until="promote", fresh=fresh, yes=yes)
+    stages = {
+        name: {"sha256": stage.record.sha256, "path": str(stage.path), "seconds": stage.seconds, "reused": stage.reused}
+        for name, stage in result.stages.items()
+    }
+    document = {
+        "seconds": result.seconds,
+        "stages": stages,
+        "decision": result.decision,
+        "evaluation": {"overall": result.report["overall"], "tasks": result.report["tasks"]},
+    }
+    show(document, retraining_parts(result, document), as_json=as_json)
+    if result.decision["verdict"] != "promote":
+        raise typer.Exit(3)
+
+
+def retraining_parts(result: "Retraining", document: Mapping[str, Any]) -> Iterator[str | Table]:
+    """Yield where the time went, what the evaluation found, and what was decided."""
+    yield Table(
+        f"{result.seconds:.1f} seconds by stage", document["stages"], "stage=name time=seconds artifact=sha256 reused"
+    )
+    yield from report_parts(result.report)
+    decision, number = result.decision, result.decision["version"]
+    yield f"{decision['verdict']}: version {number} of {decision['model']}"
+    yield f"`{decision['alias']}` is " + (f"version {result.champion}" if result.champion else "no version yet")
+    yield from _pages(result)
+    if decision["merged"] is not None:
+        yield f"model: {result.stages['promote'].path / MERGED_FOLDER}"
+    if result.champion == number:
+        yield "next: `tucano ask TASK`, `tucano ui`, `tucano monitor LOGS`"
+    else:
+        yield f"next: `tucano ask TASK --version {number}`, `tucano ui`, `tucano promote {number} --force REASON`"
+
+
+def evaluate(
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
+    fresh: Fresh = False,
+    yes: Yes = False,
+    as_json: Json = False,
+) -> None:
+    """Evaluate on the test split, after all that it needs; exit code 3 where the verdict is no promotion."""
+    config = configured(profile, overrides, state)
+    opening = f"evaluate with profile {profile}, state in {config.state.root}"
+    result = run_chain(config, profile, opening, until="evaluate", fresh=fresh, yes=yes)
+    report = {name: result.report[name] for name in ("overall", "tasks", "gate")}
+    document = {"seconds": result.seconds, "path": str(result.stages["evaluate"].path), **report}
+    show(document, [*report_parts(result.report), *_pages(result)], as_json=as_json)
+    if result.report["gate"]["verdict"] != "promote":
+        raise typer.Exit(3)
+
+
+def _pages(result: "Retraining") -> Iterator[str]:
+    yield f"report: {result.stages['evaluate'].path / REPORT_PAGE}"
+    yield f"completions: {result.stages['evaluate'].path / PAGE_FILE}"
+
+
+def train(
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
+    fresh: Fresh = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Only print what it would take, and whether it fits; nothing is written."),
+    ] = False,
+    long: Annotated[
+        bool, typer.Option("--long", help="With --dry-run, print the whole recipe and all figures, too.")
+    ] = False,
+    yes: Yes = False,
+    as_json: Json = False,
+) -> None:
+    """Train, and make before it what is not there yet. Run again, it resumes from its newest checkpoint."""
+    config = configured(profile, overrides, state)
+    if dry_run:
+        _show_estimate(config, long=long, as_json=as_json)
+        return
+    if long:
+        raise InputError("--long goes with --dry-run; give both, or neither")
+    opening = f"train with profile {profile}, state in {config.state.root}"
+    result = run_chain(config, profile, opening, until="train", fresh=fresh, yes=yes)
+    trainings = [_as_document(policy, config) for policy in result.policies.values()]
+    rewards = [
+        {"seed": training["seed"], "task": task, **found}
+        for training in trainings
+        for task, found in training["tasks"].items()
+    ]
+    tables = [
+        Table("Trainings", trainings, "seed steps stopped_early reused time=seconds US_dollars=cost_usd policy=sha256"),
+        Table(
+            "Validation reward, before training and at the chosen step", rewards, "seed task before chosen chosen_step"
+        ),
+    ]
+    show({"seconds": result.seconds, "trainings": trainings}, tables, as_json=as_json)
+
+
+def _as_document(policy: "StageResult", config: Config) -> dict[str, Any]:
+    """Sum up a policy; of one made earlier the time is unknown, for an artifact holds no clock times.
+
+    The cost is by the hourly price of the machine that trained it, taken from its record: a Spot price where the
+    machine's end is announced.
+    """
+    summary, worker, recipe = read_summary(policy.path), policy.record.worker, config.train
+    device, spot = worker.device if worker else None, recipe.preemption.notice_url is not None
+    price = price_per_hour(config.workers.prices, device, spot=spot, otherwise=recipe.price_per_hour)
+    return {
+        **{name: summary[name] for name in ("seed", "steps", "stopped_early")},
+        "tasks": rewards_by_task(summary),
+        "seconds": None if policy.reused else policy.seconds,
+        "cost_usd": None if policy.reused else cost_usd(policy.seconds, price),
+        "machine": worker.model_dump(include={"machine", "device"}) if worker else None,
+        "sha256": policy.record.sha256,
+        "path": str(policy.path),
+        "reused": policy.reused,
+    }
+
+
+def _show_estimate(config: Config, *, long: bool, as_json: bool) -> None:
+    prompts, source = training_prompts(config, open_store(config))
+    estimate = estimate_training(config, prompts)
+    costs = costs_of(config, estimate)
+    document = {
+        "recipe": config.train.model_dump(mode="json"),
+        "estimate": _estimate_document(config, estimate, source),
+        "costs": costs,
+    }
+    parts = [*cost_lines(costs), *_estimate_parts(config, estimate, document, long=long)]
+    if estimate.too_many_epochs:
+        warn(
+            f"{estimate.epochs:.2f} epochs: on small data the V4.2 report's model was at its best after 1 to "
+            "1.5, and its entropy collapsed afterwards; lower train.max_steps or make more prompts"
+        )
+    show(document, parts, as_json=as_json)
+    refuse_unfit(config)
+
+
+def _estimate_parts(
+    config: Config, estimate: Estimate, document: Mapping[str, Any], *, long: bool
+) -> Iterator[str | Table]:
+    """Yield whether it fits, what one training does, and time and money of each stage; then all of it, where asked."""
+    figures = document["estimate"]
+    if estimate.stage_memory == {}:
+        yield "memory: not estimated, for the stand-in trains on a CPU"
+    elif estimate.stage_memory is None:
+        yield f"memory: unknown, for nothing here says how large {config.policy.name} is until it was fetched once"
+    else:
+        largest = f"memory: {max(estimate.stage_memory.values()) / 1e9:.1f} GB at most"
+        if config.train.device_memory_gb is None:
+            yield f"{largest}; train.device_memory_gb is not set, so that nothing says whether it fits"
+        else:
+            fit = "all fit" if estimate.fits else "not all fit"
+            yield f"{largest}, of {memory_limit(config) / 1e9:.1f} GB there are: {fit}"
+    yield (
+        f"one training: {config.train.max_steps:,} steps, {estimate.epochs:.2f} epochs of "
+        f"{sum(estimate.prompts.values()):,} prompts, {estimate.completions:,} completions, learning rate "
+        f"{estimate.learning_rate:.2g}"
+    )
+    if figures["stages"] is not None:
+        columns = "stage=name on=machine time=seconds $=cost_usd $_Spot=spot_usd"
+        whole = {"name": "in all", **{name: figures[name] for name in ("seconds", "cost_usd", "spot_usd")}}
+        title = "The whole retraining, answers as long as allowed"
+        yield Table(title, [*figures["stages"], whole], columns)
+    if not long:
+        yield "the recipe and all figures: --long"
+        return
+    shown = {**figures, "learning_rate": f"{estimate.learning_rate:.2g}"}
+    rows = [{"figure": name, "value": value} for name, value in shown.items() if name != "stages"]
+    yield Table("Estimate, in seconds, US dollars and bytes", rows, "figure value")
+    yield "\n".join(recipe_lines("train", document["recipe"]))
+
+
+def recipe_lines(name: str, value: Any) -> Iterator[str]:
+    """Yield every field of a recipe as a line of TOML, as --set takes it; one without a value is a comment."""
+    if isinstance(value, Mapping):
+        for field, inner in value.items():
+            yield from recipe_lines(f"{name}.{field}", inner)
+    elif value is None:
+        yield f"# {name} is not set"
+    else:
+        yield f"{name} = {_toml(value)}"
+
+
+def _toml(value: Any) -> str:
+    """Return a value in TOML, which JSON is but for its objects."""
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{name} = {_toml(part)}' for name, part in value.items() if part is not None)} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _estimate_document(config: Config, estimate: Estimate, source: str) -> dict[str, Any]:
+    """Return an estimate as a JSON document: seconds, US dollars and bytes; unknown values are null."""
+    return {
+        "prompts": dict(estimate.prompts),
+        "prompts_from": source,
+        "trainings": estimate.trainings,
+        "steps": config.train.max_steps,
+        "pairs": estimate.pairs,
+        "steps_per_epoch": estimate.steps_per_epoch,
+        "epochs": estimate.epochs,
+        "too_many_epochs": estimate.too_many_epochs,
+        "learning_rate": estimate.learning_rate,
+        "completions": estimate.completions,
+        "tokens": estimate.tokens,
+        "parameters": None if estimate.shape is None else estimate.shape.parameters,
+        "stages": None if estimate.stages is None else [vars(stage) for stage in estimate.stages],
+        "seconds": estimate.seconds,
+        "cost_usd": estimate.on_demand,
+        "spot_usd": estimate.spot,
+        "memory_by_stage": None if estimate.stage_memory is None else dict(estimate.stage_memory),
+        "memory_limit": memory_limit(config) or None,
+        "fits": estimate.fits,
+    }
+
+
+def run_chain(config: Config, profile: str, opening: str, *, until: "Until", fresh: bool, yes: bool) -> "Retraining":
+    """Run the chain up to a stage: at once where nothing is to do, else with Prefect, whose server starts meanwhile.
+
+    Args:
+        config: The configuration.
+        profile: The profile that it is from, for the run's tags.
+        opening: First line on the terminal.
+        until: The last stage.
+        fresh: Make every stage again.
+        yes: Do not ask whether to spend what it costs.
+
+    Raises:
+        TucanoError: This machine lacks what the run needs, or a stage failed in a way that its user can fix.
+    """
+    say(opening)
+    refuse_unfit(config)
+    known_before = not fresh and any((prefect_folder(config.state.root) / "storage").glob("*"))
+    if not known_before:
+        # Before the state folder is made.
+        _require_ready(config, profile, yes=yes)
+    with fresh_hint(fresh), session(config, bytes_needed=BYTES_NEEDED):
+        if known_before:
+            if not has_server() and config.workers.training is None:
+                # Prefect reads the session's settings when it is imported.
+                from flows.retrain import unchanged  # noqa: PLC0415
+
+                known = unchanged(config, until)
+                if known is not None:
+                    return known
+            _require_ready(config, profile, yes=yes)
+        with recorded(config, meanwhile=lambda: warm_up(config)):
+            from flows.retrain import retrain as flow  # noqa: PLC0415
+            from flows.runtime.run_page import tagged  # noqa: PLC0415
+
+            with tagged(profile, config.seed):
+                return flow(config, fresh=fresh, until=until)
+
+
+def _require_ready(config: Config, profile: str, *, yes: bool) -> None:
+    """Refuse what cannot come to its end here, and what is not worth its price to the person who asked for it."""
+    with interruptible(LOOKED):
+        require_ready(config, profile)
+        confirm_costs(config, yes=yes)
+
+
+def warm_up(config: Config) -> None:
+    """Import the chain, read the code that its keys are made of, and open MLflow's store.
+
+    Twelve seconds on two cores, mostly imports.
+
+    Raises:
+        InputError: The store cannot be opened or written.
+    """
+    # Prefect reads the session's settings when it is imported.
+    import flows.retrain  # noqa: F401, PLC0415
+    from flows.stages.train import entry_modules  # noqa: PLC0415
+
+    # Each module is read once per process: with these, nearly all that the stages' keys need.
+    source_digest(*READ_AHEAD, *entry_modules(config))
+    open_recorder(config)

@@ -1,0 +1,67 @@
+"""Results: one document on stdout alone, or sentences and tables that fit any document within the columns."""
+
+import json
+from typing import Any
+
+import pytest
+
+from flows.cli.result import MAX_CELL, Table, cell, show
+
+ROWS: list[dict[str, Any]] = [
+    {"step": 20, "found": {"reward": 0.51249}, "low": 0.1, "high": 0.3, "bytes": 18_000, "none": None, "ok": True},
+    {"step": 10, "found": {}, "low": None, "high": None, "bytes": 7, "none": None, "ok": False},
+]
+
+
+def cells(shown: str) -> list[list[str]]:
+    return [[text.strip() for text in line.split("│")[1:-1]] for line in shown.splitlines() if line.startswith("│")]
+
+
+def test_a_table_has_paths_intervals_and_sizes_and_no_column_without_a_value(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    columns = "step reward=found.reward 95_%=low..high bytes none ok"
+    show(None, ["before", Table("Title", ROWS, columns), "after"], as_json=False)
+    shown = capsys.readouterr().out
+    assert cells(shown) == [["20", "0.512", "0.100 to 0.300", "18.0 kB", "yes"], ["10", "-", "-", "7 bytes", "no"]]
+    assert "95 %" in shown
+    assert "none" not in shown
+    assert shown.index("before") < shown.index("Title") < shown.index("after")
+    show(None, [Table("By name", {"push": {"n": 1}}, "name n")], as_json=False)
+    assert cells(capsys.readouterr().out) == [["push", "1"]]
+    show(None, [Table("Of nothing", [], "name n")], as_json=False)
+    assert "Of nothing" in capsys.readouterr().out
+
+
+def test_with_json_stdout_is_the_document_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    show({"é": 1}, ["a sentence"], as_json=True)
+    printed = capsys.readouterr()
+    assert (json.loads(printed.out), printed.err) == ({"é": 1}, "a sentence\n")
+
+
+@pytest.mark.parametrize(("given", "widest"), [("80", 80), ("1000", 100)])
+def test_a_table_keeps_within_the_columns(
+    given: str, widest: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", given)
+    show(None, [Table("Title", [{"name": "a", "text": "one word after another " * 10}], "name text")], as_json=False)
+    assert max(map(len, capsys.readouterr().out.splitlines())) == widest
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("\x1b[2J [bold]:ok:", "␛[2J [bold]:ok:"),
+        ("x" * (MAX_CELL + 1), "x" * MAX_CELL + "…"),
+        ("ab" * 32, "abababababab"),
+        ("2026-11-27T12:00:09.5+00:00", "2026-11-27 12:00"),
+        (1234, "1234"),
+        (123_456, "123,456"),
+        (1234.56, "1,234.6"),
+        (1e-9, "< 0.001"),
+        ({"style": 0.5, "n": 2}, "style 0.500  n 2"),
+        (("a", "b"), "a, b"),
+    ],
+)
+def test_a_value_is_shown_by_its_type(value: object, shown: str) -> None:
+    assert cell(value) == shown
