@@ -79,8 +79,15 @@ WAITED_DAYS: Final = 2
 """From the last order on, after which one that has not come may be a grievance."""
 MAX_CHARACTERS: Final = 4_000
 """Of a prompt; a profile has some 300."""
+RATINGS: Final = ("Última nota", "Nota média")
 OTHER: Final[Mapping[Direction, Direction]] = {"sai": "fica", "fica": "sai"}
-_FIGURE: Final = re.compile(r"(?:R\$ )?(\d{1,3}(?:\.\d{3})+|\d{1,12})(,\d{1,2})?", re.ASCII)
+_COUNT: Final = re.compile(r"(\d{1,3}(?:\.\d{3})+|\d{1,12})()", re.ASCII)
+_FIGURES: Final = {
+    "Total gasto": re.compile(r"(?:R\$ )?(\d{1,3}(?:\.\d{3})+|\d{1,12})(,\d{1,2})?", re.ASCII),
+    "Última nota": (_STARS := re.compile(r"([0-5])(,\d{1,2})?", re.ASCII)),
+    "Nota média": _STARS,
+}
+"""How the figures of a line are written; others are counts."""
 _SILENT: Final = Band()
 """Says nothing, such as a rating that nobody gave, or any line of somebody without an order."""
 
@@ -127,7 +134,7 @@ def themes() -> Mapping[str, str]:
 @lru_cache(maxsize=KEPT_PROFILES)
 def read_profile(prompt: str) -> CustomerProfile | None:
     """Return the profile below a prompt's instruction, None where it has no line that is known; cached."""
-    lines = [line.partition(": ") for line in prompt[:MAX_CHARACTERS].split("\n")[1:]]
+    lines = [line.partition(": ") for line in prompt[:MAX_CHARACTERS].splitlines()[1:]]
     profile = profile_of({name: value for name, _, value in reversed(lines) if value})
     return profile if profile.texts else None
 
@@ -135,16 +142,19 @@ def read_profile(prompt: str) -> CustomerProfile | None:
 def profile_of(lines: Mapping[str, str]) -> CustomerProfile:
     """Return the profile of some lines, by their names."""
     fields = {field.nome: field for field in read_phrases().campos if field.nome in lines}
-    figures = {name: figure for name in fields if (figure := _figure(lines[name])) is not None}
+    figures = {name: figure for name in fields if (figure := _figure(name, lines[name])) is not None}
     came = figures.get("Pedidos", 1) - figures.get("Pedidos não entregues", 0)
     if figures.get("Pedidos") == 0:
         figures = {}
     elif came <= 0 and figures.get("Entregas com atraso") == 0:
         # Nothing came, so nothing came on time.
         del figures["Entregas com atraso"]
-    for name in ("Entregas com atraso", "Pedidos não entregues"):
-        if figures.get(name, 0) > figures.get("Pedidos", inf):
-            del figures[name]
+    if figures.get("Pedidos") == 1 and len({figures[name] for name in RATINGS if name in figures}) > 1:
+        figures = {name: figure for name, figure in figures.items() if name not in RATINGS}
+    deliveries = [name for name in ("Entregas com atraso", "Pedidos não entregues") if name in figures]
+    if sum(figures[name] for name in deliveries) > figures.get("Pedidos", inf):
+        # One of them is wrong, and nobody knows which.
+        figures = {name: figure for name, figure in figures.items() if name not in (*deliveries, "Pedidos")}
     if figures.get("Pedidos não entregues") and figures.get("Dias desde a última compra", inf) < WAITED_DAYS:
         # The order is on its way.
         del figures["Pedidos não entregues"]
@@ -152,6 +162,6 @@ def profile_of(lines: Mapping[str, str]) -> CustomerProfile:
     return CustomerProfile({name: lines[name] for name in fields}, bands)
 
 
-def _figure(text: str) -> float | None:
-    found = _FIGURE.fullmatch(text)
+def _figure(name: str, text: str) -> float | None:
+    found = _FIGURES.get(name, _COUNT).fullmatch(text)
     return None if found is None else float(found[1].replace(".", "") + (found[2] or "").replace(",", "."))

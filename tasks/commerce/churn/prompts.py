@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from math import floor
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field
@@ -58,7 +59,7 @@ class ChurnInputs(TaskInputs):
             f"Total gasto: {reais(self.spent)}",
             f"Máximo de parcelas: {self.instalments}",
             f"Dias desde a última compra: {self.silent_days}",
-            f"Última nota: {_rating(self.last_rating, 0)}",
+            f"Última nota: {_rating(self.last_rating, 0 if self.last_rating in range(1, 6) else 1)}",
             f"Nota média: {_rating(self.mean_rating, 1)}",
             f"Entregas com atraso: {self.late}",
             f"Pedidos não entregues: {self.undelivered}",
@@ -67,7 +68,8 @@ class ChurnInputs(TaskInputs):
 
 
 def _rating(rating: float | None, places: int) -> str:
-    return "sem avaliação" if rating is None else decimal(rating, places)
+    # Rounded down: nobody who gave 4,96 gave 5.
+    return "sem avaliação" if rating is None else decimal(floor(rating * 10 + 1e-9) / 10 if places else rating, places)
 
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:

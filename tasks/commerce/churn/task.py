@@ -2,10 +2,12 @@
 
 import json
 import random
+from collections.abc import Iterable
+from itertools import product
 from typing import Any, Final
 
 from tasks.commerce.churn.checker import EVEN
-from tasks.commerce.churn.profile import MOST, OTHER, CustomerProfile, Direction, profile_of, read_profile
+from tasks.commerce.churn.profile import MOST, OTHER, CustomerProfile, Direction, profile_of, read_profile, themes
 from tasks.commerce.churn.prompts import WORDING, ChurnInputs
 from tasks.commerce.churn.render import V42_REWARD, serve
 from tasks.commerce.churn.scorer import REWARD
@@ -82,19 +84,47 @@ TASK: Final = CommerceTask(
     prompt_grammar=grammar,
 )
 
-_FORM: Final = rf"""
-start: "{{\"risk_score\":0." (stays | leaves) ",\"reasons\":[" reason ("," reason){{0,{MOST - 1}}} "]}}"
-stays: /[1-4]/ ",\"churn\":false"
-leaves: /[6-9]/ ",\"churn\":true"
-reason: "{{\"campo\":" cited "}}"
+_FORM: Final = r"""
+start: "{{\"risk_score\":0." (stays | leaves) "]}}"
+stays: /[1-4]/ ",\"churn\":false,\"reasons\":[" ({})
+leaves: /[6-9]/ ",\"churn\":true,\"reasons\":[" ({})
 """
 
 
 def reasons_grammar(profile: CustomerProfile) -> str:
-    """Return the grammar of an answer on a profile; where no value points any way, it keeps the form alone."""
-    pointing = {name: [band.aponta] for name, band in profile.bands.items() if band.aponta}
-    cited = (
-        f'{literals([name])} ",\\"valor\\":" {literals([profile.texts[name]])} ",\\"aponta\\":" ({literals(ways)})'
-        for name, ways in (pointing or {name: [*OTHER] for name in profile.texts}).items()
-    )
-    return f"{_FORM.strip()}\ncited: {' | '.join(cited)}"
+    """Return the grammar of an answer on a profile; where no value points any way, it keeps the form alone.
+
+    The first reason points as the answer does, if any line of the profile does, and no line or theme comes twice.
+    """
+    ways = {name: band.aponta for name, band in profile.bands.items() if band.aponta}
+    cited = list(ways.items()) or list(product(profile.texts, OTHER))
+    rules: dict[frozenset[int], str] = {}
+
+    def said(places: Iterable[int], before: frozenset[int]) -> str:
+        return " | ".join(f"cited_{place} {after(before | {place})}" for place in places)
+
+    def after(taken: frozenset[int]) -> str:
+        keys = {key for place in taken for key in _keys(*cited[place])}
+        free = [place for place, each in enumerate(cited) if keys.isdisjoint(_keys(*each))]
+        if len(taken) == MOST or not free:
+            return ""
+        name = f"after_{'_'.join(map(str, sorted(taken)))}"
+        if taken not in rules:
+            rules[taken] = f'{name}: ("," ({said(free, taken)}))?'
+        return name
+
+    first = [
+        said([place for place, (_, way) in enumerate(cited) if way == own] or range(len(cited)), frozenset())
+        for own in ("fica", "sai")
+    ]
+    reasons = [
+        f'cited_{place}: "{{\\"campo\\":" {literals([name])} ",\\"valor\\":" {literals([profile.texts[name]])} '
+        f'",\\"aponta\\":" {literals([way])} "}}"'
+        for place, (name, way) in enumerate(cited)
+    ]
+    return "\n".join([_FORM.strip().format(*first), *reasons, *rules.values()])
+
+
+def _keys(name: str, way: str) -> set[object]:
+    """Return the name and the theme of a line, of which no other reason has one."""
+    return {name, (themes()[name], way)}

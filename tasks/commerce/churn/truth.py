@@ -19,6 +19,8 @@ from tasks.commerce.truth_text import NUMBER, read_object, share_of, value_of
 
 DATA_FILES: Final = ("data/evidence/churn.toml",)
 _FILE: Final = Path(__file__).resolve().parents[3] / DATA_FILES[0]
+RATED: Final = ("Última nota", "Nota média")
+COUNTED: Final = ("Pedidos", "Pedidos não entregues", "Entregas com atraso")
 COUNTS: Final = (1, 2, 3)
 """Reasons that are asked for."""
 
@@ -103,16 +105,18 @@ def is_true(reason: Mapping[str, str], profile: Mapping[str, str]) -> bool:
 
 def direction_of(line: str, profile: Mapping[str, str]) -> str | None:
     """Return the way that a line of a profile points, None where it points nowhere."""
-    figure, orders = _number(profile[line]), _number(profile.get("Pedidos", "1"))
+    figure, orders = _number(line, profile), _number("Pedidos", {"Pedidos": "1", **profile})
     if figure is None or orders == 0 or line not in _themes():
         return None
-    missing = _number(profile.get("Pedidos não entregues", "")) or 0
+    missing, late = (_number(name, profile) or 0 for name in ("Pedidos não entregues", "Entregas com atraso"))
     if line == "Entregas com atraso" and figure == 0 and (orders or 1) <= missing:
         return None
-    is_delivery = line in ("Entregas com atraso", "Pedidos não entregues")
-    if is_delivery and "Pedidos" in profile and orders is not None and figure > orders:
+    if "Pedidos" in profile and orders is not None and late + missing > orders and line in COUNTED:
         return None
-    days = _number(profile.get("Dias desde a última compra", ""))
+    ratings = {_number(name, profile) for name in RATED} - {None}
+    if line in RATED and "Pedidos" in profile and orders == 1 and len(ratings) > 1:
+        return None
+    days = _number("Dias desde a última compra", profile)
     if line == "Pedidos não entregues" and figure > 0 and days is not None and days < 2:
         return None
     bands = next(field["faixas"] for field in _fields() if field["nome"] == line)
@@ -120,9 +124,15 @@ def direction_of(line: str, profile: Mapping[str, str]) -> str | None:
     return direction
 
 
-def _number(text: str) -> float | None:
-    found = re.fullmatch(rf"(?:R\$ )?({NUMBER})", text)
-    return value_of(found[1]) if found else None
+def _number(line: str, profile: Mapping[str, str]) -> float | None:
+    """Return the figure of a line: reais of what was spent, stars of a rating, and else a whole number."""
+    text = profile.get(line, "")
+    if line == "Total gasto":
+        text = text.removeprefix("R$ ")
+    found = re.fullmatch(NUMBER, text)
+    if found is None or (line in RATED and not re.match("[0-5](,|$)", text)):
+        return None
+    return None if "," in text and line != "Total gasto" and line not in RATED else value_of(text)
 
 
 @cache

@@ -6,8 +6,10 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from tasks.commerce.text.text_form import KEPT_PROMPTS
+from tasks.commerce.text.lexicons import read_data
+from tasks.commerce.text.text_form import KEPT_PROMPTS, fold
 
+DATA_FILES: Final = ("data/evidence/complaint.toml",)
 COMPLAINT: Final = "main_complaint"
 MOST_WORDS: Final = 12
 """Words of a complaint."""
@@ -18,14 +20,20 @@ MAX_READ: Final = 20_000
 
 _REVIEW: Final = re.compile(r"^Avaliação:[ \t]*(\S.*)", re.MULTILINE | re.DOTALL)
 _WORD: Final = re.compile(r"\w+")
-_NEGATION: Final = r"(?:n[aã]o|naum|ñ|n|nem|sem|nunca|jamais|ningu[eé]m|nada)"
+_BLANKS: Final = re.compile(r"[ \t\r\n]+")
+_DATA: Final = read_data("evidence/complaint.toml")
+_NEGATION: Final = "|".join(_DATA["negacoes"])
+_JOINT: Final = rf"(?:{'|'.join(_DATA['ligacoes'])})"
 # Between the words of one clause, so that a mark ends what a negation denies.
 _GAP: Final = r"[^\w.!?;:,]+"
-_BEHIND: Final = re.compile(rf"\b{_NEGATION}{_GAP}(?:\w+{_GAP})?$")
-"""A review up to words that a negation denies: from the second one on, as in `não me entregaram`."""
-_BEFORE: Final = re.compile(rf"^{_GAP}{_NEGATION}\b")
-_LAST: Final = re.compile(r"\b(?:n[aã]o|naum|ñ|n|nem|sem)$")
+_BEHIND: Final = re.compile(rf"\b(?:{_NEGATION}|{'|'.join(_DATA['antes'])}){_GAP}(?:(?!{_JOINT}\b)\w+{_GAP}){{0,3}}$")
+"""A review up to words that a negation denies: from the fourth one on, as in `não me entregaram`."""
+_BEFORE: Final = re.compile(rf"^{_GAP}(?:{_NEGATION})\b")
+_LAST: Final = re.compile(r"\b(?:nao|naum|n|nem|sem)$")
 _GOES_ON: Final = re.compile(rf"^{_GAP}\w")
+_SENSITIVE: Final = re.compile(rf"\b(?:{'|'.join(_DATA['sensiveis'])})".replace(".", r"\b"))
+_PRAISE: Final = frozenset(_DATA["elogios"])
+_PLAIN: Final = _PRAISE | {*_DATA["neutras"]}
 _LONGEST_NEGATION: Final = 60
 """Characters before a quotation among which its negation is looked for."""
 
@@ -38,6 +46,8 @@ class QuotationFault(StrEnum):
     """Its characters, in either case and whatever the blanks between them, are no run of the review's words."""
     CUT = "deixa de fora uma negação da avaliação"
     """A negation was cut off, so that it says the contrary."""
+    PRAISE = "elogia, e não reclama"
+    SENSITIVE = "tem dado sensível (LGPD, art. 11)"
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
@@ -57,15 +67,25 @@ def fault_of(complaint: str, review: str) -> QuotationFault | None:
     places = list(_places(complaint, _heard(review)))
     if not places:
         return QuotationFault.FOREIGN
+    said = set(_WORD.findall(fold(complaint)))
+    if said <= _PLAIN and not said.isdisjoint(_PRAISE):
+        return QuotationFault.PRAISE
+    if is_sensitive(complaint):
+        return QuotationFault.SENSITIVE
     return QuotationFault.CUT if all(_is_cut(*place, _heard(review)) for place in places) else None
+
+
+def is_sensitive(text: str) -> bool:
+    """Return whether a text has a word of health, religion, sexuality, politics or race."""
+    return _SENSITIVE.search(fold(text)) is not None
 
 
 def _is_cut(start: int, end: int, heard: str) -> bool:
     """Return whether the words between two characters lack a negation of theirs."""
-    before, behind = heard[max(0, start - _LONGEST_NEGATION) : start], heard[end : end + _LONGEST_NEGATION]
+    before, behind = fold(heard[max(0, start - _LONGEST_NEGATION) : start]), fold(heard[end : end + _LONGEST_NEGATION])
     if _BEHIND.search(before) or _BEFORE.search(behind):
         return True
-    return bool(_LAST.search(heard[start:end]) and _GOES_ON.search(behind))
+    return bool(_LAST.search(fold(heard[start:end])) and _GOES_ON.search(behind))
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
@@ -94,7 +114,7 @@ def _words(start: int, end: int, heard: str) -> range:
 
 def _places(quotation: str, heard: str) -> Iterator[tuple[int, int]]:
     """Yield where a quotation's first word begins in a review, and where its last one ends; it cuts no word."""
-    said = " ".join(quotation[:LONGEST].casefold().split())
+    said = _BLANKS.sub(" ", quotation[:LONGEST].lower()).strip(" ")
     words = list(_WORD.finditer(said)) if said.isprintable() else []
     start = heard.find(said) if words else -1
     while start >= 0:
@@ -108,7 +128,7 @@ def _places(quotation: str, heard: str) -> Iterator[tuple[int, int]]:
 def _heard(review: str) -> str:
     """Return a review in small letters with single blanks, one also for what cannot be seen."""
     seen = review[:MAX_READ] if review.isprintable() else "".join(map(_seen, review[:MAX_READ]))
-    return " ".join(seen.casefold().split())
+    return " ".join(seen.lower().split())
 
 
 def _seen(character: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import random
+from itertools import groupby
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
@@ -12,6 +13,7 @@ from tasks.commerce.extraction.quotation import (
     MAX_READ,
     MOST_WORDS,
     fault_of,
+    is_sensitive,
     review_of,
 )
 from tasks.commerce.extraction.scorer import CATEGORIES, READABLE, REWARD, V42_REWARD
@@ -71,21 +73,26 @@ def spoil(right: str, generator: random.Random) -> str:
 def grammar(prompt: str) -> str:
     """Return the grammar of the answers to a prompt, in the Lark notation of llguidance: its complaint is a quotation.
 
-    The complaint's words are the review's as JSON writes them, so that a quotation mark in it is escaped. Line ends and
-    control characters are blanks: the letter of an escape would count as one of a word.
+    The complaint's words are the review's as JSON writes them, but those that are not singled out, so that a quotation
+    mark in it is escaped. Line ends and control characters are blanks: the letter of an escape would count as one of a
+    word.
     """
     printable = "".join(each if each.isprintable() else " " for each in review_of(prompt)[:MAX_READ])
-    review = json.dumps(" ".join(printable.split()), ensure_ascii=False)[1:-1]
+    parts = (" ".join(words) for singled, words in groupby(printable.split(), is_sensitive) if not singled)
+    reviews = [json.dumps(part, ensure_ascii=False)[1:-1] for part in parts if any(map(str.isalnum, part))]
     fields = (f"{_literal(name)} {_value(name)}" for name in CAUSE_FIELDS)
     start = '"{" ' + ' "," '.join(fields) + ' "}"'
-    if not any(map(str.isalnum, review)):
+    if not reviews:
         return f'start: {start}\ncomplaint: "\\"\\""'
     words = rf"[\p{{L}}\p{{N}}]([^ ]*( [^ ]+){{0,{MOST_WORDS - 1}}})?"
     return "\n".join(
         (
             f"start: {start}",
-            'complaint: "\\"" WORDS? "\\""',
-            f"WORDS: %regex {json.dumps({'substring_words': review}, ensure_ascii=False)} & /{words}/",
+            f'complaint: "\\"" ({" | ".join(f"WORDS{place}" for place in range(len(reviews)))})? "\\""',
+            *(
+                f"WORDS{place}: %regex {json.dumps({'substring_words': review}, ensure_ascii=False)} & /{words}/"
+                for place, review in enumerate(reviews)
+            ),
         )
     )
 
@@ -98,12 +105,16 @@ def _value(name: str) -> str:
     return "complaint" if name == COMPLAINT else f"%json {json.dumps(_FIELDS[name])}"
 
 
+def _is_share(risk: object) -> bool:
+    return isinstance(risk, int | float) and type(risk) is not bool and 0 <= risk <= 1
+
+
 def serve(completion: str, prompt: str) -> Served:
     """Return the ten fields, the complaint left out where it is none of the review's words.
 
     A prompt without the line of a review is one: nobody else would have written it.
     """
-    served = serve_object(completion, READABLE)
+    served = serve_object(completion, READABLE | {"churn_risk": _is_share})
     if served.text is None or not isinstance(served.parsed, dict):
         return served
     fault = fault_of(served.parsed[COMPLAINT], review_of(prompt) or prompt)

@@ -5,8 +5,10 @@ Unseen: fields that the reference does not know, and which words complain where 
 """
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from schemas.documents import Rollout
@@ -18,8 +20,9 @@ MOST_WORDS: Final = 12
 SHARED: Final = 2 / 3
 LEFT_HANGING: Final = frozenset(("nao", "naum", "n", "nem", "sem"))
 """Negations that deny what follows."""
-NEGATIONS: Final = LEFT_HANGING | {"nunca", "jamais", "ninguem", "nada"}
-REACH: Final = 2
+DATA_FILES: Final = ("data/evidence/complaint.toml",)
+_DATA: Final = tomllib.loads((Path(__file__).resolve().parents[3] / DATA_FILES[0]).read_text(encoding="utf-8"))
+REACH: Final = 4
 """Words before a quotation that may deny it."""
 _MARKS: Final = r"[.!?;:,]"
 _QUOTED: Final = re.compile(r"(?ms)^Avaliação: *(.*)")
@@ -77,11 +80,19 @@ def is_complaint(found: object, reference: Mapping[str, Any], prompt: str) -> bo
     review = _QUOTED.search(prompt)
     heard = _typed("".join(" " if _is_unseen(each) else each for each in review[1])) if review else ""
     said, told = (_runs(_typed(text), heard) for text in (found, reference.get("complaint_words") or ""))
-    if not said or len(found.split()) > MOST_WORDS or any(map(_is_unseen, _typed(found))):
+    if not said or len(found.split()) > MOST_WORDS or any(_is_unseen(each) and each not in "\n\r\t" for each in found):
+        return False
+    if _is_praise_or_sensitive(words(fold(found))):
         return False
     return not told or any(
         len(set(one) & set(other)) >= SHARED * max(len(one), len(other)) for one in said for other in told
     )
+
+
+def _is_praise_or_sensitive(said: Sequence[str]) -> bool:
+    praise = any(word in _DATA["elogios"] for word in said)
+    praise = praise and all(word in _DATA["elogios"] or word in _DATA["neutras"] for word in said)
+    return praise or any(f"{word}.".startswith(stem) for word in said for stem in _DATA["sensiveis"])
 
 
 def _is_unseen(character: str) -> bool:
@@ -89,7 +100,7 @@ def _is_unseen(character: str) -> bool:
 
 
 def _typed(text: str) -> str:
-    return " ".join(text.casefold().split())
+    return " ".join(text.lower().split())
 
 
 def _runs(text: str, heard: str) -> list[range]:
@@ -103,7 +114,17 @@ def _runs(text: str, heard: str) -> list[range]:
         denying = words(fold(re.split(_MARKS, before)[-1]))[-REACH:]
         following = words(fold(re.split(_MARKS, behind)[0]))[:1]
         hanging = LEFT_HANGING.intersection(words(fold(own))[-1:]) if following else ()
-        if not hanging and NEGATIONS.isdisjoint([*denying, *following]):
+        if not hanging and not _is_denied(denying, following):
             start = len(words(fold(before)))
             found.append(range(start, start + len(words(fold(own)))))
     return found
+
+
+def _is_denied(before: Sequence[str], behind: Sequence[str]) -> bool:
+    """Return whether one of the words before is a negation, and none between takes the sentence on; or one follows."""
+    for word in reversed(before):
+        if word in (*_DATA["negacoes"], *_DATA["antes"]):
+            return True
+        if word in _DATA["ligacoes"]:
+            break
+    return any(word in _DATA["negacoes"] for word in behind)

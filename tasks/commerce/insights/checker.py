@@ -152,7 +152,7 @@ def actions() -> dict[str, Action]:
 
 @cache
 def actions_on(kind: str, column: str) -> tuple[Action, ...]:
-    """Return the actions that a kind of rows and a column, in small letters, may have."""
+    """Return the actions that a kind of rows and a column, by the one that it is as, may have."""
     return tuple(each for each in read_phrases().acoes if kind in each.linhas and column in each.colunas)
 
 
@@ -175,23 +175,21 @@ def side(table: FigureTable, finding: CitedFinding) -> str:
 
 def fits(table: FigureTable, finding: CitedFinding, action: Action) -> bool:
     """Return whether an action makes sense beside a true finding: column, kind of row, side, and few orders."""
-    if table.kind not in action.linhas or finding.coluna.lower() not in action.colunas:
-        return False
     row = finding.linha
+    if table.kind not in action.linhas or row in table.unknown or _column(table, finding) not in action.colunas:
+        return False
     if (row in table.unsure and not action.leve) or (action.amostra and row not in table.few):
+        return False
+    if (action.divulga and row in table.regulated) or (action.promove and row in table.worst):
         return False
     if action.lado == "ambos" or side(table, finding) != action.lado:
         return action.lado == "ambos"
     # A rise from a very bad month is none to promote, so that the cell must lie on the side as well.
-    return not action.promove or (
-        side(table, finding._replace(fato="valor")) == action.lado and not is_worst(table, row)
-    )
+    return not action.promove or side(table, finding._replace(fato="valor")) == action.lado
 
 
-def is_worst(table: FigureTable, row: str) -> bool:
-    """Return whether a row is the worst of its table in a column, so far that somebody need act."""
-    worst = (title for title in table.columns if "pior" in table.facts.get((row, title), ()))
-    return any(side(table, CitedFinding(title, "pior", "", row, "")) for title in worst)
+def _column(table: FigureTable, finding: CitedFinding) -> str:
+    return table.columns[finding.coluna].como
 
 
 ENOUGH: Final = 3
@@ -262,7 +260,7 @@ def _action(table: FigureTable, finding: CitedFinding, taken: dict[str, str]) ->
     return next(
         (
             action.id
-            for action in _by_gain(table.kind, finding.coluna.lower())
+            for action in _by_gain(table.kind, _column(table, finding))
             if action.id not in taken and fits(table, finding, action) and not is_opposed(action, finding.linha, taken)
         ),
         "",

@@ -2,11 +2,12 @@
 
 import re
 from functools import cache, cached_property
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from tasks.commerce.text.lexicons import PhraseData, read_data
+from tasks.commerce.text.text_form import fold
 
 DATA_FILES: Final = ("data/evidence/actions.toml", "data/evidence/frames.toml")
 
@@ -17,12 +18,12 @@ OTHER: Final = "outra"
 """The kind of rows that are none of those that are known."""
 _ARTICLES: Final = {"nenhum": ("em", "de", ""), "o": ("no", "do", "o"), "a": ("na", "da", "a")}
 _YEAR: Final = re.compile("(?:19|20)[0-9]{2}")
-_OF_UNKNOWN_STATE: Final = ("no estado", "do estado", "o estado")
 
 
 class FigureColumn(PhraseData):
     """Column of figures; `frames.toml` says what each field means."""
 
+    como: str
     o: str
     pron: Literal["a", "o"]
     unidade: Literal["R$", "%", "unidades", "nota"]
@@ -73,42 +74,68 @@ class Action(PhraseData):
     leve: bool = False
     amostra: bool = False
     promove: bool = False
+    divulga: bool = False
 
 
 class EvidencePhrases(PhraseData):
     """All of `data/evidence`."""
 
     meses: tuple[str, ...] = Field(min_length=12, max_length=12)
-    somas: tuple[str, ...]
+    somas: dict[str, str]
+    restos: str
     colunas: dict[str, FigureColumn]
     siglas: dict[str, str]
     artigos: dict[Literal["nenhum", "o", "a"], frozenset[str]]
     linhas: dict[str, RowForms]
     dias: dict[str, tuple[str, str]]
+    pagamentos: frozenset[str]
     frases: tuple[Frame, ...]
     amostra: dict[Literal["varios", "um"], str]
     titulo: dict[Literal["com_periodo", "sem_periodo"], str]
     acoes: tuple[Action, ...]
 
+    @field_validator("colunas", mode="before")
+    @classmethod
+    def _take_over(cls, columns: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        return {name: {"como": name} | columns[own.get("como", name)] | own for name, own in columns.items()}
+
+    def kind_of(self, kind: str, row: str) -> str:
+        """Return the kind of a row of a table of a kind: `OTHER` where its name is none that is known."""
+        is_state = fold(row) in self._states
+        known = {
+            "estado": is_state,
+            "estado do vendedor": is_state,
+            "mês": self.month(row) is not None,
+            "dia da compra": row in self.dias,
+            "pagamento": fold(row) in self.pagamentos,
+        }
+        return kind if kind in self.linhas and known.get(kind, True) else OTHER
+
     def forms(self, kind: str, row: str) -> Words:
         """Return the forms of a row's name: in it, of it, towards it, and as a subject where it has one."""
         month, _, year = row.partition("/")
-        unknown = (kind == "mês" and self.month(row) is None) or (kind == "dia da compra" and row not in self.dias)
-        templates = self.linhas.get(OTHER if unknown else kind, self.linhas[OTHER])
-        state = self.siglas.get(row, row)
-        article = next((_ARTICLES[key] for key, names in self.artigos.items() if state in names), _OF_UNKNOWN_STATE)
+        templates, state = self.linhas[self.kind_of(kind, row)], self.plain_name(row)
+        article = next((_ARTICLES[key] for key, names in self.artigos.items() if state in names), ("", "", ""))
         words = dict(zip(("no", "do", "art"), article, strict=True)) | {"nome": row, "mes": f"{month} de {year}"}
         words |= dict(zip(("dia_em", "dia_de"), self.dias.get(row, ("", "")), strict=True))
         own = {key: " ".join(text.format(**words).split()) for key, text in templates.model_dump().items() if text}
         return own | {"nome": row}
 
-    def is_sum(self, row: str) -> bool:
-        """Return whether a row sums up others or is what they leave, such as `Total 2018` and `Demais estados`."""
-        return f"{row.casefold()} ".startswith(self._sums)
+    def plain_name(self, row: str) -> str:
+        """Return the state that a name or code is of, and any other name in small letters without accents."""
+        return self._states.get(fold(row), fold(row))
 
     @cached_property
-    def _sums(self) -> tuple[str, ...]:
-        return tuple(f"{each} " for each in self.somas)
+    def _states(self) -> Words:
+        return {fold(written): name for code, name in self.siglas.items() for written in (code, name)}
+
+    def is_sum(self, kind: str, row: str) -> bool:
+        """Return whether a row sums up others, such as `Total 2018`, and a region beside states."""
+        return any(re.fullmatch(self.somas[key], fold(row)) for key in ("todas", kind) if key in self.somas)
+
+    def is_rest(self, row: str) -> bool:
+        """Return whether a row is what others leave, or has no name, such as `Demais estados` and `null`."""
+        return re.fullmatch(self.restos, fold(row)) is not None
 
     def month(self, row: str) -> int | None:
         """Return the place of a row's month in the count of all months; None where it is no month of a year."""

@@ -61,7 +61,7 @@ def _line(table: FigureTable, checked: Checked, place: int) -> str:
 
 def sample_note(table: FigureTable, finding: CitedFinding) -> str:
     """Return the sentence on a mean or a rate of few orders; of a sum, few orders are no chance but the cause."""
-    orders = next((title for title in table.columns if title.lower() == "pedidos"), "")
+    orders = next((title for title, column in table.columns.items() if column.como == "pedidos"), "")
     if finding.linha not in table.few or not table.columns[finding.coluna].media:
         return ""
     text = table.texts[finding.linha, orders]
@@ -86,7 +86,7 @@ def sentences(table: FigureTable, finding: CitedFinding) -> list[str]:
         frame.texto.format(**words)
         for frame in read_phrases().frases
         if finding.fato in frame.fatos
-        and (not frame.colunas or title.lower() in frame.colunas)
+        and (not frame.colunas or column.como in frame.colunas)
         and ("o_linha" in words or "_linha}" not in frame.texto)
     ]
 

@@ -23,7 +23,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from tasks.commerce.insights.phrases import EvidencePhrases, FigureColumn, read_phrases
+from tasks.commerce.insights.phrases import OTHER, EvidencePhrases, FigureColumn, read_phrases
+from tasks.commerce.regulated import law_on
 
 Cell = tuple[str, str]
 """A row and a column, as they are printed."""
@@ -39,9 +40,13 @@ DOUBTED: Final = 10
 MAX_ROWS: Final = 31
 """A row for each state, or for each day of a month."""
 KEPT_TABLES: Final = 256
-_NAME: Final = re.compile(r"(?!.*(?://|\.\w))[^\W_][\w ,.&+/()'-]{0,59}")
-"""Names of rows: letters and plain signs, and nothing that a program would make a link of."""
-_WHOLE: Final = r"\d{1,3}(?:\.\d{3}){1,3}|\d{1,12}"
+_LATIN: Final = "A-Za-zÀ-ÖØ-öø-ſ0-9"
+_NAME: Final = re.compile(
+    r"(?!.*(?://|\.\w|\w\w\. +[A-ZÀ-Þ]|\d(?:[ ().,/-]*\d){7}))"
+    rf"[{_LATIN}](?:[{_LATIN}ªº%_ ,.&+/()'-]{{0,38}}[{_LATIN}ªº%)])?"
+)
+"""Names of rows: Latin letters and plain signs, no sentences, and nothing that a program would make a link of."""
+_WHOLE: Final = r"[1-9]\d{0,2}(?:\.\d{3}){1,3}|0|[1-9]\d{0,11}"
 _UNITS: Final = {
     "R$": re.compile(rf"R\$ ?((?:{_WHOLE})(?:,\d\d?)?)", re.ASCII),
     "%": re.compile(r"(100(?:,0+)?|\d\d?(?:,\d{1,4})?)%", re.ASCII),
@@ -59,6 +64,9 @@ class FigureTable:
     kind: str
     """What its rows are, in small letters, such as `estado`."""
     rows: tuple[str, ...]
+    """Those that have findings."""
+    compared: tuple[str, ...]
+    """These, and what they leave, such as `Outros`."""
     columns: Mapping[str, FigureColumn]
     """Those that the phrases know, by their titles."""
     texts: Mapping[Cell, str]
@@ -74,6 +82,12 @@ class FigureTable:
     """The rows behind which few orders stand, as far as the table counts them."""
     unsure: frozenset[str]
     """These, and the rows whose orders cannot be read in a table that counts them."""
+    worst: frozenset[str]
+    """The rows than which no other is worse in a column that is judged."""
+    unknown: frozenset[str]
+    """The rows whose names no list has, such as a state that is none."""
+    regulated: frozenset[str]
+    """The rows of which a law forbids or restricts the promotion."""
     facts: Mapping[Cell, frozenset[str]]
     """All that is true of each cell."""
     salience: Mapping[Cell, float]
@@ -104,21 +118,25 @@ class FigureTable:
 def read_table(prompt: str) -> FigureTable | None:
     """Read the table of a prompt, whose cells ` | ` separates; None where it has none that findings can be made of.
 
-    That is: two lines of one width, distinct row names of letters and plain signs, and a known column with a figure.
-    SP and São Paulo are one name, and so are Receita and receita.
+    That is: one block of lines of one width below one header, distinct row names of letters and plain signs, and a
+    known column with a figure. SP and São Paulo are one name, and so are Receita and receita.
     """
-    lines = [line.split(" | ") for line in prompt.splitlines() if " | " in line]
-    phrases = read_phrases()
-    if len(lines) < 2 or len({len(line) for line in lines}) > 1:
+    lines, phrases = prompt.splitlines(), read_phrases()
+    places = [place for place, line in enumerate(lines) if " | " in line]
+    block = [lines[place].split(" | ") for place in places]
+    if len(block) < 2 or places[-1] - places[0] >= len(block) or len({len(line) for line in block}) > 1:
         return None
-    (kind, *titles), *body = lines
-    body = [line for line in body if not phrases.is_sum(line[0])]
-    rows = tuple(line[0] for line in body)
+    (kind, *titles), *body = block
+    body = [line for line in body if not phrases.is_sum(kind.lower(), line[0])]
+    compared = tuple(line[0] for line in body)
+    rows = tuple(row for row in compared if not phrases.is_rest(row))
     columns = {title: phrases.colunas[title.lower()] for title in titles if title.lower() in phrases.colunas}
-    names = [phrases.siglas.get(row.upper(), row).casefold() for row in rows]
-    if not columns or not 0 < len(rows) <= MAX_ROWS or any(map(_repeats, (names, [each.lower() for each in titles]))):
+    names = [phrases.plain_name(row) for row in compared]
+    if not columns or not rows or len(compared) > MAX_ROWS or kind.startswith("Período:"):
         return None
-    if not all(map(_NAME.fullmatch, rows)):
+    if any(map(_repeats, (names, [each.lower() for each in titles]))) or not all(map(_is_name, rows)):
+        return None
+    if any(cell.lower() in phrases.colunas for _, *cells in body for cell in cells):
         return None
     texts = {
         (row, title): cell
@@ -127,35 +145,53 @@ def read_table(prompt: str) -> FigureTable | None:
         if title in columns
     }
     figures: dict[Cell, float] = {}
-    places = {title: _read_column(title, rows, texts, columns[title].unidade, figures) for title in columns}
-    whole = [title for title in columns if all((row, title) in figures for row in rows)]
-    orders = next((title for title in columns if title.lower() == "pedidos"), "")
-    few = frozenset(row for row in rows if figures.get((row, orders), SMALL_SAMPLE) < SMALL_SAMPLE)
-    uncounted = frozenset(row for row in rows if orders and (row, orders) not in figures)
+    decimals = {title: _read_column(title, compared, texts, columns[title].unidade, figures) for title in columns}
+    whole = [title for title in columns if all((row, title) in figures for row in compared)]
+    orders = next((title for title, column in columns.items() if column.como == "pedidos"), "")
+    few = frozenset(row for row in compared if figures.get((row, orders), SMALL_SAMPLE) < SMALL_SAMPLE)
+    uncounted = frozenset(row for row in compared if orders and not figures.get((row, orders)))
     found = _PERIOD.search(prompt)
     table = FigureTable(
         kind.lower(),
         rows,
+        compared,
         columns,
         texts,
         figures,
-        places,
-        {title: round(_middle(sorted(figures[row, title] for row in rows)), places[title]) for title in whole},
+        decimals,
+        {title: round(_middle(sorted(figures[row, title] for row in compared)), decimals[title]) for title in whole},
         _months_before(rows, phrases) if kind.lower() == "mês" else {},
         few,
         few | uncounted,
+        frozenset(row for title in columns for row in _worst(title, columns[title], compared, figures)),
+        frozenset(row for row in rows if phrases.kind_of(kind.lower(), row) == OTHER),
+        frozenset(filter(law_on, rows)),
         facts := {
             (row, title): frozenset(("valor",))
             for row, title in figures
-            if not (columns[title].media and row in uncounted)
+            if row in rows and not (columns[title].media and row in uncounted)
         },
-        salience := dict.fromkeys(figures, 0.0),
+        salience := {cell: 0.0 for cell in figures if cell[0] in rows},
         (found[1], found[2]) if found else None,
     )
     for title in whole:
         facts.update(_facts(table, title, uncounted))
         salience.update(_salience(table, title, orders))
     return table if facts else None
+
+
+def _is_name(row: str) -> bool:
+    law = law_on(row)
+    return _NAME.fullmatch(row) is not None and not (law and law[1].recusa)
+
+
+def _worst(title: str, column: FigureColumn, rows: Sequence[str], figures: Mapping[Cell, float]) -> list[str]:
+    """Return the rows of a judged column than which no other is worse, and some are better."""
+    known = {row: figures[row, title] for row in rows if (row, title) in figures}
+    if column.melhor is None or len({*known.values()}) < 2:
+        return []
+    end = (min if column.melhor == "alto" else max)(known.values())
+    return [row for row, own in known.items() if own == end]
 
 
 def _repeats(names: list[str]) -> bool:
@@ -186,12 +222,13 @@ def _months_before(rows: Sequence[str], phrases: EvidencePhrases) -> dict[str, s
 
 
 def _facts(table: FigureTable, title: str, uncounted: frozenset[str]) -> dict[Cell, frozenset[str]]:
-    figures = {row: table.figures[row, title] for row in table.rows}
+    figures = {row: table.figures[row, title] for row in table.compared}
     column, middle = table.columns[title], table.medians[title]
     ordered = sorted(figures.values())
     sure = figures.keys() - table.unsure
     facts = {}
-    for row, own in figures.items():
+    for row in table.rows:
+        own = figures[row]
         if column.media and row in uncounted:
             continue
         true = ["valor"]
@@ -208,7 +245,7 @@ def _facts(table: FigureTable, title: str, uncounted: frozenset[str]) -> dict[Ce
                 )
             if len(ordered) > 2 and _exceeds(own - middle, middle):
                 true.append("acima" if own > middle else "abaixo")
-        if column.vezes and own >= RATIO * ordered[0] and any(table.times(row, other, title) for other in figures):
+        if column.vezes and own >= RATIO * ordered[0] and any(table.times(row, other, title) for other in table.rows):
             true.append("razao")
         before = table.before.get(row)
         if before and (noted or before in sure) and _exceeds(own - figures[before], figures[before]):
@@ -229,7 +266,7 @@ def _salience(table: FigureTable, title: str, orders: str) -> dict[Cell, float]:
     surprises. It is cubed in the end, so that three middling cells do not pay as one that stands out.
     """
     column = table.columns[title]
-    figures = {row: table.figures[row, title] for row in table.rows}
+    figures = {row: table.figures[row, title] for row in table.compared}
     if column.soma:
         figures = {row: math.log(max(own, 1.0)) for row, own in figures.items()}
     step = column.passo
@@ -237,7 +274,8 @@ def _salience(table: FigureTable, title: str, orders: str) -> dict[Cell, float]:
         step *= abs(table.medians[title])
     ordered = sorted(figures.values())
     found = {}
-    for row, own in figures.items():
+    for row in table.rows:
+        own = figures[row]
         others = ordered.copy()
         others.remove(own)
         if not others:

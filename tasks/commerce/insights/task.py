@@ -96,10 +96,11 @@ def findings_grammar(table: FigureTable) -> str:
                 is_alone = len(rows) == 1 and fact != "razao"
                 cells[f"{fact}_{place}"] = f"{table.rows.index(rows[0])}_{place}" if is_alone else ANY
                 rules.append(f"{fact}_{place}: {_finding(table, title, fact, rows)}")
+    fewest = min(FEWEST, len(table.facts))
     for said in range(1, MOST):
         for cell in dict.fromkeys(cells.values()):
             others = {name: its for name, its in cells.items() if its != cell or cell == ANY} or cells
-            rules.append(f'after_{cell}_{said}: ("," ({_next(others, said + 1)})){"?" if said >= FEWEST else ""}')
+            rules.append(f'after_{cell}_{said}: ("," ({_next(others, said + 1)})){"?" if said >= fewest else ""}')
     return "\n".join([f'start: "{{\\"achados\\":[" ({_next(cells, 1)}) "]}}"', *rules])
 
 
@@ -118,7 +119,9 @@ def _finding(table: FigureTable, title: str, fact: str, rows: Sequence[str]) -> 
 
 
 def _row(table: FigureTable, finding: CitedFinding) -> str:
-    fitting = [each.id for each in actions_on(table.kind, finding.coluna.lower()) if fits(table, finding, each)]
+    fitting = [
+        each.id for each in actions_on(table.kind, table.columns[finding.coluna].como) if fits(table, finding, each)
+    ]
     other = ""
     if finding.fato == "razao":
         lower = [row for row in table.rows if table.times(finding.linha, row, finding.coluna)]

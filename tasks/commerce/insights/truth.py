@@ -54,7 +54,7 @@ class Known:
 
     def column(self, name: str) -> dict[str, float]:
         """Return the figures of a column by row, those of as many decimals as the most of them."""
-        form = re.compile(WRITTEN.get(fold(name), "(?!)"))
+        form = re.compile(WRITTEN.get(_meaning(name), "(?!)"))
         found = {row: form.fullmatch(text) for (row, column), text in self.texts.items() if column == name}
         written = {row: match[1] for row, match in found.items() if match}
         places = Counter(map(_places, written.values()))
@@ -62,8 +62,13 @@ class Known:
 
     def is_counted(self, row: str, orders: float = 0) -> bool:
         """Return whether a row's orders are known, and at least so many; without a column of them, all are."""
-        title = next((column for _, column in self.texts if fold(column) == "pedidos"), None)
-        return title is None or self.column(title).get(row, -1) >= orders
+        title = next((column for _, column in self.texts if _meaning(column) == "pedidos"), None)
+        return title is None or self.column(title).get(row, 0) >= max(orders, 1)
+
+
+def _meaning(column: str) -> str:
+    """Return the folded name of the column that one is written, judged and advised as."""
+    return fold(_data("frames.toml")["colunas"].get(column.lower(), {}).get("como", column))
 
 
 def _places(written: str) -> int:
@@ -89,8 +94,9 @@ def read_cells(facts: Any) -> Known | None:
     parts = [str(fact).split(" | ") for fact in facts or ()]
     if not parts or any(len(each) != 4 for each in parts):
         return None
-    sums = tuple(f"{each} " for each in _data("frames.toml")["somas"])
-    cells = [each for each in parts if not f"{each[1].lower()} ".startswith(sums)]
+    sums = _data("frames.toml")["somas"]
+    kinds = [sums[key] for key in ("todas", parts[0][0].lower()) if key in sums]
+    cells = [each for each in parts if not any(re.fullmatch(kind, fold(each[1])) for kind in kinds)]
     return Known(parts[0][0], {(row, column): figure for _, row, column, figure in cells})
 
 
@@ -120,21 +126,27 @@ def is_true(finding: Mapping[str, str], known: Known) -> bool:
     """Return whether a finding of the right keys says what the store's figures say."""
     row, column, fact = finding["linha"], finding["coluna"], finding["fato"]
     figures = known.column(column)
-    backed = fold(column) not in MEANS or _is_backed(row, fact, figures, known)
-    if known.texts.get((row, column)) != finding["valor"] or row not in figures or not backed:
+    backed = _meaning(column) not in MEANS or _is_backed(row, fact, figures, known)
+    if known.texts.get((row, column)) != finding["valor"] or row not in figures or not backed or _is_rest(finding):
         return False
     own = figures.pop(row)
     if fact in ("valor", "subiu", "caiu"):
         return fact == "valor" or (known.kind == "Mês" and _changed(fact, row, own, column, known))
     if fact == "razao":
-        return fold(column) != "nota media" and _is_ratio(row, finding, figures, known)
+        return _meaning(column) != "nota media" and _is_ratio(row, finding, figures, known)
     if fact in ("acima", "abaixo"):
         middle = round(median([own, *figures.values()]), _places(finding["valor"].rstrip("%")))
         return len(figures) > 1 and _is_beyond(own, middle, above=fact == "acima")
     if fact in ("melhor", "pior"):
-        high = GOOD_WHEN_HIGH.get(fold(column))
+        high = GOOD_WHEN_HIGH.get(_meaning(column))
         return high is not None and _is_end(own, figures, highest=high is (fact == "melhor"))
     return fact in ("maior", "menor") and _is_end(own, figures, highest=fact == "maior")
+
+
+def _is_rest(finding: Mapping[str, str]) -> bool:
+    """Return whether a finding is of what other rows leave, such as `Outros`, or compares with it."""
+    rest = re.compile(_data("frames.toml")["restos"])
+    return any(rest.fullmatch(fold(finding[key])) for key in ("linha", "outra")[: 1 + (finding["fato"] == "razao")])
 
 
 def _is_backed(row: str, fact: str, rows: Iterable[str], known: Known) -> bool:
@@ -153,7 +165,7 @@ def _is_ratio(row: str, finding: Mapping[str, str], others: Mapping[str, float],
     if other <= 0 or not (known.is_counted(row, SMALL) and known.is_counted(finding["outra"], SMALL)):
         return False
     written = re.sub(r"[^0-9.,]", "", finding["valor"])
-    own, off = value_of(written), 0.0 if fold(finding["coluna"]) == "pedidos" else 0.5 * 10.0 ** -_places(written)
+    own, off = value_of(written), 0.0 if _meaning(finding["coluna"]) == "pedidos" else 0.5 * 10.0 ** -_places(written)
     return round(own - off - 2 * (other + off), 6) >= 0 and own / other <= MOST
 
 
@@ -162,7 +174,7 @@ def _changed(fact: str, row: str, own: float, column: str, known: Known) -> bool
     before = next((each for each in known.column(column) if place and _month(each) == place - 1), None)
     if before is None:
         return False
-    is_doubtful = fold(column) in MEANS and known.is_counted(row, SMALL) and not known.is_counted(before, SMALL)
+    is_doubtful = _meaning(column) in MEANS and known.is_counted(row, SMALL) and not known.is_counted(before, SMALL)
     return not is_doubtful and _is_beyond(own, known.column(column)[before], above=fact == "subiu")
 
 
@@ -188,7 +200,9 @@ def _tellable(known: Known) -> int:
 
 def _is_for(finding: Mapping[str, str], kind: str) -> bool:
     action = _catalogue().get(finding["acao"])
-    return action is not None and finding["coluna"].lower() in action["colunas"] and kind.lower() in action["linhas"]
+    column = finding["coluna"].lower()
+    column = _data("frames.toml")["colunas"].get(column, {}).get("como", column)
+    return action is not None and column in action["colunas"] and kind.lower() in action["linhas"]
 
 
 @cache

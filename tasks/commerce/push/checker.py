@@ -8,11 +8,12 @@ from typing import Final, NamedTuple
 from tasks.commerce.push.phrases import (
     KEPT_CAMPAIGNS,
     CampaignPhrases,
+    amounts_of,
     content_words,
     read_phrases,
     suiting,
 )
-from tasks.commerce.push.products import law_against
+from tasks.commerce.regulated import has_bad_sign, law_against
 
 LONGEST: Final = 120
 """Graphemes that a phone shows."""
@@ -20,11 +21,12 @@ _CAMPAIGN: Final = re.compile(r"^Produto: (.+)\nOferta: (.+)$", re.MULTILINE)
 _NAME: Final = re.compile(r"[A-Za-zÀ-ÖØ-öø-ſ0-9 $%&'\"()+,./:!?#×–ºª°²³®™☀-➿\U0001F300-\U0001FAFF-]+")
 """What a phone shows as the shop wrote it: Latin letters, digits, marks without markup, and emoji."""
 _NOT_OF_A_NAME: Final = re.compile(
-    r"//|\bwww\b|\w\.[^\W\d_]{2}|[^\W\d_]:\S|\d(?:\.\d+){3}|\d(?:[ ().-]*\d){7}"
-    r"|[.!?][\"')]* +[^\W\d_]|[.!?,:]$|^[\W_]*$|^\s|\s$|\s\s",
+    r"//|\bwww\b|\w\.[^\W\d_]{2}|[^\W\d_]:\S|\d(?:\.\d+){3}|\d(?:[ ()./-]*\d){7}|\([.,]\)"
+    r"|[.!?][\"')]* +[^\W\d_]|[!?][\"')]* +\d|[.!?,:]$|^[\W_]*$|^\s|\s$|\s\s",
     re.IGNORECASE,
 )
 """Links, domains, addresses and telephone numbers; the end of a sentence, inside or last; and blanks nobody needs."""
+_ARTICLE: Final = re.compile("[oa]s? ", re.IGNORECASE)
 _FIELD_FIRST: Final = re.compile(r"(^|[.!?] )\{(produto|oferta)\}")
 
 
@@ -32,6 +34,7 @@ class PushFault(StrEnum):
     """What is wrong with a push, as a rater and the asker read it."""
 
     NAME = "o produto ou a oferta tem o que nome não tem: marcação, link, telefone, sinais estranhos ou fim de frase"
+    NUMBER = "a oferta tem um número que não se lê: escreva só um, como 1.234,50"
     FORM = "não é abertura, núcleo e fecho das frases conferidas"
     OPENER = "a abertura é de outro grupo de produtos, ou repete uma palavra do produto ou da oferta"
     CORE = "o núcleo não combina com a oferta, ou repete uma palavra dela ou do produto"
@@ -62,7 +65,7 @@ class PushParts(NamedTuple):
 
 def read_campaign(prompt: str) -> PushCampaign | None:
     """Return the product and the offer of a prompt; None where it names none, or several."""
-    found = _CAMPAIGN.findall(prompt)
+    found = _CAMPAIGN.findall(prompt.replace("\r\n", "\n"))
     return PushCampaign(*found[0]) if len(found) == 1 else None
 
 
@@ -104,6 +107,10 @@ def _campaign_fault(campaign: PushCampaign) -> str | None:
     """Return why no push of this product and offer may be sent: a name that no customer may read, or a law."""
     if not all(_NAME.fullmatch(name) and not _NOT_OF_A_NAME.search(name) for name in campaign):
         return PushFault.NAME
+    if any(map(has_bad_sign, campaign)):
+        return PushFault.NAME
+    if amounts_of(campaign.offer) is None:
+        return PushFault.NUMBER
     return law_against(" ".join(campaign))
 
 
@@ -122,11 +129,20 @@ def repeats(parts: PushParts) -> bool:
 
 
 def fill(template: str, campaign: PushCampaign) -> str:
-    """Return what a customer reads: names in place of fields, and a capital letter where a sentence begins."""
+    """Return what a customer reads: names in place of fields, and a capital letter where a sentence begins.
+
+    `em o` is `no`, and an offer inside a sentence has a small first letter, but for a word of capitals.
+    """
+    offer, article = campaign.offer, _ARTICLE.match(campaign.product)
+    if offer[1:2].islower():
+        offer = offer[:1].lower() + offer[1:]
+    if article:
+        template = template.replace("Em {produto}", "N{rest}").replace("em {produto}", "n{rest}")
     values = {"produto": campaign.product, "oferta": campaign.offer}
     text = _FIELD_FIRST.sub(lambda field: f"{field[1]}{_begun(values[field[2]])}", template)
     # Names have no braces: neither fills the other's field.
-    return text.replace("{produto}", campaign.product).replace("{oferta}", campaign.offer)
+    text = text.replace("{rest}", campaign.product[:1].lower() + campaign.product[1:])
+    return text.replace("{produto}", campaign.product).replace("{oferta}", offer)
 
 
 def _begun(name: str) -> str:

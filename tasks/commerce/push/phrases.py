@@ -34,6 +34,7 @@ LETTER: Final = f"[{_CAPITAL}{_CAPITAL.lower()}]"
 FORM: Final = rf"^[{_CAPITAL}]{LETTER}*(?:[ -]{LETTER}+)*[.!?]$"
 """Words of Portuguese letters from a capital to the end of a sentence."""
 _AMOUNT: Final = re.compile(r"\d+(?:[.,]\d+)*")
+_NUMBER: Final = re.compile(r"(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?")
 _WORD: Final = re.compile(r"(?<![\w{])[\w-]{3,}")
 
 
@@ -194,11 +195,21 @@ def suiting(product: str, offer: str) -> CampaignPhrases:
 def _fitting(offer: str) -> frozenset[str]:
     """Return the kinds of phrases that an offer in lower case takes: those for all, and more of a known form."""
     known, form = read_phrases().ofertas, _AMOUNT.sub("#", offer)
-    amounts = [float(each.replace(".", "").replace(",", ".")) for each in _AMOUNT.findall(offer)]
+    amounts = amounts_of(offer)
+    if amounts is None:
+        return frozenset({"todas"})
     sound = _is_share(amounts) if "#%" in form else amounts == sorted(set(amounts), reverse=True) and 0 not in amounts
     if not sound or form not in (*known.com, *known.outras):
         return frozenset({"todas"})
     return frozenset({"todas", "conhecidas", *(["com"] if form in known.com else [])})
+
+
+def amounts_of(offer: str) -> list[float] | None:
+    """Return the numbers of an offer; None where one is no number, such as `10,20,30`."""
+    found = _AMOUNT.findall(offer)
+    if not all(map(_NUMBER.fullmatch, found)):
+        return None
+    return [float(each.replace(".", "").replace(",", ".")) for each in found]
 
 
 def _is_share(amounts: Sequence[float]) -> bool:

@@ -27,6 +27,8 @@ DATA_FILES: Final = (
     "data/lexicons/categories.txt",
     "data/evidence/regulated.toml",
     "$TUCANO_PHRASES",
+    "data/lexicons/offences.txt",
+    "data/lexicons/discrimination.txt",
 )
 _ROOT: Final = Path(__file__).resolve().parents[3]
 MOST_GRAPHEMES: Final = 120
@@ -40,7 +42,7 @@ _LETTERS: Final = regex.compile(r"[\p{L}\p{M}\p{N}_-]+")
 MARKS: Final = " $%&'\"()+,./:!?#×–ºª°²³®™-"
 _SHOWN: Final = regex.compile(r"[A-Za-z\u00c0-\u017f--[×÷]]|[\u2600-\u27bf\U0001f300-\U0001faff]", regex.VERSION1)
 _ADDRESS: Final = regex.compile(r"[\p{L}\p{N}]\.\p{L}{2}|\p{L}:[^ ]|\p{N}(?:\.\p{N}+){3}")
-_NUMBERS: Final = regex.compile(r"[0-9][0-9 ().-]*")
+_NUMBERS: Final = regex.compile(r"[0-9][0-9 ()./-]*")
 DIGITS_OF_A_TELEPHONE: Final = 8
 _FIELDS: Final = ("{produto}", "{oferta}")
 
@@ -68,8 +70,14 @@ def claims_kept(completion: str, reference: Reference) -> dict[str, bool]:
     strings, parts = _words(f"{product} {offer}"), [_words(part) for part in (opener, core, closer)]
     said = [word for part in parts for word in part]
     text = completion.replace(_FIELDS[0], product).replace(_FIELDS[1], offer)
+    if product[:3].lower().split(" ")[0] in ("o", "a", "os", "as") and " " in product[:3]:
+        # `em o` is said `no`.
+        text = regex.sub(f"([Ee])m {regex.escape(product)}", product, text)
     return {
-        "may_be_sent": _is_name(product) and _is_name(offer) and not _is_regulated(f"{product} {offer}"),
+        "may_be_sent": _is_name(product)
+        and _is_name(offer)
+        and _is_readable(offer)
+        and not _is_regulated(f"{product} {offer}"),
         "in_form": bool(form),
         "suits_the_campaign": bool(form)
         and (not opener or opener in _openers_for(product))
@@ -85,7 +93,8 @@ def _is_name(text: str) -> bool:
     words = text.split(" ")
     known = all(each in MARKS or each in digits or _SHOWN.fullmatch(each) for each in text)
     sentences = any(
-        word.rstrip("\"')")[-1:] in {*".!?"} and after[:1].isalpha() for word, after in itertools.pairwise(words)
+        (end := word.rstrip("\"')")[-1:]) in {*".!?"} and (after[:1].isalpha() or (end != "." and after[:1].isdigit()))
+        for word, after in itertools.pairwise(words)
     )
     return (
         known
@@ -93,7 +102,7 @@ def _is_name(text: str) -> bool:
         and any(map(str.isalnum, text))
         and not sentences
         and text[-1] not in ".!?,:"
-        and "//" not in text
+        and not any(sign in text for sign in ("//", "(.)", "(,)", *_laws()["sinais"]))
         and "www" not in regex.split(r"[^\p{L}\p{N}]", text.casefold())
         and not _ADDRESS.search(text)
         and all(sum(map(str.isdigit, each)) < DIGITS_OF_A_TELEPHONE for each in _NUMBERS.findall(text))
@@ -102,26 +111,38 @@ def _is_name(text: str) -> bool:
 
 def _is_regulated(text: str) -> bool:
     """Return whether the words of a product of the list follow each other, at most one short word between two."""
-    words = [regex.sub(r"\p{M}", "", unicodedata.normalize("NFKD", word)) for word in _LETTERS.findall(text.casefold())]
-    return any(_begin(stem.split(), words) for law in _laws() for stem in law["radicais"])
-
-
-def _begin(stems: Sequence[str], words: Sequence[str]) -> bool:
-    for start, word in enumerate(words):
-        if word.startswith(stems[0]):
-            rest = words[start + 1 : start + 3]
-            if not stems[1:] or any(
-                each.startswith(stems[1]) and (place == 0 or len(rest[0]) <= SHORT_WORD)
-                for place, each in enumerate(rest)
-            ):
-                return True
-    return False
+    plain = regex.sub(r"\p{M}", "", unicodedata.normalize("NFKD", text.casefold()))
+    words = _LETTERS.findall(plain.translate(str.maketrans(_laws()["iguais"])).replace("-", " "))
+    for stem in _laws()["exceto"]:
+        while found := _find(stem.split(), words):
+            words[found] = [""]
+    stems = [stem for law in _laws()["leis"] for stem in law["radicais"]]
+    return any(_find(stem.split(), words) for stem in (*stems, *_offences()))
 
 
 @cache
-def _laws() -> Sequence[Mapping[str, Any]]:
-    laws: Sequence[Mapping[str, Any]] = tomllib.loads((_ROOT / DATA_FILES[3]).read_text(encoding="utf-8"))["leis"]
-    return laws
+def _offences() -> Sequence[str]:
+    """Return the offences of one or two words, each of which ends where its stem does."""
+    texts = [(_ROOT / file).read_text(encoding="utf-8") for file in DATA_FILES[5:]]
+    lines = [line for text in texts for line in text.splitlines() if line and not line.startswith("#")]
+    plain = [regex.sub(r"\p{M}", "", unicodedata.normalize("NFKD", line.casefold())).split() for line in lines]
+    return [" ".join(f"{word}." for word in each) for each in plain if len(each) < SHORTEST_WORD]
+
+
+def _find(stems: Sequence[str], words: Sequence[str]) -> slice | None:
+    """Return where words that begin so stand; a full stop ends a word."""
+    for start, word in enumerate(words):
+        if f"{word}.".startswith(stems[0]):
+            for end in range(start + len(stems), min(start + len(stems) * 2 - 1, len(words)) + 1):
+                between = words[start + 1 : end - 1]
+                if f"{words[end - 1]}.".startswith(stems[-1]) and all(0 < len(each) <= SHORT_WORD for each in between):
+                    return slice(start, end)
+    return None
+
+
+@cache
+def _laws() -> Mapping[str, Any]:
+    return tomllib.loads((_ROOT / DATA_FILES[3]).read_text(encoding="utf-8"))
 
 
 def _split(text: str) -> tuple[str, str, str]:
@@ -154,12 +175,26 @@ def _categories_of(product: str) -> set[str]:
 
 def _is_known(offer: str, kinds: Sequence[str]) -> bool:
     text = offer.casefold()
+    if not _is_readable(text):
+        return False
     amounts = [Decimal(each.replace(".", "").replace(",", ".")) for each in regex.findall(r"\d+(?:[.,]\d+)*", text)]
     return any(
         _fills(text, form.split("#")) and form.count("#") == len(amounts) and _can_be(form, amounts)
         for kind in kinds
         for form in _data()["ofertas"][kind]
     )
+
+
+def _is_readable(offer: str) -> bool:
+    """Return whether each number of an offer is one: thousands in threes, and one comma at most."""
+    for each in regex.findall(r"\d[\d.,]*(?<=\d)", offer):
+        whole, *decimals = each.split(",")
+        first, *thousands = whole.split(".")
+        if not whole or len(decimals) > 1 or any("." in part for part in decimals):
+            return False
+        if thousands and (len(first) > 3 or any(len(part) != 3 for part in thousands)):
+            return False
+    return True
 
 
 def _can_be(form: str, amounts: Sequence[Decimal]) -> bool:

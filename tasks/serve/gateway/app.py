@@ -1,6 +1,7 @@
 """HTTP application of the gateway: OpenAI's API, a typed path for each task, feedback, health and metrics."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -240,6 +241,14 @@ def _refuse_in_one_form(app: FastAPI, metrics: Metrics) -> None:
             # OpenAI's own, for which its clients have a class.
             refused.status = 400
         return refused.response()
+
+    async def fail(request: Request, error: Exception) -> Response:
+        logging.getLogger("uvicorn.error").error("%s %s failed", request.method, request.url.path, exc_info=error)
+        return answer(request, RequestRefused(500, "internal_error", "the gateway failed, and its log has the cause"))
+
+    # Not `Exception`, which Starlette raises again once it is answered: uvicorn then closes the connection.
+    for kind in (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError):
+        app.add_exception_handler(kind, fail)
 
     @app.exception_handler(RequestRefused)
     async def refuse(request: Request, error: RequestRefused) -> Response:

@@ -94,3 +94,21 @@ def test_an_answer_follows_from_its_risk_in_the_grammar() -> None:
     assert writes("churn", answer_of(some, risk=0.4), prompt)
     assert not writes("churn", answer_of(some, risk=0.4, churn=True), prompt)
     assert not writes("churn", answer_of(some, risk=0.6, churn=False), prompt)
+
+
+def test_the_grammar_lets_no_reason_come_twice_and_the_first_speak_for_the_answer() -> None:
+    prompt = prompt_of(undelivered=1)
+    orders, rating, mean = (
+        reason("Pedidos", "4", "fica"),
+        reason("Última nota", "5", "fica"),
+        reason("Nota média", "4,8", "fica"),
+    )
+    missing = reason("Pedidos não entregues", "1", "sai")
+    for reasons, right in (
+        ((orders, rating), 1),
+        ((orders, missing), 1),
+        ((orders, orders), 0),
+        ((missing, orders), 0),
+    ):
+        assert writes("churn", answer_of(*reasons, risk=0.4), prompt) == bool(right)
+    assert not writes("churn", answer_of(rating, orders, mean, risk=0.4), prompt)

@@ -5,6 +5,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tasks.commerce.extraction.quotation import MOST_WORDS, QuotationFault, fault_of, review_of, shared
+from tasks.commerce.extraction.truth import is_complaint
 
 REVIEW = 'Adorei a loja! Já faz 3 semanas e não recebi o "porta-temperos", só a cobrança no cartão. Quero o dinheiro.'
 WORDS = ("ontem", "recebi", "o", "produto", "veio", "quebrado", "caro", "demais", "3", "semanas")
@@ -75,6 +76,34 @@ def test_what_is_a_quotation(complaint: str, fault: QuotationFault | None) -> No
 )
 def test_a_negation_of_another_clause_or_within_cuts_nothing(complaint: str, review: str) -> None:
     assert fault_of(complaint, review) is None
+
+
+@pytest.mark.parametrize(
+    ("complaint", "review", "fault"),
+    [
+        ("problema com a loja", "Ótimo! Não tive nenhum problema com a loja.", QuotationFault.CUT),
+        ("defeito", "Não chegou com defeito, funciona", QuotationFault.CUT),
+        ("o vendedor é ladrão", "Não posso dizer que o vendedor é ladrão", QuotationFault.CUT),
+        ("reclamar", "Não tenho do que reclamar", QuotationFault.CUT),
+        ("reclamação", "Nenhuma reclamação", QuotationFault.CUT),
+        ("problemas", "Zero problemas", QuotationFault.CUT),
+        ("atrasar", "Deixou de atrasar", QuotationFault.CUT),
+        ("a loja é golpe", "Dizem que a loja é golpe", QuotationFault.CUT),
+        ("quebrado", "Tampouco veio quebrado", QuotationFault.CUT),
+        ("muito bom", "Adorei, muito bom", QuotationFault.PRAISE),
+        ("tenho depressão", "Sou evangélica e tenho depressão, o remédio não chegou", QuotationFault.SENSITIVE),
+        ("chegou\x1cquebrado", "Chegou\nquebrado", QuotationFault.FOREIGN),
+        ("ﬁxo e maſſa", "Sofá fixo e massa", QuotationFault.FOREIGN),
+        ("o remédio não chegou", "Sou evangélica e tenho depressão, o remédio não chegou", None),
+        ("não gostei", "não gostei, muito bom não é", None),
+    ],
+)
+def test_what_is_denied_praises_or_tells_of_the_shopper_is_no_complaint(
+    complaint: str, review: str, fault: QuotationFault | None
+) -> None:
+    assert fault_of(complaint, review) is fault
+    reference = {"fields": {"main_complaint": complaint}}
+    assert is_complaint(complaint, reference, f"Leia.\nAvaliação: {review}") is (fault is None)
 
 
 def test_what_the_review_hides_is_a_blank() -> None:

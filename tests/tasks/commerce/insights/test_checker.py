@@ -120,7 +120,7 @@ def test_no_table_raises_and_what_holds_of_it_is_true(data: st.DataObject, promp
         (finding("maior", "R$ 9.000", action="regiao_manter"), None),
         (finding("maior", "R$ 9.000", action="vender_dados"), Fault.FORM),
         (finding("maior", "R$ 9.000", action="atraso_rota"), Fault.ACTION),
-        (finding("melhor", "5,0", "RO", "Nota média", "nota_elogios"), None),
+        (finding("melhor", "5,0", "RO", "Nota média", "nota_elogios"), Fault.ACTION),
         (finding("melhor", "0,0%", "RO", "Atrasos", "atraso_copiar"), Fault.ACTION),
         (finding("maior", "R$ 9.000") | {"nota": "compre já"}, Fault.FORM),
         (finding("maior", "R$ 9.000") | {"outra": "RO"}, Fault.FORM),
@@ -305,3 +305,99 @@ def test_every_action_fits_somewhere_and_opposites_are_of_one_kind_of_row() -> N
         assert action.lado in ("alto", "baixo", "ambos")
         for other in action.opostos:
             assert set(action.linhas) & set(actions()[other].linhas), (action.id, other)
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows"),
+    [
+        (
+            ["Receita", "Nota média", "Pedidos"],
+            {
+                "instrumentos": ["R$ 853", "4,2", "6"],
+                "panelas": ["R$ 6.608", "3,6", "70"],
+                "fornos": ["R$ 249", "4,7", "7"],
+            },
+        ),
+        (
+            ["Receita", "Atrasos", "Pedidos"],
+            {
+                "fornos": ["R$ 1.000", "60,0%", "80"],
+                "panelas": ["R$ 9.000", "60,0%", "90"],
+                "facas": ["R$ 800", "2,0%", "70"],
+            },
+        ),
+        (
+            ["Receita", "Atrasos", "Pedidos"],
+            {
+                "fornos": ["R$ 1.000", "2,0%", "80"],
+                "panelas": ["R$ 9.000", "60,0%", "90"],
+                "facas": ["R$ 800", "-", "70"],
+            },
+        ),
+    ],
+)
+def test_no_row_is_promoted_than_which_none_is_worse_in_what_can_be_read(
+    columns: list[str], rows: dict[str, list[str]]
+) -> None:
+    revenue = finding("maior", rows["panelas"][0], "panelas", action="vitrine_destaque")
+    (found,) = checked(revenue, prompt=prompt_of("Categoria", columns, rows))
+    assert found.fault is Fault.ACTION
+
+
+@pytest.mark.parametrize(
+    "name", ["cigarros", "vinhos", "munições", "gin", "testes de HIV", "fórmulas infantis", "vınhos"]
+)
+def test_nothing_is_advised_that_sells_what_a_law_restricts(name: str) -> None:
+    rows = {name: ["R$ 900", "900"], "jogos": ["R$ 9.000", "90"], "livros": ["R$ 8.000", "80"]}
+    prompt = prompt_of("Categoria", ["Receita", "Pedidos"], rows)
+    faults = {
+        action: checked(finding("menor", "R$ 900", name, action=action), prompt=prompt)[0].fault
+        for action in ("anuncio_testar", "sortimento_ouvir", "preco_comparar", "")
+    }
+    assert [each for each, fault in faults.items() if fault is None] == ["preco_comparar", ""]
+    (restocked,) = checked(finding("maior", "900", name, "Pedidos", "estoque_ampliar"), prompt=prompt)
+    assert restocked.fault is Fault.ACTION
+    rows = {"cor de vinho": ["R$ 900", "900"], "jogos": ["R$ 9.000", "90"], "livros": ["R$ 8.000", "80"]}
+    colour = finding("menor", "R$ 900", "cor de vinho", action="anuncio_testar")
+    assert checked(colour, prompt=prompt_of("Categoria", ["Receita", "Pedidos"], rows))[0].fault is None
+
+
+def test_an_action_has_its_premise() -> None:
+    rows = {"papelaria": ["R$ 900", "900"], "móveis": ["R$ 9.000", "40"], "jogos": ["R$ 8.000", "50"]}
+    prompt = prompt_of("Categoria", ["Receita", "Pedidos"], rows)
+    (less,) = checked(finding("menor", "R$ 900", "papelaria", action="estoque_reduzir"), prompt=prompt)
+    assert less.fault is Fault.ACTION
+    rows = {"AC": ["0%", "5,0", "0"], "SP": ["8%", "4,1", "300"], "RJ": ["9%", "4,0", "200"]}
+    (none,) = checked(
+        finding("melhor", "0%", "AC", "Atrasos"), prompt=prompt_of("Estado", ["Atrasos", "Nota média", "Pedidos"], rows)
+    )
+    assert none.fault is Fault.FACT
+    assert is_opposed(actions()["nota_comentarios"], "AC", {"amostra_esperar": "AC"})
+
+
+def test_a_row_whose_name_no_list_knows_has_no_action_and_stands_in_quotation_marks() -> None:
+    rows = {"Lisboa": ["R$ 900"], "SP": ["R$ 90"], "Parana": ["R$ 80"]}
+    prompt = prompt_of("Estado", ["Receita"], rows)
+    odd, known = checked(
+        finding("maior", "R$ 900", "Lisboa", action="regiao_manter"), finding("menor", "R$ 80", "Parana"), prompt=prompt
+    )
+    assert (odd.fault, known.fault) == (Fault.ACTION, None)
+    said = (
+        render(answer_of(finding("maior", "R$ 900", "Lisboa"), finding("menor", "R$ 80", "Parana")), prompt).text or ""
+    )
+    assert "“Lisboa”" in said and "no Parana" in said.replace("do Parana", "no Parana")
+
+
+def test_a_shops_own_column_is_as_the_one_that_it_means() -> None:
+    rows = {"SP": ["R$ 900", "4,1"], "RJ": ["R$ 90", "4,5"], "BA": ["R$ 80", "4,4"]}
+    prompt = prompt_of("Estado", ["Faturamento", "Avaliação média"], rows)
+    revenue, rating, plain = checked(
+        finding("maior", "R$ 900", column="Faturamento", action="regiao_dependencia"),
+        finding("pior", "4,1", column="Avaliação média", action="nota_comentarios"),
+        finding("menor", "R$ 80", "BA", "Faturamento", "nota_comentarios"),
+        prompt=prompt,
+    )
+    assert (revenue.fault, rating.fault, plain.fault) == (None, None, Fault.ACTION)
+    assert is_true(finding("pior", "4,1", column="Avaliação média"), known_of(prompt))
+    said = render(answer_of(finding("maior", "R$ 900", column="Faturamento")), prompt).text or ""
+    assert "faturamento" in said and "receita" not in said

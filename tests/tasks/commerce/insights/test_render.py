@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.commerce.insights.checker import CitedFinding, check
+from tasks.commerce.insights.phrases import read_phrases
 from tasks.commerce.insights.render import render, sentences
 from tasks.commerce.insights.table import read_table
 from tasks.commerce.insights.truth import is_true, read_cells
@@ -86,3 +87,7 @@ def test_a_faultless_answer_is_checked() -> None:
     finding = {"coluna": "Pedidos", "fato": "maior", "valor": "90", "linha": "SP", "acao": ""}
     assert check(table, [finding])[0].fault is None
     assert render(answer_of(finding), STATES).checked
+
+
+def test_each_superlative_names_its_scope() -> None:
+    assert all("tabela" in each.texto for each in read_phrases().frases if {*each.fatos} & {"maior", "menor", "pior"})

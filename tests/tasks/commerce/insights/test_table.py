@@ -44,12 +44,38 @@ def test_the_median_is_the_printed_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Total", "Total Brasil", "Brasil", "Todos", "Subtotal", "Total 2018", "Demais estados", "Não informado"]
+    ("kind", "name"),
+    [
+        *(
+            ("Estado", name)
+            for name in ("Total", "Total Brasil", "Brasil", "Todos", "Subtotal", "Total 2018", "Total.")
+        ),
+        *(("Estado", name) for name in ("Total-geral", "Grande total", "Totais gerais", "TOTAL DO PERÍODO", "Sudeste")),
+        *(("Mês", name) for name in ("2018", "Ano 2018", "1º trimestre/2018", "Média")),
+    ],
 )
-def test_a_row_of_sums_or_rests_is_no_row(name: str) -> None:
+def test_a_row_of_sums_counts_nowhere(kind: str, name: str) -> None:
+    rows = {"abril/2018": ["R$ 9"], "maio/2018": ["R$ 5"]} if kind == "Mês" else {"SP": ["R$ 9"], "RJ": ["R$ 5"]}
+    table = read_table(prompt_of(kind, ["Receita"], {**rows, name: ["R$ 14"]}))
+    assert table is not None
+    assert table.rows == table.compared == tuple(rows)
+
+
+@pytest.mark.parametrize(
+    "name", ["Outros", "Demais estados", "Não informado", "null", "NaN", "n/d", "-", "Sem estado", ""]
+)
+def test_a_row_of_rests_is_compared_with_and_has_no_finding(name: str) -> None:
     table = read_table(prompt_of("Estado", ["Receita"], {"SP": ["R$ 9"], "RJ": ["R$ 5"], name: ["R$ 14"]}))
     assert table is not None
     assert table.rows == ("SP", "RJ")
+    assert not any(name in cell for cell in (*table.facts, *table.salience))
+    assert "maior" not in table.facts["SP", "Receita"] and "menor" in table.facts["RJ", "Receita"]
+
+
+@pytest.mark.parametrize("name", ["Total Sport", "Brasil Cacau", "Soma Acessórios", "Geral Store", "Todas as estações"])
+def test_a_name_that_begins_as_a_sum_is_a_name(name: str) -> None:
+    table = read_table(prompt_of("Marca", ["Receita"], {name: ["R$ 9"], "Nova": ["R$ 5"]}))
+    assert table is not None and name in table.rows
 
 
 @pytest.mark.parametrize(
@@ -112,6 +138,17 @@ def test_a_period_is_one_of_months() -> None:
         prompt_of("Estado", ["Receita"], {"[clique](//x.io)": ["R$ 9"]}),
         prompt_of("Estado", ["Receita"], {"www.x.io": ["R$ 9"]}),
         prompt_of("Estado", ["Receita"], {"{oferta}": ["R$ 9"]}),
+        prompt_of("Estado", ["Receita"], {"BA. Os baianos não compram": ["R$ 9"]}),
+        prompt_of("Categoria", ["Receita"], {"clientes gays": ["R$ 9"], "jogos": ["R$ 9"]}),
+        prompt_of("Categoria", ["Receita"], {"ligue 11 99999-0000": ["R$ 9"], "jogos": ["R$ 9"]}),
+        prompt_of("Categoria", ["Receita"], {"jogos 🖕": ["R$ 9"], "livros": ["R$ 9"]}),
+        prompt_of("Estado", ["Receita"], {"SР": ["R$ 9"], "BA": ["R$ 9"]}),
+        prompt_of("Estado", ["Receita"], {"sp.": ["R$ 9"], "BA": ["R$ 9"]}),
+        prompt_of("Categoria", ["Receita"], {"x" * 41: ["R$ 9"], "jogos": ["R$ 9"]}),
+        "Estado | Receita\nSP | R$ 9\nSao Paulo | R$ 8",
+        "Estado | Receita\nSP | R$ 300\n\nCategoria | Frete médio\nmouse | R$ 20",
+        "Estado | Receita\nSP | R$ 300\nCategoria | Frete médio\nmouse | R$ 20",
+        "Período: x | Frete médio\nEstado | Receita\nSP | R$ 300\nRJ | R$ 20",
         prompt_of("Estado", ["Receita"], {f"linha {number}": ["R$ 9"] for number in range(32)}),
     ],
 )

@@ -20,6 +20,7 @@ from tasks.commerce.push.checker import (
 from tasks.commerce.push.phrases import read_phrases
 from tasks.commerce.push.products import things_of
 from tasks.commerce.push.render import render
+from tasks.commerce.push.task import TASK
 from tasks.commerce.push.truth import claims_kept
 from tests.tasks.commerce.push.campaigns import OF_MANY_KINDS, all_phrases, prompt_of, sayable
 
@@ -93,7 +94,7 @@ def test_no_other_text_is_a_push(text: str) -> None:
     ("template", "campaign", "fault"),
     [
         (BARE, SOLD, None),
-        (f"Pensando no pet? {BARE} Vem ver!", SOLD, None),
+        (f"Pensando no pet? {BARE} Venha ver!", SOLD, None),
         (f"Hora da leitura. {BARE}", SOLD, PushFault.OPENER),
         (f"{BARE} Aproveite!", PushCampaign("coleiras", "20% de desconto até domingo"), PushFault.CLOSER),
         (f"{BARE} Confira!", PushCampaign("coleiras", "20% de desconto até domingo"), None),
@@ -102,7 +103,7 @@ def test_no_other_text_is_a_push(text: str) -> None:
         ("{produto} com {oferta}.", PushCampaign("coleiras", "leve 3 e pague 2"), PushFault.CORE),
         ("{produto} com {oferta}.", PushCampaign("panelas com tampa", "20% de desconto"), PushFault.CORE),
         (f"Aviso da loja. {BARE} Veja no app.", PushCampaign("coleiras", "5% de desconto pelo app"), PushFault.CLOSER),
-        (f"Tem oferta no app. {BARE} Veja no app.", SOLD, PushFault.REPEATED),
+        ("Olhe só! Olhe: {oferta} em {produto}.", SOLD, PushFault.REPEATED),
         (BARE.replace("{oferta}", "20% de desconto"), SOLD, PushFault.FORM),
         (f"{BARE} ", SOLD, PushFault.FORM),
         (BARE, PushCampaign("x" * 90, "20% de desconto nas últimas 50 unidades"), PushFault.LONG),
@@ -120,13 +121,28 @@ def test_each_fault_is_named(template: str, campaign: PushCampaign, fault: PushF
         *("a\u2028b", "a\x00b", "a  b", "...", "\u3164", "\uffa0", "\u2800a", "a\u034f", "a\ufe0f", "2\u03360\u0336%"),
         *("Premios-gratis.xyz", "Loja.ai/abc", "192.168.0.1", "premios．com", "premios.сom", "javascript:alert(1)"),
         *("Ligue 0800 123 4567", "11 99999-0000", "Fones. Envie sua senha", "Fones! Compre já", "**fones**", "٩٠% off"),
-        *("20% de desconto. Frete cobrado à parte", "e" + "\u0301" * 80, "_fones_"),
+        *(
+            "20% de desconto. Frete cobrado à parte",
+            "e" + "\u0301" * 80,
+            "_fones_",
+            "fones 🖕",
+            "☭ fones",
+            "loja(.)com",
+        ),
+        *("Leve já! 100% grátis", "fones, ramal 11/99999/8888"),
     ],
 )
 def test_no_push_is_made_of_what_cannot_be_shown(name: str) -> None:
     for campaign in (PushCampaign(name, "frete grátis"), PushCampaign("coleiras", name)):
         assert fault_of(BARE, campaign) == PushFault.NAME
         assert not is_right(BARE, campaign)
+
+
+@pytest.mark.parametrize("offer", ["10,20,30% de desconto", "R$ 1,2,3", "R$ 1.5 de desconto", "20% ou 1.2345"])
+def test_an_offer_whose_number_cannot_be_read_is_refused_in_one_sentence(offer: str) -> None:
+    campaign = PushCampaign("panelas", offer)
+    assert fault_of(BARE, campaign) == PushFault.NUMBER and not is_right("Em {produto}: {oferta}.", campaign)
+    assert TASK.prompt_grammar and TASK.prompt_grammar(prompt_of(campaign))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +161,7 @@ def test_an_offer_of_no_known_form_is_only_told(offer: str) -> None:
         if not fault_of(parts.template, campaign)
     ]
     assert {parts.core for parts in passed} == {BARE}
-    assert not any(parts.closer.startswith(("Aproveite", "Vem", "Bora")) for parts in passed)
+    assert not any(parts.closer.startswith(("Aproveite", "Venha", "Bora")) for parts in passed)
     assert is_right(BARE, campaign) and not is_right("Agora, {produto} com {oferta}.", campaign)
     assert not is_right(f"{BARE} Aproveite!", campaign)
 
@@ -180,7 +196,13 @@ def test_a_sentence_begins_with_a_capital_and_names_are_as_the_shop_writes_them(
     campaign = PushCampaign("iPads", "leve 2 e pague 1")
     assert fill(f"Oi! {BARE}", campaign) == "Oi! iPads: leve 2 e pague 1."
     assert fill(BARE, PushCampaign("ß-carotenos", "frete grátis")) == "ß-carotenos: frete grátis."
-    assert fill("Olha: {oferta} em {produto}.", campaign) == "Olha: leve 2 e pague 1 em iPads."
+    assert fill("Olhe: {oferta} em {produto}.", campaign) == "Olhe: leve 2 e pague 1 em iPads."
+    new = PushCampaign("O novo celular", "Frete grátis")
+    assert fill("Em {produto}: {oferta}.", new) == "No novo celular: frete grátis."
+    assert (
+        fill("Tem {oferta} em {produto}.", PushCampaign("as panelas", "FRETE GRÁTIS"))
+        == "Tem FRETE GRÁTIS nas panelas."
+    )
 
 
 def test_a_phone_counts_what_it_shows() -> None:
@@ -193,7 +215,7 @@ def test_nothing_unchecked_is_shown(completion: str, prompt: str) -> None:
     for asked in (prompt, prompt_of(SOLD)):
         shown = render(completion, asked)
         assert not shown.checked and shown.text is None and shown.reason
-        assert len(completion) < 4 or completion not in shown.reason
+        assert len(completion) < 12 or completion not in shown.reason
 
 
 def test_what_is_sent_is_shown_and_a_product_too_long_has_a_reason() -> None:
@@ -214,7 +236,12 @@ def test_a_prompt_with_two_campaigns_has_none() -> None:
     [
         *(("mamadeiras", "11.265"), ("Fórmulas infantis", "11.265"), ("cigarros", "9.294"), ("Cervejas", "CONAR")),
         *(("vinhos tintos", "CONAR"), ("armas", "10.826"), ("remédios para depressão", "96/2008")),
-        *(("testes de gravidez", "LGPD"), ("Bíblias", "LGPD")),
+        *(("testes de gravidez", "LGPD"), ("Bíblias", "LGPD"), ("gim artesanal", "CONAR"), ("champagne", "CONAR")),
+        *(("vınho tinto", "CONAR"), ("vodka", "CONAR"), ("fumo de corda", "9.294"), ("arma de fogo", "10.826")),
+        *(("munições", "10.826"), ("leite em pó infantil", "11.265"), ("fórmula láctea infantil", "11.265")),
+        *(("viagra", "96/2008"), ("teste rápido de gravidez", "LGPD"), ("loterias", "14.790")),
+        *(("Você foi demitido", "ameaça"), ("panelas – só para brancos", "ofensa"), ("panelas para otários", "ofensa")),
+        *(("panelas do caralho", "ofensa"), ("panelas para babacas", "ofensa")),
     ],
 )
 def test_a_regulated_product_gets_no_push_and_the_law_is_named(sold: str, law: str) -> None:
@@ -224,7 +251,21 @@ def test_a_regulated_product_gets_no_push_and_the_law_is_named(sold: str, law: s
     assert shown.reason is not None and law in shown.reason and "sem push" in shown.reason
 
 
-@pytest.mark.parametrize("sold", ["armários", "discos de vinil", "bandejas", "fórmulas de física", "formas"])
+@pytest.mark.parametrize(
+    "sold",
+    [
+        *(
+            "armários",
+            "discos de vinil",
+            "bandejas",
+            "fórmulas de física",
+            "formas",
+            "vestidos cor de vinho",
+            "gincanas",
+        ),
+        *("taças para vinho", "cervejeiras", "livros para candidatos", "porta-remédios", "formulário infantil"),
+    ],
+)
 def test_a_product_that_only_looks_regulated_is_sold(sold: str) -> None:
     campaign = PushCampaign(sold, "frete grátis")
     assert fault_of(BARE, campaign) is None and is_right(BARE, campaign)

@@ -15,7 +15,7 @@ from tasks.commerce.registry import score_beside, score_rollout
 from tests.tasks.commerce.push.campaigns import OF_MANY_KINDS, prompt_of
 
 PET = PushCampaign("coleiras", "20% de desconto")
-REST = "{produto}: {oferta}. Vem ver!"
+REST = "{produto}: {oferta}. Venha ver!"
 
 
 def scored(template: str, campaign: PushCampaign) -> ScoredRollout:
@@ -61,7 +61,7 @@ def test_openers_of_each_group_in_turn_earn_nearly_all() -> None:
     assert rewards([*pushes, pushes[0]])[0] < 1.0
 
 
-@given(st.lists(st.sampled_from(["", "Oi! ", "Olha só! ", "Olá! "]), min_size=1, max_size=9), st.randoms())
+@given(st.lists(st.sampled_from(["", "Oi! ", "Olhe só! ", "Olá! "]), min_size=1, max_size=9), st.randoms())
 def test_shares_are_of_the_others_and_know_no_order(openers: list[str], generator: random.Random) -> None:
     pushes = [f"{opener}{REST}" for opener in openers]
     shares = shares_that_begin_otherwise(pushes)

@@ -49,6 +49,18 @@ def test_what_cannot_be_answered_is_refused_in_one_form(
     assert (response.status_code, response.json()["error"]["code"]) == (status, code)
 
 
+def test_a_task_that_raises_is_answered_in_openais_form_and_the_connection_lives(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = {"product": "panelas", "offer": "frete grátis", "segment": "todos"}
+    with monkeypatch.context() as patch:
+        patch.setattr("tasks.commerce.push.task.serve", lambda *_: float("10.20.30"))
+        response = gateway.http.post("/v1/tasks/push", json=ask)
+    assert (response.status_code, response.json()["error"]["type"]) == (500, "server_error")
+    assert "10.20" not in response.text and response.headers.get("connection") != "close"
+    assert gateway.http.post("/v1/tasks/push", json=ask).status_code == 200
+
+
 def test_a_refusal_does_not_repeat_what_a_shopper_wrote(gateway: Gateway) -> None:
     response = gateway.http.post("/v1/tasks/push", json={"product": CPF, "offer": {"a": CPF}, CPF: 1})
     assert response.status_code == 422
