@@ -4,8 +4,8 @@ Every word is of `data/evidence/churn.toml` or of the profile: no text of the an
 reward is of what is shown.
 """
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from tasks.commerce.churn.checker import ChurnAnswer, CitedReason, check, read_answer
 from tasks.commerce.churn.profile import MOST, PLURAL, CustomerProfile, read_phrases, read_profile
@@ -78,7 +78,7 @@ def _listed(clauses: Sequence[str]) -> str:
     return f"{', '.join(others)} e {last}" if others else last
 
 
-CHECKS: Final = {"risk_score": is_share, "churn": is_boolean, "reasoning": bool}
+CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {"risk_score": is_share, "churn": is_boolean, "reasoning": bool}
 
 
 def score(completion: str, prompt: str, _reference: Reference | None, _: object) -> Score:

@@ -1,15 +1,13 @@
-"""Inputs of SQL: a business question; the store's tables are in the system prompt."""
+"""Prompts of SQL: business questions, each with an answer that distinguishes the store's copies."""
 
 import random
 import re
 from collections.abc import Iterator
 from typing import Final
 
-from pydantic import Field
-
 from schemas.store.store import Store
 from tasks.commerce.example import Example
-from tasks.commerce.inputs import TaskInputs, Text
+from tasks.commerce.sql_qa.inputs import question_prompt
 from tasks.commerce.sql_qa.questions import Family, Values, read_families, shuffled, values_of
 from tasks.commerce.sql_qa.results import COPIES_WITH_AN_ANSWER, has_answer
 from tasks.commerce.sql_qa.sandbox import Databases, Row
@@ -17,23 +15,6 @@ from tasks.commerce.sql_qa.store_copies import cut
 from tasks.commerce.text.lexicons import read_wording
 
 DATA_FILES: Final = ("data/wordings/sql_qa.toml",)
-
-
-class QuestionInputs(TaskInputs):
-    """Inputs of one query."""
-
-    question: Text = Field(description="The question about the store, such as `Quantos pedidos foram entregues?`")
-
-    def prompt(self, instruction: str) -> str:
-        """Return the prompt."""
-        return question_prompt(instruction, self.question)
-
-
-def question_prompt(instruction: str, question: str) -> str:
-    """Return the prompt of a question; the instruction says where it takes it."""
-    return instruction.replace("{question}", question)
-
-
 WORDING: Final = read_wording("sql_qa")
 _END: Final = re.compile(r" (?:GROUP|HAVING|ORDER|LIMIT)\b")
 _AND: Final = re.compile(r" AND (?!\d)")
