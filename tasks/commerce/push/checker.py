@@ -127,10 +127,7 @@ def repeats(parts: PushParts) -> bool:
 
 
 def fill(template: str, campaign: PushCampaign) -> str:
-    """Return what a customer reads: names in place of fields, and a capital letter where a sentence begins.
-
-    `em o` is `no`, and an offer inside a sentence has a small first letter, but for a word of capitals.
-    """
+    """Return what a customer reads: names in place of fields, a capital where a sentence begins, `no` for `em o`."""
     offer, article = campaign.offer, _ARTICLE.match(campaign.product)
     if offer[1:2].islower():
         offer = offer[:1].lower() + offer[1:]
